@@ -1,0 +1,96 @@
+# Compiler flags, library and tool helpers, and the install rules of the
+# CMake package FA.
+
+# MLIR headers dominate the compile time, so every library reuses one
+# precompiled header (a pass compiles in about 4 s with it, 20 s without).
+set(FA_PCH_SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/PrecompiledHeader.cpp)
+set(FA_PCH_HEADER ${CMAKE_CURRENT_SOURCE_DIR}/cmake/PrecompiledHeader.h)
+
+function(fa_set_compile_flags target)
+  target_compile_options(${target} PRIVATE
+    -fno-rtti -fno-exceptions -fvisibility-inlines-hidden
+    -Wall -Wextra -Wno-unused-parameter -Wcast-qual -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Lets ccache share objects that were compiled with the precompiled header.
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  target_compile_definitions(${target} PRIVATE
+    _GNU_SOURCE __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
+  foreach(sanitizer ${FA_SANITIZER})
+    target_compile_options(${target} PRIVATE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${sanitizer})
+  endforeach()
+endfunction()
+
+add_library(FAPrecompiledHeader OBJECT ${FA_PCH_SOURCE})
+fa_set_compile_flags(FAPrecompiledHeader)
+target_include_directories(FAPrecompiledHeader SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_precompile_headers(FAPrecompiledHeader PRIVATE ${FA_PCH_HEADER})
+
+# fa_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...] [NO_PCH])
+# A static library that is installed and exported with the package.
+function(fa_add_library name)
+  cmake_parse_arguments(ARG "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(FA::${name} ALIAS ${name})
+  fa_set_compile_flags(${name})
+  if(NOT ARG_NO_PCH)
+    target_precompile_headers(${name} REUSE_FROM FAPrecompiledHeader)
+  endif()
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY FA_EXPORTED_LIBRARIES ${name})
+  install(TARGETS ${name} EXPORT FATargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# fa_add_tool(NAME sources... [LINK libraries...])
+function(fa_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  fa_set_compile_flags(${name})
+  # CMake would compile a program with -fPIE, which the header's -fPIC refuses.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM FAPrecompiledHeader)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  install(TARGETS ${name} EXPORT FATargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# fa_tablegen(OUT_TARGET FILE.td [generator output]...)
+# Runs mlir-tblgen once for each pair, into the build tree beside FILE.td.
+function(fa_tablegen target file)
+  set(LLVM_TARGET_DEFINITIONS ${file})
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs generator output)
+    separate_arguments(generator)
+    mlir_tablegen(${output} ${generator})
+  endwhile()
+  add_public_tablegen_target(${target})
+  set_property(GLOBAL APPEND PROPERTY FA_TABLEGEN_TARGETS ${target})
+endfunction()
+
+# Installs headers, generated headers, .td files and the CMake package, and
+# makes the build tree usable by find_package(FA) too.
+function(fa_install_package)
+  include(CMakePackageConfigHelpers)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/fa)
+  install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h.inc")
+  install(EXPORT FATargets NAMESPACE FA:: DESTINATION ${destination})
+  export(EXPORT FATargets NAMESPACE FA:: FILE ${CMAKE_BINARY_DIR}/lib/cmake/fa/FATargets.cmake)
+  configure_package_config_file(cmake/FAConfig.cmake.in ${CMAKE_BINARY_DIR}/lib/cmake/fa/FAConfig.cmake
+    INSTALL_DESTINATION ${destination})
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/lib/cmake/fa/FAConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/cmake/fa/FAConfig.cmake
+    ${CMAKE_BINARY_DIR}/lib/cmake/fa/FAConfigVersion.cmake DESTINATION ${destination})
+endfunction()

@@ -1,0 +1,1 @@
+// Compiles PrecompiledHeader.h once for all targets.
