@@ -1,0 +1,73 @@
+# The two commands are `make demo` and `make check`. Both install what is
+# missing (Debian 12), build into build/ and put the programs into build/bin.
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+SANITIZE_BUILD = build-sanitize
+PYTHON = $(BUILD)/venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check build configure dependencies venv bench docs install \
+        format check-format sanitize clean
+
+help:
+	@echo "make demo          compile, run and verify every file in examples/"
+	@echo "make check         run all tests; the last line says N passed, N failed"
+	@echo "make build         build into $(BUILD)/, programs in $(BUILD)/bin"
+	@echo "make bench         run benchmarks/ (ratios; takes several minutes)"
+	@echo "make docs          generate the dialect and pass pages into $(BUILD)/docs"
+	@echo "make install       install the CMake package and tools (PREFIX=/usr/local)"
+	@echo "make format        format the C++ sources"
+	@echo "make check-format  check the format of C++ sources and MLIR examples"
+	@echo "make sanitize      build with ASan and UBSan and run the lit suite"
+	@echo "make clean         remove the build folders"
+
+demo: build
+	@$(PYTHON) scripts/demo.py --build $(BUILD)
+
+# The summary line must come even when the tests cannot be built.
+check:
+	@$(MAKE) --no-print-directory build || \
+	  { echo "the build failed, no test was run"; echo "0 passed, 1 failed"; exit 1; }
+	@$(PYTHON) scripts/check.py --build $(BUILD)
+
+build: configure venv
+	@cmake --build $(BUILD) -j $(JOBS)
+
+configure: dependencies
+	@test -f $(BUILD)/build.ninja || cmake --preset default -B $(BUILD)
+
+dependencies:
+	@scripts/install-dependencies.sh
+
+venv: $(BUILD)/venv/requirements.txt
+
+$(BUILD)/venv/requirements.txt: scripts/requirements.txt | dependencies
+	@echo "creating the Python environment $(BUILD)/venv"
+	@python3 -m venv $(BUILD)/venv
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
+	@cp $< $@
+
+bench: build
+	@$(PYTHON) benchmarks/run.py --build $(BUILD)
+
+docs: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target fa-doc
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format: dependencies
+	@python3 scripts/check_format.py --fix
+
+check-format: dependencies
+	@python3 scripts/check_format.py
+
+sanitize: dependencies venv
+	@test -f $(SANITIZE_BUILD)/build.ninja || cmake --preset sanitize -B $(SANITIZE_BUILD)
+	@cmake --build $(SANITIZE_BUILD) -j $(JOBS) || { echo "0 passed, 1 failed"; exit 1; }
+	@$(PYTHON) scripts/check.py --build $(SANITIZE_BUILD) --only lit
+
+clean:
+	rm -rf $(BUILD) $(SANITIZE_BUILD)

@@ -1,0 +1,106 @@
+"""Configuration of the lit suite: tools, substitutions and features."""
+
+import ctypes
+import glob
+import os
+import shutil
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "FA"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Unit", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.fa_build_root, "test")
+
+
+def find_ptxas():
+    """The assembler of the CUDA toolkit: from PATH, from the toolkit's usual
+    place, or from the PyPI package nvidia-cuda-nvcc in the venv."""
+    candidates = [shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas"]
+    venv = os.path.dirname(os.path.dirname(config.fa_python))
+    candidates += glob.glob(venv + "/lib/python3*/site-packages/nvidia/*/bin/ptxas")
+    return next((path for path in candidates if path and os.path.exists(path)), None)
+
+
+def has_cuda_device():
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (
+        driver.cuInit(0) == 0
+        and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+        and count.value > 0
+    )
+
+
+def processor_flags():
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("flags"):
+                return set(line.split(":", 1)[1].split())
+    return set()
+
+
+# Tools of the project and of the distribution, by full path.
+llvm_config.with_environment("PATH", [config.fa_tools_dir, config.llvm_tools_dir], append_path=True)
+search_dirs = [config.fa_tools_dir, config.llvm_tools_dir]
+tools = [
+    "fa-opt",
+    ToolSubst("fa-run", unresolved="ignore"),
+    ToolSubst("fa-compile", unresolved="ignore"),
+    "FileCheck",
+    "count",
+    "not",
+    "split-file",
+    ToolSubst("mlir-translate"),
+    ToolSubst("%mlir-opt", command=os.path.join(config.llvm_tools_dir, "mlir-opt")),
+]
+llvm_config.add_tool_substitutions(tools, search_dirs)
+
+config.substitutions += [
+    ("%python", config.fa_python),
+    ("%fa_src_root", config.fa_source_root),
+    ("%fa_obj_root", config.fa_build_root),
+    ("%fa_lib_dir", config.fa_library_dir),
+    ("%fa_plugin", os.path.join(config.fa_library_dir, "FAPlugin.so")),
+    ("%llvm_lib_dir", config.llvm_library_dir),
+    ("%cmake", config.cmake_command),
+    ("%cc", config.c_compiler),
+    ("%cxx", config.cxx_compiler),
+    ("%prefix_path", config.prefix_path.replace(";", "\\;")),
+]
+
+# Features. What is missing is said, so that a skipped test is not silent.
+flags = processor_flags()
+if {"avx2", "fma"} <= flags:
+    config.available_features.add("avx2")
+if "avx512f" in flags:
+    config.available_features.add("avx512")
+else:
+    lit_config.note("no AVX-512 in this processor: tests that run it are skipped")
+
+ptxas = find_ptxas()
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+else:
+    lit_config.note("no ptxas on this machine: tests that assemble PTX are skipped")
+
+if has_cuda_device():
+    config.available_features.add("cuda")
+else:
+    lit_config.note("no CUDA device on this machine: tests that run on one are skipped")
+
+# libMLIR.so is not instrumented: its allocator poisons memory that our
+# instrumented code may read, and what it allocates at start is never freed.
+if config.fa_sanitizer:
+    config.available_features.add("sanitizer")
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
+    config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
+    lit_config.note("sanitizer build: tests that load it into other programs are skipped")
