@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -13,6 +14,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
+  registry.insert<mlir::fa::FADialect>();
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
   return mlir::asMainReturnCode(

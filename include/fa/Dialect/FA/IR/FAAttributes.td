@@ -1,0 +1,90 @@
+//===- FAAttributes.td - Attributes of the fa dialect -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_FAATTRIBUTES_TD
+#define FA_DIALECT_FA_IR_FAATTRIBUTES_TD
+
+include "fa/Dialect/FA/IR/FADialect.td"
+include "fa/Dialect/FA/IR/FAInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class FA_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<FA_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def FA_DimsAttr : FA_Attr<"Dims", "dims"> {
+  let summary = "Order of the dimensions of a query, key, value or output";
+  let description = [{
+    Names the dimensions of a rank-4 operand in their order: `b` batch, `s`
+    sequence, `h` heads, `d` head dim. A transpose before or after an attention
+    is folded into this attribute, so it never costs a copy.
+
+    Example: `#fa.dims<b, h, s, d>` is (batch, heads, sequence, head dim). An
+    absent attribute means `#fa.dims<b, s, h, d>`.
+  }];
+  // Entry p is the dimension (see DimKind) that stands at position p.
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The order (batch, sequence, heads, head dim).
+    static DimsAttr getDefault(::mlir::MLIRContext *context);
+    /// Position of the dimension `kind` in an operand with this order.
+    int64_t positionOf(DimKind kind) const;
+    bool isDefault() const;
+  }];
+}
+
+def FA_ConfigAttr : FA_Attr<"Config", "config"> {
+  let summary = "How an attention is to be tiled";
+  let description = [{
+    The choices that tiling reads: rows of a query block, keys of a key block,
+    into how many parts the keys are split (each part computed on its own and
+    merged by `fa.combine`), whether results must be bit-equal from run to
+    run, and the fields that only one target knows.
+
+    Example:
+
+    ```mlir
+    #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 8>>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$queryBlock,
+    "int64_t":$keyBlock,
+    DefaultValuedParameter<"int64_t", "1">:$keySplits,
+    DefaultValuedParameter<"bool", "true">:$deterministic,
+    OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// This configuration without key splits: what remains to be done once
+    /// the keys have been split.
+    ConfigAttr withoutKeySplits() const;
+  }];
+}
+
+def FA_CPUConfigAttr : FA_Attr<"CPUConfig", "cpu", [
+    DeclareAttrInterfaceMethods<FA_TargetConfigAttrInterface>]> {
+  let summary = "The CPU's part of a configuration";
+  let description = [{
+    Queries lie along the lanes of a vector. A register tile of a matrix
+    product holds `register_vectors` vectors of queries for each of
+    `register_rows` keys (scores) or head dims (output).
+
+    Example: `#fa.cpu<lanes = 8, register_rows = 6, register_vectors = 2>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "8">:$lanes,
+    DefaultValuedParameter<"int64_t", "6">:$registerRows,
+    DefaultValuedParameter<"int64_t", "2">:$registerVectors);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // FA_DIALECT_FA_IR_FAATTRIBUTES_TD

@@ -1,0 +1,40 @@
+//===- FADialect.td - The fa dialect -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_FADIALECT_TD
+#define FA_DIALECT_FA_IR_FADIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def FA_Dialect : Dialect {
+  let name = "fa";
+  let cppNamespace = "::mlir::fa";
+  let summary = "Attention as one operation, and its online form";
+  let description = [{
+    The `fa` dialect states scaled dot product attention as one operation whose
+    score function and mask are regions, and gives the forms that the operation
+    takes while it is tiled: one step of online softmax over a block of keys,
+    the ordered key ranges that a mask leaves, the final division, and the
+    merge of two partial results.
+
+    The meaning of every operation is pinned in `docs/Spec.md`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+class FA_Op<string mnemonic, list<Trait> traits = []>
+    : Op<FA_Dialect, mnemonic, traits>;
+
+#endif // FA_DIALECT_FA_IR_FADIALECT_TD

@@ -1,0 +1,48 @@
+//===- FARegionOps.td - Operations inside score and mask regions -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_FAREGIONOPS_TD
+#define FA_DIALECT_FA_IR_FAREGIONOPS_TD
+
+class FA_LengthOp<string mnemonic>
+    : FA_Op<mnemonic, [Pure, ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
+  let results = (outs Index:$length);
+  let assemblyFormat = "attr-dict `:` type($length)";
+}
+
+def FA_QueryLengthOp : FA_LengthOp<"query_length"> {
+  let summary = "Number of valid queries of the current batch";
+  let description = [{
+    Inside a score or mask region: the entry of `query_lengths` for the current
+    batch where the operation has them, else the number of queries of the whole
+    problem.
+
+    Example: `%queries = fa.query_length : index`
+  }];
+}
+
+def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
+  let summary = "Number of valid keys of the current batch";
+  let description = [{
+    Inside a score or mask region: the entry of `key_lengths` for the current
+    batch where the operation has them, else the number of keys of the whole
+    problem.
+
+    Example: `%keys = fa.key_length : index`
+  }];
+}
+
+def FA_YieldOp : FA_Op<"yield", [
+    Pure, ReturnLike, Terminator,
+    ParentOneOf<["AttentionOp", "OnlineAttentionOp", "KeyRangesOp"]>]> {
+  let summary = "Ends a score region, a mask region or a key range body";
+  let arguments = (ins Variadic<AnyType>:$results);
+  let assemblyFormat = "($results^ `:` type($results))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ /* no operands */ }]>];
+}
+
+#endif // FA_DIALECT_FA_IR_FAREGIONOPS_TD

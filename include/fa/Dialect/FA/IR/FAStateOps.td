@@ -1,0 +1,186 @@
+//===- FAStateOps.td - Operations on partial results -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_FASTATEOPS_TD
+#define FA_DIALECT_FA_IR_FASTATEOPS_TD
+
+def FA_FinalizeOp : FA_Op<"finalize", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Turns the state of online softmax into a result";
+  let description = [{
+    Writes, for each row below `rows` (all rows of the output tile where
+    absent),
+
+    ```
+    output = accumulator / sum          0 where sum is 0
+    lse    = maximum + log(sum)         -inf where sum is 0
+    ```
+
+    and leaves the other rows as the destination held them.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `accumulator` | state rows x value head dim | f32 |
+    | `maximum`, `sum` | state rows | f32 |
+    | `output` | 1 x rows x 1 x value head dim, ordered by `output_dims` | f16, bf16 or f32 |
+    | `lse` (optional) | 1 x 1 x rows | f32 |
+
+    Example:
+
+    ```mlir
+    fa.finalize ins(%acc, %max, %sum : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+        outs(%o, %lse : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>,
+                        memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>)
+        rows(%rows)
+    ```
+  }];
+  let arguments = (ins
+    FA_Shaped:$accumulator, FA_Shaped:$maximum, FA_Shaped:$sum,
+    FA_Shaped:$output, Optional<FA_Shaped>:$lse, Optional<Index>:$rows,
+    OptionalAttr<FA_DimsAttr>:$output_dims);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    `ins` `(` $accumulator `,` $maximum `,` $sum `:` type($accumulator) `,`
+    type($maximum) `,` type($sum) `)`
+    `outs` `(` custom<OutputAndLse>($output, $lse, type($output), type($lse)) `)`
+    (`rows` `(` $rows^ `)`)? attr-dict (`->` type($outputs)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fa::DimsAttr getOutputOrder() {
+      return getOutputDimsAttr() ? getOutputDimsAttr()
+                                 : ::mlir::fa::DimsAttr::getDefault(getContext());
+    }
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 3, getLse() ? 2 : 1);
+    }
+  }];
+}
+
+def FA_CombineOp : FA_Op<"combine", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "Merges two partial attention results by their lse";
+  let description = [{
+    Given the results of the same queries over two disjoint sets of keys,
+    computes the result over their union, row by row:
+
+    ```
+    m      = max(lse_a, lse_b)                  0 where both are -inf
+    weight = exp(lse - m)
+    output = (weight_a * o_a + weight_b * o_b) / (weight_a + weight_b)
+    lse    = m + log(weight_a + weight_b)
+    ```
+
+    Where both lse are -inf, output is 0 and lse -inf. A partial result with
+    lse -inf is not read into the output. Outputs may be the memory of `a`.
+
+    The four results have the shapes of `fa.attention`: o batch x queries x
+    heads x value head dim in the order `dims` (f16, bf16 or f32, each its own),
+    lse batch x heads x queries f32.
+
+    `query_lengths` (batch, i32; `batch_offset` and `query_offset` place this
+    piece) keeps rows past a length as the destination held them.
+
+    Example:
+
+    ```mlir
+    %o, %lse = fa.combine
+        a(%o_a, %lse_a : tensor<2x512x8x64xf32>, tensor<2x8x512xf32>)
+        b(%o_b, %lse_b : tensor<2x512x8x64xf32>, tensor<2x8x512xf32>)
+        outs(%o0, %lse0 : tensor<2x512x8x64xbf16>, tensor<2x8x512xf32>)
+        -> tensor<2x512x8x64xbf16>, tensor<2x8x512xf32>
+    ```
+  }];
+  let arguments = (ins
+    FA_Shaped:$output_a, FA_Shaped:$lse_a, FA_Shaped:$output_b, FA_Shaped:$lse_b,
+    FA_Shaped:$output, Optional<FA_Shaped>:$lse, Optional<FA_Shaped>:$query_lengths,
+    Optional<Index>:$batch_offset, Optional<Index>:$query_offset,
+    OptionalAttr<FA_DimsAttr>:$dims);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    `a` `(` $output_a `,` $lse_a `:` type($output_a) `,` type($lse_a) `)`
+    `b` `(` $output_b `,` $lse_b `:` type($output_b) `,` type($lse_b) `)`
+    `outs` `(` custom<OutputAndLse>($output, $lse, type($output), type($lse)) `)`
+    (`query_lengths` `(` $query_lengths^ `:` type($query_lengths) `)`)?
+    (`batch_offset` `(` $batch_offset^ `)`)? (`query_offset` `(` $query_offset^ `)`)?
+    attr-dict (`->` type($outputs)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fa::DimsAttr getOrder() {
+      return getDimsAttr() ? getDimsAttr() : ::mlir::fa::DimsAttr::getDefault(getContext());
+    }
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 4, getLse() ? 2 : 1);
+    }
+  }];
+}
+
+def FA_KeyRangesOp : FA_Op<"key_ranges", [
+    AttrSizedOperandSegments, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"::mlir::fa::YieldOp">]> {
+  let summary = "Visits the key blocks that a mask leaves, in ordered ranges";
+  let description = [{
+    Runs the body for every block of `step` keys in each range, in the order
+    written, and carries values from one block to the next. What lies between
+    the ranges is empty: no query of this block sees it.
+
+    A range is `full`, when every query of the block sees every key of it and
+    its length is a multiple of `step`: there the mask regions in the body are
+    known to be true. Otherwise it is `partial`, its last block may hold fewer
+    than `step` keys, and the mask regions decide. At most four ranges; a
+    range whose begin is not below its end is not visited.
+
+    The body's first two arguments are the first key of the block and the
+    number of keys in it (`step`, or what is left of the range), then the
+    carried values. One body stays one entity until the target's own pass
+    expands it, into loops on a CPU, into segments on a GPU.
+
+    Example:
+
+    ```mlir
+    %acc, %max, %sum = fa.key_ranges (%key, %count) =
+        [full %c0 to %diagonal, partial %diagonal to %end] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0)
+        -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+      ...
+      fa.yield %a1, %m1, %s1 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<Index>:$begins, Variadic<Index>:$ends, Variadic<AnyType>:$inits,
+    DenseBoolArrayAttr:$full, I64Attr:$step);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins
+    "::mlir::ValueRange":$begins, "::mlir::ValueRange":$ends,
+    "::llvm::ArrayRef<bool>":$full, "int64_t":$step, "::mlir::ValueRange":$inits,
+    "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
+    "::mlir::Value, ::mlir::Value, ::mlir::ValueRange)>":$body)>];
+  let extraClassDeclaration = [{
+    /// The most ranges that one operation holds.
+    static constexpr unsigned maxRanges = 4;
+    unsigned getNumRanges() { return getFull().size(); }
+    /// First key of the visited block.
+    ::mlir::BlockArgument getKey() { return getBodyRegion().front().getArgument(0); }
+    /// Number of keys in the visited block.
+    ::mlir::BlockArgument getCount() { return getBodyRegion().front().getArgument(1); }
+    ::mlir::Block::BlockArgListType getRegionIterArgs() {
+      return getBodyRegion().front().getArguments().drop_front(2);
+    }
+  }];
+}
+
+#endif // FA_DIALECT_FA_IR_FASTATEOPS_TD

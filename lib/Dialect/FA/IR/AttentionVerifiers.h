@@ -1,0 +1,49 @@
+//===- AttentionVerifiers.h - Checks shared by the operations of fa ------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_FA_IR_ATTENTIONVERIFIERS_H
+#define FA_LIB_DIALECT_FA_IR_ATTENTIONVERIFIERS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+
+namespace mlir::fa {
+
+LogicalResult verifyRank(Operation *op, StringRef name, Type type,
+                         int64_t rank);
+LogicalResult verifyElementType(Operation *op, StringRef name, Type type,
+                                Type expected);
+/// Two sizes that are both static must be equal.
+LogicalResult verifySameSize(Operation *op, StringRef what, StringRef nameA,
+                             int64_t sizeA, StringRef nameB, int64_t sizeB);
+LogicalResult verifyHeadDim(Operation *op, StringRef name, int64_t size);
+/// The head dim of a memref must have stride 1.
+LogicalResult verifyContiguousHeadDim(Operation *op, StringRef name, Type type,
+                                      DimsAttr order);
+/// Shapes and types of the state of online softmax.
+LogicalResult verifyState(Operation *op, Value accumulator, Value maximum,
+                          Value sum);
+/// The state must have a row for each of `rows` rows of the operand `name`.
+LogicalResult verifyStateHolds(Operation *op, StringRef name, int64_t rows,
+                               Value accumulator);
+LogicalResult verifyPairRegion(Operation *op, StringRef name, Region &region,
+                               OperandRange captures, bool isScore);
+
+/// Size of the dimension `kind` of a rank-4 operand; may be dynamic.
+int64_t sizeOf(Value value, DimsAttr order, DimKind kind);
+
+/// Memory operands are read, destinations read and written.
+void addDestinationStyleEffects(
+    DestinationStyleOpInterface op,
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects);
+/// Results have the shapes of the destinations.
+LogicalResult reifyDestinationShapes(DestinationStyleOpInterface op,
+                                     OpBuilder &builder,
+                                     ReifiedRankedShapedTypeDims &shapes);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_DIALECT_FA_IR_ATTENTIONVERIFIERS_H

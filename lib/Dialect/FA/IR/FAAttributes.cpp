@@ -1,0 +1,218 @@
+//===- FAAttributes.cpp - Attributes of the fa dialect -------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+#include "fa/Dialect/FA/IR/FAAttrInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fa/Dialect/FA/IR/FAAttributes.cpp.inc"
+
+void FADialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fa/Dialect/FA/IR/FAAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// DimsAttr
+//===----------------------------------------------------------------------===//
+
+// Letter of each DimKind, in the order of the enumeration.
+static constexpr StringLiteral dimLetters = "bshd";
+
+DimsAttr DimsAttr::getDefault(MLIRContext *context) {
+  return DimsAttr::get(context, {0, 1, 2, 3});
+}
+
+bool DimsAttr::isDefault() const {
+  return getOrder() == ArrayRef<int64_t>{0, 1, 2, 3};
+}
+
+int64_t DimsAttr::positionOf(DimKind kind) const {
+  return llvm::find(getOrder(), static_cast<int64_t>(kind)) -
+         getOrder().begin();
+}
+
+LogicalResult DimsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> order) {
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  if (ArrayRef<int64_t>(sorted) != ArrayRef<int64_t>{0, 1, 2, 3})
+    return emitError() << "dimension order must name each of b, s, h and d "
+                          "once";
+  return success();
+}
+
+Attribute DimsAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> order;
+  auto parseDim = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    size_t kind = keyword.size() == 1 ? dimLetters.find(keyword)
+                                      : StringRef::npos;
+    if (kind == StringRef::npos)
+      return parser.emitError(loc)
+             << "unknown dimension '" << keyword
+             << "', expected b (batch), s (sequence), h (heads) or d (head "
+                "dim)";
+    order.push_back(kind);
+    return success();
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseDim))
+    return {};
+  return DimsAttr::getChecked([&] { return parser.emitError(loc); },
+                              parser.getContext(), order);
+}
+
+void DimsAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(getOrder(), printer, [&](int64_t kind) {
+    printer << dimLetters.substr(kind, 1);
+  });
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// ConfigAttr
+//===----------------------------------------------------------------------===//
+
+ConfigAttr ConfigAttr::withoutKeySplits() const {
+  return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
+                         /*keySplits=*/1, getDeterministic(), getTarget());
+}
+
+LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t queryBlock, int64_t keyBlock,
+                                 int64_t keySplits, bool deterministic,
+                                 TargetConfigAttrInterface target) {
+  auto checkPositive = [&](StringRef name, int64_t value) -> LogicalResult {
+    if (value >= 1)
+      return success();
+    return emitError() << name << " is " << value << ", expected at least 1";
+  };
+  if (failed(checkPositive("query_block", queryBlock)) ||
+      failed(checkPositive("key_block", keyBlock)) ||
+      failed(checkPositive("key_splits", keySplits)))
+    return failure();
+  return success();
+}
+
+Attribute ConfigAttr::parse(AsmParser &parser, Type) {
+  std::optional<int64_t> queryBlock, keyBlock, keySplits;
+  std::optional<bool> deterministic;
+  TargetConfigAttrInterface target;
+  SMLoc start = parser.getCurrentLocation();
+  auto parseOnce = [&](auto &field, SMLoc loc, StringRef name) -> ParseResult {
+    if (field)
+      return parser.emitError(loc) << "'" << name << "' is given twice";
+    typename std::decay_t<decltype(field)>::value_type value;
+    if (parser.parseInteger(value))
+      return failure();
+    field = value;
+    return success();
+  };
+  auto parseField = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    if (name == "query_block")
+      return parseOnce(queryBlock, loc, name);
+    if (name == "key_block")
+      return parseOnce(keyBlock, loc, name);
+    if (name == "key_splits")
+      return parseOnce(keySplits, loc, name);
+    if (name == "deterministic") {
+      StringRef value;
+      if (parser.parseKeyword(&value))
+        return failure();
+      if (value != "true" && value != "false")
+        return parser.emitError(loc)
+               << "deterministic is '" << value << "', expected true or false";
+      deterministic = value == "true";
+      return success();
+    }
+    if (name == "target")
+      return parser.parseAttribute(target);
+    return parser.emitError(loc)
+           << "unknown field '" << name
+           << "', expected query_block, key_block, key_splits, deterministic "
+              "or target";
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseField))
+    return {};
+  if (!queryBlock || !keyBlock) {
+    parser.emitError(start) << "a configuration needs query_block and "
+                               "key_block";
+    return {};
+  }
+  return ConfigAttr::getChecked([&] { return parser.emitError(start); },
+                                parser.getContext(), *queryBlock, *keyBlock,
+                                keySplits.value_or(1),
+                                deterministic.value_or(true), target);
+}
+
+void ConfigAttr::print(AsmPrinter &printer) const {
+  printer << "<query_block = " << getQueryBlock()
+          << ", key_block = " << getKeyBlock();
+  if (getKeySplits() != 1)
+    printer << ", key_splits = " << getKeySplits();
+  if (!getDeterministic())
+    printer << ", deterministic = false";
+  if (getTarget())
+    printer << ", target = " << getTarget();
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// CPUConfigAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+CPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t lanes, int64_t registerRows,
+                      int64_t registerVectors) {
+  if (lanes < 1 || !llvm::isPowerOf2_64(lanes))
+    return emitError() << "lanes is " << lanes
+                       << ", expected a power of two from 1 up";
+  if (registerRows < 1)
+    return emitError() << "register_rows is " << registerRows
+                       << ", expected at least 1";
+  if (registerVectors < 1)
+    return emitError() << "register_vectors is " << registerVectors
+                       << ", expected at least 1";
+  return success();
+}
+
+StringRef CPUConfigAttr::getTargetName() const { return "cpu"; }
+
+LogicalResult CPUConfigAttr::verifyConfig(
+    function_ref<InFlightDiagnostic()> emitError, int64_t queryBlock,
+    int64_t keyBlock, int64_t queryHeadDim, int64_t valueHeadDim,
+    Type elementType) const {
+  int64_t tile = getLanes() * getRegisterVectors();
+  if (queryBlock % tile != 0)
+    return emitError() << "query_block is " << queryBlock
+                       << ", expected a multiple of lanes * register_vectors "
+                          "= "
+                       << tile << "; the nearest is "
+                       << llvm::alignTo(queryBlock, tile);
+  return success();
+}
