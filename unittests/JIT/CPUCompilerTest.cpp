@@ -1,0 +1,83 @@
+//===- CPUCompilerTest.cpp - Compile and call small functions -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/JIT/CPUCompiler.h"
+#include "fa/Runtime/ParallelFor.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+#include <atomic>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+class CPUCompilerTest : public ::testing::Test {
+protected:
+  CPUCompilerTest() {
+    context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                        memref::MemRefDialect, scf::SCFDialect>();
+  }
+  OwningOpRef<ModuleOp> parse(StringRef text) {
+    return parseSourceString<ModuleOp>(text, &context);
+  }
+  MLIRContext context;
+};
+} // namespace
+
+TEST_F(CPUCompilerTest, PassesMemrefsAndScalars) {
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+    func.func @axpy(%a: f32, %x: memref<?xf32, strided<[?], offset: ?>>,
+                    %y: memref<?xf32, strided<[?], offset: ?>>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %u = memref.load %x[%i] : memref<?xf32, strided<[?], offset: ?>>
+        %v = memref.load %y[%i] : memref<?xf32, strided<[?], offset: ?>>
+        %p = arith.mulf %a, %u : f32
+        %s = arith.addf %p, %v : f32
+        memref.store %s, %y[%i] : memref<?xf32, strided<[?], offset: ?>>
+      }
+      return
+    })mlir");
+  ASSERT_TRUE(module);
+  auto compiled = compileToCPU(*module);
+  ASSERT_TRUE(succeeded(compiled));
+  float a = 2, x[6] = {1, -1, 2, -1, 3, -1}, y[3] = {10, 20, 30};
+  int64_t n = 3;
+  MemRefDescriptor xs(x, {3}, {2}), ys(y, {3});
+  llvm::Error error = (*compiled)->invoke("axpy", {&a, xs.get(), ys.get(), &n});
+  ASSERT_FALSE(bool(error));
+  EXPECT_EQ(y[0], 12);
+  EXPECT_EQ(y[1], 24);
+  EXPECT_EQ(y[2], 36);
+}
+
+TEST_F(CPUCompilerTest, NamesAMissingFunction) {
+  OwningOpRef<ModuleOp> module = parse("func.func @f() { return }");
+  auto compiled = compileToCPU(*module);
+  ASSERT_TRUE(succeeded(compiled));
+  auto function = (*compiled)->lookup("g");
+  ASSERT_FALSE(bool(function));
+  EXPECT_EQ(llvm::toString(function.takeError()),
+            "no public function 'g' in the compiled module");
+}
+
+TEST(ParallelFor, VisitsEveryIndexOnceWithScratch) {
+  std::vector<std::atomic<int>> visits(1000);
+  fa_parallel_for(
+      [](void *context, int64_t index, void *scratch) {
+        *static_cast<int64_t *>(scratch) = index;
+        auto &visits = *static_cast<std::vector<std::atomic<int>> *>(context);
+        if (reinterpret_cast<uintptr_t>(scratch) % 64 == 0)
+          ++visits[*static_cast<int64_t *>(scratch)];
+      },
+      &visits, 1000, 100);
+  for (std::atomic<int> &visit : visits)
+    EXPECT_EQ(visit, 1);
+}
