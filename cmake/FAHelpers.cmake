@@ -27,6 +27,13 @@ fa_set_compile_flags(FAPrecompiledHeader)
 target_include_directories(FAPrecompiledHeader SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_precompile_headers(FAPrecompiledHeader PRIVATE ${FA_PCH_HEADER})
 
+# Every library of the project, FA::All to others. Static archives, so a program
+# that links it gets only what it refers to.
+add_library(FAAll INTERFACE)
+add_library(FA::All ALIAS FAAll)
+set_target_properties(FAAll PROPERTIES EXPORT_NAME All)
+install(TARGETS FAAll EXPORT FATargets)
+
 # fa_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...] [NO_PCH])
 # A static library that is installed and exported with the package.
 function(fa_add_library name)
@@ -45,7 +52,7 @@ function(fa_add_library name)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  set_property(GLOBAL APPEND PROPERTY FA_EXPORTED_LIBRARIES ${name})
+  target_link_libraries(FAAll INTERFACE ${name})
   install(TARGETS ${name} EXPORT FATargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
@@ -60,6 +67,7 @@ function(fa_add_tool name)
   target_precompile_headers(${name} REUSE_FROM FAPrecompiledHeader)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   install(TARGETS ${name} EXPORT FATargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY FA_TEST_DEPENDS ${name})
 endfunction()
 
 # fa_tablegen(OUT_TARGET FILE.td [generator output]...)
@@ -73,7 +81,36 @@ function(fa_tablegen target file)
     mlir_tablegen(${output} ${generator})
   endwhile()
   add_public_tablegen_target(${target})
-  set_property(GLOBAL APPEND PROPERTY FA_TABLEGEN_TARGETS ${target})
+  add_dependencies(FAAll ${target})
+endfunction()
+
+# fa_add_doc(PAGE.md FILE.td generator)
+# Generates a page for the target fa-doc; a page of docs/ takes it in by a line
+# `[include "PAGE.md"]`.
+function(fa_add_doc page file generator)
+  set(LLVM_TARGET_DEFINITIONS ${file})
+  separate_arguments(generator)
+  mlir_tablegen(${page} ${generator})
+  get_filename_component(name ${page} NAME_WE)
+  add_custom_target(fa-doc-${name} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${page})
+  set_property(GLOBAL APPEND PROPERTY FA_DOC_TARGETS fa-doc-${name})
+  set_property(GLOBAL APPEND PROPERTY FA_GENERATED_PAGES ${CMAKE_CURRENT_BINARY_DIR}/${page})
+endfunction()
+
+# The target fa-doc: docs/ with its generated pages, in build/docs.
+function(fa_add_doc_target)
+  find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
+  get_property(pages GLOBAL PROPERTY FA_GENERATED_PAGES)
+  get_property(page_targets GLOBAL PROPERTY FA_DOC_TARGETS)
+  set(generated ${CMAKE_BINARY_DIR}/docs-generated)
+  add_custom_target(fa-doc
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
+    COMMAND ${CMAKE_COMMAND} -E copy ${pages} ${generated}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/build_docs.py
+      --source ${CMAKE_SOURCE_DIR}/docs --generated ${generated} --output ${CMAKE_BINARY_DIR}/docs
+    DEPENDS ${page_targets}
+    COMMENT "Joining the pages in ${CMAKE_BINARY_DIR}/docs"
+    VERBATIM)
 endfunction()
 
 # Installs headers, generated headers, .td files and the CMake package, and

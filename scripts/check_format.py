@@ -3,7 +3,6 @@
 the MLIR examples hold one operation a line. --fix rewrites the C++ sources."""
 
 import argparse
-import os
 import re
 import shutil
 import subprocess
@@ -31,8 +30,18 @@ def check_cpp(fix):
         print("error: clang-format-22 is not installed", file=sys.stderr)
         return False
     files = list(sources(CPP_FOLDERS, CPP_SUFFIXES))
-    command = [tool, "-i"] if fix else [tool, "--dry-run", "-Werror"]
-    return subprocess.run(command + files, cwd=ROOT).returncode == 0
+    if fix:
+        return subprocess.run([tool, "-i"] + files, cwd=ROOT).returncode == 0
+    good = True
+    for path in files:
+        check = subprocess.run([tool, "--dry-run", "-Werror", path], cwd=ROOT,
+                               capture_output=True, text=True)
+        if check.returncode != 0:
+            places = check.stderr.count("error:")
+            print(f"{path.relative_to(ROOT)}: error: clang-format would change "
+                  f"{places} places")
+            good = False
+    return good
 
 
 def check_examples():

@@ -1,0 +1,33 @@
+//===- InitAll.h - Registration of everything the project defines ---------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// For drivers, plugins and other compilers. The functions name only what this
+// project defines: upstream dialects and passes are the caller's choice, and a
+// program that wants less calls the functions of the single parts instead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_INITALL_H
+#define FA_INITALL_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+
+namespace mlir::fa {
+
+/// The dialects of the project.
+inline void registerAllDialects(DialectRegistry &registry) {
+  registry.insert<FADialect>();
+}
+
+/// The passes and named pipelines of the project.
+inline void registerAllPasses() { registerFAPasses(); }
+
+} // namespace mlir::fa
+
+#endif // FA_INITALL_H
