@@ -70,10 +70,15 @@ config.substitutions += [
     ("%fa_lib_dir", config.fa_library_dir),
     ("%fa_plugin", os.path.join(config.fa_library_dir, "FAPlugin.so")),
     ("%llvm_lib_dir", config.llvm_library_dir),
-    ("%cmake", config.cmake_command),
-    ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),
-    ("%prefix_path", config.prefix_path.replace(";", "\\;")),
+    # How a project in a test is configured: as this one was.
+    ("%cmake_compilers", " ".join([
+        "-DCMAKE_C_COMPILER=" + config.c_compiler,
+        "-DCMAKE_CXX_COMPILER=" + config.cxx_compiler,
+        "-DCMAKE_CXX_COMPILER_LAUNCHER=" + (shutil.which("ccache") or ""),
+        "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-22",
+    ])),
+    ("%cmake", config.cmake_command),
 ]
 
 # Features. What is missing is said, so that a skipped test is not silent.

@@ -17,16 +17,22 @@
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/CPUPipeline.h"
 
 namespace mlir::fa {
 
-/// The dialects of the project.
+/// The dialects of the project, and the implementations of interfaces that its
+/// pipelines need.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<FADialect>();
+  registerCPUPipelineInterfaces(registry);
 }
 
 /// The passes and named pipelines of the project.
-inline void registerAllPasses() { registerFAPasses(); }
+inline void registerAllPasses() {
+  registerFAPasses();
+  registerCPUPipelines();
+}
 
 } // namespace mlir::fa
 
