@@ -81,8 +81,8 @@ def FA_CPUConfigAttr : FA_Attr<"CPUConfig", "cpu", [
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "8">:$lanes,
-    DefaultValuedParameter<"int64_t", "6">:$registerRows,
-    DefaultValuedParameter<"int64_t", "2">:$registerVectors);
+    DefaultValuedParameter<"int64_t", "6">:$register_rows,
+    DefaultValuedParameter<"int64_t", "2">:$register_vectors);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
