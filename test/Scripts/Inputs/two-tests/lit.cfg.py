@@ -1,0 +1,5 @@
+import lit.formats
+
+config.name = "two-tests"
+config.test_format = lit.formats.ShTest()
+config.suffixes = [".test"]
