@@ -9,8 +9,10 @@
 //   fa.attention ins(%q, %k, %v : types) outs(%o, %lse : types)
 //       [scale(%s)] [query_lengths(%l : type)] [key_lengths(%l : type)]
 //       [offsets(%b, %h, %i, %j)] [extents(%queries, %keys)]
-//       [score(args) [captures(%arg = %value : type, ...)] { ... } | score short...]
-//       [mask(args) [captures(...)] { ... } | mask short...]
+//       [score(args) [captures(%arg = %value : type, ...)] { ... }
+//        | score short...]
+//       [mask(args) [captures(%arg = %value : type, ...)] { ... }
+//        | mask short...]
 //       [attr-dict]
 //
 //===----------------------------------------------------------------------===//
@@ -83,10 +85,9 @@ private:
 // `(` operands `:` types `)`
 ParseResult AttentionParser::parseTypedGroup(TypedOperands &group) {
   group.loc = parser.getCurrentLocation();
-  return failure(parser.parseLParen() ||
-                 parser.parseOperandList(group.operands) ||
-                 parser.parseColonTypeList(group.types) ||
-                 parser.parseRParen());
+  return failure(
+      parser.parseLParen() || parser.parseOperandList(group.operands) ||
+      parser.parseColonTypeList(group.types) || parser.parseRParen());
 }
 
 ParseResult AttentionParser::parseOptionalTyped(StringRef keyword,
@@ -97,9 +98,8 @@ ParseResult AttentionParser::parseOptionalTyped(StringRef keyword,
   if (parseTypedGroup(group))
     return failure();
   if (group.operands.size() != 1)
-    return parser.emitError(loc)
-           << keyword << " has " << group.operands.size()
-           << " operands, expected 1";
+    return parser.emitError(loc) << keyword << " has " << group.operands.size()
+                                 << " operands, expected 1";
   return success();
 }
 
@@ -174,9 +174,8 @@ ParseResult AttentionParser::parseCapture(Block &block, RegionClause &clause,
 }
 
 // Checks that the type of a shaped capture is one a short spelling can read.
-static ParseResult checkShapedCapture(OpAsmParser &parser, SMLoc loc,
-                                      Type type, StringRef what,
-                                      ArrayRef<int64_t> ranks,
+static ParseResult checkShapedCapture(OpAsmParser &parser, SMLoc loc, Type type,
+                                      StringRef what, ArrayRef<int64_t> ranks,
                                       function_ref<bool(Type)> isElement,
                                       StringRef expected) {
   auto shaped = dyn_cast<ShapedType>(type);
@@ -184,22 +183,21 @@ static ParseResult checkShapedCapture(OpAsmParser &parser, SMLoc loc,
       llvm::is_contained(ranks, shaped.getRank()) &&
       isElement(shaped.getElementType()))
     return success();
-  return parser.emitError(loc) << what << " has type " << type << ", expected "
-                               << expected;
+  return parser.emitError(loc)
+         << what << " has type " << type << ", expected " << expected;
 }
 
 // `(` %value `:` type `)`
 ParseResult AttentionParser::parseShapedCapture(
-    Block &block, RegionClause &clause, StringRef what,
-    ArrayRef<int64_t> ranks, function_ref<bool(Type)> isElement,
-    StringRef expected, Value &argument) {
+    Block &block, RegionClause &clause, StringRef what, ArrayRef<int64_t> ranks,
+    function_ref<bool(Type)> isElement, StringRef expected, Value &argument) {
   SMLoc loc = parser.getCurrentLocation();
   TypedOperands group;
   if (parseTypedGroup(group))
     return failure();
   if (group.operands.size() != 1 || group.types.size() != 1)
-    return parser.emitError(loc) << what << " takes one operand, got "
-                                 << group.operands.size();
+    return parser.emitError(loc)
+           << what << " takes one operand, got " << group.operands.size();
   if (checkShapedCapture(parser, loc, group.types[0], what, ranks, isElement,
                          expected))
     return failure();
@@ -266,17 +264,16 @@ ParseResult AttentionParser::parseShortMask(StringRef name, SMLoc loc,
       clause.captures.types.push_back(type);
       tables.push_back(block.addArgument(type, opLoc));
     }
-    atom = buildDocumentMask(builder, opLoc, pair, tables.front(),
-                             tables.back());
+    atom =
+        buildDocumentMask(builder, opLoc, pair, tables.front(), tables.back());
   }
-  visible = visible ? arith::AndIOp::create(builder, opLoc, visible, atom)
-                    : atom;
+  visible =
+      visible ? arith::AndIOp::create(builder, opLoc, visible, atom) : atom;
   return success();
 }
 
 ParseResult AttentionParser::parseShortScore(StringRef name, SMLoc loc,
-                                             Block &block,
-                                             RegionClause &clause,
+                                             Block &block, RegionClause &clause,
                                              Value &score) {
   Location opLoc = parser.getEncodedSourceLoc(loc);
   PairIndices pair = getPair(block, /*isScore=*/true);
@@ -335,8 +332,8 @@ ParseResult AttentionParser::parseShortSpellings(bool isScore,
   }
   if (!any)
     return parser.emitError(parser.getCurrentLocation())
-           << "expected '(' or one of " << llvm::join(names, ", ")
-           << " after '" << (isScore ? "score" : "mask") << "'";
+           << "expected '(' or one of " << llvm::join(names, ", ") << " after '"
+           << (isScore ? "score" : "mask") << "'";
   YieldOp::create(builder, unknown, value);
   return success();
 }
@@ -417,8 +414,8 @@ static void printTyped(OpAsmPrinter &printer, StringRef keyword,
                        ValueRange operands) {
   if (operands.empty())
     return;
-  printer << ' ' << keyword << '(' << operands << " : "
-          << operands.getTypes() << ')';
+  printer << ' ' << keyword << '(' << operands << " : " << operands.getTypes()
+          << ')';
 }
 
 static void printPlain(OpAsmPrinter &printer, StringRef keyword,
@@ -470,8 +467,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
-  printAttention(*this, printer,
-                 getODSOperands(4), getODSOperands(5));
+  printAttention(*this, printer, getODSOperands(4), getODSOperands(5));
 }
 
 ParseResult OnlineAttentionOp::parse(OpAsmParser &parser,

@@ -1,4 +1,5 @@
-//===- AttentionOps.cpp - Checks and interfaces of the attention operations ---===//
+//===- AttentionOps.cpp - Checks and interfaces of attention
+//---------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -69,8 +70,8 @@ LogicalResult mlir::fa::verifyContiguousHeadDim(Operation *op, StringRef name,
     return op->emitOpError() << name << " has no strided layout";
   if (strides[position] == 1)
     return success();
-  InFlightDiagnostic diagnostic =
-      op->emitOpError() << name << " has head dim stride ";
+  InFlightDiagnostic diagnostic = op->emitOpError()
+                                  << name << " has head dim stride ";
   if (ShapedType::isDynamic(strides[position]))
     diagnostic << "?";
   else
@@ -88,19 +89,16 @@ LogicalResult mlir::fa::verifyHeadDim(Operation *op, StringRef name,
     return op->emitOpError() << name << " is dynamic, expected a static size "
                              << "from 1 to " << maxHeadDim;
   if (size < 1 || size > maxHeadDim)
-    return op->emitOpError() << name << " is " << size
-                             << ", expected 1 to " << maxHeadDim
-                             << "; the nearest is "
-                             << std::clamp<int64_t>(size, 1, maxHeadDim);
+    return op->emitOpError()
+           << name << " is " << size << ", expected 1 to " << maxHeadDim
+           << "; the nearest is " << std::clamp<int64_t>(size, 1, maxHeadDim);
   return success();
 }
 
 // Query, key and value among themselves.
-template <typename OpTy>
-static LogicalResult verifyInputs(OpTy op) {
-  std::pair<StringRef, Value> inputs[] = {{"query", op.getQuery()},
-                                          {"key", op.getKey()},
-                                          {"value", op.getValue()}};
+template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
+  std::pair<StringRef, Value> inputs[] = {
+      {"query", op.getQuery()}, {"key", op.getKey()}, {"value", op.getValue()}};
   for (auto [name, input] : inputs)
     if (failed(verifyRank(op, name, input.getType(), 4)))
       return failure();
@@ -129,8 +127,8 @@ static LogicalResult verifyInputs(OpTy op) {
   if (failed(verifyHeadDim(op, "query head dim", queryDim)) ||
       failed(verifyHeadDim(op, "key head dim", keyDim)) ||
       failed(verifyHeadDim(op, "value head dim", valueDim)) ||
-      failed(verifySameSize(op, "head dims", "query", queryDim, "key",
-                            keyDim)) ||
+      failed(
+          verifySameSize(op, "head dims", "query", queryDim, "key", keyDim)) ||
       failed(verifySameSize(op, "batches", "query",
                             size(op.getQuery(), q, DimKind::Batch), "key",
                             size(op.getKey(), k, DimKind::Batch))) ||
@@ -148,9 +146,9 @@ static LogicalResult verifyInputs(OpTy op) {
   int64_t keyHeads = size(op.getKey(), k, DimKind::Heads);
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 ? heads != 0 : heads % keyHeads != 0))
-    return op.emitOpError() << "query has " << heads << " heads and key has "
-                            << keyHeads
-                            << ", expected a multiple of the key heads";
+    return op.emitOpError()
+           << "query has " << heads << " heads and key has " << keyHeads
+           << ", expected a multiple of the key heads";
   if (ConfigAttr config = op.getConfigAttr())
     if (TargetConfigAttrInterface target = config.getTarget())
       return target.verifyConfig([&] { return op.emitOpError("config "); },
@@ -159,8 +157,7 @@ static LogicalResult verifyInputs(OpTy op) {
   return success();
 }
 
-template <typename OpTy>
-static LogicalResult verifyPlace(OpTy op) {
+template <typename OpTy> static LogicalResult verifyPlace(OpTy op) {
   if (!op.getOffsets().empty() && op.getOffsets().size() != 4)
     return op.emitOpError() << "has " << op.getOffsets().size()
                             << " offsets, expected 4 (batch, head, query, "
@@ -197,18 +194,18 @@ static LogicalResult verifyRegionOp(Operation *op, StringRef name,
       dialect == "arith" || dialect == "math" || dialect == "index";
   if (allowedDialect && nested->getNumRegions() == 0 && isPure(nested))
     return success();
-  InFlightDiagnostic diagnostic =
-      op->emitOpError() << "does not allow '" << nested->getName() << "' in its "
-                        << name
-                        << " region, expected arith, math and index "
-                           "operations and loads from captures";
+  InFlightDiagnostic diagnostic = op->emitOpError()
+                                  << "does not allow '" << nested->getName()
+                                  << "' in its " << name
+                                  << " region, expected arith, math and index "
+                                     "operations and loads from captures";
   diagnostic.attachNote(nested->getLoc()) << "operation is here";
   return diagnostic;
 }
 
 LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
-                                         Region &region,
-                                         OperandRange captures, bool isScore) {
+                                         Region &region, OperandRange captures,
+                                         bool isScore) {
   if (region.empty()) {
     if (captures.empty())
       return success();
@@ -244,19 +241,18 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
       return failure();
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield)
-    return op->emitOpError() << name << " region ends in '"
-                             << block.getTerminator()->getName()
-                             << "', expected 'fa.yield'";
+    return op->emitOpError()
+           << name << " region ends in '" << block.getTerminator()->getName()
+           << "', expected 'fa.yield'";
   if (yield.getResults().size() != 1 ||
       yield.getResults().front().getType() != result)
-    return op->emitOpError() << name << " region yields ("
-                             << yield.getResults().getTypes()
-                             << "), expected (" << result << ')';
+    return op->emitOpError()
+           << name << " region yields (" << yield.getResults().getTypes()
+           << "), expected (" << result << ')';
   return success();
 }
 
-template <typename OpTy>
-static LogicalResult verifyPairRegions(OpTy op) {
+template <typename OpTy> static LogicalResult verifyPairRegions(OpTy op) {
   return success(succeeded(verifyPairRegion(op, "score", op.getScore(),
                                             op.getScoreCaptures(), true)) &&
                  succeeded(verifyPairRegion(op, "mask", op.getMask(),
@@ -295,9 +291,8 @@ static LogicalResult verifyLse(AttentionOp op) {
                                Float32Type::get(op.getContext()))))
     return failure();
   auto check = [&](StringRef what, DimKind kind, int64_t position) {
-    return verifySameSize(op, what, "query",
-                          sizeOf(op.getQuery(), order, kind), "lse",
-                          type.getDimSize(position));
+    return verifySameSize(op, what, "query", sizeOf(op.getQuery(), order, kind),
+                          "lse", type.getDimSize(position));
   };
   return success(succeeded(check("batches", DimKind::Batch, 0)) &&
                  succeeded(check("heads", DimKind::Heads, 1)) &&
@@ -310,14 +305,13 @@ static LogicalResult verifyOutput(AttentionOp op) {
   if (failed(verifyRank(op, "output", type, 4)))
     return failure();
   if (type.getElementType() != element && !type.getElementType().isF32())
-    return op.emitOpError() << "output has element type "
-                            << type.getElementType() << ", expected "
-                            << element << " (that of query) or f32";
+    return op.emitOpError()
+           << "output has element type " << type.getElementType()
+           << ", expected " << element << " (that of query) or f32";
   auto check = [&](StringRef what, DimKind kind) {
-    return verifySameSize(op, what, "query",
-                          sizeOf(op.getQuery(), op.getQueryOrder(), kind),
-                          "output",
-                          sizeOf(op.getOutput(), op.getOutputOrder(), kind));
+    return verifySameSize(
+        op, what, "query", sizeOf(op.getQuery(), op.getQueryOrder(), kind),
+        "output", sizeOf(op.getOutput(), op.getOutputOrder(), kind));
   };
   if (failed(check("batches", DimKind::Batch)) ||
       failed(check("queries", DimKind::Sequence)) ||
@@ -366,19 +360,18 @@ LogicalResult mlir::fa::verifyState(Operation *op, Value accumulator,
   if (failed(verifyRank(op, "accumulator", accumulator.getType(), 2)) ||
       failed(verifyRank(op, "maximum", maximum.getType(), 1)) ||
       failed(verifyRank(op, "sum", sum.getType(), 1)) ||
-      failed(verifyElementType(op, "accumulator", accumulator.getType(),
-                               f32)) ||
+      failed(
+          verifyElementType(op, "accumulator", accumulator.getType(), f32)) ||
       failed(verifyElementType(op, "maximum", maximum.getType(), f32)) ||
       failed(verifyElementType(op, "sum", sum.getType(), f32)))
     return failure();
   int64_t rows = cast<ShapedType>(accumulator.getType()).getDimSize(0);
   return success(
-      succeeded(verifySameSize(
-          op, "rows", "accumulator", rows, "maximum",
-          cast<ShapedType>(maximum.getType()).getDimSize(0))) &&
       succeeded(
-          verifySameSize(op, "rows", "accumulator", rows, "sum",
-                         cast<ShapedType>(sum.getType()).getDimSize(0))));
+          verifySameSize(op, "rows", "accumulator", rows, "maximum",
+                         cast<ShapedType>(maximum.getType()).getDimSize(0))) &&
+      succeeded(verifySameSize(op, "rows", "accumulator", rows, "sum",
+                               cast<ShapedType>(sum.getType()).getDimSize(0))));
 }
 
 LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
@@ -388,8 +381,8 @@ LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
       rows <= stateRows)
     return success();
   return op->emitOpError() << name << " has " << rows
-                           << " rows, expected at most the "
-                           << stateRows << " rows of the state";
+                           << " rows, expected at most the " << stateRows
+                           << " rows of the state";
 }
 
 LogicalResult OnlineAttentionOp::verify() {
@@ -406,11 +399,11 @@ LogicalResult OnlineAttentionOp::verify() {
     for (auto [what, kind] : units) {
       int64_t size = sizeOf(input, order, kind);
       if (size != 1)
-        return emitOpError() << name << " has "
-                             << (ShapedType::isDynamic(size)
-                                     ? std::string("?")
-                                     : std::to_string(size))
-                             << ' ' << what << ", expected 1";
+        return emitOpError()
+               << name << " has "
+               << (ShapedType::isDynamic(size) ? std::string("?")
+                                               : std::to_string(size))
+               << ' ' << what << ", expected 1";
     }
   }
   if (failed(verifyStateHolds(
@@ -444,9 +437,10 @@ void mlir::fa::addDestinationStyleEffects(
   }
 }
 
-LogicalResult mlir::fa::reifyDestinationShapes(
-    DestinationStyleOpInterface op, OpBuilder &builder,
-    ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult
+mlir::fa::reifyDestinationShapes(DestinationStyleOpInterface op,
+                                 OpBuilder &builder,
+                                 ReifiedRankedShapedTypeDims &shapes) {
   for (Value init : op.getDpsInits())
     if (isa<RankedTensorType>(init.getType()))
       shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), init));

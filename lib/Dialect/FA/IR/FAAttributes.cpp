@@ -62,8 +62,8 @@ Attribute DimsAttr::parse(AsmParser &parser, Type) {
     StringRef keyword;
     if (parser.parseKeyword(&keyword))
       return failure();
-    size_t kind = keyword.size() == 1 ? dimLetters.find(keyword)
-                                      : StringRef::npos;
+    size_t kind =
+        keyword.size() == 1 ? dimLetters.find(keyword) : StringRef::npos;
     if (kind == StringRef::npos)
       return parser.emitError(loc)
              << "unknown dimension '" << keyword
@@ -163,10 +163,9 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
                                "key_block";
     return {};
   }
-  return ConfigAttr::getChecked([&] { return parser.emitError(start); },
-                                parser.getContext(), *queryBlock, *keyBlock,
-                                keySplits.value_or(1),
-                                deterministic.value_or(true), target);
+  return ConfigAttr::getChecked(
+      [&] { return parser.emitError(start); }, parser.getContext(), *queryBlock,
+      *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target);
 }
 
 void ConfigAttr::print(AsmPrinter &printer) const {
@@ -203,10 +202,11 @@ CPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 StringRef CPUConfigAttr::getTargetName() const { return "cpu"; }
 
-LogicalResult CPUConfigAttr::verifyConfig(
-    function_ref<InFlightDiagnostic()> emitError, int64_t queryBlock,
-    int64_t keyBlock, int64_t queryHeadDim, int64_t valueHeadDim,
-    Type elementType) const {
+LogicalResult
+CPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
+                            int64_t queryBlock, int64_t keyBlock,
+                            int64_t queryHeadDim, int64_t valueHeadDim,
+                            Type elementType) const {
   int64_t tile = getLanes() * getRegisterVectors();
   if (queryBlock % tile != 0)
     return emitError() << "query_block is " << queryBlock

@@ -51,8 +51,8 @@ Value mlir::fa::buildCausalMask(OpBuilder &builder, Location loc,
 static Value buildWindowSize(OpBuilder &builder, Location loc, Value size) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value unlimited = arith::ConstantIndexOp::create(builder, loc, 1LL << 40);
-  Value negative = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::slt, size, zero);
+  Value negative = arith::CmpIOp::create(builder, loc,
+                                         arith::CmpIPredicate::slt, size, zero);
   return arith::SelectOp::create(builder, loc, negative, unlimited, size);
 }
 
@@ -89,14 +89,13 @@ Value mlir::fa::buildDocumentMask(OpBuilder &builder, Location loc,
                                   Value keyIds) {
   Value queryId =
       buildCapturedLoad(builder, loc, queryIds, {pair.batch, pair.query});
-  Value keyId =
-      buildCapturedLoad(builder, loc, keyIds, {pair.batch, pair.key});
+  Value keyId = buildCapturedLoad(builder, loc, keyIds, {pair.batch, pair.key});
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, queryId,
                                keyId);
 }
 
-Value mlir::fa::buildSoftcapScore(OpBuilder &builder, Location loc,
-                                  Value score, Value cap) {
+Value mlir::fa::buildSoftcapScore(OpBuilder &builder, Location loc, Value score,
+                                  Value cap) {
   Value ratio = arith::DivFOp::create(builder, loc, score, cap);
   Value bounded = math::TanhOp::create(builder, loc, ratio);
   return arith::MulFOp::create(builder, loc, cap, bounded);

@@ -16,10 +16,11 @@ using namespace mlir::fa;
 // FinalizeOp and CombineOp
 //===----------------------------------------------------------------------===//
 
-ParseResult mlir::fa::parseOutputAndLse(
-    OpAsmParser &parser, OpAsmParser::UnresolvedOperand &output,
-    std::optional<OpAsmParser::UnresolvedOperand> &lse, Type &outputType,
-    Type &lseType) {
+ParseResult
+mlir::fa::parseOutputAndLse(OpAsmParser &parser,
+                            OpAsmParser::UnresolvedOperand &output,
+                            std::optional<OpAsmParser::UnresolvedOperand> &lse,
+                            Type &outputType, Type &lseType) {
   if (parser.parseOperand(output))
     return failure();
   if (succeeded(parser.parseOptionalComma()) &&
@@ -78,8 +79,8 @@ LogicalResult FinalizeOp::verify() {
     return success();
   auto lse = cast<ShapedType>(getLse().getType());
   if (failed(verifyRank(*this, "lse", lse, 3)) ||
-      failed(verifyElementType(*this, "lse", lse,
-                               Float32Type::get(getContext()))))
+      failed(
+          verifyElementType(*this, "lse", lse, Float32Type::get(getContext()))))
     return failure();
   return verifySameSize(*this, "rows", "output", rows, "lse",
                         lse.getDimSize(2));
@@ -256,11 +257,10 @@ void KeyRangesOp::print(OpAsmPrinter &printer) {
   printer << "] step " << getStep();
   if (!getInits().empty()) {
     printer << " iter_args(";
-    llvm::interleaveComma(llvm::zip(getRegionIterArgs(), getInits()), printer,
-                          [&](auto pair) {
-                            printer << std::get<0>(pair) << " = "
-                                    << std::get<1>(pair);
-                          });
+    llvm::interleaveComma(
+        llvm::zip(getRegionIterArgs(), getInits()), printer, [&](auto pair) {
+          printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+        });
     printer << ") -> (" << getResultTypes() << ')';
   }
   printer << ' ';

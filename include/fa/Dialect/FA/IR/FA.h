@@ -22,7 +22,12 @@
 namespace mlir::fa {
 
 /// The dimensions of a query, key, value or output.
-enum class DimKind : int64_t { Batch = 0, Sequence = 1, Heads = 2, HeadDim = 3 };
+enum class DimKind : int64_t {
+  Batch = 0,
+  Sequence = 1,
+  Heads = 2,
+  HeadDim = 3
+};
 
 /// The largest head dim that `fa.attention` takes.
 constexpr int64_t maxHeadDim = 512;
