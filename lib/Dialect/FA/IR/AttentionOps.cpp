@@ -1,5 +1,4 @@
-//===- AttentionOps.cpp - Checks and interfaces of attention
-//---------------===//
+//===- AttentionOps.cpp - Checks and interfaces of attention --------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
