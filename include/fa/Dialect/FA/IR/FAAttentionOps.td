@@ -32,7 +32,11 @@ class FA_AttentionLikeOp<string mnemonic, list<Trait> traits>
   }];
 }
 
-def FA_AttentionOp : FA_AttentionLikeOp<"attention", []> {
+def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
+    DeclareOpInterfaceMethods<TilingInterface, [
+      "getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+      "getResultTilePosition", "getIterationDomainTileFromResultTile",
+      "generateResultTileValue"]>]> {
   let summary = "Scaled dot product attention";
   let description = [{
     Computes, for every batch, query head and query `i`,
@@ -129,7 +133,10 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", []> {
   }];
 }
 
-def FA_OnlineAttentionOp : FA_AttentionLikeOp<"online_attention", []> {
+def FA_OnlineAttentionOp : FA_AttentionLikeOp<"online_attention", [
+    DeclareOpInterfaceMethods<TilingInterface, [
+      "getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+      "getResultTilePosition"]>]> {
   let summary = "One step of online softmax attention over a block of keys";
   let description = [{
     Adds the keys of one block to the state of one query block of one batch and
