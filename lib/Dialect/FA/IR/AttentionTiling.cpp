@@ -123,8 +123,7 @@ static AttentionOp createTiled(OpBuilder &builder, AttentionOp op,
   SmallVector<Value> place;
   for (auto [outer, inner] : llvm::zip_equal(tiled.getOffsets(), offsets))
     place.push_back(getValueOrCreateConstantIndexOp(
-        builder, loc,
-        addSizes(builder, loc, getAsOpFoldResult(outer), inner)));
+        builder, loc, addSizes(builder, loc, getAsOpFoldResult(outer), inner)));
   tiled.getOffsetsMutable().assign(place);
   tiled.getQueryMutable().set(tile.query);
   tiled.getKeyMutable().set(tile.key);
@@ -132,16 +131,16 @@ static AttentionOp createTiled(OpBuilder &builder, AttentionOp op,
   tiled.getOutputMutable().set(tile.output);
   if (tile.lse)
     tiled.getLseMutable().assign(tile.lse);
-  for (auto [result, init] : llvm::zip(tiled->getResults(),
-                                       tiled.getDpsInits()))
+  for (auto [result, init] :
+       llvm::zip(tiled->getResults(), tiled.getDpsInits()))
     result.setType(init.getType());
   return tiled;
 }
 
 static TilingResult getTilingResult(AttentionOp tiled,
                                     const AttentionTile &tile) {
-  TilingResult result{{tiled}, llvm::to_vector_of<Value>(tiled->getResults()),
-                      {}};
+  TilingResult result{
+      {tiled}, llvm::to_vector_of<Value>(tiled->getResults()), {}};
   for (Value slice : {tile.query, tile.key, tile.value, tile.output, tile.lse})
     if (slice && isa_and_nonnull<tensor::ExtractSliceOp, memref::SubViewOp>(
                      slice.getDefiningOp()))
@@ -206,8 +205,8 @@ LogicalResult AttentionOp::getIterationDomainTileFromResultTile(
     domainSizes.push_back(sizes[position]);
   }
   domainOffsets.push_back(builder.getIndexAttr(0));
-  domainSizes.push_back(getMixedSize(builder, getLoc(), getKey(),
-                                     getKeyOrder(), DimKind::Sequence));
+  domainSizes.push_back(getMixedSize(builder, getLoc(), getKey(), getKeyOrder(),
+                                     DimKind::Sequence));
   return success();
 }
 
@@ -223,6 +222,7 @@ AttentionOp::generateResultTileValue(OpBuilder &builder, unsigned resultNumber,
       getTiledImplementation(builder, domainOffsets, domainSizes);
   if (failed(tiled))
     return failure();
-  return TilingResult{tiled->tiledOps, {tiled->tiledValues[resultNumber]},
+  return TilingResult{tiled->tiledOps,
+                      {tiled->tiledValues[resultNumber]},
                       tiled->generatedSlices};
 }

@@ -68,8 +68,8 @@ static bool isAllQueries(OnlineAttentionOp op, OpFoldResult offset,
 static void getStatePosition(OpBuilder &builder, OnlineAttentionOp op,
                              unsigned resultNumber,
                              ArrayRef<OpFoldResult> offsets,
-                             ArrayRef<OpFoldResult> sizes,
-                             Mixed &stateOffsets, Mixed &stateSizes) {
+                             ArrayRef<OpFoldResult> sizes, Mixed &stateOffsets,
+                             Mixed &stateSizes) {
   Value state = op.getDpsInits()[resultNumber];
   bool whole = isAllQueries(op, offsets[Query], sizes[Query]);
   stateOffsets.assign({whole ? builder.getIndexAttr(0) : offsets[Query]});
@@ -127,8 +127,8 @@ OnlineAttentionOp::getTiledImplementation(OpBuilder &builder,
        llvm::zip(tiled->getResults(), tiled.getDpsInits()))
     result.setType(init.getType());
 
-  TilingResult result{{tiled}, llvm::to_vector_of<Value>(tiled->getResults()),
-                      {}};
+  TilingResult result{
+      {tiled}, llvm::to_vector_of<Value>(tiled->getResults()), {}};
   for (Value slice : {query, key, value})
     if (isa_and_nonnull<tensor::ExtractSliceOp, memref::SubViewOp>(
             slice.getDefiningOp()))
@@ -139,7 +139,7 @@ OnlineAttentionOp::getTiledImplementation(OpBuilder &builder,
 LogicalResult OnlineAttentionOp::getResultTilePosition(
     OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
     ArrayRef<OpFoldResult> sizes, Mixed &resultOffsets, Mixed &resultSizes) {
-  getStatePosition(builder, *this, resultNumber, offsets, sizes,
-                   resultOffsets, resultSizes);
+  getStatePosition(builder, *this, resultNumber, offsets, sizes, resultOffsets,
+                   resultSizes);
   return success();
 }

@@ -75,13 +75,13 @@ Value mlir::fa::createLeadingSlice(OpBuilder &builder, Location loc,
                                      shaped, offsets, sizes, strides);
   }
   return tensor::ExtractSliceOp::create(
-      builder, loc, RankedTensorType::get(shape, type.getElementType()),
-      shaped, offsets, sizes, strides);
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), shaped,
+      offsets, sizes, strides);
 }
 
 Value mlir::fa::createSliceOf(OpBuilder &builder, Location loc, Value shaped,
-                              DimsAttr order, DimKind kind,
-                              OpFoldResult offset, OpFoldResult size) {
+                              DimsAttr order, DimKind kind, OpFoldResult offset,
+                              OpFoldResult size) {
   int64_t rank = cast<ShapedType>(shaped.getType()).getRank();
   SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)), sizes;
   for (int64_t position = 0; position < rank; ++position)
@@ -107,15 +107,14 @@ void mlir::fa::materializePlace(OpBuilder &builder, OpTy op) {
   }
   if (!op.getExtents().empty())
     return;
-  Value extents[] = {
-      getValueOrCreateConstantIndexOp(
-          builder, loc,
-          getMixedSize(builder, loc, op.getQuery(), op.getQueryOrder(),
-                       DimKind::Sequence)),
-      getValueOrCreateConstantIndexOp(
-          builder, loc,
-          getMixedSize(builder, loc, op.getKey(), op.getKeyOrder(),
-                       DimKind::Sequence))};
+  Value extents[] = {getValueOrCreateConstantIndexOp(
+                         builder, loc,
+                         getMixedSize(builder, loc, op.getQuery(),
+                                      op.getQueryOrder(), DimKind::Sequence)),
+                     getValueOrCreateConstantIndexOp(
+                         builder, loc,
+                         getMixedSize(builder, loc, op.getKey(),
+                                      op.getKeyOrder(), DimKind::Sequence))};
   op.getExtentsMutable().assign(extents);
 }
 
@@ -128,8 +127,8 @@ static OpFoldResult getKeyHead(OpBuilder &builder, AttentionOp op,
   Location loc = op.getLoc();
   OpFoldResult heads = getMixedSize(builder, loc, op.getQuery(),
                                     op.getQueryOrder(), DimKind::Heads);
-  OpFoldResult keyHeads = getMixedSize(builder, loc, op.getKey(),
-                                       op.getKeyOrder(), DimKind::Heads);
+  OpFoldResult keyHeads =
+      getMixedSize(builder, loc, op.getKey(), op.getKeyOrder(), DimKind::Heads);
   std::optional<int64_t> staticHeads = getConstantIntValue(heads);
   std::optional<int64_t> staticKeyHeads = getConstantIntValue(keyHeads);
   if (staticHeads && staticKeyHeads && *staticKeyHeads > 0) {
@@ -141,14 +140,12 @@ static OpFoldResult getKeyHead(OpBuilder &builder, AttentionOp op,
   auto toValue = [&](OpFoldResult value) {
     return getValueOrCreateConstantIndexOp(builder, loc, value);
   };
-  Value group = arith::DivUIOp::create(builder, loc, toValue(heads),
-                                       toValue(keyHeads));
-  return arith::DivUIOp::create(builder, loc, toValue(head), group)
-      .getResult();
+  Value group =
+      arith::DivUIOp::create(builder, loc, toValue(heads), toValue(keyHeads));
+  return arith::DivUIOp::create(builder, loc, toValue(head), group).getResult();
 }
 
-FailureOr<HeadTile> mlir::fa::getKeyHeadTile(OpBuilder &builder,
-                                             AttentionOp op,
+FailureOr<HeadTile> mlir::fa::getKeyHeadTile(OpBuilder &builder, AttentionOp op,
                                              OpFoldResult offset,
                                              OpFoldResult size) {
   int64_t heads = sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Heads);
@@ -176,8 +173,8 @@ FailureOr<HeadTile> mlir::fa::getKeyHeadTile(OpBuilder &builder,
   if (*tile % group == 0 && (!first || *first % group == 0))
     return HeadTile{getKeyHead(builder, op, offset),
                     builder.getIndexAttr(*tile / group)};
-  op.emitOpError() << "tile of " << *tile
-                   << " query heads cuts groups of " << group
+  op.emitOpError() << "tile of " << *tile << " query heads cuts groups of "
+                   << group
                    << " query heads, expected a divisor or a multiple of "
                    << group;
   return failure();

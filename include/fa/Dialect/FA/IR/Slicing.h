@@ -36,8 +36,7 @@ struct DimValues {
 /// tensor.extract_slice or memref.subview with unit strides. Returns `shaped`
 /// itself where the slice is statically all of it.
 Value createSlice(OpBuilder &builder, Location loc, Value shaped,
-                  ArrayRef<OpFoldResult> offsets,
-                  ArrayRef<OpFoldResult> sizes);
+                  ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes);
 /// The same without the leading dimension, of which the slice takes one.
 Value createLeadingSlice(OpBuilder &builder, Location loc, Value shaped,
                          OpFoldResult position);

@@ -10,4 +10,94 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FATile : Pass<"fa-tile"> {
+  let summary = "Tile attention into query blocks of one head";
+  let description = [{
+    Replaces each `fa.attention` by an `scf.forall` over (batch, query head,
+    query block) around an `fa.attention` of one query block, by its
+    `TilingInterface`; rows of a block come from its config. Works on memrefs
+    and on tensors. The last query block holds what is left; where the queries
+    are static and a multiple of the block, types stay static. Query head `h`
+    reads key head `h floordiv (heads / key heads)`. Offsets and extents keep
+    the indices that the regions see absolute; lengths and captures are not
+    sliced. An attention in an `scf.forall` that is one query block already is
+    left alone.
+
+    Fails where an attention has no config or still has `key_splits` above 1.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<2x?x8x64xf32>, memref<2x?x2x64xf32>, memref<2x?x2x64xf32>)
+        outs(%o : memref<2x?x8x64xf32>)
+        {config = #fa.config<query_block = 64, key_block = 128>}
+    ```
+
+    After (`...` for strided types):
+
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 8, %queries) step (1, 1, 64) {
+      %rows = affine.min affine_map<(d0)[s0] -> (-d0 + s0, 64)>(%i)[%queries]
+      %kh = affine.apply affine_map<(d0) -> (d0 floordiv 4)>(%h)
+      %q1 = memref.subview %q[%b, %i, %h, 0] [1, %rows, 1, 64] [1, 1, 1, 1] : ...
+      %k1 = memref.subview %k[%b, 0, %kh, 0] [1, %keys, 1, 64] [1, 1, 1, 1] : ...
+      %v1 = memref.subview %v[%b, 0, %kh, 0] [1, %keys, 1, 64] [1, 1, 1, 1] : ...
+      %o1 = memref.subview %o[%b, %i, %h, 0] [1, %rows, 1, 64] [1, 1, 1, 1] : ...
+      fa.attention ins(%q1, %k1, %v1 : ...) outs(%o1 : ...)
+          offsets(%b, %h, %i, %c0) extents(%queries, %keys)
+          {config = #fa.config<query_block = 64, key_block = 128>}
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAConvertToOnline : Pass<"fa-convert-to-online"> {
+  let summary = "Turn attention on one query block into online softmax";
+  let description = [{
+    Replaces each `fa.attention` of one batch and one head by the initial state
+    of online softmax, one `fa.online_attention` over all valid keys, and
+    `fa.finalize`. The state has `query_block` rows of the config, so that its
+    type is static; without a config it has a row for each query. Where the
+    operation has lengths, those of its batch are read here: queries, keys and
+    values shrink to the valid ones, the extents become the valid lengths, and
+    `fa.finalize` leaves the other rows alone. Works on memrefs and on tensors.
+
+    Fails where an attention has more than one batch or head, or where its
+    queries are not proven to fit the query block: `fa-tile` comes first.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<1x?x1x64xf32>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>)
+        outs(%o : memref<1x?x1x64xf32>) key_lengths(%lengths : memref<2xi32>)
+        offsets(%b, %h, %i, %c0) extents(%queries, %keys)
+        {config = #fa.config<query_block = 64, key_block = 128>}
+    ```
+
+    After (`...` for types and the fills of the state):
+
+    ```mlir
+    %length = memref.load %lengths[%b] : memref<2xi32>
+    %valid = ... // %length as index, within 0 and %keys
+    %k1 = memref.subview %k[0, 0, 0, 0] [1, %valid, 1, 64] [1, 1, 1, 1] : ...
+    %v1 = memref.subview %v[0, 0, 0, 0] [1, %valid, 1, 64] [1, 1, 1, 1] : ...
+    %acc, %max, %sum = fa.online_attention ins(%q, %k1, %v1 : ...)
+        outs(%acc0, %max0, %sum0 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+        offsets(%b, %h, %i, %c0) extents(%queries, %valid)
+        {config = #fa.config<query_block = 64, key_block = 128>}
+    fa.finalize ins(%acc, %max, %sum : ...) outs(%o : memref<1x?x1x64xf32>)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES_TD

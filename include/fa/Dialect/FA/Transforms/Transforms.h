@@ -15,8 +15,24 @@
 #define FA_DIALECT_FA_TRANSFORMS_TRANSFORMS_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::fa {} // namespace mlir::fa
+namespace mlir::fa {
+
+/// Whether an attention with a config is one query block: one batch, one head
+/// and, proven from the IR, at most `query_block` queries.
+bool isQueryBlockTile(AttentionOp op);
+
+/// Replaces an attention with a config by a loop over (batch, query head,
+/// query block) around an attention of one query block, as `fa-tile` does.
+FailureOr<scf::ForallOp> tileAttention(RewriterBase &rewriter, AttentionOp op);
+
+/// Replaces an attention of one batch and one head by a state, one
+/// `fa.online_attention` over the valid keys, and `fa.finalize`, as
+/// `fa-convert-to-online` does.
+FailureOr<FinalizeOp> convertToOnline(RewriterBase &rewriter, AttentionOp op);
+
+} // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_TRANSFORMS_TRANSFORMS_H

@@ -1,0 +1,79 @@
+//===- Tile.cpp - One query block of one head for each iteration ---------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bounds.h"
+#include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FATILE
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+bool mlir::fa::isQueryBlockTile(AttentionOp op) {
+  DimsAttr order = op.getQueryOrder();
+  auto type = cast<ShapedType>(op.getQuery().getType());
+  return type.getDimSize(order.positionOf(DimKind::Batch)) == 1 &&
+         type.getDimSize(order.positionOf(DimKind::Heads)) == 1 &&
+         isProvenAtMost(op.getQuery(), order.positionOf(DimKind::Sequence),
+                        op.getConfigAttr().getQueryBlock());
+}
+
+FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
+                                                 AttentionOp op) {
+  ConfigAttr config = op.getConfigAttr();
+  if (!config)
+    return op.emitOpError() << "has no config, expected one that gives the "
+                               "query block; fa-select-config sets it";
+  if (config.getKeySplits() > 1)
+    return op.emitOpError() << "config has key_splits " << config.getKeySplits()
+                            << ", expected 1: split the keys first, with "
+                               "fa-split-kv";
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  // Outside of the loop, so that its body does not compute them again.
+  rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
+  OpFoldResult one = rewriter.getIndexAttr(1);
+  scf::SCFTilingOptions options;
+  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp)
+      .setTileSizes({one, one, rewriter.getIndexAttr(config.getQueryBlock())});
+  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
+      rewriter, cast<TilingInterface>(op.getOperation()), options);
+  if (failed(tiled))
+    return failure();
+  rewriter.replaceOp(op, tiled->replacements);
+  return cast<scf::ForallOp>(tiled->loops.front());
+}
+
+namespace {
+struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FATileBase::getDependentDialects(registry);
+    registerBoundsDependencies(registry);
+  }
+
+  void runOnOperation() override {
+    SmallVector<AttentionOp> attentions;
+    getOperation()->walk([&](AttentionOp op) { attentions.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (AttentionOp op : attentions) {
+      // A tile of an earlier run stays as it is.
+      if (op.getConfigAttr() && op->getParentOfType<scf::ForallOp>() &&
+          isQueryBlockTile(op))
+        continue;
+      if (failed(tileAttention(rewriter, op)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,17 @@
+// RUN: fa-opt %s -fa-tile -split-input-file -verify-diagnostics
+
+func.func @no_config(%q: memref<1x8x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op has no config, expected one that gives the query block; fa-select-config sets it}}
+  fa.attention ins(%q, %q, %q : memref<1x8x1x64xf32>, memref<1x8x1x64xf32>, memref<1x8x1x64xf32>)
+      outs(%q : memref<1x8x1x64xf32>)
+  return
+}
+
+// -----
+
+func.func @splits(%q: memref<1x8x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op config has key_splits 4, expected 1: split the keys first, with fa-split-kv}}
+  fa.attention ins(%q, %q, %q : memref<1x8x1x64xf32>, memref<1x8x1x64xf32>, memref<1x8x1x64xf32>)
+      outs(%q : memref<1x8x1x64xf32>) {config = #fa.config<query_block = 64, key_block = 128, key_splits = 4>}
+  return
+}

@@ -1,0 +1,99 @@
+// RUN: fa-opt %s -fa-tile -canonicalize -cse | FileCheck %s
+// RUN: fa-opt %s -fa-tile -canonicalize -cse -o %t.once
+// RUN: fa-opt %t.once -fa-tile -canonicalize -cse | FileCheck %s
+
+// Dynamic sizes, grouped heads, orders of dimensions, lse, lengths and captures.
+// CHECK-DAG: #[[$ROWS:.+]] = affine_map<(d0)[s0] -> (-d0 + s0, 64)>
+// CHECK-DAG: #[[$GROUP:.+]] = affine_map<()[s0] -> (s0 floordiv 4)>
+// CHECK-DAG: #[[$SUM:.+]] = affine_map<()[s0, s1] -> (s0 + s1)>
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x8x?x64xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x2x64xbf16>,
+// CHECK-SAME:    %[[V:[a-z0-9]+]]: memref<?x2x?x32xbf16>, %[[O:[a-z0-9]+]]: memref<?x?x8x32xbf16>,
+// CHECK-SAME:    %[[LSE:[a-z0-9]+]]: memref<?x8x?xf32>, %[[LENGTHS:[a-z0-9]+]]: memref<?xi32>, %[[SLOPES:[a-z0-9]+]]: memref<8xf32>
+func.func @dynamic(%q: memref<?x8x?x64xbf16>, %k: memref<?x?x2x64xbf16>, %v: memref<?x2x?x32xbf16>,
+                   %o: memref<?x?x8x32xbf16>, %lse: memref<?x8x?xf32>, %lengths: memref<?xi32>, %slopes: memref<8xf32>) {
+  // CHECK-DAG: %[[C0:.+]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C1:.+]] = arith.constant 1 : index
+  // CHECK-DAG: %[[C2:.+]] = arith.constant 2 : index
+  // CHECK-DAG: %[[BATCH:.+]] = memref.dim %[[Q]], %[[C0]]
+  // CHECK-DAG: %[[N:.+]] = memref.dim %[[Q]], %[[C2]]
+  // CHECK-DAG: %[[KEYS:.+]] = memref.dim %[[K]], %[[C1]]
+  // CHECK: scf.forall (%[[B:.+]], %[[H:.+]], %[[I:.+]]) = (0, 0, 0) to (%[[BATCH]], 8, %[[N]]) step (1, 1, 64) {
+  // CHECK-DAG: %[[R:.+]] = affine.min #[[$ROWS]](%[[I]])[%[[N]]]
+  // CHECK-DAG: %[[KH:.+]] = affine.apply #[[$GROUP]]()[%[[H]]]
+  // CHECK-DAG: %[[Q1:.+]] = memref.subview %[[Q]][%[[B]], %[[H]], %[[I]], 0] [1, 1, %[[R]], 64] [1, 1, 1, 1]
+  // CHECK-DAG: %[[K1:.+]] = memref.subview %[[K]][%[[B]], 0, %[[KH]], 0] [1, %[[KEYS]], 1, 64] [1, 1, 1, 1]
+  // CHECK-DAG: %[[V1:.+]] = memref.subview %[[V]][%[[B]], %[[KH]], 0, 0] [1, 1, %[[KEYS]], 32] [1, 1, 1, 1]
+  // CHECK-DAG: %[[O1:.+]] = memref.subview %[[O]][%[[B]], %[[I]], %[[H]], 0] [1, %[[R]], 1, 32] [1, 1, 1, 1]
+  // CHECK-DAG: %[[LSE1:.+]] = memref.subview %[[LSE]][%[[B]], %[[H]], %[[I]]] [1, 1, %[[R]]] [1, 1, 1]
+  // CHECK: fa.attention ins(%[[Q1]], %[[K1]], %[[V1]] : memref<1x1x?x64xbf16, {{[^>]*}}>>, memref<1x?x1x64xbf16, {{[^>]*}}>>, memref<1x1x?x32xbf16, {{[^>]*}}>>)
+  // CHECK-SAME: outs(%[[O1]], %[[LSE1]] : memref<1x?x1x32xbf16, {{[^>]*}}>>, memref<1x1x?xf32, {{[^>]*}}>>)
+  // CHECK-SAME: key_lengths(%[[LENGTHS]] : memref<?xi32>)
+  // CHECK-SAME: offsets(%[[B]], %[[H]], %[[I]], %[[C0]]) extents(%[[N]], %[[KEYS]])
+  // CHECK-SAME: captures(%{{.+}} = %[[SLOPES]] : memref<8xf32>)
+  // CHECK-NOT: memref.copy
+  fa.attention ins(%q, %k, %v : memref<?x8x?x64xbf16>, memref<?x?x2x64xbf16>, memref<?x2x?x32xbf16>)
+      outs(%o, %lse : memref<?x?x8x32xbf16>, memref<?x8x?xf32>)
+      key_lengths(%lengths : memref<?xi32>) score alibi(%slopes : memref<8xf32>) mask causal
+      {query_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>,
+       config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// Where queries are a multiple of the block, types stay static.
+// CHECK-LABEL: func.func @static
+func.func @static(%q: memref<2x128x4x64xf32>, %k: memref<2x100x4x64xf32>, %o: memref<2x128x4x64xf32>) {
+  // CHECK: scf.forall (%[[B:.+]], %[[H:.+]], %[[I:.+]]) = (0, 0, 0) to (2, 4, 128) step (1, 1, 64) {
+  // CHECK-NOT: affine
+  // CHECK: memref.subview %{{.+}}[%[[B]], 0, %[[H]], 0] [1, 100, 1, 64]
+  // CHECK: fa.attention ins({{.*}} : memref<1x64x1x64xf32, {{[^>]*}}>>, memref<1x100x1x64xf32, {{[^>]*}}>>, memref<1x100x1x64xf32, {{[^>]*}}>>)
+  // CHECK-SAME: offsets(%[[B]], %[[H]], %[[I]], %{{.+}}) extents(%{{.+}}, %{{.+}})
+  fa.attention ins(%q, %k, %k : memref<2x128x4x64xf32>, memref<2x100x4x64xf32>, memref<2x100x4x64xf32>)
+      outs(%o : memref<2x128x4x64xf32>) {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// The number of heads that share a key head may be known at run time only.
+// CHECK-LABEL: func.func @dynamic_heads
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<2x64x?x8xf16>, %[[K:[a-z0-9]+]]: memref<2x64x?x8xf16>
+func.func @dynamic_heads(%q: memref<2x64x?x8xf16>, %k: memref<2x64x?x8xf16>, %o: memref<2x64x?x8xf16>) {
+  // CHECK: %[[HEADS:.+]] = memref.dim %[[Q]], %[[C2:.+]] :
+  // CHECK: scf.forall (%{{.+}}, %[[H:.+]], %{{.+}}) =
+  // CHECK: %[[KEY_HEADS:.+]] = memref.dim %[[K]], %[[C2]]
+  // CHECK: %[[GROUP:.+]] = arith.divui %[[HEADS]], %[[KEY_HEADS]]
+  // CHECK: %[[KH:.+]] = arith.divui %[[H]], %[[GROUP]]
+  // CHECK: memref.subview %[[K]][%{{.+}}, 0, %[[KH]], 0] [1, 64, 1, 8]
+  fa.attention ins(%q, %k, %k : memref<2x64x?x8xf16>, memref<2x64x?x8xf16>, memref<2x64x?x8xf16>)
+      outs(%o : memref<2x64x?x8xf16>) {config = #fa.config<query_block = 32, key_block = 128>}
+  return
+}
+
+// A piece of a larger problem: offsets add up, extents stay.
+// CHECK-LABEL: func.func @piece
+// CHECK-SAME: index, %[[AT:.+]]: index, %[[TOTAL:.+]]: index)
+func.func @piece(%q: memref<2x128x2x64xf32>, %k: memref<2x128x2x64xf32>, %o: memref<2x128x2x64xf32>,
+                 %b: index, %at: index, %total: index) {
+  // CHECK: scf.forall (%{{.+}}, %{{.+}}, %[[I:.+]]) =
+  // CHECK: %[[QUERY:.+]] = affine.apply #[[$SUM]]()[%[[AT]], %[[I]]]
+  // CHECK: fa.attention
+  // CHECK-SAME: offsets(%{{.+}}, %{{.+}}, %[[QUERY]], %[[AT]]) extents(%[[TOTAL]], %[[TOTAL]])
+  fa.attention ins(%q, %k, %k : memref<2x128x2x64xf32>, memref<2x128x2x64xf32>, memref<2x128x2x64xf32>)
+      outs(%o : memref<2x128x2x64xf32>) offsets(%b, %b, %at, %at) extents(%total, %total)
+      {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// On tensors the loop carries the destinations.
+// CHECK-LABEL: func.func @tensors
+// CHECK-SAME: %[[O:[a-z0-9]+]]: tensor<1x?x2x64xf32>, %[[LSE:[a-z0-9]+]]: tensor<1x2x?xf32>)
+func.func @tensors(%q: tensor<1x?x2x64xf32>, %k: tensor<1x?x2x64xf32>, %o: tensor<1x?x2x64xf32>, %lse: tensor<1x2x?xf32>)
+    -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {
+  // CHECK: scf.forall {{.*}} shared_outs(%[[O1:.+]] = %[[O]], %[[LSE1:.+]] = %[[LSE]])
+  // CHECK: fa.attention
+  // CHECK: tensor.parallel_insert_slice %{{.+}} into %[[O1]]
+  // CHECK: tensor.parallel_insert_slice %{{.+}} into %[[LSE1]]
+  %r:2 = fa.attention ins(%q, %k, %k : tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>)
+      outs(%o, %lse : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {config = #fa.config<query_block = 64, key_block = 128>}
+  return %r#0, %r#1 : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
+}
