@@ -100,4 +100,59 @@ def FAConvertToOnline : Pass<"fa-convert-to-online"> {
   ];
 }
 
+def FASpecializeMask : Pass<"fa-specialize-mask"> {
+  let summary = "Visit only the keys that the mask leaves";
+  let description = [{
+    Replaces each `fa.online_attention` over all keys by `fa.key_ranges` around
+    one over a key block. The ranges come from the mask: what no query of the
+    block sees is in none of them, what every query sees is in a `full` one as
+    far as whole key blocks go. They are computed in closed form over sizes,
+    offsets, lengths and captured scalars, which may all be dynamic:
+
+    | mask | ranges |
+    |---|---|
+    | none | full, partial (the ragged tail) |
+    | causal, prefix | full, partial |
+    | window | partial, full, partial |
+    | first keys or window | partial, partial, full, partial |
+    | documents | partial |
+    | documents and causal | partial, to the diagonal |
+
+    A query block without queries visits nothing. A part of the mask that is
+    neither linear in the key nor monotonic in the query bounds nothing; a
+    remark (`--remarks-filter=fa-specialize-mask`) names the operation, and the
+    mask region decides inside the ranges that remain.
+
+    Before:
+
+    ```mlir
+    %acc, %max, %sum = fa.online_attention ins(%q, %k, %v : ...)
+        outs(%acc0, %max0, %sum0 : ...) offsets(%b, %h, %row, %c0)
+        extents(%queries, %keys) mask causal
+        {config = #fa.config<query_block = 64, key_block = 128>}
+    ```
+
+    After:
+
+    ```mlir
+    // %diagonal: one past the last key that the last query sees;
+    // %complete: what the first query sees, down to a multiple of 128.
+    %acc, %max, %sum = fa.key_ranges (%key, %count) =
+        [full %c0 to %complete, partial %complete to %diagonal] step 128
+        iter_args(%a = %acc0, %m = %max0, %s = %sum0) -> (...) {
+      %k1 = memref.subview %k[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : ...
+      %v1 = memref.subview %v[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : ...
+      %r:3 = fa.online_attention ins(%q, %k1, %v1 : ...) outs(%a, %m, %s : ...)
+          offsets(%b, %h, %row, %key) extents(%queries, %keys) mask causal
+      fa.yield %r#0, %r#1, %r#2 : ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES_TD

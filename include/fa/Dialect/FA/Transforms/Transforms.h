@@ -33,6 +33,12 @@ FailureOr<scf::ForallOp> tileAttention(RewriterBase &rewriter, AttentionOp op);
 /// `fa-convert-to-online` does.
 FailureOr<FinalizeOp> convertToOnline(RewriterBase &rewriter, AttentionOp op);
 
+/// Replaces a step over all keys, with a config and its state as tensors, by
+/// `fa.key_ranges` over the key blocks that its mask leaves, as
+/// `fa-specialize-mask` does.
+FailureOr<KeyRangesOp> specializeMask(RewriterBase &rewriter,
+                                      OnlineAttentionOp op);
+
 } // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_TRANSFORMS_TRANSFORMS_H

@@ -1,0 +1,157 @@
+//===- MaskExpression.h - Normal form of a mask region -------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A mask region as a boolean combination of conditions, each one a linear
+// form in the key that must not be positive. What a linear form adds to its
+// multiple of the key are symbols, values that depend on batch and head at
+// most, and values that are monotonic in the query. Whatever is neither is
+// unknown, with the operation that is to blame.
+//
+// Integer arithmetic in a mask region must not overflow its type: conditions
+// are rearranged here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_ANALYSIS_MASKEXPRESSION_H
+#define FA_ANALYSIS_MASKEXPRESSION_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Region.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::fa {
+
+/// How a value changes while the query grows, for a fixed batch, head and key.
+enum class Direction { Constant, Increasing, Decreasing, Unknown };
+
+/// `key * (the key) + sum of coefficient * term + constant`. The terms are
+/// values inside the region, of integer or index type.
+struct LinearForm {
+  int64_t key = 0;
+  int64_t constant = 0;
+  SmallVector<std::pair<Value, int64_t>, 4> terms;
+
+  static LinearForm getConstant(int64_t value) {
+    LinearForm form;
+    form.constant = value;
+    return form;
+  }
+  static LinearForm getTerm(Value term) {
+    LinearForm form;
+    form.terms.push_back({term, 1});
+    return form;
+  }
+  bool isConstant() const { return key == 0 && terms.empty(); }
+  int64_t getCoefficient(Value term) const;
+  /// Adds `factor * other`. Terms that cancel disappear.
+  LinearForm &add(const LinearForm &other, int64_t factor = 1);
+  LinearForm &addConstant(int64_t value) {
+    constant += value;
+    return *this;
+  }
+};
+
+/// A node of the normal form. Negation is pushed into the leaves.
+struct MaskExpression {
+  enum class Kind {
+    True,
+    False,
+    /// `form <= 0`.
+    NonPositive,
+    /// `condition`, an i1 that depends on batch and head at most.
+    Condition,
+    /// Nothing is known.
+    Unknown,
+    And,
+    Or
+  };
+
+  Kind kind;
+  LinearForm form;
+  Value condition;
+  bool negated = false;
+  // Not a SmallVector: the type is still incomplete here.
+  std::vector<MaskExpression> operands;
+
+  explicit MaskExpression(Kind kind) : kind(kind) {}
+};
+
+/// An operation of the mask that the analysis cannot see through, and why.
+struct MaskObstacle {
+  Operation *operation;
+  std::string reason;
+};
+
+/// Brings a mask region into normal form. The region's arguments are
+/// (batch, head, query, key, captures...); an empty region is always true.
+/// Only reads the IR.
+class MaskNormalizer {
+public:
+  explicit MaskNormalizer(Region &region);
+
+  const MaskExpression &getExpression() const { return expression; }
+  /// One entry for each operation that made a part of the mask unknown.
+  ArrayRef<MaskObstacle> getObstacles() const { return obstacles; }
+
+  Value getBatch() const { return region.getArgument(0); }
+  Value getHead() const { return region.getArgument(1); }
+  Value getQuery() const { return region.getArgument(2); }
+  Value getKey() const { return region.getArgument(3); }
+
+  /// The linear form of an integer value of the region, or nothing where its
+  /// dependence on the key is not understood. Such values become terms.
+  LinearForm getForm(Value value);
+  bool dependsOnKey(Value value) { return getDependence(value) & keyBit; }
+  bool dependsOnQuery(Value value) { return getDependence(value) & queryBit; }
+  /// Direction of a value that does not depend on the key.
+  Direction getDirection(Value value);
+  Direction getDirection(const LinearForm &form);
+
+private:
+  static constexpr unsigned keyBit = 1;
+  static constexpr unsigned queryBit = 2;
+
+  unsigned getDependence(Value value);
+  std::optional<LinearForm> getForm(AffineExpr expr, ValueRange dims,
+                                    ValueRange symbols);
+  bool isNonNegative(Value value);
+  /// `floor(value / divisor)` with a positive constant divisor.
+  std::optional<std::pair<Value, int64_t>> getFloorDiv(Value value);
+
+  MaskExpression build(Value value, bool negated);
+  MaskExpression buildComparison(Operation *op, bool negated);
+  MaskExpression buildJunction(MaskExpression::Kind kind, MaskExpression lhs,
+                               MaskExpression rhs);
+  /// `form <= 0`, with terms that depend on the key expanded.
+  MaskExpression buildNonPositive(LinearForm form, Operation *source);
+  std::optional<MaskExpression> expandTerm(Value term, int64_t coefficient,
+                                           const LinearForm &rest,
+                                           Operation *source);
+  MaskExpression buildFloorDivision(Value dividend, int64_t divisor,
+                                    int64_t coefficient, const LinearForm &rest,
+                                    Operation *source);
+  MaskExpression buildUnknown(Operation *op, const std::string &reason);
+
+  Region &region;
+  DenseMap<Value, unsigned> dependence;
+  /// The value that stands for every fa.query_length and fa.key_length.
+  Value queryLength, keyLength;
+  SmallVector<MaskObstacle> obstacles;
+  /// Expansion of max, min, select and xor doubles conditions: it stops here.
+  unsigned remainingConditions = 64;
+  MaskExpression expression;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_ANALYSIS_MASKEXPRESSION_H

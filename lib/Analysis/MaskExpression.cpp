@@ -1,0 +1,491 @@
+//===- MaskExpression.cpp - Normal form of a mask region -----------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Analysis/MaskExpression.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+using Kind = MaskExpression::Kind;
+
+//===----------------------------------------------------------------------===//
+// LinearForm
+//===----------------------------------------------------------------------===//
+
+int64_t LinearForm::getCoefficient(Value term) const {
+  for (auto [value, coefficient] : terms)
+    if (value == term)
+      return coefficient;
+  return 0;
+}
+
+LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
+  key += factor * other.key;
+  constant += factor * other.constant;
+  for (auto [term, coefficient] : other.terms) {
+    auto *known = llvm::find_if(
+        terms, [term = term](auto &entry) { return entry.first == term; });
+    if (known == terms.end())
+      known = terms.insert(terms.end(), {term, 0});
+    known->second += factor * coefficient;
+  }
+  llvm::erase_if(terms, [](auto &entry) { return entry.second == 0; });
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of the region
+//===----------------------------------------------------------------------===//
+
+static constexpr char tooManyConditions[] = "the mask has too many conditions";
+
+// Names the operation in a remark.
+static std::string quote(Operation *op) {
+  return "'" + op->getName().getStringRef().str() + "'";
+}
+
+static std::optional<int64_t> getConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.getSignificantBits() <= 64)
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+MaskNormalizer::MaskNormalizer(Region &region)
+    : region(region), expression(Kind::True) {
+  if (region.empty())
+    return;
+  for (Operation &op : region.front()) {
+    if (isa<QueryLengthOp>(op) && !queryLength)
+      queryLength = op.getResult(0);
+    if (isa<KeyLengthOp>(op) && !keyLength)
+      keyLength = op.getResult(0);
+  }
+  Operation *yield = region.front().getTerminator();
+  expression = build(yield->getOperand(0), /*negated=*/false);
+}
+
+unsigned MaskNormalizer::getDependence(Value value) {
+  if (value == getKey())
+    return keyBit;
+  if (value == getQuery())
+    return queryBit;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  if (auto known = dependence.find(value); known != dependence.end())
+    return known->second;
+  unsigned bits = 0;
+  for (Value operand : op->getOperands())
+    bits |= getDependence(operand);
+  return dependence[value] = bits;
+}
+
+bool MaskNormalizer::isNonNegative(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() < 4;
+  if (std::optional<int64_t> constant = getConstant(value))
+    return *constant >= 0;
+  Operation *op = value.getDefiningOp();
+  if (isa<QueryLengthOp, KeyLengthOp>(op))
+    return true;
+  if (isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::DivSIOp,
+          arith::FloorDivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp,
+          arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::ShRSIOp, arith::ShRUIOp, index::AddOp,
+          index::MulOp, index::MinSOp, index::CastSOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isNonNegative(operand); });
+  if (isa<arith::MaxSIOp, index::MaxSOp>(op))
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return isNonNegative(operand); });
+  return false;
+}
+
+// A sum of operands times constants; anything else has no linear form.
+std::optional<LinearForm>
+MaskNormalizer::getForm(AffineExpr expr, ValueRange dims, ValueRange symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return LinearForm::getConstant(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return getForm(dims[dim.getPosition()]);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return getForm(symbols[symbol.getPosition()]);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<LinearForm> lhs = getForm(binary.getLHS(), dims, symbols);
+  std::optional<LinearForm> rhs = getForm(binary.getRHS(), dims, symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return lhs->add(*rhs);
+  if (expr.getKind() != AffineExprKind::Mul || !rhs->isConstant())
+    return std::nullopt;
+  return LinearForm().add(*lhs, rhs->constant);
+}
+
+LinearForm MaskNormalizer::getForm(Value value) {
+  LinearForm form;
+  if (value == getKey()) {
+    form.key = 1;
+    return form;
+  }
+  if (std::optional<int64_t> constant = getConstant(value))
+    return LinearForm::getConstant(*constant);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return LinearForm::getTerm(value);
+  if (isa<QueryLengthOp>(op))
+    return LinearForm::getTerm(queryLength);
+  if (isa<KeyLengthOp>(op))
+    return LinearForm::getTerm(keyLength);
+  if (isa<arith::AddIOp, index::AddOp>(op))
+    return getForm(op->getOperand(0)).add(getForm(op->getOperand(1)));
+  if (isa<arith::SubIOp, index::SubOp>(op))
+    return getForm(op->getOperand(0)).add(getForm(op->getOperand(1)), -1);
+  if (isa<arith::MulIOp, index::MulOp>(op)) {
+    for (unsigned position : {0u, 1u})
+      if (auto factor = getConstant(op->getOperand(position)))
+        return form.add(getForm(op->getOperand(1 - position)), *factor);
+  }
+  if (isa<arith::ShLIOp, index::ShlOp>(op)) {
+    auto amount = getConstant(op->getOperand(1));
+    if (amount && *amount >= 0 && *amount < 62)
+      return form.add(getForm(op->getOperand(0)), int64_t(1) << *amount);
+  }
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, index::CastSOp>(op))
+    return getForm(op->getOperand(0));
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp, index::CastUOp>(op) &&
+      isNonNegative(op->getOperand(0)))
+    return getForm(op->getOperand(0));
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    if (auto sum = getForm(apply.getAffineMap().getResult(0),
+                           apply.getDimOperands(), apply.getSymbolOperands()))
+      return *sum;
+  return LinearForm::getTerm(value);
+}
+
+std::optional<std::pair<Value, int64_t>>
+MaskNormalizer::getFloorDiv(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumOperands() != 2)
+    return std::nullopt;
+  Value dividend = op->getOperand(0);
+  std::optional<int64_t> divisor = getConstant(op->getOperand(1));
+  if (!divisor)
+    return std::nullopt;
+  // Rounding towards zero and the unsigned forms agree with floor on numbers
+  // that are not negative.
+  bool isShift =
+      isa<arith::ShRSIOp, index::ShrSOp>(op) ||
+      (isa<arith::ShRUIOp, index::ShrUOp>(op) && isNonNegative(dividend));
+  if (isShift && *divisor >= 0 && *divisor < 62)
+    return std::make_pair(dividend, int64_t(1) << *divisor);
+  bool isDivision =
+      isa<arith::FloorDivSIOp, index::FloorDivSOp>(op) ||
+      (isa<arith::DivSIOp, arith::DivUIOp, index::DivSOp, index::DivUOp>(op) &&
+       isNonNegative(dividend));
+  if (isDivision && *divisor > 0)
+    return std::make_pair(dividend, *divisor);
+  return std::nullopt;
+}
+
+static Direction reverse(Direction direction) {
+  if (direction == Direction::Increasing)
+    return Direction::Decreasing;
+  if (direction == Direction::Decreasing)
+    return Direction::Increasing;
+  return direction;
+}
+
+static Direction join(Direction a, Direction b) {
+  if (a == Direction::Constant || a == b)
+    return b;
+  return b == Direction::Constant ? a : Direction::Unknown;
+}
+
+Direction MaskNormalizer::getDirection(const LinearForm &form) {
+  Direction direction = Direction::Constant;
+  for (auto [term, coefficient] : form.terms) {
+    Direction own = getDirection(term);
+    direction = join(direction, coefficient > 0 ? own : reverse(own));
+  }
+  return direction;
+}
+
+Direction MaskNormalizer::getDirection(Value value) {
+  if (dependsOnKey(value))
+    return Direction::Unknown;
+  if (!dependsOnQuery(value))
+    return Direction::Constant;
+  if (value == getQuery())
+    return Direction::Increasing;
+  if (auto division = getFloorDiv(value))
+    return getDirection(getForm(division->first));
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::MaxSIOp, arith::MinSIOp, index::MaxSOp, index::MinSOp>(op))
+    return join(getDirection(getForm(op->getOperand(0))),
+                getDirection(getForm(op->getOperand(1))));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    if (getDependence(select.getCondition()) == 0)
+      return join(getDirection(getForm(select.getTrueValue())),
+                  getDirection(getForm(select.getFalseValue())));
+  LinearForm form = getForm(value);
+  if (form.terms.size() == 1 && form.terms.front().first == value)
+    return Direction::Unknown;
+  return getDirection(form);
+}
+
+//===----------------------------------------------------------------------===//
+// Boolean structure
+//===----------------------------------------------------------------------===//
+
+MaskExpression MaskNormalizer::buildUnknown(Operation *op,
+                                            const std::string &reason) {
+  bool known = llvm::any_of(
+      obstacles, [&](MaskObstacle &entry) { return entry.operation == op; });
+  if (!known)
+    obstacles.push_back({op, reason});
+  return MaskExpression(Kind::Unknown);
+}
+
+MaskExpression MaskNormalizer::buildJunction(Kind kind, MaskExpression lhs,
+                                             MaskExpression rhs) {
+  Kind neutral = kind == Kind::And ? Kind::True : Kind::False;
+  Kind absorbing = kind == Kind::And ? Kind::False : Kind::True;
+  if (lhs.kind == absorbing || rhs.kind == neutral)
+    return lhs;
+  if (rhs.kind == absorbing || lhs.kind == neutral)
+    return rhs;
+  MaskExpression result(kind);
+  for (MaskExpression *operand : {&lhs, &rhs}) {
+    if (operand->kind == kind)
+      for (MaskExpression &nested : operand->operands)
+        result.operands.push_back(std::move(nested));
+    else
+      result.operands.push_back(std::move(*operand));
+  }
+  return result;
+}
+
+MaskExpression MaskNormalizer::build(Value value, bool negated) {
+  if (std::optional<int64_t> constant = getConstant(value))
+    return MaskExpression((*constant != 0) != negated ? Kind::True
+                                                      : Kind::False);
+  if (getDependence(value) == 0) {
+    MaskExpression condition(Kind::Condition);
+    condition.condition = value;
+    condition.negated = negated;
+    return condition;
+  }
+  Operation *op = value.getDefiningOp();
+  if (remainingConditions == 0)
+    return buildUnknown(op, tooManyConditions);
+  if (isa<arith::AndIOp, arith::OrIOp>(op)) {
+    Kind kind = isa<arith::AndIOp>(op) != negated ? Kind::And : Kind::Or;
+    MaskExpression first = build(op->getOperand(0), negated);
+    return buildJunction(kind, std::move(first),
+                         build(op->getOperand(1), negated));
+  }
+  auto conjoin = [&](Value a, bool negatedA, Value b, bool negatedB) {
+    MaskExpression first = build(a, negatedA);
+    return buildJunction(Kind::And, std::move(first), build(b, negatedB));
+  };
+  // (condition and a) or (not condition and b)
+  auto choose = [&](Value condition, Value a, bool negatedA, Value b,
+                    bool negatedB) {
+    MaskExpression first = conjoin(condition, false, a, negatedA);
+    return buildJunction(Kind::Or, std::move(first),
+                         conjoin(condition, true, b, negatedB));
+  };
+  auto exclusiveOr = [&](Value a, Value b, bool negatedResult) {
+    if (getConstant(a))
+      std::swap(a, b);
+    if (std::optional<int64_t> constant = getConstant(b))
+      return build(a, (*constant != 0) != negatedResult);
+    return choose(a, b, !negatedResult, b, negatedResult);
+  };
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return choose(select.getCondition(), select.getTrueValue(), negated,
+                  select.getFalseValue(), negated);
+  if (isa<arith::XOrIOp>(op))
+    return exclusiveOr(op->getOperand(0), op->getOperand(1), negated);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op);
+      compare && compare.getLhs().getType().isInteger(1)) {
+    bool equal = compare.getPredicate() == arith::CmpIPredicate::eq;
+    if (equal || compare.getPredicate() == arith::CmpIPredicate::ne)
+      return exclusiveOr(compare.getLhs(), compare.getRhs(), equal != negated);
+  }
+  if (isa<arith::CmpIOp, index::CmpOp>(op))
+    return buildComparison(op, negated);
+  return buildUnknown(op, quote(op) +
+                              " depends on the query or the key and is "
+                              "neither a comparison nor and, or, xor, select");
+}
+
+static arith::CmpIPredicate getPredicate(Operation *op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate();
+  using From = index::IndexCmpPredicate;
+  using To = arith::CmpIPredicate;
+  switch (cast<index::CmpOp>(op).getPred()) {
+  case From::EQ:
+    return To::eq;
+  case From::NE:
+    return To::ne;
+  case From::SLT:
+    return To::slt;
+  case From::SLE:
+    return To::sle;
+  case From::SGT:
+    return To::sgt;
+  case From::SGE:
+    return To::sge;
+  case From::ULT:
+    return To::ult;
+  case From::ULE:
+    return To::ule;
+  case From::UGT:
+    return To::ugt;
+  case From::UGE:
+    return To::uge;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+MaskExpression MaskNormalizer::buildComparison(Operation *op, bool negated) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  arith::CmpIPredicate predicate = getPredicate(op);
+  bool isSigned = predicate <= arith::CmpIPredicate::sge;
+  if (!isSigned && !(isNonNegative(lhs) && isNonNegative(rhs)))
+    return buildUnknown(op, quote(op) + " compares unsigned numbers that may "
+                                        "be negative as signed ones");
+  if (negated)
+    predicate = arith::invertPredicate(predicate);
+  LinearForm difference = getForm(lhs).add(getForm(rhs), -1);
+  LinearForm opposite;
+  opposite.add(difference, -1);
+  auto atMost = [&](LinearForm form, int64_t constant) {
+    return buildNonPositive(form.addConstant(constant), op);
+  };
+  auto either = [&](Kind kind, int64_t constant) {
+    MaskExpression first = atMost(difference, constant);
+    return buildJunction(kind, std::move(first), atMost(opposite, constant));
+  };
+  using Predicate = arith::CmpIPredicate;
+  switch (predicate) {
+  case Predicate::sle:
+  case Predicate::ule:
+    return atMost(difference, 0);
+  case Predicate::slt:
+  case Predicate::ult:
+    return atMost(difference, 1);
+  case Predicate::sge:
+  case Predicate::uge:
+    return atMost(opposite, 0);
+  case Predicate::sgt:
+  case Predicate::ugt:
+    return atMost(opposite, 1);
+  case Predicate::eq:
+    return buildJunction(Kind::And, atMost(difference, 0), atMost(opposite, 0));
+  case Predicate::ne:
+    return either(Kind::Or, 1);
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
+                                                Operation *source) {
+  if (form.isConstant())
+    return MaskExpression(form.constant <= 0 ? Kind::True : Kind::False);
+  if (remainingConditions == 0)
+    return buildUnknown(source, tooManyConditions);
+  for (auto [term, coefficient] : form.terms) {
+    if (getDirection(term) != Direction::Unknown)
+      continue;
+    LinearForm rest = form;
+    rest.add(LinearForm::getTerm(term), -coefficient);
+    if (auto expanded = expandTerm(term, coefficient, rest, source))
+      return std::move(*expanded);
+    Operation *op = term.getDefiningOp();
+    return buildUnknown(op,
+                        quote(op) + (dependsOnKey(term)
+                                         ? " is not linear in the key"
+                                         : " is not monotonic in the query"));
+  }
+  --remainingConditions;
+  MaskExpression condition(Kind::NonPositive);
+  condition.form = std::move(form);
+  return condition;
+}
+
+// `coefficient * term + rest <= 0` without the term, where it can be split.
+std::optional<MaskExpression> MaskNormalizer::expandTerm(Value term,
+                                                         int64_t coefficient,
+                                                         const LinearForm &rest,
+                                                         Operation *source) {
+  Operation *op = term.getDefiningOp();
+  auto substitute = [&](const LinearForm &replacement) {
+    LinearForm form = rest;
+    return buildNonPositive(form.add(replacement, coefficient), source);
+  };
+  // max(a, b) <= c where both are; c <= max(a, b) where either is.
+  auto split = [&](bool isMaximum, const LinearForm &a, const LinearForm &b) {
+    Kind kind = isMaximum == (coefficient > 0) ? Kind::And : Kind::Or;
+    MaskExpression first = substitute(a);
+    return buildJunction(kind, std::move(first), substitute(b));
+  };
+  if (isa<arith::MaxSIOp, index::MaxSOp, arith::MinSIOp, index::MinSOp>(op))
+    return split(isa<arith::MaxSIOp, index::MaxSOp>(op),
+                 getForm(op->getOperand(0)), getForm(op->getOperand(1)));
+  if (isa<math::AbsIOp>(op)) {
+    LinearForm operand = getForm(op->getOperand(0)), opposite;
+    opposite.add(operand, -1);
+    return split(/*isMaximum=*/true, operand, opposite);
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    auto when = [&](bool negated, Value chosen) {
+      MaskExpression condition = build(select.getCondition(), negated);
+      return buildJunction(Kind::And, std::move(condition),
+                           substitute(getForm(chosen)));
+    };
+    MaskExpression whenTrue = when(false, select.getTrueValue());
+    return buildJunction(Kind::Or, std::move(whenTrue),
+                         when(true, select.getFalseValue()));
+  }
+  if (auto division = getFloorDiv(term))
+    return buildFloorDivision(division->first, division->second, coefficient,
+                              rest, source);
+  return std::nullopt;
+}
+
+// floor(x / d) <= e where x <= d * e + d - 1; e <= floor(x / d) where
+// d * e <= x.
+MaskExpression MaskNormalizer::buildFloorDivision(Value dividend,
+                                                  int64_t divisor,
+                                                  int64_t coefficient,
+                                                  const LinearForm &rest,
+                                                  Operation *source) {
+  if (coefficient != 1 && coefficient != -1)
+    return buildUnknown(source,
+                        quote(source) + " multiplies a quotient by a constant");
+  LinearForm form;
+  form.add(getForm(dividend), coefficient).add(rest, divisor);
+  if (coefficient == 1)
+    form.addConstant(1 - divisor);
+  return buildNonPositive(std::move(form), source);
+}

@@ -1,0 +1,159 @@
+//===- MaskSlice.cpp - Values of a mask region outside of it -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskSlice.h"
+#include "fa/Dialect/FA/IR/ShortSpellings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+MaskSlice::MaskSlice(OpBuilder &builder, Location loc, Region &region,
+                     MaskNormalizer &normalizer, const QueryBlockPlace &place)
+    : builder(builder), loc(loc), normalizer(normalizer), place(place) {
+  if (region.empty())
+    return;
+  for (IRMapping *mapping : {&first, &last}) {
+    mapping->map(normalizer.getBatch(), place.batch);
+    mapping->map(normalizer.getHead(), place.head);
+    mapping->map(region.getArguments().drop_front(4), place.captures);
+  }
+  first.map(normalizer.getQuery(), place.firstQuery);
+}
+
+// A load whose index is out of bounds reads 0. Inside the region the bounds
+// of the problem guard it; here nothing does.
+Value MaskSlice::copyLoad(Operation *load, Value capture, ValueRange indices) {
+  Value inBounds;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value position = arith::ConstantIndexOp::create(builder, loc, dim);
+    Value size =
+        isa<MemRefType>(capture.getType())
+            ? builder.createOrFold<memref::DimOp>(loc, capture, position)
+            : builder.createOrFold<tensor::DimOp>(loc, capture, position);
+    Value below = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ult, index, size);
+    inBounds = inBounds
+                   ? builder.createOrFold<arith::AndIOp>(loc, inBounds, below)
+                   : below;
+  }
+  if (!inBounds)
+    return buildCapturedLoad(builder, loc, capture, indices);
+  Type type = load->getResult(0).getType();
+  auto read = [&](OpBuilder &nested, Location at) {
+    scf::YieldOp::create(nested, at,
+                         buildCapturedLoad(nested, at, capture, indices));
+  };
+  auto zero = [&](OpBuilder &nested, Location at) {
+    Value value =
+        arith::ConstantOp::create(nested, at, nested.getZeroAttr(type));
+    scf::YieldOp::create(nested, at, value);
+  };
+  return scf::IfOp::create(builder, loc, inBounds, read, zero).getResult(0);
+}
+
+Value MaskSlice::copyOperation(Operation *op, BlockEnd end) {
+  if (isa<QueryLengthOp>(op))
+    return place.queryLength;
+  if (isa<KeyLengthOp>(op))
+    return place.keyLength;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand, end));
+  if (isa<memref::LoadOp, tensor::ExtractOp>(op))
+    return copyLoad(op, operands.front(), ArrayRef(operands).drop_front());
+  IRMapping mapping;
+  mapping.map(op->getOperands(), operands);
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+Value MaskSlice::get(Value value, BlockEnd end) {
+  assert(!normalizer.dependsOnKey(value) && "the key varies in a block");
+  // One copy of what is the same at both ends.
+  if (!normalizer.dependsOnQuery(value))
+    end = BlockEnd::First;
+  IRMapping &mapping = end == BlockEnd::First ? first : last;
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Value result;
+  if (value == normalizer.getQuery()) {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    result = builder.createOrFold<arith::SubIOp>(
+        loc,
+        builder.createOrFold<arith::AddIOp>(loc, place.firstQuery,
+                                            place.numQueries),
+        one);
+  } else {
+    result = copyOperation(value.getDefiningOp(), end);
+  }
+  mapping.map(value, result);
+  return result;
+}
+
+Value MaskSlice::getAsIndex(Value value, BlockEnd end) {
+  Value copy = get(value, end);
+  if (copy.getType().isIndex())
+    return copy;
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                  copy);
+}
+
+Value MaskSlice::getExtreme(const LinearForm &form, bool largest) {
+  assert(form.key == 0 && "expected a form without key");
+  int64_t constant = form.constant;
+  SmallVector<std::pair<Value, int64_t>> summands;
+  for (auto [term, coefficient] : form.terms) {
+    bool growing = normalizer.getDirection(term) != Direction::Decreasing;
+    bool atLast = (growing == (coefficient > 0)) == largest;
+    BlockEnd end = atLast ? BlockEnd::Last : BlockEnd::First;
+    if (term == normalizer.getQuery() && atLast) {
+      // Its minus one joins the other constants.
+      summands.push_back({place.firstQuery, coefficient});
+      summands.push_back({place.numQueries, coefficient});
+      constant -= coefficient;
+      continue;
+    }
+    summands.push_back({getAsIndex(term, end), coefficient});
+  }
+  // A sum that starts with a positive term needs no negation.
+  SmallVector<std::pair<Value, int64_t>> ordered;
+  for (bool positive : {true, false})
+    llvm::append_range(ordered, llvm::make_filter_range(summands, [&](auto &s) {
+                         return (s.second > 0) == positive;
+                       }));
+  Value sum;
+  for (auto [value, coefficient] : ordered) {
+    int64_t magnitude = std::abs(coefficient);
+    if (magnitude != 1)
+      value = builder.createOrFold<arith::MulIOp>(
+          loc, value, arith::ConstantIndexOp::create(builder, loc, magnitude));
+    if (!sum && coefficient < 0)
+      sum = arith::ConstantIndexOp::create(builder, loc, 0);
+    if (!sum)
+      sum = value;
+    else if (coefficient > 0)
+      sum = builder.createOrFold<arith::AddIOp>(loc, sum, value);
+    else
+      sum = builder.createOrFold<arith::SubIOp>(loc, sum, value);
+  }
+  if (!sum)
+    return arith::ConstantIndexOp::create(builder, loc, constant);
+  if (constant == 0)
+    return sum;
+  return builder.createOrFold<arith::AddIOp>(
+      loc, sum, arith::ConstantIndexOp::create(builder, loc, constant));
+}
+
+std::pair<Value, Value> MaskSlice::getExtremes(const LinearForm &form) {
+  Value smallest = getExtreme(form, /*largest=*/false);
+  if (normalizer.getDirection(form) == Direction::Constant)
+    return {smallest, smallest};
+  return {smallest, getExtreme(form, /*largest=*/true)};
+}
