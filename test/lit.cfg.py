@@ -51,6 +51,7 @@ def processor_flags():
 llvm_config.with_environment("PATH", [config.fa_tools_dir, config.llvm_tools_dir], append_path=True)
 search_dirs = [config.fa_tools_dir, config.llvm_tools_dir]
 tools = [
+    "fa-lsp-server",
     "fa-opt",
     ToolSubst("fa-run", unresolved="ignore"),
     ToolSubst("fa-compile", unresolved="ignore"),
