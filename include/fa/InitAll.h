@@ -18,6 +18,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPUPipeline.h"
+#include "fa/Pipelines/Level2Pipeline.h"
 
 namespace mlir::fa {
 
@@ -32,6 +33,7 @@ inline void registerAllDialects(DialectRegistry &registry) {
 inline void registerAllPasses() {
   registerFAPasses();
   registerCPUPipelines();
+  registerLevel2Pipeline();
 }
 
 } // namespace mlir::fa

@@ -1,0 +1,25 @@
+//===- Level2Pipeline.h - From problems to tiled attention -----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PIPELINES_LEVEL2PIPELINE_H
+#define FA_PIPELINES_LEVEL2PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace mlir::fa {
+
+/// From level 0 or 1 to level 2, where every target starts: query blocks of
+/// one head in scf.forall, key blocks in fa.key_ranges, fa.online_attention as
+/// the step. Modules that are at level 2 already stay as they are.
+void buildFAToLevel2Pipeline(OpPassManager &manager);
+
+/// Registers `fa-to-level2`.
+void registerLevel2Pipeline();
+
+} // namespace mlir::fa
+
+#endif // FA_PIPELINES_LEVEL2PIPELINE_H

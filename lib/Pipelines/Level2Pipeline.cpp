@@ -1,0 +1,31 @@
+//===- Level2Pipeline.cpp - From problems to tiled attention --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/Level2Pipeline.h"
+
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fa::buildFAToLevel2Pipeline(OpPassManager &manager) {
+  manager.addPass(createFATile());
+  manager.addPass(createFAConvertToOnline());
+  // The mask analysis reads bounds best in their canonical form.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createFASpecializeMask());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void fa::registerLevel2Pipeline() {
+  PassPipelineRegistration<>("fa-to-level2",
+                             "From level 0 or 1 to tiled attention (level 2)",
+                             buildFAToLevel2Pipeline);
+}
