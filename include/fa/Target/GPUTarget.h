@@ -1,0 +1,51 @@
+//===- GPUTarget.h - Limits of GPUs, as data -----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Source: CUDA C++ Programming Guide, compute capabilities; PTX ISA, setmaxnreg
+// and barrier. Sizes are bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_GPUTARGET_H
+#define FA_TARGET_GPUTARGET_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <string>
+
+namespace mlir::fa {
+
+struct GPUTarget {
+  StringRef chip;
+  /// PTX features that the chip's kernels are compiled with.
+  StringRef ptxFeatures;
+  /// 32-bit registers of a multiprocessor, and the most that a thread can have.
+  int64_t registersPerSM;
+  int64_t registersPerThread;
+  /// Dynamic shared memory that one block can have, and all blocks of an SM.
+  int64_t sharedMemoryPerBlock;
+  int64_t sharedMemoryPerSM;
+  /// Shared memory that the driver keeps of each block.
+  int64_t reservedSharedMemoryPerBlock;
+  int64_t threadsPerBlock;
+  int64_t namedBarriers;
+  bool hasTMA;
+  bool hasAsyncMatrix;
+  bool hasRegisterReallocation;
+};
+
+/// The target of a chip's name, for example "sm_90a"; null if unknown.
+const GPUTarget *lookupGPUTarget(StringRef chip);
+
+/// The names of all targets, for messages: "sm_80, sm_86, ...".
+std::string listGPUTargets();
+
+} // namespace mlir::fa
+
+#endif // FA_TARGET_GPUTARGET_H

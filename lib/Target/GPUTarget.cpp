@@ -1,0 +1,49 @@
+//===- GPUTarget.cpp - Limits of GPUs, as data
+//-----------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/GPUTarget.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+// chip, PTX, registers per SM and thread, shared memory per block, per SM and
+// kept, threads per block, named barriers, TMA, asynchronous matrix operations,
+// setmaxnreg.
+static constexpr GPUTarget targets[] = {
+    {"sm_80", "+ptx80", 65536, 255, 166912, 167936, 1024, 1024, 16, false,
+     false, false},
+    {"sm_86", "+ptx80", 65536, 255, 101376, 102400, 1024, 1024, 16, false,
+     false, false},
+    {"sm_89", "+ptx80", 65536, 255, 101376, 102400, 1024, 1024, 16, false,
+     false, false},
+    {"sm_90", "+ptx80", 65536, 255, 232448, 233472, 1024, 1024, 16, true, false,
+     false},
+    {"sm_90a", "+ptx86", 65536, 255, 232448, 233472, 1024, 1024, 16, true, true,
+     true},
+    {"sm_100", "+ptx86", 65536, 255, 232448, 233472, 1024, 1024, 16, true,
+     false, true},
+    {"sm_120", "+ptx87", 65536, 255, 101376, 102400, 1024, 1024, 16, true,
+     false, true},
+};
+
+const GPUTarget *mlir::fa::lookupGPUTarget(StringRef chip) {
+  const GPUTarget *target =
+      llvm::find_if(targets, [&](const GPUTarget &candidate) {
+        return candidate.chip == chip;
+      });
+  return target == std::end(targets) ? nullptr : target;
+}
+
+std::string mlir::fa::listGPUTargets() {
+  return llvm::join(
+      llvm::map_range(targets,
+                      [](const GPUTarget &target) { return target.chip; }),
+      ", ");
+}
