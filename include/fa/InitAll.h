@@ -17,6 +17,7 @@
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 
@@ -25,7 +26,7 @@ namespace mlir::fa {
 /// The dialects of the project, and the implementations of interfaces that its
 /// pipelines need.
 inline void registerAllDialects(DialectRegistry &registry) {
-  registry.insert<FADialect>();
+  registry.insert<FADialect, fagpu::FAGPUDialect>();
   registerCPUPipelineInterfaces(registry);
 }
 

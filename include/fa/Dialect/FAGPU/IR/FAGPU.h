@@ -1,0 +1,85 @@
+//===- FAGPU.h - The fagpu dialect ------------------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A GPU schedule language with value semantics. Its operations share names with
+// those of other dialects, so they live in a namespace of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPU_H
+#define FA_DIALECT_FAGPU_IR_FAGPU_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::fagpu {
+
+class LayoutInterface;
+
+/// The coordinate of element `element` of thread `thread` of a value of
+/// `shape`.
+SmallVector<int64_t> coordinateOf(LayoutInterface layout,
+                                  ArrayRef<int64_t> shape, int64_t thread,
+                                  int64_t element);
+
+/// The register layout of a block value's type; null for any other type.
+LayoutInterface getBlockLayout(Type type);
+
+/// Whether elements of this type are packed in pairs into 32-bit registers.
+bool isPackedElement(Type elementType);
+
+/// Stage and order of an operation in a loop that is to be pipelined: stage 0
+/// belongs to the newer iteration, stage 1 to the one before it, a negative
+/// stage runs that many iterations ahead.
+struct Slot {
+  int64_t stage;
+  int64_t order;
+};
+
+/// The slot that the operation itself carries.
+std::optional<Slot> getSlot(Operation *op);
+void setSlot(Operation *op, Slot slot);
+void removeSlot(Operation *op);
+
+} // namespace mlir::fagpu
+
+#include "fa/Dialect/FAGPU/IR/FAGPUAttrInterfaces.h.inc"
+
+#include "fa/Dialect/FAGPU/IR/FAGPUEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fa/Dialect/FAGPU/IR/FAGPUAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "fa/Dialect/FAGPU/IR/FAGPUTypes.h.inc"
+
+#include "fa/Dialect/FAGPU/IR/FAGPUDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "fa/Dialect/FAGPU/IR/FAGPUOps.h.inc"
+
+namespace mlir::fagpu {
+
+/// How many 32-bit registers a thread holds of a block value.
+int64_t registersPerThread(RankedTensorType type);
+
+/// Whether the function is a kernel of the dialect.
+bool isKernel(func::FuncOp function);
+
+} // namespace mlir::fagpu
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPU_H

@@ -1,0 +1,112 @@
+//===- FAGPUBlockOps.td - Operations on block values -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPUBLOCKOPS_TD
+#define FA_DIALECT_FAGPU_IR_FAGPUBLOCKOPS_TD
+
+// Elementwise arithmetic on block values is arith, math and tensor.splat.
+
+def FAGPU_ReduceOp : FAGPU_NamedOp<"reduce", [Pure]> {
+  let summary = "Reduction over the columns";
+  let description = [{
+    From `acc` to `row`, from `acc` to `quad` (each thread alone, no exchange), or
+    from `quad` to `row`. `chains` independent chains per row are combined at the
+    end, so the order of an addition is fixed by it.
+
+    Example: `%m = fagpu.reduce max %s : !acc -> !row`
+  }];
+  let arguments = (ins FAGPU_ReductionKind:$kind, FAGPU_BlockValue:$source,
+                       DefaultValuedAttr<I32Attr, "2">:$chains);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $kind $source (`chains` `(` $chains^ `)`)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_BroadcastOp : FAGPU_NamedOp<"broadcast", [Pure]> {
+  let summary = "Repeats row or column values; costs nothing";
+  let description = [{
+    From `row` or `col` to `acc`, or from `row` to `quad`.
+
+    Example: `%x = fagpu.broadcast %m : !row -> !acc`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$source);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat =
+      "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_IotaOp : FAGPU_NamedOp<"iota", [Pure]> {
+  let summary = "Index of each element along a dimension";
+  let description = [{
+    `part` selects an addend of the index: the thread's, or the element's, which
+    is a constant in each element (fagpu-split-iota uses it).
+
+    Example: `%column = fagpu.iota 1 : !iacc`
+  }];
+  let arguments = (ins I32Attr:$dim,
+                       DefaultValuedAttr<FAGPU_IndexPart,
+                         "::mlir::fagpu::IndexPart::all">:$part);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat =
+      "$dim (`part` `(` $part^ `)`)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_ConvertOp : FAGPU_NamedOp<"convert", [Pure]> {
+  let summary = "Changes the layout of a block value";
+  let description = [{
+    Of 16-bit floats, `acc` to `opa` and back costs nothing.
+
+    Example: `%p = fagpu.convert %h : !hacc -> !p`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$source);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat =
+      "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_LoadOp : FAGPU_NamedOp<"load"> {
+  let summary = "Reads a view into registers";
+  let description = [{
+    Example: `%l = fagpu.load %v : !lv -> !col`
+  }];
+  let arguments = (ins FAGPU_ViewType:$view);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = "$view attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
+  let summary = "Stores a block value to global memory";
+  let description = [{
+    The value goes to the box of `sizes` (its own shape when absent, at the last
+    dimensions for a vector, at rows and columns for a matrix) at `offsets`;
+    rows from `rows` on are not written. With `via`, the value is staged in that
+    channel's shared memory and leaves by a bulk store.
+
+    Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$value, AnyMemRef:$destination,
+                       Variadic<I32>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$sizes,
+                       Optional<I32>:$rows, Optional<FAGPU_ChannelType>:$via,
+                       Optional<I32>:$bank);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
+    (`rows` `(` $rows^ `)`)? (`via` `(` $via^ `:` type($via) `)`)?
+    (`bank` `(` $bank^ `)`)? attr-dict
+    `:` type($value) `into` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPUBLOCKOPS_TD

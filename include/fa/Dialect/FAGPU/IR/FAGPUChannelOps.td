@@ -1,0 +1,185 @@
+//===- FAGPUChannelOps.td - Channels and mail -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPUCHANNELOPS_TD
+#define FA_DIALECT_FAGPU_IR_FAGPUCHANNELOPS_TD
+
+// `stage(%stage, %phase)` on the operations below is set by
+// fagpu-assign-stages; a schedule that a person writes has none.
+
+def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
+    ParentOneOf<["::mlir::func::FuncOp"]>]> {
+  let summary = "Makes a channel";
+  let description = [{
+    `engine` says what fills the stages. `banks` copies of the channel are
+    independent of one another. The storage may be shared with another channel
+    (`over`), whose last release then comes before the first use of this one.
+    `offset` (bytes from the start of shared memory) and `barriers` (that of the
+    first full barrier; the empty ones follow) are set by fagpu-plan-resources.
+
+    Example: `%k = fagpu.channel tma banks(2) : !kv`
+  }];
+  let arguments = (ins FAGPU_Engine:$engine,
+                       DefaultValuedAttr<I32Attr, "1">:$banks,
+                       Optional<FAGPU_ChannelType>:$over,
+                       OptionalAttr<I32Attr>:$offset,
+                       OptionalAttr<I32Attr>:$barriers);
+  let results = (outs FAGPU_ChannelType:$result);
+  let assemblyFormat = [{
+    $engine (`banks` `(` $banks^ `)`)? (`over` `(` $over^ `:` type($over) `)`)?
+    (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Stages of all banks together.
+    int64_t getNumStages() { return int64_t(getBanks()) * getType().getDepth(); }
+  }];
+}
+
+def FAGPU_MailOp : FAGPU_NamedOp<"mail", [
+    ParentOneOf<["::mlir::func::FuncOp"]>]> {
+  let summary = "Makes a channel of scalars";
+  let arguments = (ins OptionalAttr<I32Attr>:$offset,
+                       OptionalAttr<I32Attr>:$barriers);
+  let results = (outs FAGPU_MailType:$result);
+  let assemblyFormat = [{
+    (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)?
+    attr-dict `:` type($result)
+  }];
+}
+
+def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
+  let summary = "Copies a box of global memory into the next stage";
+  let description = [{
+    Waits until the next stage is empty, starts the copy of the box of `sizes`
+    at `offsets`, and lets the stage be full when all of its elements are there.
+    Leading sizes collapse into the rows of the tile; a box that is smaller than
+    the tile goes to `part`. Rows of the memref's second dimension from `rows`
+    on read as zero and touch no memory; without `rows` the dimension's size is
+    the limit. With `if`, a false condition puts nothing.
+
+    Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
+      : !mem into !kv`
+  }];
+  let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
+                       Variadic<I32>:$part, AnyMemRef:$source,
+                       Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
+                       Optional<I32>:$rows, Optional<I1>:$condition,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let assemblyFormat = [{
+    $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
+    $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
+    (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
+    attr-dict `:` type($source) `into` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_AcquireOp : FAGPU_NamedOp<"acquire", [
+    AttrSizedOperandSegments,
+    TypesMatchWith<"the view is a stage of the channel", "channel", "view",
+      "::llvm::cast<ChannelType>($_self).getView()">]> {
+  let summary = "Waits for the next full stage";
+  let description = [{
+    The stage is given back by exactly one `fagpu.release` of each group.
+
+    Example: `%k = fagpu.acquire %keys : !kv`
+  }];
+  let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let results = (outs FAGPU_ViewType:$view);
+  let assemblyFormat = [{
+    $channel (`bank` `(` $bank^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
+    attr-dict `:` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_ReleaseOp : FAGPU_Op<"release"> {
+  let summary = "Lets the stage of a view be filled again";
+  let arguments = (ins FAGPU_ViewType:$view);
+  let assemblyFormat = "$view attr-dict `:` type($view)";
+}
+
+def FAGPU_SliceOp : FAGPU_NamedOp<"slice", [Pure]> {
+  let summary = "A part of a view";
+  let description = [{
+    Offsets are a row that is a multiple of 8 and a column at the start of a
+    panel. Example: `%m = fagpu.slice %k[%row, %c0] : !kv to !half`
+  }];
+  let arguments = (ins FAGPU_ViewType:$view, Variadic<I32>:$offsets);
+  let results = (outs FAGPU_ViewType:$result);
+  let assemblyFormat =
+      "$view `[` $offsets `]` attr-dict `:` type($view) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
+  let summary = "Writes a block value into the next stage";
+  let description = [{
+    As `fagpu.put`, from registers, on a channel of the engine `threads`.
+
+    Example: `fagpu.write %s part(%c0, %g64), %x transposed : !hacc into !ds`
+  }];
+  let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
+                       Variadic<I32>:$part, FAGPU_BlockValue:$value,
+                       UnitAttr:$transposed, Optional<I32>:$stage,
+                       Optional<I32>:$phase);
+  let assemblyFormat = [{
+    $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,` $value
+    (`transposed` $transposed^)? (`stage` `(` $stage^ `,` $phase `)`)?
+    attr-dict `:` type($value) `into` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_DrainOp : FAGPU_Op<"drain", [AttrSizedOperandSegments]> {
+  let summary = "Bulk store of a stage into global memory";
+  let description = [{
+    Rows from `rows` on are not written. With `add` the elements are added to
+    those in memory.
+
+    Example: `fagpu.drain %g, %dq[%b, %r, %h, %c0] rows(%n) add : !gv into !mem`
+  }];
+  let arguments = (ins FAGPU_ViewType:$view, AnyMemRef:$destination,
+                       Variadic<I32>:$offsets, Optional<I32>:$rows,
+                       UnitAttr:$add);
+  let assemblyFormat = [{
+    $view `,` $destination `[` $offsets `]` (`rows` `(` $rows^ `)`)?
+    (`add` $add^)? attr-dict `:` type($view) `into` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_SendOp : FAGPU_Op<"send", [
+    AttrSizedOperandSegments,
+    RangedTypesMatchWith<"the values are those of the mail", "mail", "values",
+      "::llvm::cast<MailType>($_self).getTypes()">]> {
+  let summary = "Sends scalars to every group that receives from the mail";
+  let arguments = (ins FAGPU_MailType:$mail, Variadic<AnyType>:$values,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let assemblyFormat = [{
+    $mail `,` $values (`stage` `(` $stage^ `,` $phase `)`)?
+    attr-dict `:` type($mail)
+  }];
+}
+
+def FAGPU_RecvOp : FAGPU_NamedOp<"recv", [
+    AttrSizedOperandSegments,
+    RangedTypesMatchWith<"the values are those of the mail", "mail", "values",
+      "::llvm::cast<MailType>($_self).getTypes()">]> {
+  let summary = "Receives the next scalars of the mail, equal in all threads";
+  let arguments = (ins FAGPU_MailType:$mail, Optional<I32>:$stage,
+                       Optional<I32>:$phase);
+  let results = (outs Variadic<AnyType>:$values);
+  let assemblyFormat = [{
+    $mail (`stage` `(` $stage^ `,` $phase `)`)? attr-dict `:` type($mail)
+  }];
+}
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPUCHANNELOPS_TD

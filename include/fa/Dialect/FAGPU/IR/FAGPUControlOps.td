@@ -1,0 +1,127 @@
+//===- FAGPUControlOps.td - Roles and loops -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD
+#define FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD
+
+def FAGPU_RoleOp : FAGPU_Op<"role", [
+    HasParent<"::mlir::func::FuncOp">, SingleBlock, NoTerminator,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "What some groups of warps do";
+  let description = [{
+    `groups` groups of `warps` warps each run the body; all roles of a kernel
+    run at the same time. The argument is the number of the group. `regs` is
+    the register count that each thread of the role asks for. With `elect`, one
+    thread runs the body, which then holds scalars and channels only.
+
+    Example: `fagpu.role @math(%g) groups(2) regs(232) { ... }`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       DefaultValuedAttr<I32Attr, "1">:$groups,
+                       DefaultValuedAttr<I32Attr, "4">:$warps,
+                       OptionalAttr<I32Attr>:$regs, UnitAttr:$elect);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the group that runs the body.
+    Value getGroup() { return getBody().getArgument(0); }
+    /// Threads of one group.
+    int64_t getThreadsPerGroup() { return 32 * getWarps(); }
+  }];
+}
+
+def FAGPU_ForOp : FAGPU_NamedOp<"for", [
+    AttrSizedOperandSegments, SingleBlock, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "Counted loop over consecutive segments";
+  let description = [{
+    The index runs from `start` by `step` (1 or -1). Each segment has a bound
+    (inclusive when the index falls, exclusive when it rises) and a flag that is
+    true inside it. A first segment `once` is exactly one iteration; a loop that
+    is to be pipelined has one, so that its prologue always runs.
+
+    Example:
+    ```mlir
+    %sum = fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0)
+        iter(%x = %init) -> (f32) {
+      ...
+      fagpu.yield %y : f32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$start, Variadic<I32>:$bounds,
+                       Variadic<AnyType>:$inits, I32Attr:$step, BoolAttr:$once);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// 1 or -1.
+    int64_t getDirection() { return static_cast<int32_t>(getStep()); }
+    unsigned getNumSegments() { return getBounds().size() + getOnce(); }
+    BlockArgument getIndex() { return getBody().getArgument(0); }
+    Block::BlockArgListType getFlags() {
+      return getBody().getArguments().slice(1, getNumSegments());
+    }
+    Block::BlockArgListType getIterArguments() {
+      return getBody().getArguments().drop_front(1 + getNumSegments());
+    }
+  }];
+}
+
+def FAGPU_RepeatOp : FAGPU_Op<"repeat", [
+    SingleBlock, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "Loop whose body runs at least once";
+  let description = [{
+    The body runs again while the first yielded value, an i1, is true, with the
+    rest of the yielded values.
+
+    Example: `fagpu.repeat iter(%row = %first) : i32 { ...
+      fagpu.yield %again, %next : i1, i32 }`
+  }];
+  let arguments = (ins Variadic<AnyType>:$inits);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def FAGPU_YieldOp : FAGPU_Op<"yield", [
+    Terminator, Pure, ReturnLike, ParentOneOf<["ForOp", "RepeatOp"]>]> {
+  let summary = "Ends the body of a loop";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def FAGPU_TurnsOp : FAGPU_NamedOp<"turns"> {
+  let summary = "Makes a token that the groups of a role take in turns";
+  let description = [{
+    Group 0 has the first turn. Example: `%turns = fagpu.turns 2 : !fagpu.turns`
+  }];
+  let arguments = (ins I32Attr:$groups, OptionalAttr<I32Attr>:$barrier);
+  let results = (outs FAGPU_TurnsType:$result);
+  let assemblyFormat =
+      "$groups (`barrier` `(` $barrier^ `)`)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_TakeOp : FAGPU_Op<"take"> {
+  let summary = "Waits for this group's turn";
+  let arguments = (ins FAGPU_TurnsType:$turns);
+  let assemblyFormat = "$turns attr-dict `:` type($turns)";
+}
+
+def FAGPU_PassOp : FAGPU_Op<"pass"> {
+  let summary = "Hands the turn to the next group";
+  let arguments = (ins FAGPU_TurnsType:$turns);
+  let assemblyFormat = "$turns attr-dict `:` type($turns)";
+}
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD

@@ -1,0 +1,71 @@
+//===- FAGPUMatrixOps.td - Matrix operations -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPUMATRIXOPS_TD
+#define FA_DIALECT_FAGPU_IR_FAGPUMATRIXOPS_TD
+
+def FAGPU_MatrixOperand : AnyTypeOf<[FAGPU_ViewType, FAGPU_BlockValue]>;
+
+def FAGPU_MmaAsyncOp : FAGPU_NamedOp<"mma_async"> {
+  let summary = "Issues a product of a group of four warps";
+  let description = [{
+    The first operand (64 x K) is a view, or a block value of layout `opa`,
+    which the type of the result then keeps. The second is a view of N x K (`nt`)
+    or K x N (`nn`). `acc` is updated in place and so has no other use; without
+    it the sum starts at zero. The result has one use, a `fagpu.wait` in the same
+    block.
+
+    Example: `%of = fagpu.mma_async nn %p, %v acc(%o : !acc)
+      : !p, !kvv -> !fagpu.inflight<!acc keeps !p>`
+  }];
+  let arguments = (ins FAGPU_MatrixForm:$form, FAGPU_MatrixOperand:$a,
+                       FAGPU_ViewType:$b, Optional<FAGPU_BlockValue>:$acc);
+  let results = (outs FAGPU_InflightType:$result);
+  let assemblyFormat = [{
+    $form $a `,` $b (`acc` `(` $acc^ `:` type($acc) `)`)? attr-dict
+    `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_WaitOp : FAGPU_NamedOp<"wait", [
+    TypesMatchWith<"the value is the one in flight", "inflight", "value",
+      "::llvm::cast<InflightType>($_self).getValue()">]> {
+  let summary = "Waits for a product, and gives its value";
+  let description = [{
+    `pending`, set by fagpu-assign-waits, is how many products issued after this
+    one may still be in flight.
+
+    Example: `%s = fagpu.wait %sf : !fagpu.inflight<!acc>`
+  }];
+  let arguments = (ins FAGPU_InflightType:$inflight,
+                       OptionalAttr<I32Attr>:$pending);
+  let results = (outs FAGPU_BlockValue:$value);
+  let assemblyFormat = [{
+    $inflight (`pending` `(` $pending^ `)`)? attr-dict `:` type($inflight)
+  }];
+}
+
+def FAGPU_MmaOp : FAGPU_NamedOp<"mma", [Pure]> {
+  let summary = "Product by mma.sync, complete at once";
+  let description = [{
+    Operands and forms as of `fagpu.mma_async`, for any number of warps; views
+    are read by ldmatrix.
+
+    Example: `%s = fagpu.mma nt %q, %k : !qv, !kvv -> !acc`
+  }];
+  let arguments = (ins FAGPU_MatrixForm:$form, FAGPU_MatrixOperand:$a,
+                       FAGPU_ViewType:$b, Optional<FAGPU_BlockValue>:$acc);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $form $a `,` $b (`acc` `(` $acc^ `:` type($acc) `)`)? attr-dict
+    `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPUMATRIXOPS_TD

@@ -1,0 +1,130 @@
+//===- BlockOps.cpp - Operations on block values -------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static LogicalResult emitLayouts(Operation *op, Value source, Value result,
+                                 StringRef expected) {
+  return op->emitOpError() << "goes from " << tensorOf(source) << " to "
+                           << tensorOf(result) << ", expected " << expected;
+}
+
+template <typename Layout> static bool has(Value value) {
+  return isa<Layout>(tensorOf(value).getEncoding());
+}
+
+static bool sameWarps(Value a, Value b) {
+  return getBlockLayout(a.getType()).getWarps() ==
+         getBlockLayout(b.getType()).getWarps();
+}
+
+//===----------------------------------------------------------------------===//
+// ReduceOp
+//===----------------------------------------------------------------------===//
+
+void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getKind() == ReductionKind::max ? "max" : "sum");
+}
+
+LogicalResult ReduceOp::verify() {
+  Value source = getSource(), result = getResult();
+  bool legal = (has<AccumulatorLayoutAttr>(source) &&
+                (has<RowLayoutAttr>(result) || has<QuadLayoutAttr>(result))) ||
+               (has<QuadLayoutAttr>(source) && has<RowLayoutAttr>(result));
+  if (!legal || !sameWarps(source, result) ||
+      tensorOf(source).getDimSize(0) != tensorOf(result).getDimSize(0) ||
+      tensorOf(source).getElementType() != tensorOf(result).getElementType())
+    return emitLayouts(*this, source, result,
+                       "acc to row, acc to quad or quad to row, of the same "
+                       "rows, elements and warps");
+  if (!tensorOf(source).getElementType().isF32())
+    return emitOpError() << "reduces " << tensorOf(source).getElementType()
+                         << ", expected f32";
+  if (int64_t chains = static_cast<int32_t>(getChains()); chains < 1)
+    return emitOpError() << "has " << chains << " chains, expected at least 1";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// BroadcastOp
+//===----------------------------------------------------------------------===//
+
+void BroadcastOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "broadcast");
+}
+
+LogicalResult BroadcastOp::verify() {
+  Value source = getSource(), result = getResult();
+  bool fromRow =
+      has<RowLayoutAttr>(source) &&
+      (has<AccumulatorLayoutAttr>(result) || has<QuadLayoutAttr>(result)) &&
+      tensorOf(source).getDimSize(0) == tensorOf(result).getDimSize(0);
+  bool fromColumn =
+      has<ColumnLayoutAttr>(source) && has<AccumulatorLayoutAttr>(result) &&
+      tensorOf(source).getDimSize(0) == tensorOf(result).getDimSize(1);
+  if ((fromRow || fromColumn) && sameWarps(source, result) &&
+      tensorOf(source).getElementType() == tensorOf(result).getElementType())
+    return success();
+  return emitLayouts(*this, source, result,
+                     "row to acc, row to quad or col to acc, of the same rows "
+                     "or columns, elements and warps");
+}
+
+//===----------------------------------------------------------------------===//
+// IotaOp, ConvertOp, LoadOp
+//===----------------------------------------------------------------------===//
+
+void IotaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "index");
+}
+
+LogicalResult IotaOp::verify() {
+  RankedTensorType type = tensorOf(getResult());
+  if (int64_t dim = static_cast<int32_t>(getDim());
+      dim < 0 || dim >= type.getRank())
+    return emitOpError() << "is along dimension " << dim << " of " << type
+                         << ", expected 0 to " << type.getRank() - 1;
+  if (!type.getElementType().isInteger(32))
+    return emitOpError() << "makes " << type.getElementType()
+                         << ", expected i32";
+  return success();
+}
+
+void ConvertOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "converted");
+}
+
+LogicalResult ConvertOp::verify() {
+  RankedTensorType source = tensorOf(getSource()),
+                   result = tensorOf(getResult());
+  if (source.getShape() == result.getShape() &&
+      source.getElementType() == result.getElementType())
+    return success();
+  return emitLayouts(*this, getSource(), getResult(),
+                     "the same shape and elements");
+}
+
+void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "loaded");
+}
+
+LogicalResult LoadOp::verify() {
+  ViewType view = getView().getType();
+  RankedTensorType result = tensorOf(getResult());
+  if (view.getShape() == result.getShape() &&
+      view.getElementType() == result.getElementType())
+    return success();
+  return emitOpError() << "reads " << view << " into " << result
+                       << ", expected the same shape and elements";
+}

@@ -1,0 +1,237 @@
+//===- ChannelOps.cpp - Channels and mail ---------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+/// Prints a shape as 64x128.
+static std::string toString(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (auto [index, size] : llvm::enumerate(shape))
+    text +=
+        (index ? "x" : "") +
+        (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
+  return text;
+}
+
+/// A channel with several banks is used by bank, any other one is not.
+static LogicalResult verifyBank(Operation *op, Value channel, Value bank) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  if (!made || (made.getBanks() > 1) == (bank != nullptr))
+    return success();
+  if (bank)
+    return op->emitOpError() << "names a bank of a channel that has one bank";
+  return op->emitOpError() << "names no bank of a channel that has "
+                           << made.getBanks();
+}
+
+static LogicalResult verifyEngine(Operation *op, Value channel,
+                                  ArrayRef<Engine> engines) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  if (!made || llvm::is_contained(engines, made.getEngine()))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError() << "uses a channel of the engine '"
+                        << stringifyEngine(made.getEngine()) << "', expected ";
+  llvm::interleave(
+      engines,
+      [&](Engine engine) {
+        diagnostic << "'" << stringifyEngine(engine) << "'";
+      },
+      [&] { diagnostic << " or "; });
+  return diagnostic;
+}
+
+/// A part of a tile starts at one offset per dimension of the tile.
+static LogicalResult verifyPart(Operation *op, ValueRange part,
+                                ArrayRef<int64_t> tile) {
+  if (part.empty() || part.size() == tile.size())
+    return success();
+  return op->emitOpError() << "has " << part.size()
+                           << " offsets in part(...), expected " << tile.size()
+                           << " as the tile is " << toString(tile);
+}
+
+static LogicalResult verifyOffsets(Operation *op, ValueRange offsets,
+                                   MemRefType memory) {
+  if (static_cast<int64_t>(offsets.size()) == memory.getRank())
+    return success();
+  return op->emitOpError() << "has " << offsets.size() << " offsets, expected "
+                           << memory.getRank() << " as the memory is "
+                           << memory;
+}
+
+static LogicalResult verifyElements(Operation *op, Type element, Type expected,
+                                    StringRef what) {
+  if (element == expected)
+    return success();
+  return op->emitOpError() << "copies elements of type " << element << " to "
+                           << what << " of type " << expected;
+}
+
+/// A box fills the tile, or divides it and says which part it is.
+static LogicalResult verifyCovers(Operation *op, ArrayRef<int64_t> box,
+                                  ArrayRef<int64_t> tile, bool hasPart) {
+  if (box == tile && !hasPart)
+    return success();
+  bool divides = box.size() == tile.size();
+  for (auto [size, whole] : llvm::zip(box, tile))
+    divides &= size > 0 && whole % size == 0;
+  if (!divides)
+    return op->emitOpError()
+           << "copies " << toString(box) << " into a tile of " << toString(tile)
+           << ", expected sizes that divide the tile";
+  if (hasPart)
+    return success();
+  return op->emitOpError() << "copies " << toString(box) << " into a tile of "
+                           << toString(tile)
+                           << " without saying which part(...)";
+}
+
+void ChannelOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "channel");
+}
+
+LogicalResult ChannelOp::verify() {
+  if (int64_t banks = static_cast<int32_t>(getBanks()); banks < 1)
+    return emitOpError() << "has " << banks << " banks, expected at least 1";
+  if (!getOver())
+    return success();
+  auto over = getOver().getDefiningOp<ChannelOp>();
+  if (!over)
+    return emitOpError() << "shares the memory of a value that is not made by "
+                            "'fagpu.channel'";
+  int64_t bytes = getNumStages() * getType().getStageBytes();
+  int64_t available = over.getNumStages() * over.getType().getStageBytes();
+  if (bytes <= available)
+    return success();
+  return emitOpError() << "takes " << bytes << " bytes over a channel of "
+                       << available;
+}
+
+void MailOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "mail");
+}
+
+LogicalResult PutOp::verify() {
+  auto memory = cast<MemRefType>(getSource().getType());
+  ArrayRef<int64_t> tile = getChannel().getType().getShape();
+  if (failed(
+          verifyEngine(*this, getChannel(), {Engine::tma, Engine::cp_async})) ||
+      failed(verifyBank(*this, getChannel(), getBank())) ||
+      failed(verifyPart(*this, getPart(), tile)) ||
+      failed(verifyOffsets(*this, getOffsets(), memory)) ||
+      failed(verifyElements(*this, memory.getElementType(),
+                            getChannel().getType().getElementType(),
+                            "a channel")))
+    return failure();
+  if (static_cast<int64_t>(getSizes().size()) != memory.getRank())
+    return emitOpError() << "has " << getSizes().size() << " sizes, expected "
+                         << memory.getRank() << " as the memory is " << memory;
+  SmallVector<int64_t> box;
+  if (tile.size() == 2)
+    box = {ShapedType::getNumElements(getSizes().drop_back()),
+           getSizes().back()};
+  else
+    box = {ShapedType::getNumElements(getSizes())};
+  return verifyCovers(*this, box, tile, !getPart().empty());
+}
+
+void AcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getView(), "view");
+}
+
+LogicalResult AcquireOp::verify() {
+  return verifyBank(*this, getChannel(), getBank());
+}
+
+void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "slice");
+}
+
+LogicalResult SliceOp::verify() {
+  ViewType source = getView().getType(), result = getType();
+  if (getOffsets().size() != source.getShape().size())
+    return emitOpError() << "has " << getOffsets().size()
+                         << " offsets, expected " << source.getShape().size();
+  if (source.getElementType() != result.getElementType() ||
+      source.getLayout() != result.getLayout() ||
+      source.getShape().size() != result.getShape().size())
+    return emitOpError() << "makes " << result << " of " << source
+                         << ", expected the same rank, elements and layout";
+  for (auto [part, whole] :
+       llvm::zip_equal(result.getShape(), source.getShape()))
+    if (part > whole)
+      return emitOpError() << "takes " << toString(result.getShape())
+                           << " of a view of " << toString(source.getShape());
+  return success();
+}
+
+LogicalResult WriteOp::verify() {
+  auto value = cast<RankedTensorType>(getValue().getType());
+  ArrayRef<int64_t> tile = getChannel().getType().getShape();
+  if (failed(verifyEngine(*this, getChannel(), {Engine::threads})) ||
+      failed(verifyBank(*this, getChannel(), getBank())) ||
+      failed(verifyPart(*this, getPart(), tile)) ||
+      failed(verifyElements(*this, value.getElementType(),
+                            getChannel().getType().getElementType(),
+                            "a channel")))
+    return failure();
+  SmallVector<int64_t> box(value.getShape());
+  if (getTransposed())
+    std::reverse(box.begin(), box.end());
+  return verifyCovers(*this, box, tile, !getPart().empty());
+}
+
+LogicalResult DrainOp::verify() {
+  auto memory = cast<MemRefType>(getDestination().getType());
+  if (failed(verifyOffsets(*this, getOffsets(), memory)))
+    return failure();
+  return verifyElements(*this, getView().getType().getElementType(),
+                        memory.getElementType(), "memory");
+}
+
+void RecvOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getNumResults())
+    setName(getResult(0), "work");
+}
+
+//===----------------------------------------------------------------------===//
+// Store of a block value
+//===----------------------------------------------------------------------===//
+
+LogicalResult StoreOp::verify() {
+  auto value = cast<RankedTensorType>(getValue().getType());
+  auto memory = cast<MemRefType>(getDestination().getType());
+  if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
+      failed(verifyElements(*this, value.getElementType(),
+                            memory.getElementType(), "memory")))
+    return failure();
+  if (std::optional<ArrayRef<int64_t>> sizes = getSizes();
+      sizes && ShapedType::getNumElements(*sizes) != value.getNumElements())
+    return emitOpError() << "stores " << toString(value.getShape())
+                         << " to a box of " << toString(*sizes)
+                         << ", expected as many elements";
+  if (!getVia()) {
+    if (getBank())
+      return emitOpError() << "names a bank without via(...)";
+    return success();
+  }
+  if (failed(verifyEngine(*this, getVia(),
+                          {Engine::tma_store, Engine::threads})) ||
+      failed(verifyBank(*this, getVia(), getBank())))
+    return failure();
+  ChannelType via = getVia().getType();
+  if (via.getShape() == value.getShape() &&
+      via.getElementType() == value.getElementType())
+    return success();
+  return emitOpError() << "stores " << value << " via a channel of "
+                       << toString(via.getShape()) << " x "
+                       << via.getElementType() << ", expected the same";
+}

@@ -1,0 +1,108 @@
+//===- FAGPUDialect.cpp - The fagpu dialect ------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Target/GPUTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+#include "fa/Dialect/FAGPU/IR/FAGPUDialect.cpp.inc"
+#include "fa/Dialect/FAGPU/IR/FAGPUEnums.cpp.inc"
+
+namespace {
+/// Lets functions such as a tile order be inlined into roles and loops.
+struct FAGPUInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
+void FAGPUDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "fa/Dialect/FAGPU/IR/FAGPUOps.cpp.inc"
+      >();
+  addInterfaces<FAGPUInlinerInterface>();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+std::optional<Slot> mlir::fagpu::getSlot(Operation *op) {
+  auto slot = op->getAttrOfType<ArrayAttr>(FAGPUDialect::slotAttrName);
+  if (!slot)
+    return std::nullopt;
+  return Slot{cast<IntegerAttr>(slot[0]).getInt(),
+              cast<IntegerAttr>(slot[1]).getInt()};
+}
+
+void mlir::fagpu::setSlot(Operation *op, Slot slot) {
+  Builder builder(op->getContext());
+  op->setAttr(FAGPUDialect::slotAttrName,
+              builder.getI64ArrayAttr({slot.stage, slot.order}));
+}
+
+void mlir::fagpu::removeSlot(Operation *op) {
+  op->removeAttr(FAGPUDialect::slotAttrName);
+}
+
+bool mlir::fagpu::isKernel(func::FuncOp function) {
+  return function->hasAttr(FAGPUDialect::kernelAttrName);
+}
+
+static LogicalResult verifySlot(Operation *op, Attribute value) {
+  auto slot = dyn_cast<ArrayAttr>(value);
+  if (!slot || slot.size() != 2 ||
+      !llvm::all_of(slot, llvm::IsaPred<IntegerAttr>))
+    return op->emitOpError() << "'" << FAGPUDialect::slotAttrName << "' is "
+                             << value << ", expected [stage, order]";
+  return success();
+}
+
+static LogicalResult verifyKernel(Operation *op, Attribute value) {
+  if (!isa<func::FuncOp>(op))
+    return op->emitOpError()
+           << "'" << FAGPUDialect::kernelAttrName << "' is for func.func only";
+  auto chip = dyn_cast<StringAttr>(value);
+  if (!chip || !fa::lookupGPUTarget(chip.getValue()))
+    return op->emitOpError()
+           << "'" << FAGPUDialect::kernelAttrName << "' is " << value
+           << ", expected one of " << fa::listGPUTargets();
+  return success();
+}
+
+LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == slotAttrName)
+    return verifySlot(op, attribute.getValue());
+  if (name == kernelAttrName)
+    return verifyKernel(op, attribute.getValue());
+  if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || number.getInt() < 1)
+      return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
+                               << ", expected a positive integer";
+  }
+  return success();
+}

@@ -1,0 +1,114 @@
+//===- MatrixOps.cpp - Matrix operations ----------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static ArrayRef<int64_t> shapeOf(Type type) {
+  if (auto view = dyn_cast<ViewType>(type))
+    return view.getShape();
+  return cast<RankedTensorType>(type).getShape();
+}
+
+static Type elementOf(Type type) {
+  if (auto view = dyn_cast<ViewType>(type))
+    return view.getElementType();
+  return cast<RankedTensorType>(type).getElementType();
+}
+
+/// Operands and result of any matrix operation: sizes, elements, layouts.
+template <typename Op>
+static LogicalResult verifyProduct(Op op, RankedTensorType result) {
+  Type a = op.getA().getType();
+  ViewType b = op.getB().getType();
+  if (shapeOf(a).size() != 2 || b.getShape().size() != 2)
+    return op.emitOpError()
+           << "multiplies " << a << " and " << b << ", expected rank 2";
+  if (auto tensor = dyn_cast<RankedTensorType>(a))
+    if (!isa<OperandLayoutAttr>(tensor.getEncoding()))
+      return op.emitOpError()
+             << "has a first operand of layout " << tensor.getEncoding()
+             << ", expected #fagpu.opa (by fagpu.convert) or a "
+                "view";
+  Type element = elementOf(a);
+  if (element != b.getElementType() || !isPackedElement(element))
+    return op.emitOpError()
+           << "multiplies elements of type " << element << " and "
+           << b.getElementType() << ", expected f16 or bf16 on both sides";
+  bool transposed = op.getForm() == MatrixForm::nt;
+  int64_t rows = shapeOf(a)[0], depth = shapeOf(a)[1];
+  int64_t columns = b.getShape()[transposed ? 0 : 1];
+  int64_t otherDepth = b.getShape()[transposed ? 1 : 0];
+  if (depth != otherDepth)
+    return op.emitOpError()
+           << "sums over " << depth << " in its first operand, but over "
+           << otherDepth << " in its second";
+  if (depth % 16)
+    return op.emitOpError() << "sums over " << depth
+                            << ", expected a multiple of 16; nearest is "
+                            << (depth + 8) / 16 * 16;
+  if (!isa<AccumulatorLayoutAttr>(result.getEncoding()) ||
+      !result.getElementType().isF32() || result.getDimSize(0) != rows ||
+      result.getDimSize(1) != columns)
+    return op.emitOpError() << "makes " << result << ", expected " << rows
+                            << "x" << columns << " f32 of layout #fagpu.acc";
+  if (Value accumulator = op.getAcc();
+      accumulator && accumulator.getType() != result)
+    return op.emitOpError() << "adds to " << accumulator.getType()
+                            << ", expected the type of its value, " << result;
+  return success();
+}
+
+void MmaAsyncOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "inflight");
+}
+
+LogicalResult MmaAsyncOp::verify() {
+  InflightType type = getType();
+  RankedTensorType value = type.getValue();
+  if (failed(verifyProduct(*this, value)))
+    return failure();
+  if (value.getDimSize(0) != 64 ||
+      cast<AccumulatorLayoutAttr>(value.getEncoding()).getWarps() != 4)
+    return emitOpError() << "makes " << value
+                         << ", expected 64 rows over 4 warps";
+  if (value.getDimSize(1) > 256)
+    return emitOpError() << "makes " << value.getDimSize(1)
+                         << " columns, expected at most 256";
+  auto registers = dyn_cast<RankedTensorType>(getA().getType());
+  if (registers != type.getKeeps())
+    return emitOpError() << "has a first operand of type " << getA().getType()
+                         << (registers ? ", which its result does not keep"
+                                       : ", which its result cannot keep");
+  if (getAcc() && !getAcc().hasOneUse())
+    return emitOpError() << "updates an accumulator in place that has another "
+                            "use; expected one use";
+  if (!getResult().hasOneUse())
+    return emitOpError() << "has a result with "
+                         << std::distance(getResult().use_begin(),
+                                          getResult().use_end())
+                         << " uses, expected one 'fagpu.wait'";
+  Operation *user = *getResult().user_begin();
+  if (!isa<WaitOp>(user) || user->getBlock() != (*this)->getBlock())
+    return emitOpError() << "has a result used by '" << user->getName()
+                         << "', expected 'fagpu.wait' in the same block";
+  return success();
+}
+
+void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getValue(), "value");
+}
+
+void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "product");
+}
+
+LogicalResult MmaOp::verify() {
+  return verifyProduct(*this, cast<RankedTensorType>(getType()));
+}

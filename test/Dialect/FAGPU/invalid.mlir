@@ -1,0 +1,983 @@
+// RUN: fa-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{'fagpu.kernel' is "sm_70", expected one of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120}}
+func.func @f() attributes {fagpu.kernel = "sm_70"} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'fagpu.kernel' is for func.func only}}
+module attributes {fagpu.kernel = "sm_90a"} {}
+
+// -----
+
+// expected-error @below {{'fagpu.blocks_per_sm' is 0 : i64, expected a positive integer}}
+func.func @f() attributes {fagpu.blocks_per_sm = 0} {
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'fagpu.at' is [1], expected [stage, order]}}
+  %c = arith.constant {fagpu.at = [1]} 0 : i32
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'fagpu.at' is "early", expected [stage, order]}}
+  %c = arith.constant {fagpu.at = "early"} 0 : i32
+  return
+}
+
+// -----
+
+// expected-error @below {{layout #fagpu.acc<4> holds a shape of rank 2 of multiples of 64 x 8, got 60x128; nearest is 64x128}}
+func.func private @f(tensor<60x128xf32, #fagpu.acc<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.row<4> holds a shape of rank 1 of multiples of 64, got 64x128; nearest is 64}}
+func.func private @f(tensor<64x128xf32, #fagpu.row<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.acc<4> holds a shape of rank 2 of multiples of 64 x 8, got ?x128; nearest is 64x128}}
+func.func private @f(tensor<?x128xf32, #fagpu.acc<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.opa<4> holds f16 or bf16, got 'f32'}}
+func.func private @f(tensor<64x128xf32, #fagpu.opa<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.quad<4> has 4 columns, got 8}}
+func.func private @f(tensor<64x8xf32, #fagpu.quad<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.col<4> holds a shape of rank 1 of multiples of 8, got 4; nearest is 8}}
+func.func private @f(tensor<4xf32, #fagpu.col<4>>)
+
+// -----
+
+// expected-error @below {{layout acc has 0 warps, expected 1 to 32}}
+#l = #fagpu.acc<0>
+
+// -----
+
+// expected-error @below {{layout row has 0 warps, expected 1 to 32}}
+#l = #fagpu.row<0>
+
+// -----
+
+// expected-error @below {{layout col has 0 warps, expected 1 to 32}}
+#l = #fagpu.col<0>
+
+// -----
+
+// expected-error @below {{layout quad has 0 warps, expected 1 to 32}}
+#l = #fagpu.quad<0>
+
+// -----
+
+// expected-error @below {{layout opa has 0 warps, expected 1 to 32}}
+#l = #fagpu.opa<0>
+
+// -----
+
+// expected-error @below {{swizzle is 48 bytes, expected 0, 32, 64 or 128}}
+#l = #fagpu.smem<48>
+
+// -----
+
+// expected-error @below {{a tile has rank 3, expected 1 or 2}}
+!t = !fagpu.view<2x64x128xbf16, #fagpu.smem<128>>
+
+// -----
+
+// expected-error @below {{a tile has a size of 0, expected at least 1}}
+!t = !fagpu.view<0x128xbf16, #fagpu.smem<128>>
+
+// -----
+
+// expected-error @below {{a tile has elements of type 'i1', expected numbers of whole bytes}}
+!t = !fagpu.view<64x128xi1, #fagpu.smem<128>>
+
+// -----
+
+// expected-error @below {{a swizzled tile has a multiple of 8 rows, got 60}}
+!t = !fagpu.view<60x128xbf16, #fagpu.smem<128>>
+
+// -----
+
+// expected-error @below {{a tile with swizzle 128 has a multiple of 64 columns, got 80; nearest is 128}}
+!t = !fagpu.view<64x80xbf16, #fagpu.smem<128>>
+
+// -----
+
+// expected-error @below {{a channel has depth 0, expected at least 1}}
+!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 0>
+
+// -----
+
+// expected-error @below {{a mail has depth 0, expected at least 1}}
+!t = !fagpu.mail<0, i32>
+
+// -----
+
+// expected-error @below {{a mail holds 'i64', expected i32 or f32}}
+!t = !fagpu.mail<1, i64>
+
+// -----
+
+// expected-error @below {{a value in flight is 'tensor<64xf32, #fagpu.row<4>>', expected f32 of layout #fagpu.acc}}
+!t = !fagpu.inflight<tensor<64xf32, #fagpu.row<4>>>
+
+// -----
+
+// expected-error @below {{a value in flight keeps 'tensor<64x16xbf16, #fagpu.acc<4>>', expected layout #fagpu.opa}}
+!t = !fagpu.inflight<tensor<64x16xf32, #fagpu.acc<4>> keeps tensor<64x16xbf16, #fagpu.acc<4>>>
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'fagpu.role' op stands in @f, which has no 'fagpu.kernel'}}
+  fagpu.role @r groups(1) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op has groups(0), expected 1 to 32}}
+  fagpu.role @r groups(0) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op has warps(33), expected 1 to 32}}
+  fagpu.role @r warps(33) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op has regs(44), expected a multiple of 8 from 24 to 256; nearest is 48}}
+  fagpu.role @r groups(1) regs(44) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op has regs(264), expected a multiple of 8 from 24 to 256; nearest is 256}}
+  fagpu.role @r groups(1) regs(264) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.role' op has regs(40), but sm_80 cannot move registers between warps; leave it out}}
+  fagpu.role @r groups(1) regs(40) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op is followed by 'fagpu.turns'; roles are the last operations of a kernel}}
+  fagpu.role @r groups(1) {}
+  %t = fagpu.turns 2 : !fagpu.turns
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) {}
+  // expected-error @below {{'fagpu.role' op has the name of another role, @r}}
+  fagpu.role @r groups(1) {}
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) elect {
+    // expected-error @below {{'fagpu.iota' op makes the block value 'tensor<64xi32, #fagpu.row<4>>' in the role @r, which one thread runs (elect)}}
+    %i = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
+  }
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op has a body with 0 arguments, expected one i32, the group}}
+  "fagpu.role"() <{sym_name = "r"}> ({
+    %c = arith.constant 0 : i32
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op has step 2, expected 1 or -1}}
+  fagpu.for %i = %n step 2 segments(%a: to %n) {
+    fagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op has no segments, expected at least one}}
+  fagpu.for %i = %n step 1 segments() {
+    fagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'once' is segment 1, expected it to be the first}}
+  fagpu.for %i = %n step 1 segments(%a: to %n, %b: once) {
+    fagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{has 1 values in iter(...), but 2 types}}
+  %r = fagpu.for %i = %n step 1 segments(%a: to %n) iter(%y = %x) -> (f32, f32) {
+    fagpu.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op carries 1 values, but has 1 arguments and yields 0}}
+  %r = fagpu.for %i = %n step 1 segments(%a: to %n) iter(%y = %x) -> (f32) {
+    fagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op carries value 0 of type 'f32', but its argument has type 'f32' and 'i32' is yielded}}
+  %r = fagpu.for %i = %n step 1 segments(%a: to %n) iter(%y = %x) -> (f32) {
+    fagpu.yield %i : i32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op has 0 results, whose types are not those of its 1 carried values}}
+  "fagpu.for"(%n, %n, %x) <{once = false, operandSegmentSizes = array<i32: 1, 1, 1>, step = 1 : i32}> ({
+  ^bb0(%i: i32, %a: i1, %y: f32):
+    fagpu.yield %y : f32
+  }) : (i32, i32, f32) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.for' op has 1 arguments, expected an index and 1 flags}}
+  "fagpu.for"(%n, %n) <{once = false, operandSegmentSizes = array<i32: 1, 1, 0>, step = 1 : i32}> ({
+  ^bb0(%i: i32):
+    fagpu.yield
+  }) : (i32, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  fagpu.repeat {
+    // expected-error @below {{'fagpu.yield' op of 'fagpu.repeat' has no i1 as its first operand, which says whether the body runs again}}
+    fagpu.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: i32, %x: f32) {
+  // expected-error @below {{'fagpu.repeat' op carries 1 values, but has 1 arguments and yields 0}}
+  fagpu.repeat iter(%y = %x) : f32 {
+    %c = arith.constant true
+    fagpu.yield %c : i1
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'fagpu.turns' op is for 1 groups, expected 2 to 15 (one named barrier a group)}}
+  %t = fagpu.turns 1 : !fagpu.turns
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) elect {
+    // expected-error @below {{'fagpu.ticket' op has a counter of type 'memref<4xi32>', expected two words, memref<2xi32>}}
+    %t = fagpu.ticket %c : memref<4xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) {
+    // expected-error @below {{'fagpu.retire' op stands outside a role that one thread runs (elect)}}
+    fagpu.retire %c : memref<2xi32>
+  }
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  // expected-error @below {{'fagpu.channel' op has 0 banks, expected at least 1}}
+  %c = fagpu.channel tma banks(0) : !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.channel' op takes 32768 bytes over a channel of 16384}}
+  %d = fagpu.channel tma banks(2) over(%c : !q) : !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%c: !q) {
+  // expected-error @below {{'fagpu.channel' op shares the memory of a value that is not made by 'fagpu.channel'}}
+  %d = fagpu.channel tma over(%c : !q) : !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel threads : !q
+  // expected-error @below {{'fagpu.put' op uses a channel of the engine 'threads', expected 'tma' or 'cp_async'}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 64, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma banks(2) : !q
+  // expected-error @below {{'fagpu.put' op names no bank of a channel that has 2}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 64, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.acquire' op names a bank of a channel that has one bank}}
+  %v = fagpu.acquire %c bank(%n) : !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op has 1 offsets in part(...), expected 2 as the tile is 64x128}}
+  fagpu.put %c part(%n), %m[%n, %n, %n, %n] [1, 64, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op has 3 offsets, expected 4 as the memory is 'memref<?x?x?x128xbf16>'}}
+  fagpu.put %c, %m[%n, %n, %n] [1, 64, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op has 3 sizes, expected 4 as the memory is 'memref<?x?x?x128xbf16>'}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 64, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: memref<?x?x?x128xf16>, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op copies elements of type 'f16' to a channel of type 'bf16'}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 64, 1, 128] : memref<?x?x?x128xf16> into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op copies 48x128 into a tile of 64x128, expected sizes that divide the tile}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 48, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.put' op copies 32x128 into a tile of 64x128 without saying which part(...)}}
+  fagpu.put %c, %m[%n, %n, %n, %n] [1, 32, 1, 128] : !m into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%x: tensor<64x128xbf16, #fagpu.acc<4>>) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.write' op uses a channel of the engine 'tma', expected 'threads'}}
+  fagpu.write %c, %x : tensor<64x128xbf16, #fagpu.acc<4>> into !q
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%v: !qv, %n: i32) {
+  // expected-error @below {{'fagpu.slice' op has 1 offsets, expected 2}}
+  %s = fagpu.slice %v[%n] : !qv to !qv
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%v: !qv, %n: i32) {
+  // expected-error @below {{'fagpu.slice' op makes '!fagpu.view<64x128xf16, #fagpu.smem<128>>' of '!fagpu.view<64x128xbf16, #fagpu.smem<128>>', expected the same rank, elements and layout}}
+  %s = fagpu.slice %v[%n, %n] : !qv to !fagpu.view<64x128xf16, #fagpu.smem<128>>
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%v: !qv, %n: i32) {
+  // expected-error @below {{'fagpu.slice' op takes 128x128 of a view of 64x128}}
+  %s = fagpu.slice %v[%n, %n] : !qv to !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%v: !qv, %m: !m, %n: i32) {
+  // expected-error @below {{'fagpu.drain' op has 1 offsets, expected 4 as the memory is 'memref<?x?x?x128xbf16>'}}
+  fagpu.drain %v, %m[%n] : !qv into !m
+  return
+}
+
+// -----
+
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%v: !qv, %m: memref<?xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.drain' op copies elements of type 'bf16' to memory of type 'f32'}}
+  fagpu.drain %v, %m[%n] : !qv into memref<?xf32>
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: !m, %n: i32) {
+  // expected-error @below {{'fagpu.store' op has 2 offsets, expected 4 as the memory is 'memref<?x?x?x128xbf16>'}}
+  fagpu.store %h, %m[%n, %n] : !h into !m
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: memref<?xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op copies elements of type 'bf16' to memory of type 'f32'}}
+  fagpu.store %h, %m[%n] : !h into memref<?xf32>
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: !m, %n: i32) {
+  // expected-error @below {{'fagpu.store' op stores 64x128 to a box of 1x32x1x128, expected as many elements}}
+  fagpu.store %h, %m[%n, %n, %n, %n] sizes [1, 32, 1, 128] : !h into !m
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: !m, %n: i32) {
+  // expected-error @below {{'fagpu.store' op names a bank without via(...)}}
+  fagpu.store %h, %m[%n, %n, %n, %n] bank(%n) : !h into !m
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: !m, %n: i32) {
+  %c = fagpu.channel tma : !q
+  // expected-error @below {{'fagpu.store' op uses a channel of the engine 'tma', expected 'tma_store' or 'threads'}}
+  fagpu.store %h, %m[%n, %n, %n, %n] via(%c : !q) : !h into !m
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+func.func @f(%h: !h, %m: !m, %n: i32) {
+  %c = fagpu.channel tma_store : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  // expected-error @below {{'fagpu.store' op stores 'tensor<64x128xbf16, #fagpu.acc<4>>' via a channel of 64x64 x 'bf16', expected the same}}
+  fagpu.store %h, %m[%n, %n, %n, %n] via(%c : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : !h into !m
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !fagpu.view<128xbf16, #fagpu.smem<0>>) {
+  // expected-error @below {{'fagpu.mma' op multiplies '!fagpu.view<64x128xbf16, #fagpu.smem<128>>' and '!fagpu.view<128xbf16, #fagpu.smem<0>>', expected rank 2}}
+  %x = fagpu.mma nt %q, %k : !qv, !fagpu.view<128xbf16, #fagpu.smem<0>> -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%h: tensor<64x128xbf16, #fagpu.acc<4>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma' op has a first operand of layout #fagpu.acc<4>, expected #fagpu.opa (by fagpu.convert) or a view}}
+  %x = fagpu.mma nt %h, %k : tensor<64x128xbf16, #fagpu.acc<4>>, !kv -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !fagpu.view<128x128xf16, #fagpu.smem<128>>) {
+  // expected-error @below {{'fagpu.mma' op multiplies elements of type 'bf16' and 'f16', expected f16 or bf16 on both sides}}
+  %x = fagpu.mma nt %q, %k : !qv, !fagpu.view<128x128xf16, #fagpu.smem<128>> -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !fagpu.view<128x64xbf16, #fagpu.smem<128>>) {
+  // expected-error @below {{'fagpu.mma' op sums over 128 in its first operand, but over 64 in its second}}
+  %x = fagpu.mma nt %q, %k : !qv, !fagpu.view<128x64xbf16, #fagpu.smem<128>> -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !fagpu.view<64x24xbf16, #fagpu.smem<0>>, %k: !fagpu.view<128x24xbf16, #fagpu.smem<0>>) {
+  // expected-error @below {{'fagpu.mma' op sums over 24, expected a multiple of 16; nearest is 32}}
+  %x = fagpu.mma nt %q, %k : !fagpu.view<64x24xbf16, #fagpu.smem<0>>, !fagpu.view<128x24xbf16, #fagpu.smem<0>> -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma' op makes 'tensor<64x64xf32, #fagpu.acc<4>>', expected 64x128 f32 of layout #fagpu.acc}}
+  %x = fagpu.mma nt %q, %k : !qv, !kv -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %o: tensor<64x64xf32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.mma' op adds to 'tensor<64x64xf32, #fagpu.acc<4>>', expected the type of its value, 'tensor<64x128xf32, #fagpu.acc<4>>'}}
+  %x = fagpu.mma nt %q, %k acc(%o : tensor<64x64xf32, #fagpu.acc<4>>) : !qv, !kv -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op makes 'tensor<128x128xf32, #fagpu.acc<4>>', expected 64 rows over 4 warps}}
+  %f = fagpu.mma_async nt %k, %k : !kv, !kv -> !fagpu.inflight<tensor<128x128xf32, #fagpu.acc<4>>>
+  %x = fagpu.wait %f : !fagpu.inflight<tensor<128x128xf32, #fagpu.acc<4>>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !fagpu.view<264x128xbf16, #fagpu.smem<128>>) {
+  // expected-error @below {{'fagpu.mma_async' op makes 264 columns, expected at most 256}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !fagpu.view<264x128xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x264xf32, #fagpu.acc<4>>>
+  %x = fagpu.wait %f : !fagpu.inflight<tensor<64x264xf32, #fagpu.acc<4>>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op has a first operand of type 'tensor<64x128xbf16, #fagpu.opa<4>>', which its result does not keep}}
+  %f = fagpu.mma_async nn %p, %k : !p, !kv -> !f
+  %x = fagpu.wait %f : !f
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op has a first operand of type '!fagpu.view<64x128xbf16, #fagpu.smem<128>>', which its result cannot keep}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !kv -> !fp
+  %x = fagpu.wait %f : !fp
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op updates an accumulator in place that has another use; expected one use}}
+  %f = fagpu.mma_async nt %q, %k acc(%o : !acc) : !qv, !kv -> !f
+  %x = fagpu.wait %f : !f
+  %y = arith.addf %o, %x : !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op has a result with 0 uses, expected one 'fagpu.wait'}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !kv -> !f
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op has a result with 2 uses, expected one 'fagpu.wait'}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !kv -> !f
+  %x = fagpu.wait %f : !f
+  %y = fagpu.wait %f : !f
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %c: i1) {
+  // expected-error @below {{'fagpu.mma_async' op has a result used by 'fagpu.wait', expected 'fagpu.wait' in the same block}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !kv -> !f
+  scf.if %c {
+    %x = fagpu.wait %f : !f
+  }
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!f = !fagpu.inflight<!acc>
+!fp = !fagpu.inflight<!acc keeps !p>
+func.func @f(%q: !qv, %k: !kv, %p: !p, %o: !acc) {
+  // expected-error @below {{'fagpu.mma_async' op has a result used by 'func.call', expected 'fagpu.wait' in the same block}}
+  %f = fagpu.mma_async nt %q, %k : !qv, !kv -> !f
+  func.call @g(%f) : (!f) -> ()
+  return
+}
+func.func private @g(!f)
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !row) {
+  // expected-error @below {{'fagpu.reduce' op goes from 'tensor<64xf32, #fagpu.row<4>>' to 'tensor<64x4xf32, #fagpu.quad<4>>', expected acc to row, acc to quad or quad to row, of the same rows, elements and warps}}
+  %y = fagpu.reduce add %x : !row -> !quad
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !acc) {
+  // expected-error @below {{'fagpu.reduce' op goes from 'tensor<64x128xf32, #fagpu.acc<4>>' to 'tensor<128xf32, #fagpu.row<4>>', expected acc to row}}
+  %y = fagpu.reduce add %x : !acc -> tensor<128xf32, #fagpu.row<4>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: tensor<64x128xi32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.reduce' op reduces 'i32', expected f32}}
+  %y = fagpu.reduce add %x : tensor<64x128xi32, #fagpu.acc<4>> -> tensor<64xi32, #fagpu.row<4>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !acc) {
+  // expected-error @below {{'fagpu.reduce' op has 0 chains, expected at least 1}}
+  %y = fagpu.reduce add %x chains(0) : !acc -> !row
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !col) {
+  // expected-error @below {{'fagpu.broadcast' op goes from 'tensor<128xf32, #fagpu.col<4>>' to 'tensor<64x4xf32, #fagpu.quad<4>>', expected row to acc, row to quad or col to acc, of the same rows or columns, elements and warps}}
+  %y = fagpu.broadcast %x : !col -> !quad
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f() {
+  // expected-error @below {{'fagpu.iota' op is along dimension 2 of 'tensor<64x128xi32, #fagpu.acc<4>>', expected 0 to 1}}
+  %y = fagpu.iota 2 : tensor<64x128xi32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f() {
+  // expected-error @below {{'fagpu.iota' op makes 'f32', expected i32}}
+  %y = fagpu.iota 0 : !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !acc) {
+  // expected-error @below {{'fagpu.convert' op goes from 'tensor<64x128xf32, #fagpu.acc<4>>' to 'tensor<64xf32, #fagpu.row<4>>', expected the same shape and elements}}
+  %y = fagpu.convert %x : !acc -> !row
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+func.func @f(%x: !fagpu.view<64xf32, #fagpu.smem<0>>) {
+  // expected-error @below {{'fagpu.load' op reads '!fagpu.view<64xf32, #fagpu.smem<0>>' into 'tensor<128xf32, #fagpu.col<4>>', expected the same shape and elements}}
+  %y = fagpu.load %x : !fagpu.view<64xf32, #fagpu.smem<0>> -> !col
+  return
+}
