@@ -1,0 +1,249 @@
+// Causal forward attention on sm_90a, all sequences of one length: bf16, head dim
+// 128, log-sum-exp; the schedule of sm_90a_causal.mlir.
+//
+// Tiles are ordered so that the keys and values of the heads at work fit in the
+// L2 cache. Scores are multiplied by scale2 = log2(e) * scale.
+
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+#row = #fagpu.row<4>
+!acc = tensor<64x128xf32, #acc>
+!iacc = tensor<64x128xi32, #acc>
+!hacc = tensor<64x128xbf16, #acc>
+!p = tensor<64x128xbf16, #fagpu.opa<4>>
+!row = tensor<64xf32, #row>
+!irow = tensor<64xi32, #row>
+!part = tensor<64x4xf32, #fagpu.quad<4>>
+!q = !fagpu.channel<64x128xbf16, #sw, 2>
+!kv = !fagpu.channel<128x128xbf16, #sw, 2>
+!qv = !fagpu.view<64x128xbf16, #sw>
+!kvv = !fagpu.view<128x128xbf16, #sw>
+!stage = !fagpu.channel<64x128xbf16, #sw, 1>
+!work = !fagpu.mail<2, i32, i32, i32, i32, i32>
+!mem = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!len = memref<?xi32>
+!ctr = memref<2xi32>
+
+// Tile number -> first query row (-1 when there is no such tile), batch,
+// head, lengths. Heads in groups whose keys and values take
+// 8 MiB together (they stay in L2); within a group the longest rows of all
+// heads first, so that what is left at the end is short.
+func.func private @tile(%t: i32, %tiles: i32, %blocks: i32, %heads: i32,
+    %len: i32) -> (i32, i32, i32, i32, i32) {
+  %c1 = arith.constant 1 : i32
+  %c128 = arith.constant 128 : i32
+  %cm1 = arith.constant -1 : i32
+  %lastTile = arith.subi %tiles, %c1 : i32
+  %live = arith.cmpi sle, %t, %lastTile : i32
+  %tc = arith.minsi %t, %lastTile : i32
+  %budget = arith.constant 16384 : i32
+  %bhs = arith.divui %tiles, %blocks : i32
+  %g0 = arith.divui %budget, %len : i32
+  %g1 = arith.maxsi %g0, %c1 : i32
+  %gh = arith.minsi %g1, %bhs : i32
+  %gt = arith.muli %gh, %blocks : i32
+  %gi = arith.divui %tc, %gt : i32
+  %ri = arith.remui %tc, %gt : i32
+  %hb = arith.muli %gi, %gh : i32
+  %hl = arith.subi %bhs, %hb : i32
+  %hn = arith.minsi %gh, %hl : i32
+  %mi = arith.divui %ri, %hn : i32
+  %hj = arith.remui %ri, %hn : i32
+  %bh = arith.addi %hb, %hj : i32
+  %rb = arith.subi %blocks, %mi : i32
+  %mb = arith.subi %rb, %c1 : i32
+  %r = arith.muli %mb, %c128 : i32
+  %row = arith.select %live, %r, %cm1 : i32
+  %b = arith.divui %bh, %heads : i32
+  %h = arith.remui %bh, %heads : i32
+  return %row, %b, %h, %len, %len : i32, i32, i32, i32, i32
+}
+// First query row and lengths -> last key block to visit (at least one) and
+// first block below which nothing is masked.
+func.func private @keys(%row: i32, %nq: i32, %nk: i32) -> (i32, i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c128 = arith.constant 128 : i32
+  %d = arith.subi %nk, %nq : i32
+  %lo = arith.addi %row, %d : i32
+  %hi = arith.addi %lo, %c128 : i32
+  %end = arith.minsi %hi, %nk : i32
+  %n = arith.ceildivsi %end, %c128 : i32
+  %n1 = arith.maxsi %n, %c1 : i32
+  %last = arith.subi %n1, %c1 : i32
+  %f0 = arith.addi %lo, %c1 : i32
+  %f1 = arith.maxsi %f0, %c0 : i32
+  %f2 = arith.divsi %f1, %c128 : i32
+  %full = arith.minsi %f2, %last : i32
+  return %last, %full : i32, i32
+}
+func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?xf32>,
+    %lq: i32, %heads: i32, %batch: i32, %blocks: i32, %tiles: i32,
+               %scale2: f32, %counter: !ctr)
+                   attributes {fagpu.kernel = "sm_90a"} {
+  %group = arith.constant 1 : i32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  // one bank per math group
+  %chQ = fagpu.channel tma banks(2) : !q
+  %chK = fagpu.channel tma : !kv
+  %chV = fagpu.channel tma : !kv
+  %chO = fagpu.channel tma_store banks(2) : !stage
+  %mail = fagpu.mail : !work
+  %turns = fagpu.turns 2 : !fagpu.turns
+  fagpu.role @load groups(1) regs(40) elect {
+    %cta = gpu.block_id x
+    %t0 = arith.index_cast %cta : index to i32
+    %w:5 = func.call @tile(%t0, %tiles, %blocks, %heads, %lq)
+        : (i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32)
+    fagpu.send %mail, %w#0, %w#1, %w#2, %w#3, %w#4 : !work
+    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3,
+        %nk = %w#4) : i32, i32, i32, i32, i32 {
+      %hk = arith.divui %h, %group : i32
+      %last, %full = func.call @keys(%row, %nq, %nk) : (i32, i32, i32)
+          -> (i32, i32)
+      %row1 = arith.addi %row, %c64 : i32
+      fagpu.put %chQ bank(%c0), %q[%b, %row, %h, %c0] [1, 64, 1, 128]
+          rows(%nq) {fagpu.at = [0, 1]} : !mem into !q
+      fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 128]
+          rows(%nq) : !mem into !q
+      %t = fagpu.for %kb = %last step -1
+          segments(%first: once, %rest: to %c0) iter(%seen = %c0) -> (i32) {
+        %key = arith.muli %kb, %c128 : i32
+        %end = arith.cmpi eq, %kb, %c0 : i32
+        // just before the tile's last K
+        %tn = scf.if %end -> (i32) {
+          %n = fagpu.ticket %counter : !ctr
+          scf.yield %n : i32
+        } else {
+          scf.yield %seen : i32
+        } {fagpu.at = [0, 2]}
+        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 128] rows(%nk)
+            : !mem into !kv
+        fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 128]
+            rows(%nk) {fagpu.at = [1, 3]} : !mem into !kv
+        fagpu.yield %tn : i32
+      } {fagpu.at = [1, 0]}
+      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq)
+          : (i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32)
+      fagpu.send %mail, %n#0, %n#1, %n#2, %n#3, %n#4 {fagpu.at = [1, 0]} : !work
+      %again = arith.cmpi sge, %n#0, %c0 : i32
+      fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
+          : i1, i32, i32, i32, i32, i32
+    }
+    // the last block to leave resets the counter
+    fagpu.retire %counter : !ctr
+  }
+  fagpu.role @math(%g) groups(2) regs(232) {
+    %zero = arith.constant dense<0.0> : !acc
+    %none = arith.constant dense<0xFF800000> : !acc
+    %mInit = arith.constant dense<0xFF800000> : !row
+    %zrow = arith.constant dense<0.0> : !row
+    %one = arith.constant dense<1.0> : !row
+    %ln2 = arith.constant dense<0.693147182> : !row
+    %lInit = arith.constant dense<0.0> : !part
+    %sc = tensor.splat %scale2 : !acc
+    %scr = tensor.splat %scale2 : !row
+    %g64 = arith.muli %g, %c64 : i32
+    %w:5 = fagpu.recv %mail : !work
+    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3,
+        %nk = %w#4) : i32, i32, i32, i32, i32 {
+      %last, %full = func.call @keys(%row, %nq, %nk) : (i32, i32, i32)
+          -> (i32, i32)
+      %myRow = arith.addi %row, %g64 : i32
+      %qt = fagpu.acquire %chQ bank(%g) {fagpu.at = [0, 1]} : !q
+      %acc, %m, %l = fagpu.for %kb = %last step -1
+          segments(%first: once, %diag: to %full, %rest: to %c0)
+          iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!acc, !row, !part) {
+        %kt = fagpu.acquire %chK {fagpu.at = [0, 1]} : !kv
+        %sf = fagpu.mma_async nt %qt, %kt {fagpu.at = [0, 3]} : !qv, !kvv
+            -> !fagpu.inflight<!acc>
+        %s0 = fagpu.wait %sf {fagpu.at = [0, 6]} : !fagpu.inflight<!acc>
+        fagpu.release %kt : !kvv
+        %edge = arith.ori %first, %diag : i1
+        // the mask: key <= query + (nk - nq), key < nk
+        %s = scf.if %edge -> (!acc) {
+          %key = arith.muli %kb, %c128 : i32
+          %nkl = arith.subi %nk, %key : i32
+          %d0 = arith.subi %nkl, %nq : i32
+          %d1 = arith.addi %d0, %myRow : i32
+          %d2 = arith.addi %d1, %c1 : i32
+          %r = fagpu.iota 0 : !irow
+          %dr = tensor.splat %d2 : !irow
+          %lim0 = arith.addi %r, %dr : !irow
+          %nkr = tensor.splat %nkl : !irow
+          %lim1 = arith.minsi %lim0, %nkr : !irow
+          %lim = fagpu.broadcast %lim1 : !irow -> !iacc
+          %col = fagpu.iota 1 : !iacc
+          %ok = arith.cmpi slt, %col, %lim : !iacc
+          %x = arith.select %ok, %s0, %none : tensor<64x128xi1, #acc>, !acc
+          scf.yield %x : !acc
+        } else {
+          scf.yield %s0 : !acc
+        }
+        %mx = fagpu.reduce max %s : !acc -> !row
+        %m1 = arith.maxnumf %m0, %mx : !row
+        // a row that has seen no key yet: avoid inf - inf
+        %ref = scf.if %edge -> (!row) {
+          %e = arith.cmpf oeq, %m1, %mInit : !row
+          %x = arith.select %e, %zrow, %m1 : tensor<64xi1, #row>, !row
+          scf.yield %x : !row
+        } else {
+          scf.yield %m1 : !row
+        }
+        %ms = arith.mulf %ref, %scr : !row
+        %nms = arith.negf %ms : !row
+        %nb = fagpu.broadcast %nms : !row -> !acc
+        %e0 = math.fma %s, %sc, %nb : !acc
+        %p = math.exp2 %e0 fastmath<afn> : !acc
+        %a0 = math.fma %m0, %scr, %nms : !row
+        %alpha = math.exp2 %a0 fastmath<afn> : !row
+        %sum = fagpu.reduce add %p : !acc -> !part
+        %a4 = fagpu.broadcast %alpha : !row -> !part
+        %l1 = math.fma %l0, %a4, %sum : !part
+        %l2 = arith.select %first, %sum, %l1 : !part
+        // only after the wait that frees the old P
+        %ph = arith.truncf %p {fagpu.at = [0, 8]} : !acc to !hacc
+        %pa = fagpu.convert %ph : !hacc -> !p
+        %aO = fagpu.broadcast %alpha : !row -> !acc
+        %os = arith.mulf %o0, %aO : !acc
+        %o1 = arith.select %first, %o0, %os : !acc
+        fagpu.take %turns {fagpu.at = [1, 2]} : !fagpu.turns
+        %vt = fagpu.acquire %chV {fagpu.at = [1, 4]} : !kv
+        %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !acc) : !p, !kvv
+            -> !fagpu.inflight<!acc keeps !p>
+        fagpu.pass %turns : !fagpu.turns
+        %o2 = fagpu.wait %of {fagpu.at = [1, 7]}
+            : !fagpu.inflight<!acc keeps !p>
+        fagpu.release %vt : !kvv
+        fagpu.yield %o2, %m1, %l2 : !acc, !row, !part
+      } {fagpu.at = [1, 0]}
+      fagpu.release %qt {fagpu.at = [1, 0]} : !qv
+      %n:5 = fagpu.recv %mail : !work
+      %sum = fagpu.reduce add %l {fagpu.at = [1, 5]} : !part -> !row
+      %dead = arith.cmpf oeq, %sum, %zrow : !row
+      %rcp = arith.divf %one, %sum fastmath<arcp, afn> : !row
+      %inv = arith.select %dead, %zrow, %rcp : tensor<64xi1, #row>, !row
+      %lg = math.log2 %sum fastmath<afn> : !row
+      %ls0 = math.fma %m, %scr, %lg : !row
+      %ls = arith.mulf %ls0, %ln2 : !row
+      %invO = fagpu.broadcast %inv {fagpu.at = [1, 9]} : !row -> !acc
+      %on = arith.mulf %acc, %invO : !acc
+      %oh = arith.truncf %on : !acc to !hacc
+      %bh0 = arith.muli %b, %heads : i32
+      %bh1 = arith.addi %bh0, %h : i32
+      %bh2 = arith.muli %bh1, %nq : i32
+      %lo = arith.addi %bh2, %myRow : i32
+      %hi = arith.addi %bh2, %nq : i32
+      fagpu.store %ls, %lse[%lo] rows(%hi) : !row into memref<?xf32>
+      fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) via(%chO
+          : !stage) bank(%g) : !hacc into !mem
+      %again = arith.cmpi sge, %n#0, %c0 : i32
+      fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
+          : i1, i32, i32, i32, i32, i32
+    }
+  }
+  return
+}
