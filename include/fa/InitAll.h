@@ -16,6 +16,7 @@
 #define FA_INITALL_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/CPUPipeline.h"
@@ -27,6 +28,7 @@ namespace mlir::fa {
 /// pipelines need.
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<FADialect, fagpu::FAGPUDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
   registerCPUPipelineInterfaces(registry);
 }
 

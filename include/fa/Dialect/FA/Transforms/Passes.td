@@ -10,6 +10,58 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAResultsToOutParameters
+    : Pass<"fa-results-to-out-parameters", "::mlir::ModuleOp"> {
+  let summary = "Turn the tensors of functions into memrefs";
+  let description = [{
+    Level 0 to 1. Tensor arguments become memrefs that are only read; tensor
+    results become further arguments, after the others and in their order, that
+    are only written; scalar results stay. Attributes of a result move to its
+    argument. The caller keeps arguments and out-parameters apart in memory.
+
+    All these memrefs have free offset and strides, but for one dimension of
+    stride 1: the head dim of an operand or result of `fa.attention`, the last
+    dimension of anything else.
+
+    An attention whose result is returned writes to the out-parameter, without
+    a copy or a temporary: whatever its destination was where all of it is
+    overwritten; else (with `query_lengths`) the destination is copied into the
+    out-parameter first, unless it is a `tensor.empty`. Results that other
+    operations read live in temporary memory, freed at the end. The rest of the
+    body goes through upstream's one-shot bufferization; copies are
+    `linalg.copy`.
+
+    Fails on functions of several blocks, on unranked tensors, and on calls
+    that pass tensors, which are to be inlined first.
+
+    Before:
+
+    ```mlir
+    func.func @attention(%q: tensor<2x?x8x64xf32>, %k: tensor<2x?x8x64xf32>, %v: tensor<2x?x8x64xf32>,
+                         %n: index) -> tensor<2x?x8x64xf32> {
+      %init = tensor.empty(%n) : tensor<2x?x8x64xf32>
+      %o = fa.attention ins(%q, %k, %v : ...) outs(%init : tensor<2x?x8x64xf32>)
+      return %o : tensor<2x?x8x64xf32>
+    }
+    ```
+
+    After (`...` for the same types):
+
+    ```mlir
+    func.func @attention(%q: memref<2x?x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %k: ..., %v: ...,
+                         %n: index, %o: memref<2x?x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
+      fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FATile : Pass<"fa-tile"> {
   let summary = "Tile attention into query blocks of one head";
   let description = [{

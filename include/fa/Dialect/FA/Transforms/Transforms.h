@@ -15,10 +15,18 @@
 #define FA_DIALECT_FA_TRANSFORMS_TRANSFORMS_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::fa {
+
+/// Turns the tensors of a function into memrefs: arguments in place, results
+/// into new trailing arguments, as `fa-results-to-out-parameters` does. Leaves
+/// declarations and functions without tensors alone. A failure after the
+/// checks of the signature leaves a function that is no longer valid.
+LogicalResult convertResultsToOutParameters(RewriterBase &rewriter,
+                                            func::FuncOp function);
 
 /// Whether an attention with a config is one query block: one batch, one head
 /// and, proven from the IR, at most `query_block` queries.

@@ -1,0 +1,267 @@
+//===- ResultsToOutParameters.cpp - Functions on memrefs -----------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The signature changes while the body is still on tensors: arguments become
+// read-only memrefs, results are stored into new arguments. Upstream's
+// elimination of empty tensors then makes each computation write to where its
+// result is stored, and one-shot bufferization turns the body into memrefs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FARESULTSTOOUTPARAMETERS
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static bool hasTensor(TypeRange types) {
+  return llvm::any_of(types, llvm::IsaPred<TensorType>);
+}
+
+static LogicalResult checkFunction(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError()
+           << "has " << function.getBody().getBlocks().size()
+           << " blocks, expected 1 to turn its results into out-parameters";
+  FunctionType type = function.getFunctionType();
+  for (Type each :
+       llvm::concat<const Type>(type.getInputs(), type.getResults()))
+    if (isa<UnrankedTensorType>(each))
+      return function.emitOpError() << "has " << each
+                                    << " in its signature, expected ranked "
+                                       "tensors";
+  WalkResult result = function.walk([&](func::CallOp call) {
+    if (!hasTensor(call.getOperandTypes()) && !hasTensor(call.getResultTypes()))
+      return WalkResult::advance();
+    call.emitOpError() << "passes tensors to '" << call.getCallee()
+                       << "', expected no calls on tensors: inline it first";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Signature
+//===----------------------------------------------------------------------===//
+
+// Free offset and strides, but for the dimension `contiguous`, whose is 1.
+static MemRefType getStridedType(RankedTensorType type, int64_t contiguous) {
+  SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+  if (type.getRank() == 0)
+    return MemRefType::get({}, type.getElementType());
+  strides[contiguous] = 1;
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
+}
+
+// The head dim of what an attention reads, else the last dimension.
+static int64_t getContiguousDim(BlockArgument argument) {
+  for (Operation *user : argument.getUsers())
+    if (auto op = dyn_cast<AttentionOp>(user)) {
+      std::pair<Value, DimsAttr> operands[] = {
+          {op.getQuery(), op.getQueryOrder()},
+          {op.getKey(), op.getKeyOrder()},
+          {op.getValue(), op.getValueOrder()},
+          {op.getOutput(), op.getOutputOrder()}};
+      for (auto [operand, order] : operands)
+        if (operand == argument)
+          return order.positionOf(DimKind::HeadDim);
+    }
+  return cast<RankedTensorType>(argument.getType()).getRank() - 1;
+}
+
+// The head dim of what an attention returns, else the last dimension.
+static int64_t getContiguousDim(Value result) {
+  if (auto op = result.getDefiningOp<AttentionOp>())
+    if (cast<OpResult>(result).getResultNumber() == 0)
+      return op.getOutputOrder().positionOf(DimKind::HeadDim);
+  return cast<RankedTensorType>(result.getType()).getRank() - 1;
+}
+
+static void convertArguments(RewriterBase &rewriter, func::FuncOp function) {
+  Block &entry = function.front();
+  rewriter.setInsertionPointToStart(&entry);
+  for (BlockArgument argument : entry.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      continue;
+    MemRefType memref = getStridedType(type, getContiguousDim(argument));
+    auto toTensor = bufferization::ToTensorOp::create(
+        rewriter, argument.getLoc(), type, argument, /*restrict=*/true);
+    rewriter.replaceAllUsesExcept(argument, toTensor, toTensor);
+    argument.setType(memref);
+  }
+  function.setType(FunctionType::get(function.getContext(),
+                                     entry.getArgumentTypes(),
+                                     function.getResultTypes()));
+}
+
+static LogicalResult convertResults(RewriterBase &rewriter,
+                                    func::FuncOp function) {
+  auto returnOp = cast<func::ReturnOp>(function.front().getTerminator());
+  llvm::BitVector stored(function.getNumResults());
+  SmallVector<Value> remaining;
+  rewriter.setInsertionPoint(returnOp);
+  for (auto [number, value] : llvm::enumerate(returnOp.getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type) {
+      remaining.push_back(value);
+      continue;
+    }
+    stored.set(number);
+    unsigned position = function.getNumArguments();
+    if (failed(function.insertArgument(
+            position, getStridedType(type, getContiguousDim(value)),
+            function.getResultAttrDict(number), value.getLoc())))
+      return failure();
+    bufferization::MaterializeInDestinationOp::create(
+        rewriter, value.getLoc(), Type(), value, function.getArgument(position),
+        /*restrict=*/true, /*writable=*/true);
+  }
+  rewriter.modifyOpInPlace(
+      returnOp, [&] { returnOp.getOperandsMutable().assign(remaining); });
+  return function.eraseResults(stored);
+}
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+// Destinations that are only written, and those that must be copied because
+// they are arguments, start from an empty tensor, which elimination then
+// replaces by the out-parameter.
+static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
+  function.walk([&](AttentionOp op) {
+    rewriter.setInsertionPoint(op);
+    for (OpOperand &destination : op.getDpsInitsMutable()) {
+      Value init = destination.get();
+      if (!isa<TensorType>(init.getType()) ||
+          init.getDefiningOp<tensor::EmptyOp>())
+        continue;
+      bool isRead = static_cast<bool>(op.getQueryLengths());
+      if (isRead && !init.getDefiningOp<bufferization::ToTensorOp>())
+        continue;
+      Value empty = tensor::EmptyOp::create(
+          rewriter, op.getLoc(),
+          tensor::getMixedSizes(rewriter, op.getLoc(), init),
+          getElementTypeOrSelf(init.getType()));
+      if (empty.getType() != init.getType())
+        empty = tensor::CastOp::create(rewriter, op.getLoc(), init.getType(),
+                                       empty);
+      if (isRead)
+        empty = linalg::CopyOp::create(rewriter, op.getLoc(), init, empty)
+                    .getResult(0);
+      rewriter.modifyOpInPlace(op, [&] { destination.set(empty); });
+    }
+  });
+}
+
+static LogicalResult bufferizeBody(func::FuncOp function) {
+  bufferization::OneShotBufferizationOptions options;
+  // Strided copies are loops of linalg: memref.copy would need a runtime.
+  options.memCpyFn = [](OpBuilder &builder, Location loc, Value from,
+                        Value to) {
+    linalg::CopyOp::create(builder, loc, from, to);
+    return success();
+  };
+  bufferization::BufferizationState state;
+  return bufferization::runOneShotBufferize(function, options, state);
+}
+
+// Removes what stores a value into itself, and frees temporary memory at the
+// end of the block that allocated it. No block hands memory on: the function
+// returns none, and carried tensors are updated in place.
+static void cleanUp(RewriterBase &rewriter, func::FuncOp function) {
+  SmallVector<linalg::CopyOp> copies;
+  SmallVector<memref::AllocOp> allocations;
+  function.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<linalg::CopyOp>(op))
+      copies.push_back(copy);
+    if (auto allocation = dyn_cast<memref::AllocOp>(op))
+      allocations.push_back(allocation);
+  });
+  for (linalg::CopyOp copy : copies)
+    if (copy->getNumResults() == 0 &&
+        copy.getInputs()[0] == copy.getOutputs()[0])
+      rewriter.eraseOp(copy);
+  for (memref::AllocOp allocation : allocations) {
+    Operation *terminator = allocation->getBlock()->getTerminator();
+    if (llvm::any_of(terminator->getOperandTypes(), llvm::IsaPred<MemRefType>))
+      continue;
+    rewriter.setInsertionPoint(terminator);
+    memref::DeallocOp::create(rewriter, allocation.getLoc(), allocation);
+  }
+}
+
+LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
+                                                      func::FuncOp function) {
+  FunctionType type = function.getFunctionType();
+  if (function.isExternal() ||
+      (!hasTensor(type.getInputs()) && !hasTensor(type.getResults())))
+    return success();
+  if (failed(checkFunction(function)))
+    return failure();
+  OpBuilder::InsertionGuard guard(rewriter);
+  convertArguments(rewriter, function);
+  if (failed(convertResults(rewriter, function)))
+    return failure();
+  freeDestinations(rewriter, function);
+  if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
+      failed(bufferizeBody(function)))
+    return failure();
+  cleanUp(rewriter, function);
+  return success();
+}
+
+namespace {
+struct ResultsToOutParametersPass
+    : public mlir::fa::impl::FAResultsToOutParametersBase<
+          ResultsToOutParametersPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FAResultsToOutParametersBase::getDependentDialects(registry);
+    registerBufferizableOpInterfaceExternalModels(registry);
+    arith::registerBufferizableOpInterfaceExternalModels(registry);
+    linalg::registerBufferizableOpInterfaceExternalModels(registry);
+    linalg::registerSubsetOpInterfaceExternalModels(registry);
+    scf::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerSubsetOpInterfaceExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (failed(convertResultsToOutParameters(rewriter, function)))
+        return signalPassFailure();
+  }
+};
+} // namespace
