@@ -1,0 +1,1175 @@
+// RUN: fa-opt %s -split-input-file -verify-diagnostics
+
+// Every message of the parser and the verifiers of the dialect. A message names
+// the operand or attribute, its value, and what was expected.
+
+//===----------------------------------------------------------------------===//
+// #fa.dims
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{unknown dimension 'x', expected b (batch), s (sequence), h (heads) or d (head dim)}}
+func.func private @f() attributes {a = #fa.dims<b, s, h, x>}
+
+// -----
+
+// expected-error @+1 {{unknown dimension 'bs', expected b (batch), s (sequence), h (heads) or d (head dim)}}
+func.func private @f() attributes {a = #fa.dims<bs, h, d>}
+
+// -----
+
+// expected-error @+1 {{dimension order must name each of b, s, h and d once}}
+func.func private @f() attributes {a = #fa.dims<b, s, h>}
+
+// -----
+
+// expected-error @+1 {{dimension order must name each of b, s, h and d once}}
+func.func private @f() attributes {a = #fa.dims<b, s, s, d>}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// #fa.config
+//===----------------------------------------------------------------------===//
+
+// expected-error @+1 {{a configuration needs query_block and key_block}}
+func.func private @f() attributes {a = #fa.config<query_block = 64>}
+
+// -----
+
+// expected-error @+1 {{query_block is 0, expected at least 1}}
+func.func private @f() attributes {a = #fa.config<query_block = 0, key_block = 128>}
+
+// -----
+
+// expected-error @+1 {{key_block is -1, expected at least 1}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = -1>}
+
+// -----
+
+// expected-error @+1 {{key_splits is 0, expected at least 1}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, key_splits = 0>}
+
+// -----
+
+// expected-error @+1 {{'key_block' is given twice}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, key_block = 64>}
+
+// -----
+
+// expected-error @+1 {{deterministic is 'maybe', expected true or false}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, deterministic = maybe>}
+
+// -----
+
+// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic or target}}
+func.func private @f() attributes {a = #fa.config<rows = 64>}
+
+// -----
+
+// expected-error @+1 {{lanes is 6, expected a power of two from 1 up}}
+func.func private @f() attributes {a = #fa.cpu<lanes = 6>}
+
+// -----
+
+// expected-error @+1 {{register_rows is 0, expected at least 1}}
+func.func private @f() attributes {a = #fa.cpu<register_rows = 0>}
+
+// -----
+
+// expected-error @+1 {{register_vectors is 0, expected at least 1}}
+func.func private @f() attributes {a = #fa.cpu<register_vectors = 0>}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op config query_block is 40, expected a multiple of lanes * register_vectors = 16; the nearest is 48}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      {config = #fa.config<query_block = 40, key_block = 128, target = #fa.cpu<lanes = 8>>}
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.attention: ranks, element types, tensors and memrefs
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: tensor<2x8x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has rank 3, expected 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<1x2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has rank 5, expected 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<1x2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<8x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op value has rank 2, expected 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<8x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x64xf32>) {
+  // expected-error @+1 {{'fa.attention' op output has rank 3, expected 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x64xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x8xf32>) {
+  // expected-error @+1 {{'fa.attention' op lse has rank 2, expected 3}}
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %n: tensor<2x1xi32>) {
+  // expected-error @+1 {{'fa.attention' op query_lengths has rank 2, expected 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      query_lengths(%n : tensor<2x1xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf64>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has element type 'f64', expected f16, bf16 or f32}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf64>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf16>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has element type 'f16', expected 'f32'}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf16>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xbf16>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op value has element type 'bf16', expected 'f32'}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xbf16>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf16>) {
+  // expected-error @+1 {{'fa.attention' op output has element type 'f16', expected 'f32' (that of query) or f32}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf16>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xbf16>) {
+  // expected-error @+1 {{'fa.attention' op lse has element type 'bf16', expected 'f32'}}
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xbf16>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %n: tensor<2xi64>) {
+  // expected-error @+1 {{'fa.attention' op key_lengths has element type 'i64', expected 'i32'}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      key_lengths(%n : tensor<2xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: memref<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has type 'memref<2x8x4x16xf32>' but query has type 'tensor<2x8x4x16xf32>', expected all tensors or all memrefs}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, memref<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: memref<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op destination has type 'memref<2x8x4x16xf32>' but query has type 'tensor<2x8x4x16xf32>', expected all tensors or all memrefs}}
+  fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : memref<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.attention: sizes
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: tensor<2x8x4x?xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query head dim is dynamic, expected a static size from 1 to 512}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x?xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x576xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query head dim is 576, expected 1 to 512; the nearest is 512}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x576xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x0xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op value head dim is 0, expected 1 to 512; the nearest is 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x0xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x32xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 16 head dims but key has 32}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x32xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x8xf32>) {
+  // expected-error @+1 {{'fa.attention' op value has 16 head dims but output has 8}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<3x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 2 batches but key has 3}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<3x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<1x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 2 batches but value has 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<1x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<4x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 2 batches but output has 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<4x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'fa.attention' op query has 2 batches but query_lengths has 3}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      query_lengths(%n : tensor<3xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %n: tensor<1xi32>) {
+  // expected-error @+1 {{'fa.attention' op query has 2 batches but key_lengths has 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      key_lengths(%n : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x9x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has 8 keys but value has 9}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x9x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x7x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 8 queries but output has 7}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x7x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x2x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has 4 heads but value has 2}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x2x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 4 heads but output has 2}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x3x16xf32>, %v: tensor<2x8x3x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 4 heads and key has 3, expected a multiple of the key heads}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x8x8xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 4 heads but lse has 8}}
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x4xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has 8 queries but lse has 4}}
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x4xf32>)
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.attention: the head dim of a memref is contiguous
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: memref<2x8x4x16xf32, strided<[1024, 128, 32, 2]>>, %k: memref<2x8x4x16xf32>, %v: memref<2x8x4x16xf32>, %o: memref<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op query has head dim stride 2, expected 1: the head dim must be contiguous}}
+  fa.attention ins(%q, %k, %v : memref<2x8x4x16xf32, strided<[1024, 128, 32, 2]>>, memref<2x8x4x16xf32>, memref<2x8x4x16xf32>)
+      outs(%o : memref<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<2x8x4x16xf32>, %k: memref<2x8x4x16xf32>, %v: memref<2x8x4x16xf32>, %o: memref<2x8x4x16xf32, strided<[?, ?, ?, ?], offset: ?>>) {
+  // expected-error @+1 {{'fa.attention' op output has head dim stride ?, expected 1: the head dim must be contiguous}}
+  fa.attention ins(%q, %k, %v : memref<2x8x4x16xf32>, memref<2x8x4x16xf32>, memref<2x8x4x16xf32>)
+      outs(%o : memref<2x8x4x16xf32, strided<[?, ?, ?, ?], offset: ?>>)
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<2x8x4x16xf32>, %k: memref<2x4x16x8xf32>, %v: memref<2x8x4x16xf32>, %o: memref<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op key has head dim stride 8, expected 1: the head dim must be contiguous}}
+  fa.attention ins(%q, %k, %v : memref<2x8x4x16xf32>, memref<2x4x16x8xf32>, memref<2x8x4x16xf32>)
+      outs(%o : memref<2x8x4x16xf32>)
+      {key_dims = #fa.dims<b, h, d, s>}
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.attention: clauses
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{ins has 2 operands, expected 3 (query, key, value)}}
+  %r = fa.attention ins(%q, %k : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+2 {{outs has 3 operands, expected 1 (output) or 2 (output, lse)}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %s: f32) {
+  // expected-error @+3 {{scale has 2 operands, expected 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      scale(%s, %s)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %i: index) {
+  // expected-error @+3 {{offsets has 2 operands, expected 4}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      offsets(%i, %i)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %i: index) {
+  // expected-error @+3 {{extents has 1 operands, expected 2}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      extents(%i)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %n: tensor<2xi32>) {
+  // expected-error @+3 {{query_lengths has 2 operands, expected 1}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      query_lengths(%n, %n : tensor<2xi32>, tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %s: f32) {
+  // expected-error @+3 {{expected '(' or one of softcap, alibi, bias after 'score'}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      score relu(%s)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+3 {{expected '(' or one of causal, causal_top_left, window, prefix, documents after 'mask'}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask diagonal
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+3 {{score names 4 arguments, expected 5 (score, batch, head, query, key)}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      score(%b, %h, %i, %j) {}
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>) {
+  // expected-error @+3 {{mask names 2 arguments, expected 4 (batch, head, query, key)}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask(%i, %j) {}
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<4xf16>) {
+  // expected-error @+3 {{alibi has type 'tensor<4xf16>', expected f32 of shape heads or batch x heads}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      score alibi(%t : tensor<4xf16>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<4xf32>) {
+  // expected-error @+3 {{alibi takes one operand, got 2}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      score alibi(%t, %t : tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<8x8xf32>) {
+  // expected-error @+3 {{bias has type 'tensor<8x8xf32>', expected f16, bf16 or f32 of shape batch x heads x queries x keys}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      score bias(%t : tensor<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<2xi64>) {
+  // expected-error @+3 {{prefix has type 'tensor<2xi64>', expected index, or i32 of shape batch}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask prefix(%t : tensor<2xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: index) {
+  // expected-error @+3 {{prefix takes one operand, got 2}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask prefix(%t, %t : index, index)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<8xi32>) {
+  // expected-error @+3 {{documents has type 'tensor<8xi32>', expected i32 of shape batch x positions}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask documents(%t : tensor<8xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<2x8xi32>) {
+  // expected-error @+3 {{documents takes one table or two, got 3}}
+  %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%o : tensor<2x8x4x16xf32>)
+      mask documents(%t, %t, %t : tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
+  // expected-error @+1 {{'fa.attention' op has 2 offsets, expected 4 (batch, head, query, key) or none}}
+  %r = "fa.attention"(%q, %q, %q, %i, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
+  // expected-error @+1 {{'fa.attention' op has 1 extents, expected 2 (queries, keys) or none}}
+  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
+  // expected-error @+1 {{'fa.attention' op has 1 score captures but no score region}}
+  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Score and mask regions
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op score region has 4 arguments, expected 5 (5 and one for each of 0 captures)}}
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %x = arith.constant 0.0 : f32
+    fa.yield %x : f32
+  }, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op score region argument 0 has type 'f16', expected 'f32'}}
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
+  ^bb0(%s: f16, %b: index, %h: index, %i: index, %j: index):
+    %x = arith.constant 0.0 : f32
+    fa.yield %x : f32
+  }, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op mask region has control flow, expected one block}}
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    cf.br ^bb1
+  ^bb1:
+    %x = arith.constant true
+    fa.yield %x : i1
+  }) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op score region yields ('index'), expected ('f32')}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
+        fa.yield %i : index
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op mask region yields ('i32'), expected ('i1')}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+        %x = arith.constant 1 : i32
+        fa.yield %x : i32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op mask region yields (), expected ('i1')}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+        fa.yield
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'scf.if' in its score region, expected arith, math and index operations and loads from captures}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
+        %c = arith.cmpi eq, %i, %j : index
+        // expected-note @+1 {{operation is here}}
+        %x = scf.if %c -> f32 {
+          scf.yield %s : f32
+        } else {
+          scf.yield %s : f32
+        }
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %t: memref<8xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'memref.store' in its score region, expected arith, math and index operations and loads from captures}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) captures(%m = %t : memref<8xf32>) {
+        // expected-note @+1 {{operation is here}}
+        memref.store %s, %m[%j] : memref<8xf32>
+        fa.yield %s : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'func.call' in its score region, expected arith, math and index operations and loads from captures}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
+        // expected-note @+1 {{operation is here}}
+        %x = func.call @g(%s) : (f32) -> f32
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'tensor.empty' in its score region, expected arith, math and index operations and loads from captures}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
+        // expected-note @+1 {{operation is here}}
+        %e = tensor.empty() : tensor<8xf32>
+        %x = tensor.extract %e[%j] : tensor<8xf32>
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %bias: f32) {
+  // expected-note @+1 {{required by region isolation constraints}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
+        // expected-error @+1 {{'arith.addf' op using value defined outside the region}}
+        %x = arith.addf %s, %bias : f32
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f() -> index {
+  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.attention, fa.online_attention'}}
+  %n = fa.key_length : index
+  return %n : index
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.online_attention
+//===----------------------------------------------------------------------===//
+
+func.func @f(%q: tensor<2x8x1x16xf32>, %k: tensor<2x8x1x16xf32>, %v: tensor<2x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op query has 2 batches, expected 1}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x4x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op query has 4 heads, expected 1}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x4x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x?x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op key has ? heads, expected 1}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x?x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x16x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op query has 16 rows, expected at most the 8 rows of the state}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x16x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<1x8x1x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op accumulator has rank 4, expected 2}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<1x8x1x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf16>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op accumulator has element type 'f16', expected 'f32'}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf16>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8x1xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op maximum has rank 2, expected 1}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8x1xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf64>) {
+  // expected-error @+1 {{'fa.online_attention' op sum has element type 'f64', expected 'f32'}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf64>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<4xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op accumulator has 8 rows but maximum has 4}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<4xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<16xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op accumulator has 8 rows but sum has 16}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %k: tensor<1x8x1x16xf32>, %v: tensor<1x8x1x16xf32>, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.online_attention' op value has 16 head dims but accumulator has 32}}
+  %r:3 = fa.online_attention ins(%q, %k, %v : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a, %m, %s : tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x8x1x16xf32>, %a: tensor<8x16xf32>) {
+  // expected-error @+2 {{outs has 1 operands, expected 3 (accumulator, maximum, sum)}}
+  %r = fa.online_attention ins(%q, %q, %q : tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>, tensor<1x8x1x16xf32>)
+      outs(%a : tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.finalize
+//===----------------------------------------------------------------------===//
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<8x16xf32>) {
+  // expected-error @+1 {{'fa.finalize' op output has rank 2, expected 4}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x1x16xf64>) {
+  // expected-error @+1 {{'fa.finalize' op output has element type 'f64', expected f16, bf16 or f32}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<1x8x1x16xf64>) -> tensor<1x8x1x16xf64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<2x8x1x16xf32>) {
+  // expected-error @+1 {{'fa.finalize' op output has batches of size 2, expected 1}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<2x8x1x16xf32>) -> tensor<2x8x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x?x16xf32>) {
+  // expected-error @+1 {{'fa.finalize' op output has heads of size ?, expected 1}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<1x8x?x16xf32>) -> tensor<1x8x?x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x16x1x16xf32>) {
+  // expected-error @+1 {{'fa.finalize' op output has 16 rows, expected at most the 8 rows of the state}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<1x16x1x16xf32>) -> tensor<1x16x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x1x8xf32>) {
+  // expected-error @+1 {{'fa.finalize' op accumulator has 16 head dims but output has 8}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o : tensor<1x8x1x8xf32>) -> tensor<1x8x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8x1xf32>, %o: tensor<1x8x1x16xf32>) {
+  // expected-error @+1 {{'fa.finalize' op sum has rank 2, expected 1}}
+  %r = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8x1xf32>)
+      outs(%o : tensor<1x8x1x16xf32>) -> tensor<1x8x1x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x1x16xf32>, %l: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.finalize' op lse has rank 1, expected 3}}
+  %r:2 = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o, %l : tensor<1x8x1x16xf32>, tensor<8xf32>) -> tensor<1x8x1x16xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x1x16xf32>, %l: tensor<1x1x8xf16>) {
+  // expected-error @+1 {{'fa.finalize' op lse has element type 'f16', expected 'f32'}}
+  %r:2 = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o, %l : tensor<1x8x1x16xf32>, tensor<1x1x8xf16>) -> tensor<1x8x1x16xf32>, tensor<1x1x8xf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: tensor<1x8x1x16xf32>, %l: tensor<1x1x4xf32>) {
+  // expected-error @+1 {{'fa.finalize' op output has 8 rows but lse has 4}}
+  %r:2 = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      outs(%o, %l : tensor<1x8x1x16xf32>, tensor<1x1x4xf32>) -> tensor<1x8x1x16xf32>, tensor<1x1x4xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.combine
+//===----------------------------------------------------------------------===//
+
+func.func @f(%oa: tensor<2x8x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has rank 3, expected 4}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xi32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_b has element type 'i32', expected f16, bf16 or f32}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xi32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<3x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has 2 batches but output_b has 3}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<3x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x9x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has 8 queries but output has 9}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x9x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x9x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x2x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has 4 heads but output_b has 2}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x2x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x32xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has 16 head dims but output has 32}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x32xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x32xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op lse_a has rank 2, expected 3}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf64>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op lse_b has element type 'f64', expected 'f32'}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf64>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x8x8xf32>) {
+  // expected-error @+1 {{'fa.combine' op output_a has 4 heads but lse has 8}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x8x8xf32>) -> tensor<2x8x4x16xf32>, tensor<2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>, %n: tensor<2xindex>) {
+  // expected-error @+1 {{'fa.combine' op query_lengths has element type 'index', expected 'i32'}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      query_lengths(%n : tensor<2xindex>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x4x16xf32>, %lb: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>, %n: tensor<i32>) {
+  // expected-error @+1 {{'fa.combine' op query_lengths has rank 0, expected 1}}
+  %r:2 = fa.combine a(%oa, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%ob, %lb : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %l : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      query_lengths(%n : tensor<i32>) -> tensor<2x8x4x16xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.key_ranges
+//===----------------------------------------------------------------------===//
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{names 1 arguments, expected 2 (first key, number of keys)}}
+  fa.key_ranges (%key) = [full %a to %b] step 64 {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{range kind is 'empty', expected full or partial}}
+  fa.key_ranges (%key, %n) = [empty %a to %b] step 64 {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op has 5 ranges, expected at most 4}}
+  fa.key_ranges (%key, %n) = [full %a to %b, full %a to %b, full %a to %b, full %a to %b, full %a to %b] step 64 {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op step is 0, expected at least 1}}
+  fa.key_ranges (%key, %n) = [full %a to %b] step 0 {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{carries 1 values but names 2 result types}}
+  %r:2 = fa.key_ranges (%key, %n) = [full %a to %b] step 64 iter_args(%i = %x) -> (f32, f32) {
+    fa.yield %i, %i : f32, f32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op body yields ('index'), expected ('f32')}}
+  %r = fa.key_ranges (%key, %n) = [full %a to %b] step 64 iter_args(%i = %x) -> (f32) {
+    fa.yield %n : index
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op has 1 begins and 0 ends for 1 ranges, expected one of each for a range}}
+  %r = "fa.key_ranges"(%a, %x) <{full = array<i1: true>, operandSegmentSizes = array<i32: 1, 0, 1>, step = 64 : i64}> ({
+  ^bb0(%key: index, %n: index, %i: f32):
+    fa.yield %i : f32
+  }) : (index, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op carries ('f32') but returns ('index')}}
+  %r = "fa.key_ranges"(%a, %b, %x) <{full = array<i1: true>, operandSegmentSizes = array<i32: 1, 1, 1>, step = 64 : i64}> ({
+  ^bb0(%key: index, %n: index, %i: index):
+    fa.yield %i : index
+  }) : (index, index, f32) -> index
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %b: index, %x: f32) {
+  // expected-error @+1 {{'fa.key_ranges' op body has arguments ('index', 'f32'), expected ('index', 'index', 'f32')}}
+  %r = "fa.key_ranges"(%a, %b, %x) <{full = array<i1: true>, operandSegmentSizes = array<i32: 1, 1, 1>, step = 64 : i64}> ({
+  ^bb0(%key: index, %i: f32):
+    fa.yield %i : f32
+  }) : (index, index, f32) -> f32
+  return
+}

@@ -1,0 +1,108 @@
+// RUN: fa-opt %s | FileCheck %s
+// RUN: fa-opt %s | fa-opt | FileCheck %s
+// RUN: fa-opt %s -mlir-print-op-generic | fa-opt | FileCheck %s
+
+// Every operation and attribute in its text form, which is stable when it is
+// printed and parsed again, also by way of the generic form.
+
+!rows = tensor<2x?x8x64xbf16>
+!keys = tensor<2x?x2x64xbf16>
+
+// CHECK-LABEL: func.func @minimal
+// CHECK:         fa.attention ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x?x8x64xbf16>, tensor<2x?x2x64xbf16>, tensor<2x?x2x64xbf16>) outs(%{{.*}} : tensor<2x?x8x64xbf16>)
+// CHECK-NEXT:    return
+func.func @minimal(%q: !rows, %k: !keys, %v: !keys, %o: !rows) -> !rows {
+  %r = fa.attention ins(%q, %k, %v : !rows, !keys, !keys) outs(%o : !rows)
+  return %r : !rows
+}
+
+// CHECK-LABEL: func.func @all_clauses
+// CHECK:         %{{.*}}:2 = fa.attention
+// CHECK-SAME:      scale({{[^)]*}}) query_lengths(%{{[^ ]*}} : tensor<2xi32>) key_lengths(%{{[^ ]*}} : tensor<2xi32>)
+// CHECK-SAME:      offsets({{[^)]*}}) extents({{[^)]*}})
+// CHECK-SAME:      score(%[[s:.*]], %{{.*}}, %[[h:.*]], %{{.*}}, %{{.*}}) captures(%[[t:.*]] = %{{.*}} : tensor<8xf32>) {
+// CHECK-NEXT:        %[[x:.*]] = tensor.extract %[[t]][%[[h]]] : tensor<8xf32>
+// CHECK-NEXT:        %[[y:.*]] = arith.mulf %[[s]], %[[x]] : f32
+// CHECK-NEXT:        fa.yield %[[y]] : f32
+// CHECK-NEXT:      } mask(%{{.*}}, %{{.*}}, %[[i:.*]], %[[j:.*]]) {
+// CHECK-NEXT:        %[[m:.*]] = arith.cmpi ule, %[[j]], %[[i]] : index
+// CHECK-NEXT:        fa.yield %[[m]] : i1
+// CHECK-NEXT:      } {config = #fa.config<query_block = 64, key_block = 128, key_splits = 2, deterministic = false, target = #fa.cpu<register_rows = 4>>, query_dims = #fa.dims<b, s, h, d>}
+func.func @all_clauses(%q: !rows, %k: !keys, %v: !keys, %o: !rows, %l: tensor<2x8x?xf32>, %scale: f32,
+                       %n: tensor<2xi32>, %c: index, %gains: tensor<8xf32>) -> (!rows, tensor<2x8x?xf32>) {
+  %r:2 = fa.attention ins(%q, %k, %v : !rows, !keys, !keys) outs(%o, %l : !rows, tensor<2x8x?xf32>)
+      scale(%scale) query_lengths(%n : tensor<2xi32>) key_lengths(%n : tensor<2xi32>)
+      offsets(%c, %c, %c, %c) extents(%c, %c)
+      score(%s, %b, %h, %i, %j) captures(%gain = %gains : tensor<8xf32>) {
+        %x = tensor.extract %gain[%h] : tensor<8xf32>
+        %y = arith.mulf %s, %x : f32
+        fa.yield %y : f32
+      }
+      mask(%b, %h, %i, %j) {
+        %m = arith.cmpi ule, %j, %i : index
+        fa.yield %m : i1
+      }
+      {config = #fa.config<query_block = 64, key_block = 128, key_splits = 2, deterministic = false,
+                           target = #fa.cpu<register_rows = 4>>,
+       query_dims = #fa.dims<b, s, h, d>}
+  return %r#0, %r#1 : !rows, tensor<2x8x?xf32>
+}
+
+// CHECK-LABEL: func.func @on_memrefs
+// CHECK:         fa.attention ins({{.*}}) outs(%{{.*}}, %{{.*}} : memref<2x4x8x16xf32>, memref<2x4x8xf32>) {{{.*}}output_dims = #fa.dims<b, h, s, d>
+func.func @on_memrefs(%q: memref<2x8x4x16xf16>, %o: memref<2x4x8x16xf32>, %l: memref<2x4x8xf32>) {
+  fa.attention ins(%q, %q, %q : memref<2x8x4x16xf16>, memref<2x8x4x16xf16>, memref<2x8x4x16xf16>)
+      outs(%o, %l : memref<2x4x8x16xf32>, memref<2x4x8xf32>) {output_dims = #fa.dims<b, h, s, d>}
+  return
+}
+
+// CHECK-LABEL: func.func @online
+// CHECK:         %{{.*}}:3 = fa.online_attention ins({{.*}} : memref<1x?x1x64xf32>, memref<1x128x1x64xf32>, memref<1x128x1x32xf32>)
+// CHECK-SAME:      outs({{.*}} : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>) offsets({{[^)]*}}) extents({{[^)]*}})
+// CHECK:         fa.finalize ins({{.*}} : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+// CHECK-SAME:      outs(%{{.*}}, %{{.*}} : memref<1x?x1x32xbf16>, memref<1x1x?xf32>) rows(%{{.*}})
+func.func @online(%q: memref<1x?x1x64xf32>, %k: memref<1x128x1x64xf32>, %v: memref<1x128x1x32xf32>,
+                  %a: tensor<64x32xf32>, %m: tensor<64xf32>, %s: tensor<64xf32>, %c: index,
+                  %o: memref<1x?x1x32xbf16>, %l: memref<1x1x?xf32>) {
+  %r:3 = fa.online_attention
+      ins(%q, %k, %v : memref<1x?x1x64xf32>, memref<1x128x1x64xf32>, memref<1x128x1x32xf32>)
+      outs(%a, %m, %s : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+      offsets(%c, %c, %c, %c) extents(%c, %c)
+      mask causal
+  fa.finalize ins(%r#0, %r#1, %r#2 : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+      outs(%o, %l : memref<1x?x1x32xbf16>, memref<1x1x?xf32>) rows(%c)
+  return
+}
+
+// CHECK-LABEL: func.func @combine
+// CHECK:         fa.combine a(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+// CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>) query_lengths(%{{.*}} : tensor<?xi32>) batch_offset(%{{.*}}) query_offset(%{{.*}})
+// CHECK-SAME:      {dims = #fa.dims<b, s, h, d>} -> tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>
+func.func @combine(%a: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %o: tensor<2x8x4x16xbf16>,
+                   %n: tensor<?xi32>, %c: index) -> tensor<2x8x4x16xbf16> {
+  %r:2 = fa.combine a(%a, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      b(%a, %la : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+      outs(%o, %la : tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>)
+      query_lengths(%n : tensor<?xi32>) batch_offset(%c) query_offset(%c)
+      {dims = #fa.dims<b, s, h, d>} -> tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>
+  return %r#0 : tensor<2x8x4x16xbf16>
+}
+
+// CHECK-LABEL: func.func @key_ranges
+// CHECK:         %[[r:.*]] = fa.key_ranges (%{{.*}}, %[[n:.*]]) = [full %[[a:.*]] to %[[b:.*]], partial %[[b]] to %[[c:.*]]] step 128 iter_args(%[[i:.*]] = %{{.*}}) -> (index) {
+// CHECK-NEXT:      %[[x:.*]] = arith.addi %[[i]], %[[n]] : index
+// CHECK-NEXT:      fa.yield %[[x]] : index
+// CHECK-NEXT:    }
+// CHECK-NEXT:    fa.key_ranges (%{{.*}}, %{{.*}}) = [] step 1 {
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return %[[r]] : index
+func.func @key_ranges(%a: index, %b: index, %c: index) -> index {
+  %r = fa.key_ranges (%key, %n) = [full %a to %b, partial %b to %c] step 128
+      iter_args(%i = %a) -> (index) {
+    %x = arith.addi %i, %n : index
+    fa.yield %x : index
+  }
+  fa.key_ranges (%key, %n) = [] step 1 {
+  }
+  return %r : index
+}
