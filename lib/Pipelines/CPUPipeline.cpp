@@ -7,11 +7,22 @@
 
 #include "fa/Pipelines/CPUPipeline.h"
 
-#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "fa/Conversion/CPU/Passes.h"
+#include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/Level2Pipeline.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/ValueBoundsOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -28,7 +39,7 @@ void fa::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  manager.addPass(createFAMarkEntries());
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
@@ -40,18 +51,54 @@ void fa::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 
+void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
+  manager.addPass(createFAExpandKeyRanges());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createFAPackOperands());
+  manager.addPass(createFADecompose());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createFAVectorizeLanes());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createFAExpandMath());
+  manager.addPass(createFAOutlineParallel());
+}
+
 void fa::buildFAToCPUPipeline(OpPassManager &manager) {
+  manager.addPass(createFAResultsToOutParameters());
+  buildFAToLevel2Pipeline(manager);
+  buildBlocksToVectorsPipeline(manager);
   buildLowerToLLVMPipeline(manager);
 }
 
 void fa::registerCPUPipelines() {
+  registerFACPUConversionPasses();
   PassPipelineRegistration<>(
       "fa-lower-to-llvm",
       "From scf, vector, memref, arith and math to the LLVM dialect",
       buildLowerToLLVMPipeline);
+  PassPipelineRegistration<>(
+      "fa-blocks-to-vectors",
+      "From tiled attention (level 2) to vectors and parallel calls (3C)",
+      buildBlocksToVectorsPipeline);
   PassPipelineRegistration<>("fa-to-cpu",
                              "From any level (0 to 3C) to the LLVM dialect",
                              buildFAToCPUPipeline);
 }
 
-void fa::registerCPUPipelineInterfaces(DialectRegistry &registry) {}
+void fa::registerCPUPipelineInterfaces(DialectRegistry &registry) {
+  registerBufferizableOpInterfaceExternalModels(registry);
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  affine::registerValueBoundsOpInterfaceExternalModels(registry);
+  arith::registerValueBoundsOpInterfaceExternalModels(registry);
+  memref::registerValueBoundsOpInterfaceExternalModels(registry);
+  scf::registerValueBoundsOpInterfaceExternalModels(registry);
+}

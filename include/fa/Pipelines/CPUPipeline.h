@@ -16,6 +16,10 @@ namespace mlir::fa {
 /// interface for every public function.
 void buildLowerToLLVMPipeline(OpPassManager &manager);
 
+/// From tiled attention (level 2) to vectors in loops and calls of the runtime
+/// (level 3C).
+void buildBlocksToVectorsPipeline(OpPassManager &manager);
+
 /// From any level (0 to 3C) to the LLVM dialect.
 void buildFAToCPUPipeline(OpPassManager &manager);
 

@@ -9,6 +9,7 @@
 #define FA_DIALECT_FA_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "fa/Dialect/FA/Transforms/BlockPasses.td"
 
 def FAResultsToOutParameters
     : Pass<"fa-results-to-out-parameters", "::mlir::ModuleOp"> {

@@ -1,0 +1,165 @@
+//===- Passes.td - From linalg to CPU code --------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_CPU_PASSES_TD
+#define FA_CONVERSION_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FAVectorizeLanes : Pass<"fa-vectorize-lanes"> {
+  let summary = "Turn linalg operations on memrefs into register tiles";
+  let description = [{
+    Replaces every linalg operation by loops over tiles that live in registers.
+    One parallel loop, the innermost one whose elements follow each other in
+    memory in all operands that it indexes, becomes the lane loop: its
+    iterations lie along vectors of `lanes` elements. An operation with a
+    reduction is computed `register-rows` iterations of another parallel loop
+    by `register-vectors` vectors at a time, and what it reduces into stays in
+    registers from the first to the last iteration of the reduction; a fill
+    just before it that sets all of its output becomes the starting value. An
+    operation without a lane loop becomes scalar loops.
+
+    The rest of a dynamic loop runs in narrower tiles, down to single elements.
+    In the body a value that is the same in every lane stays scalar; loads at
+    computed indices, and operations without a vector form, are done lane by
+    lane.
+
+    An attribute `fa.register_tile` (`#fa.cpu<...>`) on an operation takes the
+    place of the options.
+
+    Before:
+
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%c : memref<?x8xf32>)
+    linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
+                                     affine_map<(i, j, k) -> (k, j)>,
+                                     affine_map<(i, j, k) -> (i, j)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<?x64xf32>, memref<64x8xf32>) outs(%c : memref<?x8xf32>) {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %r = math.fma %x, %y, %z : f32
+        linalg.yield %r : f32
+    }
+    ```
+
+    After, with `lanes=8 register-rows=1 register-vectors=1`:
+
+    ```mlir
+    scf.for %j = %c0 to %c8 step %c8 {
+      scf.for %i = %c0 to %rows step %c1 {
+        %start = vector.broadcast %zero : f32 to vector<8xf32>
+        %sum = scf.for %k = %c0 to %c64 step %c1 iter_args(%z = %start) -> (vector<8xf32>) {
+          %x = memref.load %a[%i, %k] : memref<?x64xf32>
+          %y = vector.load %b[%k, %j] : memref<64x8xf32>, vector<8xf32>
+          %xs = vector.broadcast %x : f32 to vector<8xf32>
+          %r = math.fma %xs, %y, %z : vector<8xf32>
+          scf.yield %r : vector<8xf32>
+        }
+        vector.store %sum, %c[%i, %j] : memref<?x8xf32>, vector<8xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", /*default=*/"8",
+           "Elements of a vector">,
+    Option<"registerRows", "register-rows", "int64_t", /*default=*/"6",
+           "Rows of a register tile">,
+    Option<"registerVectors", "register-vectors", "int64_t", /*default=*/"2",
+           "Vectors in each row of a register tile">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def FAExpandMath : Pass<"fa-expand-math"> {
+  let summary = "Write exp, exp2, log and tanh of f32 in arithmetic";
+  let description = [{
+    Replaces these operations on f32 scalars and vectors, so that code needs no
+    library and stays in vectors. Errors, relative to the exact value:
+
+    | operation | error | range |
+    |---|---|---|
+    | `math.exp` | 1e-7 | 0 below -86.99, infinity above 88.73 |
+    | `math.exp2` | 1e-7 | 0 below -125.5, infinity from 128 |
+    | `math.log` | 1e-7, absolute near 1 | -infinity at 0, NaN below |
+    | `math.tanh` | 3e-7 | all |
+
+    NaN gives NaN. Other types, and other functions, stay as they are.
+
+    Before:
+
+    ```mlir
+    %y = math.exp %x : vector<8xf32>
+    ```
+
+    After: about 15 operations of `arith` and `math.fma`, without a branch:
+
+    ```mlir
+    %shifted = math.fma %clamped, %log2e, %shift : vector<8xf32>
+    %n = arith.subf %shifted, %shift : vector<8xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def FAOutlineParallel : Pass<"fa-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "Turn parallel loops into calls of the runtime";
+  let description = [{
+    The body of every outermost `scf.forall` on memrefs becomes a function, and
+    the loop a call of `fa_parallel_for(body, context, count, scratch bytes)`,
+    which runs it for each iteration on the threads of OpenMP. Values from
+    outside travel in a struct on the caller's stack; constants are copied.
+    Allocations of static size in the body, in inner loops too, become parts of
+    the scratch that the runtime gives to each thread: no iteration allocates.
+    An `scf.forall` inside another runs in order.
+
+    Before:
+
+    ```mlir
+    scf.forall (%i) in (%n) {
+      %t = memref.alloca() : memref<64xf32>
+      ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %context = llvm.alloca ...
+    %body = func.constant @f_block : (!llvm.ptr, i64, !llvm.ptr) -> ()
+    ...
+    func.call @fa_parallel_for(%address, %context, %count, %bytes) : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAMarkEntries : Pass<"fa-mark-entries", "::mlir::ModuleOp"> {
+  let summary = "Ask for a C interface of every public function with a body";
+  let description = [{
+    Sets `llvm.emit_c_interface`, by which the conversion to LLVM adds
+    `_mlir_ciface_NAME` with memrefs passed as pointers to their descriptors.
+    Unlike `llvm-request-c-wrappers` it leaves declarations and private
+    functions alone: the runtime's functions and the bodies of parallel loops
+    take no memrefs.
+
+    Before: `func.func @f(%x: memref<?xf32>) {...}`
+
+    After: `func.func @f(%x: memref<?xf32>) attributes {llvm.emit_c_interface} {...}`
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // FA_CONVERSION_CPU_PASSES_TD

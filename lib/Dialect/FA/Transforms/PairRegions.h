@@ -1,0 +1,31 @@
+//===- PairRegions.h - Inline score and mask regions ----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_FA_TRANSFORMS_PAIRREGIONS_H
+#define FA_LIB_DIALECT_FA_TRANSFORMS_PAIRREGIONS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+
+namespace mlir::fa {
+
+/// Where one (query, key) pair of a step stands: what its regions see.
+struct PairPlace {
+  Value batch, head, query, key;
+  /// Valid queries and keys of this batch.
+  Value queries, keys;
+};
+
+/// Copies the body of a score or mask region to the builder's place and
+/// returns what it yields. `score` is null for a mask. A captured load whose
+/// index is more than one of the place's own is kept inside its memory, as a
+/// masked pair may compute any index.
+Value inlinePairRegion(OpBuilder &builder, Region &region, Value score,
+                       const PairPlace &place, ValueRange captures);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_DIALECT_FA_TRANSFORMS_PAIRREGIONS_H
