@@ -13,7 +13,11 @@
 
 using namespace mlir;
 
-void fa::buildFAToLevel2Pipeline(OpPassManager &manager) {
+void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
+                                 const Level2Options &options) {
+  FASelectConfigOptions selection;
+  selection.target = options.target;
+  manager.addPass(createFASelectConfig(selection));
   manager.addPass(createFATile());
   manager.addPass(createFAConvertToOnline());
   // The mask analysis reads bounds best in their canonical form.
@@ -25,7 +29,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager) {
 }
 
 void fa::registerLevel2Pipeline() {
-  PassPipelineRegistration<>("fa-to-level2",
-                             "From level 0 or 1 to tiled attention (level 2)",
-                             buildFAToLevel2Pipeline);
+  PassPipelineRegistration<Level2Options>(
+      "fa-to-level2", "From level 0 or 1 to tiled attention (level 2)",
+      buildFAToLevel2Pipeline);
 }

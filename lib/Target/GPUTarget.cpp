@@ -1,5 +1,4 @@
-//===- GPUTarget.cpp - Limits of GPUs, as data
-//-----------------------------===//
+//===- GPUTarget.cpp - Limits of GPUs, as data ---------------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,6 +39,8 @@ const GPUTarget *mlir::fa::lookupGPUTarget(StringRef chip) {
       });
   return target == std::end(targets) ? nullptr : target;
 }
+
+ArrayRef<GPUTarget> mlir::fa::getGPUTargets() { return targets; }
 
 std::string mlir::fa::listGPUTargets() {
   return llvm::join(

@@ -9,13 +9,23 @@
 #define FA_PIPELINES_LEVEL2PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::fa {
+
+struct Level2Options : public PassPipelineOptions<Level2Options> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Whose tables choose a missing config; see "
+                     "fa-select-config"),
+      llvm::cl::init("cpu")};
+};
 
 /// From level 0 or 1 to level 2, where every target starts: query blocks of
 /// one head in scf.forall, key blocks in fa.key_ranges, fa.online_attention as
 /// the step. Modules that are at level 2 already stay as they are.
-void buildFAToLevel2Pipeline(OpPassManager &manager);
+void buildFAToLevel2Pipeline(OpPassManager &manager,
+                             const Level2Options &options = Level2Options());
 
 /// Registers `fa-to-level2`.
 void registerLevel2Pipeline();

@@ -15,6 +15,7 @@
 #define FA_TARGET_GPUTARGET_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
@@ -42,6 +43,9 @@ struct GPUTarget {
 
 /// The target of a chip's name, for example "sm_90a"; null if unknown.
 const GPUTarget *lookupGPUTarget(StringRef chip);
+
+/// Every target.
+ArrayRef<GPUTarget> getGPUTargets();
 
 /// The names of all targets, for messages: "sm_80, sm_86, ...".
 std::string listGPUTargets();

@@ -208,4 +208,37 @@ def FASpecializeMask : Pass<"fa-specialize-mask"> {
   ];
 }
 
+def FASelectConfig : Pass<"fa-select-config"> {
+  let summary = "Choose how each attention is tiled";
+  let description = [{
+    Sets `config` where an `fa.attention` has none, from the tables of the
+    target (`lib/Target/*.def`): by head dims, element type and, where it is
+    static, the number of queries. A config given by hand is kept; what it
+    leaves to the target is filled in, and one that needs more than the target
+    has is refused with the need, the limit and the nearest legal choice.
+    A remark (`--remarks-filter=fa-select-config`) says which row was taken.
+
+    `target=cpu` is this machine; other names choose for a machine elsewhere.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+    ```
+
+    After, with `target=avx2`:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+        {config = #fa.config<query_block = 64, key_block = 128,
+                             target = #fa.cpu<lanes = 8, register_rows = 6, register_vectors = 2>>}
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+           "cpu (this machine), avx512, avx2, sse, neon, sm_80, sm_86, sm_89, "
+           "sm_90, sm_90a, sm_100, sm_100a or sm_120">
+  ];
+}
+
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES_TD

@@ -21,6 +21,12 @@
 
 namespace mlir::fa {
 
+class Target;
+
+/// Gives an attention the configuration that the target's tables hold for it,
+/// or checks the one that it has, as `fa-select-config` does.
+LogicalResult selectConfig(AttentionOp op, const Target &target);
+
 /// Turns the tensors of a function into memrefs: arguments in place, results
 /// into new trailing arguments, as `fa-results-to-out-parameters` does. Leaves
 /// declarations and functions without tensors alone. A failure after the

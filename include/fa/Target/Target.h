@@ -1,0 +1,84 @@
+//===- Target.h - Limits of processors -----------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What a processor has, as data (lib/Target/*.def), which configuration suits
+// it, and whether a given configuration exceeds it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_TARGET_H
+#define FA_TARGET_TARGET_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Target/GPUTarget.h"
+#include <string>
+#include <variant>
+
+namespace mlir::fa {
+
+/// A CPU core.
+struct CPULimits {
+  /// f32 elements of a vector register, and how many registers there are.
+  int64_t lanes, vectorRegisters;
+  /// Data caches that one core has to itself, in bytes.
+  int64_t level1Bytes, level2Bytes;
+};
+
+/// The sizes and the type of an attention that a configuration depends on.
+struct AttentionProblem {
+  int64_t queryHeadDim, valueHeadDim;
+  /// ShapedType::kDynamic where unknown.
+  int64_t queries;
+  Type elementType;
+
+  static AttentionProblem get(AttentionOp op);
+};
+
+class Target {
+public:
+  /// A target by its name: cpu (this machine), avx512, avx2, sse, neon, sm_80
+  /// ... sm_120. Emits one error for any other.
+  static FailureOr<Target> get(StringRef name,
+                               function_ref<InFlightDiagnostic()> emitError);
+  /// The CPU target that serves this machine best.
+  static Target getHost();
+  /// Names that `get` takes, `cpu` aside.
+  static SmallVector<StringRef> getNames();
+
+  StringRef getName() const { return name; }
+  bool isCPU() const { return std::holds_alternative<CPULimits>(limits); }
+  const CPULimits &getCPU() const { return std::get<CPULimits>(limits); }
+  const GPUTarget &getGPU() const {
+    return *std::get<const GPUTarget *>(limits);
+  }
+
+  /// The configuration for a problem and, in `reason`, what led to it.
+  ConfigAttr selectConfig(MLIRContext *context, const AttentionProblem &problem,
+                          std::string &reason) const;
+  /// A configuration whose target part is missing gets one that fits its
+  /// blocks; any other comes back as it is.
+  ConfigAttr completeConfig(ConfigAttr config) const;
+  /// Fails after one error where the configuration is for another target or
+  /// needs more than this one has: the message gives the need, the limit and
+  /// the nearest legal choice.
+  LogicalResult verifyConfig(function_ref<InFlightDiagnostic()> emitError,
+                             ConfigAttr config,
+                             const AttentionProblem &problem) const;
+
+private:
+  using Limits = std::variant<CPULimits, const GPUTarget *>;
+
+  Target(StringRef name, Limits limits) : name(name), limits(limits) {}
+
+  StringRef name;
+  Limits limits;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_TARGET_TARGET_H

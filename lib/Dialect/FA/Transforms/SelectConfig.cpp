@@ -1,0 +1,62 @@
+//===- SelectConfig.cpp - Choose how an attention is tiled ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Target/Target.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FASELECTCONFIG
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static void report(AttentionOp op, ConfigAttr config, const Twine &reason) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << config << ": " << reason;
+  remark::analysis(op.getLoc(), remark::RemarkOpts::name("Config").category(
+                                    "fa-select-config"))
+      << text;
+}
+
+LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
+  AttentionProblem problem = AttentionProblem::get(op);
+  ConfigAttr given = op.getConfigAttr();
+  std::string reason = "given by hand";
+  ConfigAttr config =
+      given ? target.completeConfig(given)
+            : target.selectConfig(op.getContext(), problem, reason);
+  auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
+  if (failed(target.verifyConfig(emitMisfit, config, problem)))
+    return failure();
+  op.setConfigAttr(config);
+  report(op, config, reason);
+  return success();
+}
+
+namespace {
+struct SelectConfigPass
+    : public mlir::fa::impl::FASelectConfigBase<SelectConfigPass> {
+  using FASelectConfigBase::FASelectConfigBase;
+
+  void runOnOperation() override {
+    FailureOr<Target> selected = Target::get(
+        target, [&] { return emitError(getOperation()->getLoc()); });
+    if (failed(selected))
+      return signalPassFailure();
+    WalkResult result = getOperation()->walk([&](AttentionOp op) {
+      return WalkResult(selectConfig(op, *selected));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,108 @@
+//===- Target.cpp - Limits of processors ---------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/Target.h"
+#include "TargetConfigs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/TargetParser/Host.h"
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+struct CPURow {
+  StringLiteral name, feature;
+  CPULimits limits;
+};
+constexpr CPURow cpuRows[] = {
+#define FA_CPU_TARGET(NAME, FEATURE, ...) {NAME, FEATURE, {__VA_ARGS__}},
+#include "CPUTargets.def"
+};
+
+} // namespace
+
+AttentionProblem AttentionProblem::get(AttentionOp op) {
+  auto query = cast<ShapedType>(op.getQuery().getType());
+  auto value = cast<ShapedType>(op.getValue().getType());
+  DimsAttr queryOrder = op.getQueryOrder(), valueOrder = op.getValueOrder();
+  return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
+          value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
+          query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
+          query.getElementType()};
+}
+
+SmallVector<StringRef> Target::getNames() {
+  SmallVector<StringRef> names;
+  for (const CPURow &row : cpuRows)
+    names.push_back(row.name);
+  for (const GPUTarget &row : getGPUTargets())
+    names.push_back(row.chip);
+  return names;
+}
+
+Target Target::getHost() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  for (const CPURow &row : cpuRows) {
+    if (!features.lookup(row.feature))
+      continue;
+    CPULimits limits = row.limits;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    // 0 or -1 where the system does not know.
+    if (int64_t bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
+      limits.level1Bytes = bytes;
+    if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+      limits.level2Bytes = bytes;
+#endif
+    return Target(row.name, limits);
+  }
+  // No vector unit that the table knows: one lane serves any processor.
+  return Target("scalar", CPULimits{1, 16, 32768, 262144});
+}
+
+FailureOr<Target> Target::get(StringRef name,
+                              function_ref<InFlightDiagnostic()> emitError) {
+  if (name == "cpu")
+    return getHost();
+  for (const CPURow &row : cpuRows)
+    if (row.name == name)
+      return Target(row.name, row.limits);
+  if (const GPUTarget *gpu = lookupGPUTarget(name))
+    return Target(gpu->chip, gpu);
+  return emitError() << "unknown target '" << name
+                     << "', expected cpu (this machine) or one of "
+                     << llvm::join(getNames(), ", ");
+}
+
+ConfigAttr Target::selectConfig(MLIRContext *context,
+                                const AttentionProblem &problem,
+                                std::string &reason) const {
+  if (isCPU())
+    return selectCPUConfig(context, name, getCPU(), problem, reason);
+  return selectGPUConfig(context, getGPU(), problem, reason);
+}
+
+ConfigAttr Target::completeConfig(ConfigAttr config) const {
+  if (config.getTarget() || !isCPU())
+    return config;
+  return completeCPUConfig(name, getCPU(), config);
+}
+
+LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
+                                   ConfigAttr config,
+                                   const AttentionProblem &problem) const {
+  TargetConfigAttrInterface part = config.getTarget();
+  StringRef kind = isCPU() ? "cpu" : "gpu";
+  if (part && part.getTargetName() != kind)
+    return emitError() << "its target part " << part << " is for '"
+                       << part.getTargetName() << "', but the target is "
+                       << name << ", expected a part for '" << kind << "'";
+  if (isCPU())
+    return verifyCPUConfig(emitError, name, getCPU(), config);
+  return verifyGPUConfig(emitError, getGPU(), config, problem);
+}

@@ -1,0 +1,34 @@
+//===- TargetConfigs.h - Configurations of each kind of target -----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_TARGETCONFIGS_H
+#define FA_LIB_TARGET_TARGETCONFIGS_H
+
+#include "fa/Target/Target.h"
+
+namespace mlir::fa {
+
+ConfigAttr selectCPUConfig(MLIRContext *context, StringRef target,
+                           const CPULimits &limits,
+                           const AttentionProblem &problem,
+                           std::string &reason);
+ConfigAttr completeCPUConfig(StringRef target, const CPULimits &limits,
+                             ConfigAttr config);
+LogicalResult verifyCPUConfig(function_ref<InFlightDiagnostic()> emitError,
+                              StringRef target, const CPULimits &limits,
+                              ConfigAttr config);
+
+ConfigAttr selectGPUConfig(MLIRContext *context, const GPUTarget &target,
+                           const AttentionProblem &problem,
+                           std::string &reason);
+LogicalResult verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
+                              const GPUTarget &target, ConfigAttr config,
+                              const AttentionProblem &problem);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_TARGET_TARGETCONFIGS_H
