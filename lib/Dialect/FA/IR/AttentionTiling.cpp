@@ -51,22 +51,6 @@ SmallVector<Range> AttentionOp::getIterationDomain(OpBuilder &builder) {
           range(getKey(), getKeyOrder(), DimKind::Sequence)};
 }
 
-// Whether `size` is all of the dimension `kind` of `operand`.
-static bool isWholeSize(OpFoldResult size, Value operand, DimsAttr order,
-                        DimKind kind) {
-  int64_t position = order.positionOf(kind);
-  int64_t whole = cast<ShapedType>(operand.getType()).getDimSize(position);
-  if (!ShapedType::isDynamic(whole))
-    return isConstantIntValue(size, whole);
-  auto value = dyn_cast<Value>(size);
-  if (!value)
-    return false;
-  if (auto dim = value.getDefiningOp<ShapedDimOpInterface>())
-    return dim.getShapedValue() == operand &&
-           isConstantIntValue(dim.getDimension(), position);
-  return false;
-}
-
 /// The slices of all operands that one tile of the loops touches.
 struct AttentionTile {
   Value query, key, value, output, lse;
@@ -80,9 +64,8 @@ static FailureOr<AttentionTile> sliceOperands(OpBuilder &builder,
   OpFoldResult zero = builder.getIndexAttr(0);
   HeadTile keyHeads{zero, getMixedSize(builder, loc, op.getKey(),
                                        op.getKeyOrder(), DimKind::Heads)};
-  bool allHeads = isConstantIntValue(offsets[Head], 0) &&
-                  isWholeSize(sizes[Head], op.getQuery(), op.getQueryOrder(),
-                              DimKind::Heads);
+  bool allHeads = isWholeDim(builder, offsets[Head], sizes[Head], op.getQuery(),
+                             op.getQueryOrder(), DimKind::Heads);
   if (!allHeads) {
     FailureOr<HeadTile> tile =
         getKeyHeadTile(builder, op, offsets[Head], sizes[Head]);
@@ -152,8 +135,8 @@ FailureOr<TilingResult>
 AttentionOp::getTiledImplementation(OpBuilder &builder,
                                     ArrayRef<OpFoldResult> offsets,
                                     ArrayRef<OpFoldResult> sizes) {
-  if (!isConstantIntValue(offsets[Key], 0) ||
-      !isWholeSize(sizes[Key], getKey(), getKeyOrder(), DimKind::Sequence))
+  if (!isWholeDim(builder, offsets[Key], sizes[Key], getKey(), getKeyOrder(),
+                  DimKind::Sequence))
     return emitOpError()
            << "cannot tile its keys: the softmax of a block of keys is not a "
               "part of the whole one; use fa-split-kv or partial reduction, "
@@ -193,8 +176,8 @@ LogicalResult AttentionOp::getIterationDomainTileFromResultTile(
     DimsAttr order = getOutputOrder();
     // A part of the head dim would repeat the whole softmax for it.
     int64_t headDim = order.positionOf(DimKind::HeadDim);
-    if (!isConstantIntValue(offsets[headDim], 0) ||
-        !isWholeSize(sizes[headDim], getOutput(), order, DimKind::HeadDim))
+    if (!isWholeDim(builder, offsets[headDim], sizes[headDim], getOutput(),
+                    order, DimKind::HeadDim))
       return failure();
     positions[Batch] = order.positionOf(DimKind::Batch);
     positions[Head] = order.positionOf(DimKind::Heads);

@@ -48,20 +48,10 @@ SmallVector<Range> OnlineAttentionOp::getIterationDomain(OpBuilder &builder) {
 }
 
 // Whether a tile of queries is all of them, so that the state is not sliced.
-static bool isAllQueries(OnlineAttentionOp op, OpFoldResult offset,
-                         OpFoldResult size) {
-  if (!isConstantIntValue(offset, 0))
-    return false;
-  int64_t position = op.getQueryOrder().positionOf(DimKind::Sequence);
-  int64_t queries =
-      cast<ShapedType>(op.getQuery().getType()).getDimSize(position);
-  if (!ShapedType::isDynamic(queries))
-    return isConstantIntValue(size, queries);
-  auto value = dyn_cast<Value>(size);
-  auto dim = value ? value.getDefiningOp<ShapedDimOpInterface>()
-                   : ShapedDimOpInterface();
-  return dim && dim.getShapedValue() == op.getQuery() &&
-         isConstantIntValue(dim.getDimension(), position);
+static bool isAllQueries(OpBuilder &builder, OnlineAttentionOp op,
+                         OpFoldResult offset, OpFoldResult size) {
+  return isWholeDim(builder, offset, size, op.getQuery(), op.getQueryOrder(),
+                    DimKind::Sequence);
 }
 
 // Rows of the state that a tile of queries owns.
@@ -71,7 +61,7 @@ static void getStatePosition(OpBuilder &builder, OnlineAttentionOp op,
                              ArrayRef<OpFoldResult> sizes, Mixed &stateOffsets,
                              Mixed &stateSizes) {
   Value state = op.getDpsInits()[resultNumber];
-  bool whole = isAllQueries(op, offsets[Query], sizes[Query]);
+  bool whole = isAllQueries(builder, op, offsets[Query], sizes[Query]);
   stateOffsets.assign({whole ? builder.getIndexAttr(0) : offsets[Query]});
   stateSizes.assign(
       {whole ? getMixedSize(builder, op.getLoc(), state, 0) : sizes[Query]});
@@ -95,7 +85,7 @@ OnlineAttentionOp::getTiledImplementation(OpBuilder &builder,
   Value value = sliceInput(getValue(), getValueOrder(), Key);
   SmallVector<Value> states;
   for (auto [number, state] : llvm::enumerate(getDpsInits())) {
-    if (isAllQueries(*this, offsets[Query], sizes[Query])) {
+    if (isAllQueries(builder, *this, offsets[Query], sizes[Query])) {
       states.push_back(state);
       continue;
     }

@@ -29,6 +29,26 @@ OpFoldResult mlir::fa::getMixedSize(OpBuilder &builder, Location loc,
   return getMixedSize(builder, loc, shaped, order.positionOf(kind));
 }
 
+bool mlir::fa::isWholeDim(OpBuilder &builder, OpFoldResult offset,
+                          OpFoldResult size, Value shaped, DimsAttr order,
+                          DimKind kind) {
+  if (!isConstantIntValue(offset, 0))
+    return false;
+  int64_t position = order.positionOf(kind);
+  int64_t whole = cast<ShapedType>(shaped.getType()).getDimSize(position);
+  if (!ShapedType::isDynamic(whole))
+    return isConstantIntValue(size, whole);
+  auto value = dyn_cast<Value>(size);
+  if (!value)
+    return false;
+  if (auto dim = value.getDefiningOp<ShapedDimOpInterface>())
+    if (dim.getShapedValue() == shaped &&
+        isConstantIntValue(dim.getDimension(), position))
+      return true;
+  // The size of a slice folds to the value that the slice was made with.
+  return getMixedSize(builder, shaped.getLoc(), shaped, position) == size;
+}
+
 SmallVector<OpFoldResult> DimValues::inOrder(DimsAttr order) const {
   SmallVector<OpFoldResult> values(4);
   values[order.positionOf(DimKind::Batch)] = batch;

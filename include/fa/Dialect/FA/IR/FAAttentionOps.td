@@ -36,7 +36,10 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     DeclareOpInterfaceMethods<TilingInterface, [
       "getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
       "getResultTilePosition", "getIterationDomainTileFromResultTile",
-      "generateResultTileValue"]>]> {
+      "generateResultTileValue"]>,
+    DeclareOpInterfaceMethods<PartialReductionOpInterface, [
+      "generateInitialTensorForPartialReduction", "tileToPartialReduction",
+      "mergeReductions", "getPartialResultTilePosition"]>]> {
   let summary = "Scaled dot product attention";
   let description = [{
     Computes, for every batch, query head and query `i`,

@@ -26,6 +26,11 @@ OpFoldResult getMixedSize(OpBuilder &builder, Location loc, Value shaped,
 OpFoldResult getMixedSize(OpBuilder &builder, Location loc, Value shaped,
                           DimsAttr order, DimKind kind);
 
+/// Whether [offset, offset + size) is seen to be all of the dimension `kind` of
+/// `shaped`, as where `size` comes from `getMixedSize`.
+bool isWholeDim(OpBuilder &builder, OpFoldResult offset, OpFoldResult size,
+                Value shaped, DimsAttr order, DimKind kind);
+
 /// Sizes or offsets of one rank-4 operand, by dimension.
 struct DimValues {
   OpFoldResult batch, sequence, heads, headDim;

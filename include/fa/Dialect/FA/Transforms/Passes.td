@@ -63,6 +63,55 @@ def FAResultsToOutParameters
   ];
 }
 
+def FASplitKV : Pass<"fa-split-kv"> {
+  let summary = "Split the keys of attention into parts";
+  let description = [{
+    For few queries and many keys. Replaces each `fa.attention` whose config has
+    `key_splits` above 1 by an `scf.forall` over that many parts of the keys,
+    each an `fa.attention` of its own that writes f32 results and an lse to
+    temporary memory, and merges them by `fa.combine`, one part after the other,
+    so that results are the same from run to run. A part is a multiple of
+    `key_block` keys; the last ones may be short or empty. Offsets keep the
+    indices absolute, and key lengths apply to them. Works on memrefs and on
+    tensors.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<1x1x8x64xf16>, memref<1x?x8x64xf16>, memref<1x?x8x64xf16>)
+        outs(%o : memref<1x1x8x64xf16>)
+        {config = #fa.config<query_block = 16, key_block = 128, key_splits = 4>}
+    ```
+
+    After (`...` for types):
+
+    ```mlir
+    %part = affine.apply affine_map<()[s0] -> (((s0 ceildiv 4) ceildiv 128) * 128)>()[%keys]
+    %os = memref.alloc() : memref<4x1x1x8x64xf32>
+    %lses = memref.alloc() : memref<4x1x8x1xf32>
+    scf.forall (%s) in (4) {
+      ... // %begin, %size: the keys of part %s
+      %o1 = memref.subview %os[%s, 0, 0, 0, 0] [1, 1, 1, 8, 64] [1, 1, 1, 1, 1] : ...
+      %lse1 = memref.subview %lses[%s, 0, 0, 0] [1, 1, 8, 1] [1, 1, 1, 1] : ...
+      %k1 = memref.subview %k[0, %begin, 0, 0] [1, %size, 8, 64] [1, 1, 1, 1] : ...
+      %v1 = memref.subview %v[0, %begin, 0, 0] [1, %size, 8, 64] [1, 1, 1, 1] : ...
+      fa.attention ins(%q, %k1, %v1 : ...) outs(%o1, %lse1 : ...)
+          offsets(%c0, %c0, %c0, %begin) extents(%c1, %keys)
+          {config = #fa.config<query_block = 16, key_block = 128>}
+    }
+    scf.for %s = %c1 to %c3 step %c1 {
+      fa.combine a(%o_0, %lse_0 : ...) b(%o_s, %lse_s : ...) outs(%o_0, %lse_0 : ...)
+    }
+    fa.combine a(%o_0, %lse_0 : ...) b(%o_3, %lse_3 : ...) outs(%o : ...)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FATile : Pass<"fa-tile"> {
   let summary = "Tile attention into query blocks of one head";
   let description = [{

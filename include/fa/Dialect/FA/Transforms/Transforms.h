@@ -34,6 +34,10 @@ LogicalResult selectConfig(AttentionOp op, const Target &target);
 LogicalResult convertResultsToOutParameters(RewriterBase &rewriter,
                                             func::FuncOp function);
 
+/// Splits the keys of an attention by the `key_splits` (at least 2) of its
+/// config, as `fa-split-kv` does. Returns the loop over the parts.
+FailureOr<scf::ForallOp> splitKeys(RewriterBase &rewriter, AttentionOp op);
+
 /// Whether an attention with a config is one query block: one batch, one head
 /// and, proven from the IR, at most `query_block` queries.
 bool isQueryBlockTile(AttentionOp op);

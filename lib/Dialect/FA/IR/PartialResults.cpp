@@ -1,0 +1,145 @@
+//===- PartialResults.cpp - Results over parts of the keys ----------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/IR/PartialResults.h"
+#include "fa/Dialect/FA/IR/Slicing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+mlir::fa::getPartialResultSizes(OpBuilder &builder, AttentionOp op,
+                                OpFoldResult parts) {
+  Location loc = op.getLoc();
+  SmallVector<OpFoldResult> outputs{parts}, lses{parts};
+  for (int64_t position = 0; position < 4; ++position)
+    outputs.push_back(getMixedSize(builder, loc, op.getOutput(), position));
+  for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence})
+    lses.push_back(
+        getMixedSize(builder, loc, op.getQuery(), op.getQueryOrder(), kind));
+  return {outputs, lses};
+}
+
+AttentionOp mlir::fa::createPartialAttention(OpBuilder &builder, AttentionOp op,
+                                             OpFoldResult begin,
+                                             OpFoldResult size, Value output,
+                                             Value lse) {
+  Location loc = op.getLoc();
+  Value key = createSliceOf(builder, loc, op.getKey(), op.getKeyOrder(),
+                            DimKind::Sequence, begin, size);
+  Value value = createSliceOf(builder, loc, op.getValue(), op.getValueOrder(),
+                              DimKind::Sequence, begin, size);
+  // Not a clone: the results may be more than those of `op`.
+  SmallVector<Type> types;
+  for (Value destination : {output, lse})
+    if (isa<RankedTensorType>(destination.getType()))
+      types.push_back(destination.getType());
+  auto partial = AttentionOp::create(
+      builder, loc, types, op.getQuery(), op.getKey(), op.getValue(),
+      op.getScale(), op.getQueryLengths(), op.getKeyLengths(), op.getOffsets(),
+      op.getExtents(), op.getScoreCaptures(), op.getMaskCaptures(), output, lse,
+      op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
+      op.getOutputDimsAttr(), op.getConfigAttr());
+  IRMapping mapping;
+  op.getScore().cloneInto(&partial.getScore(), mapping);
+  op.getMask().cloneInto(&partial.getMask(), mapping);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(partial);
+  materializePlace(builder, partial);
+  SmallVector<Value> offsets(partial.getOffsets());
+  offsets[3] = getValueOrCreateConstantIndexOp(
+      builder, loc,
+      addSizes(builder, loc, getAsOpFoldResult(offsets[3]), begin));
+  partial.getOffsetsMutable().assign(offsets);
+  partial.getKeyMutable().set(key);
+  partial.getValueMutable().set(value);
+  return partial;
+}
+
+namespace {
+
+/// Output and lse of some of the keys.
+struct Part {
+  Value output, lse;
+};
+
+/// Builds the merge of the parts of one operation.
+class Combiner {
+public:
+  Combiner(OpBuilder &builder, AttentionOp op, PartialResults partial)
+      : builder(builder), op(op), partial(partial), loc(op.getLoc()) {
+    if (!op.getQueryLengths() || op.getOffsets().empty())
+      return;
+    batchOffset = op.getOffsets()[0];
+    queryOffset = op.getOffsets()[2];
+  }
+
+  Part getPart(OpFoldResult number) {
+    return {createLeadingSlice(builder, loc, partial.outputs, number),
+            createLeadingSlice(builder, loc, partial.lses, number)};
+  }
+
+  CombineOp combine(Part a, Part b, Value output, Value lse) {
+    SmallVector<Type> types;
+    for (Value destination : {output, lse})
+      if (destination && isa<RankedTensorType>(destination.getType()))
+        types.push_back(destination.getType());
+    return CombineOp::create(builder, loc, types, a.output, a.lse, b.output,
+                             b.lse, output, lse, op.getQueryLengths(),
+                             batchOffset, queryOffset, op.getOutputDimsAttr());
+  }
+
+  // All but the last part, each merged into the first.
+  Part combineAllButLast(int64_t parts);
+
+private:
+  OpBuilder &builder;
+  AttentionOp op;
+  PartialResults partial;
+  Location loc;
+  Value batchOffset, queryOffset;
+};
+
+} // namespace
+
+Part Combiner::combineAllButLast(int64_t parts) {
+  Part first = getPart(builder.getIndexAttr(0));
+  if (parts == 2)
+    return first;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  bool onTensors = isa<RankedTensorType>(first.output.getType());
+  SmallVector<Value> carried;
+  if (onTensors)
+    carried = {first.output, first.lse};
+  auto loop = scf::ForOp::create(builder, loc, index(1), index(parts - 1),
+                                 index(1), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  if (onTensors)
+    first = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+  Part next = getPart(loop.getInductionVar());
+  CombineOp merged = combine(first, next, first.output, first.lse);
+  if (!onTensors)
+    return first;
+  scf::YieldOp::create(builder, loc, merged->getResults());
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+CombineOp mlir::fa::combinePartialResults(OpBuilder &builder, AttentionOp op,
+                                          PartialResults partial,
+                                          int64_t parts) {
+  assert(parts >= 2 && "one part is the result");
+  Combiner combiner(builder, op, partial);
+  Part merged = combiner.combineAllButLast(parts);
+  Part last = combiner.getPart(builder.getIndexAttr(parts - 1));
+  return combiner.combine(merged, last, op.getOutput(), op.getLse());
+}

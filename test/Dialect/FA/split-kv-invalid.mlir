@@ -1,0 +1,9 @@
+// RUN: fa-opt %s -fa-split-kv -split-input-file -verify-diagnostics
+
+func.func @order(%q: memref<1x4x2x8xf32>, %o: memref<8x1x4x2xf32, strided<[1, 64, 16, 8]>>) {
+  // expected-error @below {{'fa.attention' op output has its head dim at position 0, expected 3 to split the keys on memrefs: partial results are contiguous}}
+  fa.attention ins(%q, %q, %q : memref<1x4x2x8xf32>, memref<1x4x2x8xf32>, memref<1x4x2x8xf32>)
+      outs(%o : memref<8x1x4x2xf32, strided<[1, 64, 16, 8]>>)
+      {output_dims = #fa.dims<d, b, s, h>, config = #fa.config<query_block = 16, key_block = 128, key_splits = 2>}
+  return
+}
