@@ -70,7 +70,6 @@ void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
 }
 
 void fa::buildFAToCPUPipeline(OpPassManager &manager) {
-  manager.addPass(createFAResultsToOutParameters());
   buildFAToLevel2Pipeline(manager);
   buildBlocksToVectorsPipeline(manager);
   buildLowerToLLVMPipeline(manager);

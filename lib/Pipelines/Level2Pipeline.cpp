@@ -15,9 +15,11 @@ using namespace mlir;
 
 void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
                                  const Level2Options &options) {
+  manager.addPass(createFAResultsToOutParameters());
   FASelectConfigOptions selection;
   selection.target = options.target;
   manager.addPass(createFASelectConfig(selection));
+  manager.addPass(createFASplitKV());
   manager.addPass(createFATile());
   manager.addPass(createFAConvertToOnline());
   // The mask analysis reads bounds best in their canonical form.
