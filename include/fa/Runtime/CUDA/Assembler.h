@@ -1,0 +1,29 @@
+//===- Assembler.h - PTX to machine code by ptxas --------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDA_ASSEMBLER_H
+#define FA_RUNTIME_CUDA_ASSEMBLER_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mlir::fa::runtime {
+
+/// The assembler of the CUDA toolkit: what FA_PTXAS names, else the one in
+/// PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda. "" where there is none, or
+/// where FA_PTXAS is "none".
+std::string findAssembler();
+
+/// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
+/// what it printed.
+llvm::Expected<std::string> assemble(llvm::StringRef assembler,
+                                     llvm::StringRef ptx, llvm::StringRef chip);
+
+} // namespace mlir::fa::runtime
+
+#endif // FA_RUNTIME_CUDA_ASSEMBLER_H

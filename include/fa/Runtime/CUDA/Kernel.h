@@ -1,0 +1,85 @@
+//===- Kernel.h - Launches of one kernel -----------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDA_KERNEL_H
+#define FA_RUNTIME_CUDA_KERNEL_H
+
+#include "fa/Runtime/CUDA/Runtime.h"
+
+namespace mlir::fa::runtime {
+
+/// Grid and fixed shape of a launch.
+struct LaunchShape {
+  std::array<unsigned, 3> grid;
+  std::array<unsigned, 3> block;
+  std::array<unsigned, 3> cluster;
+  unsigned sharedMemory;
+};
+
+/// Enqueues one launch. `parameters` points to the value of each parameter. The
+/// device's context is current; the error calls the kernel `name`.
+llvm::Error launchFunction(const Driver &driver, const Device &device,
+                           cuda::Function function, const LaunchShape &shape,
+                           cuda::Stream stream, void **parameters,
+                           llvm::StringRef name);
+
+/// A kernel that its description tells how to launch. Thread-safe.
+class Kernel {
+public:
+  /// Values of all parameters take this many bytes at most.
+  static constexpr unsigned maxParameterBytes = 4096;
+
+  /// Fails where the parameters do not fit or there is no image.
+  static llvm::Expected<std::unique_ptr<Kernel>>
+  create(Runtime &runtime, KernelDescription description, KernelImages images);
+
+  /// Loads the kernel on a device, which its first launch does otherwise.
+  llvm::Error prepare(int device);
+
+  /// Checks the arguments and enqueues one launch on `stream`.
+  llvm::Error launch(llvm::ArrayRef<FaArgument> arguments, cuda::Stream stream);
+
+  const KernelDescription &getDescription() const { return description; }
+
+private:
+  struct ParameterBuffer;
+
+  Kernel(Runtime &runtime, KernelDescription description, KernelImages images)
+      : runtime(runtime), description(std::move(description)),
+        images(std::move(images)) {}
+
+  llvm::Expected<int> findDevice(llvm::ArrayRef<FaArgument> arguments) const;
+  llvm::Error checkRequirements(llvm::ArrayRef<Number> values) const;
+  llvm::Error getGrid(const Device &device, llvm::ArrayRef<Number> values,
+                      std::array<unsigned, 3> &grid) const;
+  llvm::Expected<cuda::Function> getFunction(Device &device);
+  llvm::Expected<cuda::Function> loadFunction(Device &device);
+  llvm::Error checkFunction(const Device &device,
+                            cuda::Function function) const;
+  llvm::Error checkParameters(cuda::Function function) const;
+  llvm::Error fillParameters(llvm::ArrayRef<FaArgument> arguments,
+                             llvm::ArrayRef<Number> values,
+                             ParameterBuffer &buffer);
+  llvm::Error fillTensorMap(const ParameterSpec &parameter,
+                            llvm::ArrayRef<FaArgument> arguments,
+                            llvm::ArrayRef<Number> values,
+                            cuda::TensorMap &map);
+  llvm::Error fillNumber(unsigned index, llvm::ArrayRef<Number> values,
+                         void *target) const;
+
+  Runtime &runtime;
+  KernelDescription description;
+  KernelImages images;
+  /// Where the value of each parameter stands in a ParameterBuffer.
+  llvm::SmallVector<unsigned, 12> offsets;
+  std::optional<unsigned> counterParameter;
+  std::atomic<cuda::Function> functions[Runtime::maxDevices] = {};
+};
+
+} // namespace mlir::fa::runtime
+
+#endif // FA_RUNTIME_CUDA_KERNEL_H

@@ -1,0 +1,142 @@
+//===- KernelDescription.h - What a launch needs to know -------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that the launcher knows about a kernel. A manifest is one way to
+// make it (Manifest.h); the launcher itself reads no text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDA_KERNELDESCRIPTION_H
+#define FA_RUNTIME_CUDA_KERNELDESCRIPTION_H
+
+#include "fa/Runtime/CUDA/DriverAPI.h"
+#include "fa/Runtime/CUDA/HostProgram.h"
+#include <array>
+
+namespace mlir::fa::runtime {
+
+llvm::StringRef getName(FaDataType type);
+std::optional<FaDataType> parseDataType(llvm::StringRef name);
+/// In bytes.
+unsigned getSize(FaDataType type);
+bool isFloat(FaDataType type);
+
+/// An architecture, for example sm_90a.
+struct Chip {
+  int major = 0;
+  int minor = 0;
+  /// 'a': this architecture only. 'f': its family, the minor versions from this
+  /// one up. 0: no restriction.
+  char suffix = 0;
+
+  static std::optional<Chip> parse(llvm::StringRef name);
+  std::string getName() const;
+  /// Whether a device of compute capability `major`.`minor` runs machine code,
+  /// or takes PTX, for this architecture.
+  bool runsCubinOn(int major, int minor) const;
+  bool takesPTXOn(int major, int minor) const;
+};
+
+/// What one dim of a tensor argument must be.
+struct DimSpec {
+  enum Kind { Any, Static, Symbol } kind = Any;
+  /// Static: the size.
+  int64_t size = 0;
+  /// Symbol: an index into KernelDescription::symbols.
+  unsigned symbol = 0;
+};
+
+struct ArgumentSpec {
+  std::string name;
+  FaDataType type = FA_TYPE_F32;
+  /// A number: of any integer type for an integer `type`, of any number type
+  /// for a float one.
+  bool isScalar = false;
+  llvm::SmallVector<DimSpec, FA_MAX_RANK> shape;
+  /// The stride that a dim of more than one element must have, in elements.
+  llvm::SmallVector<std::optional<int64_t>, FA_MAX_RANK> strides;
+  /// Every stride is that of a dense row-major tensor.
+  bool contiguous = false;
+  /// The address is a multiple of this many bytes.
+  int64_t alignment = 1;
+  /// So is every stride but those that are 1.
+  int64_t strideAlignment = 1;
+};
+
+/// A name for dims that must be equal, defined by the first that has it.
+struct DimSymbol {
+  std::string name;
+  unsigned argument;
+  unsigned dim;
+};
+
+/// One dim of a tensor map, innermost first.
+struct MapDim {
+  Slot size;
+  /// In elements; unused for the innermost dim, whose stride is 1.
+  Slot stride;
+  uint32_t box;
+};
+
+struct ParameterSpec {
+  enum Kind { TensorMap, Pointer, I32, I64, F32, F64, Counter } kind;
+  /// TensorMap, Pointer: the argument.
+  unsigned argument = 0;
+  /// I32 to F64: the value.
+  Slot value = 0;
+  /// TensorMap.
+  llvm::SmallVector<MapDim, 5> dims;
+  cuda::TensorMapSwizzle swizzle = cuda::TensorMapSwizzleNone;
+  cuda::TensorMapL2Promotion promotion = cuda::TensorMapL2Promotion256B;
+
+  unsigned getSizeInBytes() const;
+};
+
+/// A condition that a launch must meet beyond those of each argument.
+struct Requirement {
+  /// Not 0 where it is met.
+  Slot condition;
+  std::string message;
+  /// Values that the message is followed by.
+  llvm::SmallVector<std::pair<std::string, Slot>, 2> shown;
+};
+
+struct KernelDescription {
+  std::string name;
+  Chip chip;
+  std::array<unsigned, 3> block = {1, 1, 1};
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  /// Dynamic shared memory, in bytes.
+  unsigned sharedMemory = 0;
+  llvm::SmallVector<ArgumentSpec, 8> arguments;
+  llvm::SmallVector<DimSymbol, 8> symbols;
+  HostProgram program;
+  llvm::SmallVector<Requirement, 2> requirements;
+  llvm::SmallVector<ParameterSpec, 12> parameters;
+  std::array<Slot, 3> grid = {0, 0, 0};
+
+  bool hasCounter() const;
+  unsigned getClusterSize() const {
+    return cluster[0] * cluster[1] * cluster[2];
+  }
+  unsigned getBlockSize() const { return block[0] * block[1] * block[2]; }
+};
+
+/// Compiled forms of a kernel; at least one is not empty.
+struct KernelImages {
+  std::string cubin;
+  std::string ptx;
+};
+
+/// Checks count, types, shapes, strides and alignment of the arguments of a
+/// launch. The error names the argument and what it should be.
+llvm::Error checkArguments(const KernelDescription &description,
+                           llvm::ArrayRef<FaArgument> arguments);
+
+} // namespace mlir::fa::runtime
+
+#endif // FA_RUNTIME_CUDA_KERNELDESCRIPTION_H

@@ -1,0 +1,36 @@
+//===- Manifest.h - Kernel descriptions as JSON ----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The format is described in docs/Runtime.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDA_MANIFEST_H
+#define FA_RUNTIME_CUDA_MANIFEST_H
+
+#include "fa/Runtime/CUDA/KernelDescription.h"
+
+namespace mlir::fa::runtime {
+
+struct Manifest {
+  KernelDescription kernel;
+  /// File names relative to the manifest's folder, "" where there is none.
+  std::string cubinFile;
+  std::string ptxFile;
+};
+
+/// Reads the text of a manifest. An error gives the path of the field in it.
+llvm::Expected<Manifest> readManifest(llvm::StringRef text);
+
+/// Reads a manifest from a file, and the images that it names.
+llvm::Error readManifestFile(llvm::StringRef path,
+                             KernelDescription &description,
+                             KernelImages &images);
+
+} // namespace mlir::fa::runtime
+
+#endif // FA_RUNTIME_CUDA_MANIFEST_H

@@ -1,0 +1,115 @@
+//===- Assembler.cpp - PTX to machine code by ptxas -----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/CUDA/Assembler.h"
+
+#include "fa/Runtime/CUDA/Driver.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <cstdlib>
+
+using namespace mlir::fa::runtime;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+std::string mlir::fa::runtime::findAssembler() {
+  if (const char *chosen = std::getenv("FA_PTXAS"))
+    return StringRef(chosen) == "none" ? "" : chosen;
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char *root = std::getenv(variable);
+    if (!root)
+      continue;
+    llvm::SmallString<128> path(root);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  StringRef usual = "/usr/local/cuda/bin/ptxas";
+  return llvm::sys::fs::can_execute(usual) ? usual.str() : "";
+}
+
+namespace {
+/// A temporary file that is removed with this object.
+class ScratchFile {
+public:
+  Error create(StringRef suffix) {
+    if (std::error_code code =
+            llvm::sys::fs::createTemporaryFile("fa", suffix, path))
+      return makeError(FA_INVALID_IMAGE,
+                       "cannot make a temporary file for ptxas: " +
+                           code.message());
+    remover.setFile(path, /*deleteIt=*/true);
+    return Error::success();
+  }
+  StringRef getPath() const { return path; }
+
+  std::string read() const {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().str() : std::string();
+  }
+
+  Error write(StringRef contents) const {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(path, code);
+    if (!code) {
+      stream << contents;
+      stream.close();
+      code = stream.error();
+      stream.clear_error();
+    }
+    if (!code)
+      return Error::success();
+    return makeError(FA_INVALID_IMAGE,
+                     "cannot write '" + Twine(path) + "': " + code.message());
+  }
+
+private:
+  llvm::SmallString<128> path;
+  llvm::FileRemover remover;
+};
+} // namespace
+
+Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
+                                                  StringRef ptx,
+                                                  StringRef chip) {
+  ScratchFile input, output, messages;
+  if (Error error = input.create("ptx"))
+    return std::move(error);
+  if (Error error = output.create("cubin"))
+    return std::move(error);
+  if (Error error = messages.create("txt"))
+    return std::move(error);
+  if (Error error = input.write(ptx))
+    return std::move(error);
+
+  std::string architecture = ("-arch=" + chip).str();
+  StringRef arguments[] = {assembler, architecture, input.getPath(), "-o",
+                           output.getPath()};
+  std::optional<StringRef> redirects[] = {StringRef(""), messages.getPath(),
+                                          messages.getPath()};
+  std::string reason;
+  int status = llvm::sys::ExecuteAndWait(assembler, arguments, std::nullopt,
+                                         redirects, /*SecondsToWait=*/0,
+                                         /*MemoryLimit=*/0, &reason);
+  if (status != 0)
+    return makeError(FA_INVALID_IMAGE,
+                     "'" + assembler + "' failed for " + chip + ": " +
+                         (reason.empty() ? messages.read() : reason) +
+                         "; FA_PTXAS=none leaves PTX to the driver");
+  std::string cubin = output.read();
+  if (cubin.empty())
+    return makeError(FA_INVALID_IMAGE,
+                     "'" + assembler + "' wrote no machine code for " + chip);
+  return cubin;
+}

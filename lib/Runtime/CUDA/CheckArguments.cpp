@@ -1,0 +1,156 @@
+//===- CheckArguments.cpp - Arguments against their specification ---------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/CUDA/Driver.h"
+#include "fa/Runtime/CUDA/KernelDescription.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::fa::runtime;
+using llvm::ArrayRef;
+using llvm::Error;
+using llvm::Twine;
+
+static std::string formatList(const int64_t *values, int rank) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "(";
+  llvm::interleaveComma(ArrayRef(values, rank), stream);
+  stream << ")";
+  return text;
+}
+
+static Error invalid(const ArgumentSpec &spec, const Twine &message) {
+  return makeError(FA_INVALID_ARGUMENT,
+                   "argument '" + Twine(spec.name) + "' " + message);
+}
+
+static Error checkScalar(const ArgumentSpec &spec, const FaArgument &argument) {
+  if (argument.rank != FA_SCALAR)
+    return invalid(spec, "is a number of type " + getName(spec.type) +
+                             ", got a tensor of rank " + Twine(argument.rank));
+  if (argument.type == FA_TYPE_I64 ||
+      (argument.type == FA_TYPE_F64 && isFloat(spec.type)))
+    return Error::success();
+  return invalid(spec, "is a number of type " + getName(spec.type) +
+                           ", got one of type " +
+                           getName(FaDataType(argument.type)) +
+                           "; numbers are passed as i64 or f64");
+}
+
+static Error checkShape(const KernelDescription &description,
+                        const ArgumentSpec &spec,
+                        ArrayRef<FaArgument> arguments,
+                        const FaArgument &argument) {
+  for (int i = 0; i != argument.rank; ++i) {
+    int64_t size = argument.shape[i];
+    if (size < 0)
+      return invalid(spec, "has a negative dim " + Twine(i) + ": shape " +
+                               formatList(argument.shape, argument.rank));
+    const DimSpec &dim = spec.shape[i];
+    if (dim.kind == DimSpec::Static && size != dim.size)
+      return invalid(spec, "has dim " + Twine(i) + " of size " + Twine(size) +
+                               ", expected " + Twine(dim.size) + ": shape " +
+                               formatList(argument.shape, argument.rank));
+    if (dim.kind != DimSpec::Symbol)
+      continue;
+    const DimSymbol &symbol = description.symbols[dim.symbol];
+    int64_t expected = arguments[symbol.argument].shape[symbol.dim];
+    if (size != expected)
+      return invalid(spec,
+                     "has dim " + Twine(i) + " (" + symbol.name + ") of size " +
+                         Twine(size) + ", expected " + Twine(expected) +
+                         ", as dim " + Twine(symbol.dim) + " of argument '" +
+                         description.arguments[symbol.argument].name + "'");
+  }
+  return Error::success();
+}
+
+/// Strides of dims with a single element are never used to form an address, and
+/// frameworks put anything there; the same holds for tensors without elements.
+static Error checkStrides(const ArgumentSpec &spec,
+                          const FaArgument &argument) {
+  int64_t elementSize = getSize(spec.type);
+  int64_t dense = 1;
+  for (int i = argument.rank - 1; i >= 0; --i) {
+    int64_t stride = argument.strides[i];
+    std::optional<int64_t> expected = spec.strides[i];
+    if (spec.contiguous)
+      expected = dense;
+    dense *= argument.shape[i];
+    if (argument.shape[i] == 1)
+      continue;
+    if (expected && stride != *expected)
+      return invalid(spec, "has stride " + Twine(stride) + " in dim " +
+                               Twine(i) + ", expected " + Twine(*expected) +
+                               ": strides " +
+                               formatList(argument.strides, argument.rank));
+    if (stride < 0)
+      return invalid(spec, "has the negative stride " + Twine(stride) +
+                               " in dim " + Twine(i));
+    if (stride != 1 && (stride * elementSize) % spec.strideAlignment != 0)
+      return invalid(
+          spec, "has stride " + Twine(stride) + " in dim " + Twine(i) +
+                    ", which is " + Twine(stride * elementSize) +
+                    " bytes; a multiple of " + Twine(spec.strideAlignment) +
+                    " bytes (" + Twine(spec.strideAlignment / elementSize) +
+                    " elements of " + getName(spec.type) + ") is needed");
+  }
+  return Error::success();
+}
+
+static bool isEmpty(const FaArgument &argument) {
+  return llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+}
+
+static Error checkTensor(const KernelDescription &description,
+                         const ArgumentSpec &spec,
+                         ArrayRef<FaArgument> arguments,
+                         const FaArgument &argument) {
+  if (argument.rank == FA_SCALAR)
+    return invalid(spec, "is a tensor of rank " + Twine(spec.shape.size()) +
+                             ", got a number");
+  if (argument.rank != int(spec.shape.size()))
+    return invalid(spec, "has rank " + Twine(argument.rank) + ", expected " +
+                             Twine(spec.shape.size()));
+  if (argument.type != spec.type)
+    return invalid(spec, "has type " + getName(FaDataType(argument.type)) +
+                             ", expected " + getName(spec.type));
+  if (Error error = checkShape(description, spec, arguments, argument))
+    return error;
+  if (isEmpty(argument))
+    return Error::success();
+  if (Error error = checkStrides(spec, argument))
+    return error;
+  if (!argument.value.data)
+    return invalid(spec, "is a null pointer, with shape " +
+                             formatList(argument.shape, argument.rank));
+  auto address = reinterpret_cast<uintptr_t>(argument.value.data);
+  if (address % spec.alignment != 0)
+    return invalid(spec, "is at address 0x" + llvm::utohexstr(address, true) +
+                             ", which is no multiple of " +
+                             Twine(spec.alignment) + " bytes");
+  return Error::success();
+}
+
+Error mlir::fa::runtime::checkArguments(const KernelDescription &description,
+                                        ArrayRef<FaArgument> arguments) {
+  if (arguments.size() != description.arguments.size())
+    return makeError(FA_INVALID_ARGUMENT,
+                     "kernel '" + description.name + "' takes " +
+                         Twine(description.arguments.size()) +
+                         " arguments, got " + Twine(arguments.size()));
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments)) {
+    Error error = spec.isScalar
+                      ? checkScalar(spec, argument)
+                      : checkTensor(description, spec, arguments, argument);
+    if (error)
+      return error;
+  }
+  return Error::success();
+}

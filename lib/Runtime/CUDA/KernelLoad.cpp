@@ -1,0 +1,180 @@
+//===- KernelLoad.cpp - A kernel on a device ------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/CUDA/Kernel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir::fa::runtime;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+/// Clusters of more blocks need a permission of the kernel.
+static constexpr unsigned portableClusterSize = 8;
+
+Expected<std::unique_ptr<Kernel>> Kernel::create(Runtime &runtime,
+                                                 KernelDescription description,
+                                                 KernelImages images) {
+  if (images.cubin.empty() && images.ptx.empty())
+    return makeError(FA_INVALID_IMAGE, "kernel '" + description.name +
+                                           "' has neither a cubin nor PTX");
+  std::unique_ptr<Kernel> kernel(
+      new Kernel(runtime, std::move(description), std::move(images)));
+  unsigned offset = 0;
+  for (auto [index, parameter] :
+       llvm::enumerate(kernel->description.parameters)) {
+    if (parameter.kind == ParameterSpec::Counter)
+      kernel->counterParameter = index;
+    bool isMap = parameter.kind == ParameterSpec::TensorMap;
+    unsigned alignment =
+        isMap ? alignof(cuda::TensorMap) : parameter.getSizeInBytes();
+    offset = llvm::alignTo(offset, alignment);
+    kernel->offsets.push_back(offset);
+    offset += parameter.getSizeInBytes();
+  }
+  if (offset > maxParameterBytes)
+    return makeError(FA_LAUNCH_LIMIT,
+                     "the parameters of kernel '" + kernel->description.name +
+                         "' take " + Twine(offset) + " bytes, at most " +
+                         Twine(maxParameterBytes) + " can be passed");
+  return std::move(kernel);
+}
+
+Error Kernel::prepare(int ordinal) {
+  Expected<Device *> device = runtime.getDevice(ordinal);
+  if (!device)
+    return device.takeError();
+  ScopedContext scope(runtime.getDriver());
+  if (Error error = scope.enter(**device))
+    return error;
+  if (Expected<cuda::Function> function = getFunction(**device); !function)
+    return function.takeError();
+  return counterParameter ? (*device)->getCounters().prepare()
+                          : Error::success();
+}
+
+Expected<cuda::Function> Kernel::getFunction(Device &device) {
+  std::atomic<cuda::Function> &slot = functions[device.getOrdinal()];
+  if (cuda::Function function = slot.load(std::memory_order_acquire))
+    return function;
+  Expected<cuda::Function> function = loadFunction(device);
+  // Threads that load at the same time get the same function.
+  if (function)
+    slot.store(*function, std::memory_order_release);
+  return function;
+}
+
+Expected<cuda::Function> Kernel::loadFunction(Device &device) {
+  Expected<cuda::Module> module =
+      runtime.getModule(device, description.chip, images, description.name);
+  if (!module)
+    return module.takeError();
+  const Driver &driver = runtime.getDriver();
+  RelaxedCapture relaxed(driver);
+  cuda::Function function = nullptr;
+  cuda::Result result =
+      driver.cuModuleGetFunction(&function, *module, description.name.c_str());
+  if (result == cuda::NotFound)
+    return makeError(FA_INVALID_IMAGE, "the image of kernel '" +
+                                           description.name +
+                                           "' has no function of that name");
+  if (result != cuda::Success)
+    return driver.fail(result, "finding kernel '" + description.name + "'");
+  if (Error error = checkFunction(device, function))
+    return std::move(error);
+  if (Error error = checkParameters(function))
+    return std::move(error);
+  return function;
+}
+
+/// Limits that do not depend on the arguments. Allows the shared memory and the
+/// cluster size that the kernel needs.
+Error Kernel::checkFunction(const Device &device,
+                            cuda::Function function) const {
+  const Driver &driver = runtime.getDriver();
+  const DeviceLimits &limits = device.getLimits();
+  auto tooMuch = [&](const Twine &what, const Twine &limit) {
+    return makeError(FA_LAUNCH_LIMIT,
+                     "kernel '" + description.name + "' needs " + what + "; " +
+                         device.describe() + " allows " + limit);
+  };
+
+  int threads = 0;
+  int staticBytes = 0;
+  for (auto [attribute, value] :
+       {std::pair(cuda::FunctionMaxThreadsPerBlock, &threads),
+        std::pair(cuda::FunctionSharedSizeBytes, &staticBytes)})
+    if (Error error = driver.check(
+            driver.cuFuncGetAttribute(value, attribute, function),
+            "asking kernel '" + description.name + "' for its limits"))
+      return error;
+  threads = std::min(threads, limits.threadsPerBlock);
+  if (int(description.getBlockSize()) > threads)
+    return tooMuch(Twine(description.getBlockSize()) + " threads in a block",
+                   "this kernel " + Twine(threads));
+  for (unsigned i = 0; i != 3; ++i)
+    if (int(description.block[i]) > limits.block[i])
+      return tooMuch(Twine(description.block[i]) + " threads in dim " +
+                         Twine(i) + " of a block",
+                     Twine(limits.block[i]));
+  int bytes = staticBytes + int(description.sharedMemory);
+  if (bytes > limits.sharedMemoryPerBlock)
+    return tooMuch(Twine(bytes) + " bytes of shared memory in a block",
+                   Twine(limits.sharedMemoryPerBlock));
+
+  unsigned clusterSize = description.getClusterSize();
+  if (clusterSize > 1 && limits.computeMajor < 9)
+    return tooMuch("clusters of " + Twine(clusterSize) + " blocks",
+                   "none below sm_90");
+  if (description.sharedMemory != 0)
+    if (Error error = driver.check(
+            driver.cuFuncSetAttribute(function,
+                                      cuda::FunctionMaxDynamicSharedSizeBytes,
+                                      description.sharedMemory),
+            "allowing kernel '" + description.name + "' " +
+                Twine(description.sharedMemory) + " bytes of shared memory"))
+      return error;
+  if (clusterSize <= portableClusterSize)
+    return Error::success();
+  return driver.check(
+      driver.cuFuncSetAttribute(function,
+                                cuda::FunctionNonPortableClusterSizeAllowed, 1),
+      "allowing kernel '" + description.name + "' clusters of " +
+          Twine(clusterSize) + " blocks");
+}
+
+/// Compares the description with the signature in the image: a parameter too
+/// many or of another size would otherwise be read from beyond the buffer.
+Error Kernel::checkParameters(cuda::Function function) const {
+  const Driver &driver = runtime.getDriver();
+  if (!driver.cuFuncGetParamInfo)
+    return Error::success();
+  size_t offset = 0;
+  size_t size = 0;
+  size_t count = 0;
+  while (driver.cuFuncGetParamInfo(function, count, &offset, &size) ==
+         cuda::Success) {
+    if (count < description.parameters.size() &&
+        size != description.parameters[count].getSizeInBytes())
+      return makeError(
+          FA_INVALID_MANIFEST,
+          "parameter " + Twine(count) + " of kernel '" + description.name +
+              "' has " + Twine(size) + " bytes in its image, but " +
+              Twine(description.parameters[count].getSizeInBytes()) +
+              " in its description");
+    ++count;
+  }
+  if (count == description.parameters.size())
+    return Error::success();
+  return makeError(FA_INVALID_MANIFEST,
+                   "kernel '" + description.name + "' has " + Twine(count) +
+                       " parameters in its image, but " +
+                       Twine(description.parameters.size()) +
+                       " in its description");
+}
