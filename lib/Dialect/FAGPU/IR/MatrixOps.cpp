@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -86,7 +87,9 @@ LogicalResult MmaAsyncOp::verify() {
     return emitOpError() << "has a first operand of type " << getA().getType()
                          << (registers ? ", which its result does not keep"
                                        : ", which its result cannot keep");
-  if (getAcc() && !getAcc().hasOneUse())
+  // A constant has no register to update: each product starts from a copy.
+  if (getAcc() && !getAcc().hasOneUse() &&
+      !matchPattern(getAcc(), m_Constant()))
     return emitOpError() << "updates an accumulator in place that has another "
                             "use; expected one use";
   if (!getResult().hasOneUse())
