@@ -19,6 +19,7 @@
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 
@@ -35,6 +36,7 @@ inline void registerAllDialects(DialectRegistry &registry) {
 /// The passes and named pipelines of the project.
 inline void registerAllPasses() {
   registerFAPasses();
+  fagpu::registerFAGPUPasses();
   registerCPUPipelines();
   registerLevel2Pipeline();
 }

@@ -1,0 +1,34 @@
+//===- Transforms.h - Transformations of the fagpu dialect ----------*- C++
+//-*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The free functions behind the passes. Each reports one diagnostic when it
+// fails; the IR may then be partly changed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_TRANSFORMS_TRANSFORMS_H
+#define FA_DIALECT_FAGPU_TRANSFORMS_TRANSFORMS_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::fagpu {
+
+/// Gives every operation of a loop body that has slots its own slot, and
+/// refuses a body whose slots contradict its dependences.
+LogicalResult expandSlots(Block *body);
+
+/// Replaces the loop by loops of scf, overlapping consecutive iterations as the
+/// slots of the body say. The slots must be expanded.
+LogicalResult pipelineLoop(ForOp loop);
+LogicalResult pipelineLoop(RepeatOp loop);
+
+} // namespace mlir::fagpu
+
+#endif // FA_DIALECT_FAGPU_TRANSFORMS_TRANSFORMS_H
