@@ -73,6 +73,7 @@ def FAVectorizeLanes : Pass<"fa-vectorize-lanes"> {
            "Vectors in each row of a register tile">
   ];
   let dependentDialects = [
+    "::mlir::fa::FADialect",
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
