@@ -149,7 +149,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
       llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::PipelineTuningOptions tuning;
   // The code is in register tiles already: LLVM's own vectorisers would only
-  // rearrange the remainders, and unrolling the tile loops spills registers.
+  // rearrange the remainders, and unrolling loops around tiles multiplies the
+  // time to compile.
+  tuning.LoopUnrolling = false;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);

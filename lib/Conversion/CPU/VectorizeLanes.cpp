@@ -37,6 +37,7 @@ public:
 
 private:
   bool isLaneLoop(unsigned loop);
+  bool chooseTransposition(ArrayRef<unsigned> parallel);
   void chooseLoops();
   void prepareOperands();
   void takeInitialFill();
@@ -49,8 +50,10 @@ private:
   void emitBody(SmallVector<Value> &accumulators);
   void emitStrip(unsigned loop, Value begin, Value end, int64_t step,
                  function_ref<void()> body);
-  void emitStaticStrips(unsigned loop, int64_t size, ArrayRef<int64_t> steps,
-                        function_ref<void(int64_t)> body);
+  void emitStrips(unsigned loop, ArrayRef<int64_t> steps,
+                  function_ref<void(int64_t)> body);
+  void emitStaticStrip(unsigned loop, int64_t begin, int64_t end, int64_t step,
+                       function_ref<void(int64_t)> body);
   void emitDynamicStrips(unsigned loop, ArrayRef<int64_t> steps,
                          function_ref<void(int64_t)> body);
 
@@ -58,7 +61,8 @@ private:
     return maps[operand].isFunctionOfDim(loop);
   }
   bool isAccumulator(unsigned operand);
-  SmallVector<Value> indicesOf(unsigned operand, int64_t row, int64_t vector);
+  SmallVector<Value> indicesOf(unsigned operand, int64_t row, int64_t lane);
+  ArrayRef<Value> loadSquare(unsigned operand);
   Value load(unsigned operand, int64_t row, int64_t vector);
   void store(Value value, unsigned operand, int64_t row, int64_t vector);
   Value offsetBy(Value index, int64_t offset);
@@ -73,49 +77,91 @@ private:
   int64_t lanes, maxRows, maxVectors;
 
   SmallVector<AffineMap> maps;
-  /// Operands as the loops index them: the lane loop's dimension is last.
+  /// The loop that runs along each operand's memory, if one does.
+  SmallVector<std::optional<unsigned>> contiguous;
+  /// Operands as the loops index them: the contiguous dimension is last.
   SmallVector<Value> views;
   SmallVector<int64_t> staticSizes;
   SmallVector<Value> sizes;
   std::optional<unsigned> laneLoop, rowLoop;
+  /// Some inputs are contiguous along the row loop and not along the lane loop:
+  /// they are loaded in squares, which are transposed in registers.
+  bool transposes = false;
   SmallVector<unsigned> outerLoops, reductionLoops;
   /// Where each loop stands, and the shape of the current tile.
   SmallVector<Value> position;
   int64_t rows = 1, vectors = 1, width = 1;
+  /// Transposed squares of the current tile, by operand.
+  DenseMap<unsigned, SmallVector<Value>> squares;
   /// What the accumulators start from, where that is not memory.
   Value initialValue;
 };
 } // namespace
 
+/// The loop whose consecutive iterations are consecutive in memory in an
+/// operand indexed by `map`, if there is one.
+static std::optional<unsigned> findContiguousLoop(Value operand,
+                                                  AffineMap map) {
+  auto type = dyn_cast<MemRefType>(operand.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  for (auto [index, result] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    if (!dim || strides[index] != 1 || type.getDimSize(index) == 1)
+      continue;
+    // The loop must not move along another dimension as well.
+    if (llvm::count(map.getResults(), result) == 1)
+      return dim.getPosition();
+  }
+  return std::nullopt;
+}
+
 TileEmitter::TileEmitter(RewriterBase &rewriter, linalg::LinalgOp op,
                          CPUConfigAttr tile)
     : rewriter(rewriter), op(op), loc(op.getLoc()), lanes(tile.getLanes()),
       maxRows(tile.getRegisterRows()), maxVectors(tile.getRegisterVectors()),
-      maps(op.getIndexingMapsArray()) {}
+      maps(op.getIndexingMapsArray()) {
+  for (OpOperand &operand : op->getOpOperands())
+    contiguous.push_back(
+        findContiguousLoop(operand.get(), maps[operand.getOperandNumber()]));
+}
 
 //===----------------------------------------------------------------------===//
 // Choice of loops
 //===----------------------------------------------------------------------===//
 
-/// Whether consecutive iterations of `loop` are consecutive in memory in every
-/// operand that it indexes.
+/// Whether `loop` runs along memory in every operand that it indexes.
 bool TileEmitter::isLaneLoop(unsigned loop) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = maps[operand.getOperandNumber()];
-    if (!map.isFunctionOfDim(loop))
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return !dependsOn(operand.getOperandNumber(), loop) ||
+           contiguous[operand.getOperandNumber()] == loop;
+  });
+}
+
+/// Takes the loop along the outputs as lanes and that along some inputs as
+/// rows, where two loops serve all operands.
+bool TileEmitter::chooseTransposition(ArrayRef<unsigned> parallel) {
+  std::optional<unsigned> along = contiguous[op.getNumDpsInputs()];
+  // Squares of a power of two can be transposed by exchanging pairs.
+  if (!along || op.getNumDpsInits() != 1 || lanes < 2 ||
+      !llvm::isPowerOf2_64(lanes))
+    return false;
+  std::optional<unsigned> across;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    std::optional<unsigned> unit = contiguous[input->getOperandNumber()];
+    if (!dependsOn(input->getOperandNumber(), *along) || unit == along)
       continue;
-    std::optional<unsigned> at =
-        map.getResultPosition(getAffineDimExpr(loop, rewriter.getContext()));
-    auto type = cast<MemRefType>(operand.get().getType());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!at || failed(type.getStridesAndOffset(strides, offset)) ||
-        strides[*at] != 1)
+    if (!unit || (across && across != unit))
       return false;
-    for (auto [index, result] : llvm::enumerate(map.getResults()))
-      if (index != *at && result.isFunctionOfDim(loop))
-        return false;
+    across = unit;
   }
+  if (!across || !llvm::is_contained(parallel, *across))
+    return false;
+  laneLoop = along;
+  rowLoop = across;
+  transposes = true;
   return true;
 }
 
@@ -128,22 +174,25 @@ void TileEmitter::chooseLoops() {
   for (unsigned loop : llvm::reverse(parallel))
     if (!laneLoop && isLaneLoop(loop))
       laneLoop = loop;
+  if (!laneLoop && reductionLoops.empty())
+    chooseTransposition(parallel);
   for (unsigned loop : parallel)
-    if (loop != laneLoop)
+    if (loop != laneLoop && loop != rowLoop)
       outerLoops.push_back(loop);
   // Only a reduction gains from several rows at a time.
   if (laneLoop && !reductionLoops.empty() && !outerLoops.empty())
     rowLoop = outerLoops.pop_back_val();
 }
 
-/// Moves the dimension of the lane loop to the end of every operand.
+/// Moves the contiguous dimension to the end of every operand.
 void TileEmitter::prepareOperands() {
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap &map = maps[operand.getOperandNumber()];
     Value view = operand.get();
-    if (laneLoop && map.isFunctionOfDim(*laneLoop)) {
+    if (std::optional<unsigned> along =
+            contiguous[operand.getOperandNumber()]) {
       unsigned at = *map.getResultPosition(
-          getAffineDimExpr(*laneLoop, rewriter.getContext()));
+          getAffineDimExpr(*along, rewriter.getContext()));
       SmallVector<int64_t> order;
       for (unsigned index = 0; index < map.getNumResults(); ++index)
         if (index != at)
@@ -223,23 +272,27 @@ void TileEmitter::emitOuter(unsigned next) {
   emitStrip(loop, constant(0), sizes[loop], 1, [&] { emitOuter(next + 1); });
 }
 
-/// Covers a loop of known size by strips of each step in turn, then by one
-/// iteration that takes what is left.
-void TileEmitter::emitStaticStrips(unsigned loop, int64_t size,
-                                   ArrayRef<int64_t> steps,
-                                   function_ref<void(int64_t)> body) {
-  int64_t begin = 0;
+/// Tiles of `step` over [begin, end) of a loop; none where that is empty.
+void TileEmitter::emitStaticStrip(unsigned loop, int64_t begin, int64_t end,
+                                  int64_t step,
+                                  function_ref<void(int64_t)> body) {
+  if (begin < end)
+    emitStrip(loop, constant(begin), constant(end), step, [&] { body(step); });
+}
+
+/// Covers a loop by strips of each step in turn, as far as whole steps go. What
+/// the last step leaves over of a loop of known size is one narrower tile.
+void TileEmitter::emitStrips(unsigned loop, ArrayRef<int64_t> steps,
+                             function_ref<void(int64_t)> body) {
+  if (ShapedType::isDynamic(staticSizes[loop]))
+    return emitDynamicStrips(loop, steps, body);
+  int64_t begin = 0, size = staticSizes[loop];
   for (int64_t step : steps) {
     int64_t end = begin + (size - begin) / step * step;
-    if (end == begin)
-      continue;
-    emitStrip(loop, constant(begin), constant(end), step, [&] { body(step); });
+    emitStaticStrip(loop, begin, end, step, body);
     begin = end;
   }
-  if (begin == size)
-    return;
-  emitStrip(loop, constant(begin), constant(size), size - begin,
-            [&] { body(size - begin); });
+  emitStaticStrip(loop, begin, size, size - begin, body);
 }
 
 void TileEmitter::emitDynamicStrips(unsigned loop, ArrayRef<int64_t> steps,
@@ -262,19 +315,18 @@ void TileEmitter::emitDynamicStrips(unsigned loop, ArrayRef<int64_t> steps,
 void TileEmitter::emitLanes() {
   if (!laneLoop)
     return emitRows();
-  SmallVector<int64_t> steps{lanes * maxVectors};
-  if (maxVectors > 1)
-    steps.push_back(lanes);
-  auto body = [&](int64_t step) {
+  SmallVector<int64_t> steps;
+  if (maxVectors > 1 && !transposes)
+    steps.push_back(lanes * maxVectors);
+  steps.push_back(lanes);
+  bool isDynamic = ShapedType::isDynamic(staticSizes[*laneLoop]);
+  if (lanes > 1 && (isDynamic || transposes))
+    steps.push_back(1);
+  emitStrips(*laneLoop, steps, [&](int64_t step) {
     vectors = step > lanes ? maxVectors : 1;
     width = std::min(step, lanes);
     emitRows();
-  };
-  if (!ShapedType::isDynamic(staticSizes[*laneLoop]))
-    return emitStaticStrips(*laneLoop, staticSizes[*laneLoop], steps, body);
-  if (lanes > 1)
-    steps.push_back(1);
-  emitDynamicStrips(*laneLoop, steps, body);
+  });
 }
 
 void TileEmitter::emitRows() {
@@ -285,14 +337,27 @@ void TileEmitter::emitRows() {
     rows = step;
     emitTile();
   };
-  if (!ShapedType::isDynamic(staticSizes[*rowLoop]))
-    return emitStaticStrips(*rowLoop, staticSizes[*rowLoop], maxRows, body);
-  SmallVector<int64_t> steps{maxRows};
-  if (maxRows > 2)
-    steps.push_back(2);
-  if (maxRows > 1)
-    steps.push_back(1);
-  emitDynamicStrips(*rowLoop, steps, body);
+  // A transposed tile is square; beside it there are single elements.
+  if (transposes)
+    return width == 1 ? emitStrips(*rowLoop, 1, body)
+                      : emitStrips(*rowLoop, {width, 1}, body);
+  int64_t size = staticSizes[*rowLoop];
+  if (ShapedType::isDynamic(size)) {
+    SmallVector<int64_t> steps;
+    for (int64_t step : {maxRows, std::min<int64_t>(maxRows, 2), int64_t(1)})
+      if (steps.empty() || step < steps.back())
+        steps.push_back(step);
+    return emitStrips(*rowLoop, steps, body);
+  }
+  if (!size)
+    return;
+  // Tiles that differ by one row at most, rather than a small last one that
+  // could not hide the latency of its arithmetic.
+  int64_t tiles = llvm::divideCeil(size, maxRows);
+  int64_t few = size / tiles, larger = size % tiles;
+  int64_t middle = larger * (few + 1);
+  emitStaticStrip(*rowLoop, 0, middle, few + 1, body);
+  emitStaticStrip(*rowLoop, middle, size, few, body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -345,6 +410,7 @@ void TileEmitter::emitReduction(unsigned next,
 }
 
 void TileEmitter::emitBody(SmallVector<Value> &accumulators) {
+  squares.clear();
   // An operand that does not depend on the row or the vector is loaded once.
   DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
   auto loadOnce = [&](unsigned operand, int64_t row, int64_t vector) {
@@ -403,8 +469,10 @@ Value TileEmitter::offsetBy(Value index, int64_t offset) {
   return arith::AddIOp::create(rewriter, loc, index, constant(offset));
 }
 
+/// The indices of the element that is `row` rows and `lane` lanes from where
+/// the loops stand.
 SmallVector<Value> TileEmitter::indicesOf(unsigned operand, int64_t row,
-                                          int64_t vector) {
+                                          int64_t lane) {
   SmallVector<Value> indices;
   for (AffineExpr expression : maps[operand].getResults()) {
     if (auto number = dyn_cast<AffineConstantExpr>(expression)) {
@@ -414,7 +482,7 @@ SmallVector<Value> TileEmitter::indicesOf(unsigned operand, int64_t row,
     unsigned loop = cast<AffineDimExpr>(expression).getPosition();
     int64_t offset = 0;
     if (loop == laneLoop)
-      offset = vector * width;
+      offset = lane;
     else if (loop == rowLoop)
       offset = row;
     indices.push_back(offsetBy(position[loop], offset));
@@ -422,22 +490,58 @@ SmallVector<Value> TileEmitter::indicesOf(unsigned operand, int64_t row,
   return indices;
 }
 
+/// The square of an operand that is contiguous along the rows: one vector of
+/// lanes for each row. Exchanging the halves of an interleaved list once for
+/// each bit of the width transposes it.
+ArrayRef<Value> TileEmitter::loadSquare(unsigned operand) {
+  SmallVector<Value> &square = squares[operand];
+  if (!square.empty())
+    return square;
+  Type element = cast<MemRefType>(views[operand].getType()).getElementType();
+  auto type = VectorType::get(width, element);
+  for (int64_t lane = 0; lane < width; ++lane)
+    square.push_back(vector::LoadOp::create(rewriter, loc, type, views[operand],
+                                            indicesOf(operand, 0, lane)));
+  SmallVector<int64_t> low, high;
+  for (int64_t index = 0; index < width / 2; ++index) {
+    low.append({index, width + index});
+    high.append({width / 2 + index, width + width / 2 + index});
+  }
+  for (int64_t round = 1; round < width; round *= 2) {
+    SmallVector<Value> next;
+    for (int64_t index = 0; index < width / 2; ++index)
+      for (ArrayRef<int64_t> mask : {ArrayRef(low), ArrayRef(high)})
+        next.push_back(vector::ShuffleOp::create(
+            rewriter, loc, square[index], square[index + width / 2], mask));
+    square = next;
+  }
+  return square;
+}
+
 Value TileEmitter::load(unsigned operand, int64_t row, int64_t vector) {
   Value view = views[operand];
   auto type = dyn_cast<MemRefType>(view.getType());
   if (!type)
     return view;
-  SmallVector<Value> indices = indicesOf(operand, row, vector);
-  if (!laneLoop || !dependsOn(operand, *laneLoop))
+  bool hasLanes = laneLoop && dependsOn(operand, *laneLoop);
+  SmallVector<Value> indices = indicesOf(operand, row, vector * width);
+  if (!hasLanes)
     return memref::LoadOp::create(rewriter, loc, view, indices);
-  return vector::LoadOp::create(rewriter, loc,
-                                VectorType::get(width, type.getElementType()),
-                                view, indices);
+  auto vectorType = VectorType::get(width, type.getElementType());
+  if (contiguous[operand] == laneLoop)
+    return vector::LoadOp::create(rewriter, loc, vectorType, view, indices);
+  if (rows == width && width > 1)
+    return loadSquare(operand)[row];
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < width; ++lane)
+    elements.push_back(memref::LoadOp::create(rewriter, loc, view,
+                                              indicesOf(operand, row, lane)));
+  return vector::FromElementsOp::create(rewriter, loc, vectorType, elements);
 }
 
 void TileEmitter::store(Value value, unsigned operand, int64_t row,
                         int64_t vector) {
-  SmallVector<Value> indices = indicesOf(operand, row, vector);
+  SmallVector<Value> indices = indicesOf(operand, row, vector * width);
   if (laneLoop && dependsOn(operand, *laneLoop))
     vector::StoreOp::create(rewriter, loc, value, views[operand], indices);
   else

@@ -60,11 +60,26 @@ Value BlockBuilder::firstRows(Value view, OpFoldResult rows) {
   return memref::SubViewOp::create(builder, loc, view, offsets, sizes, strides);
 }
 
+// A cache line in bytes and in f32, which no vector is wider than.
+static constexpr int64_t lineBytes = 64, lineElements = 16;
+
 Value BlockBuilder::scratch(ArrayRef<int64_t> shape) {
-  auto type = MemRefType::get(shape, builder.getF32Type());
-  // A cache line, which no vector is wider than.
-  return memref::AllocaOp::create(builder, loc, type,
-                                  builder.getI64IntegerAttr(64));
+  // A column of a matrix whose rows are a power of two apart would fall on few
+  // sets of a cache and evict itself.
+  SmallVector<int64_t> padded(shape);
+  bool isMatrix = shape.size() > 1 && shape.back() % (2 * lineElements) == 0;
+  if (isMatrix)
+    padded.back() += lineElements;
+  Value memory = memref::AllocaOp::create(
+      builder, loc, MemRefType::get(padded, builder.getF32Type()),
+      builder.getI64IntegerAttr(lineBytes));
+  if (!isMatrix)
+    return memory;
+  SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(shape.size(), builder.getIndexAttr(1));
+  return memref::SubViewOp::create(
+      builder, loc, memory, offsets,
+      getAsIndexOpFoldResult(builder.getContext(), shape), strides);
 }
 
 Value BlockBuilder::constant(float value) {

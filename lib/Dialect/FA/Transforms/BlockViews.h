@@ -32,7 +32,8 @@ public:
   Value matrix(Value operand, DimsAttr order, OpFoldResult rows = {});
   /// The first `rows` rows of a matrix or vector.
   Value firstRows(Value view, OpFoldResult rows);
-  /// Uninitialised memory of this scope.
+  /// Uninitialised f32 memory of this scope. Rows of a matrix lie an odd
+  /// number of cache lines apart where they fill whole lines.
   Value scratch(ArrayRef<int64_t> shape);
 
   Value constant(float value);

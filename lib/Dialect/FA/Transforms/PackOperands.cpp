@@ -29,8 +29,8 @@ public:
 
 private:
   Value packQuery(OnlineAttentionOp step);
-  Value extendBlock(OnlineAttentionOp step, Value operand, DimsAttr order,
-                    int64_t keyBlock);
+  Value packBlock(OnlineAttentionOp step, Value operand, DimsAttr order,
+                  int64_t keyBlock);
   void transposeAccumulator(OnlineAttentionOp step);
 
   RewriterBase &rewriter;
@@ -53,16 +53,19 @@ static Operation *getHoistPoint(OnlineAttentionOp step, ValueRange values) {
   return point;
 }
 
-/// A view `1 x rows x 1 x columns` of a matrix whose columns follow each
-/// other in memory `rows` apart.
+/// A view `[1 x] rows [x 1] x columns` of a columns x rows matrix.
 static Value viewTransposed(OpBuilder &builder, Location loc, Value scratch,
                             bool fourDims) {
   auto type = cast<MemRefType>(scratch.getType());
+  SmallVector<int64_t> matrixStrides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(matrixStrides, offset);
   int64_t columns = type.getDimSize(0), rows = type.getDimSize(1);
-  SmallVector<int64_t> shape{rows, columns}, strides{1, rows};
+  int64_t distance = matrixStrides[0];
+  SmallVector<int64_t> shape{rows, columns}, strides{1, distance};
   if (fourDims) {
     shape = {1, rows, 1, columns};
-    strides = {rows * columns, 1, rows * columns, rows};
+    strides = {distance * columns, 1, distance * columns, distance};
   }
   auto viewType =
       MemRefType::get(shape, type.getElementType(),
@@ -107,8 +110,11 @@ Value OperandPacker::packQuery(OnlineAttentionOp step) {
   return packed;
 }
 
-Value OperandPacker::extendBlock(OnlineAttentionOp step, Value operand,
-                                 DimsAttr order, int64_t keyBlock) {
+/// Copies a block of keys or values, which is read once for every few
+/// queries, to where its rows follow each other: heads that alternate in
+/// memory put the rows of one head on few sets of a cache.
+Value OperandPacker::packBlock(OnlineAttentionOp step, Value operand,
+                               DimsAttr order, int64_t keyBlock) {
   BlockBuilder block(rewriter, step.getLoc(), step.getConfigAttr());
   Value source = block.matrix(operand, order);
   auto type = cast<MemRefType>(source.getType());
@@ -148,10 +154,8 @@ void OperandPacker::transposeAccumulator(OnlineAttentionOp step) {
     return;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(source);
-  auto transposed = MemRefType::get({type.getDimSize(1), type.getDimSize(0)},
-                                    type.getElementType());
-  Value scratch = memref::AllocaOp::create(
-      rewriter, source->getLoc(), transposed, rewriter.getI64IntegerAttr(64));
+  BlockBuilder block(rewriter, source->getLoc(), step.getConfigAttr());
+  Value scratch = block.scratch({type.getDimSize(1), type.getDimSize(0)});
   Value view = viewTransposed(rewriter, source->getLoc(), scratch, false);
   for (Operation *user : llvm::make_early_inc_range(source->getUsers()))
     if (isa<memref::DeallocOp>(user))
@@ -169,19 +173,15 @@ LogicalResult OperandPacker::pack(OnlineAttentionOp step) {
   if (!state.hasStaticShape())
     return step.emitOpError("has a state with a dynamic number of rows, "
                             "expected a static one");
-  bool extend =
-      !cast<MemRefType>(step.getKey().getType()).getElementType().isF32();
   FailureOr<int64_t> keyBlock = getKeyBound(step);
   if (failed(keyBlock))
     return failure();
   transposeAccumulator(step);
   Value query = packQuery(step);
   rewriter.setInsertionPoint(step);
-  Value key = step.getKey(), value = step.getValue();
-  if (extend) {
-    key = extendBlock(step, key, step.getKeyOrder(), *keyBlock);
-    value = extendBlock(step, value, step.getValueOrder(), *keyBlock);
-  }
+  Value key = packBlock(step, step.getKey(), step.getKeyOrder(), *keyBlock);
+  Value value =
+      packBlock(step, step.getValue(), step.getValueOrder(), *keyBlock);
   Value one = arith::ConstantOp::create(rewriter, step.getLoc(),
                                         rewriter.getF32FloatAttr(1.0f));
   rewriter.modifyOpInPlace(step, [&] {
@@ -190,10 +190,8 @@ LogicalResult OperandPacker::pack(OnlineAttentionOp step) {
     step.getValueMutable().assign(value);
     step.getScaleMutable().assign(one);
     step.removeQueryDimsAttr();
-    if (extend) {
-      step.removeKeyDimsAttr();
-      step.removeValueDimsAttr();
-    }
+    step.removeKeyDimsAttr();
+    step.removeValueDimsAttr();
   });
   return success();
 }

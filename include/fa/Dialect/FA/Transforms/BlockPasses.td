@@ -60,8 +60,11 @@ def FAPackOperands : Pass<"fa-pack-operands"> {
       becomes 1), with zeros for padding rows;
     - an accumulator that is an allocation of this function gets the same
       order of its elements;
-    - key and value blocks of f16 or bf16 are converted to f32 once for each
-      block; those of f32 stay where they are.
+    - key and value blocks are copied once for each block, as f32, so that
+      their rows follow each other: the rows of one head among others lie on
+      few sets of a cache.
+
+    Rows of scratch lie an odd number of cache lines apart, for the same reason.
 
     Before:
 
@@ -76,13 +79,14 @@ def FAPackOperands : Pass<"fa-pack-operands"> {
     After:
 
     ```mlir
-    %packed = memref.alloca() : memref<64x64xf32>
+    %memory = memref.alloca() : memref<64x80xf32>
+    %packed = memref.subview %memory[0, 0] [64, 64] [1, 1] : ...
     ... // a linalg.generic that transposes, extends and scales
-    %q1 = memref.reinterpret_cast %packed ... : memref<1x64x1x64xf32, strided<[4096, 1, 4096, 64]>>
+    %q1 = memref.reinterpret_cast %packed ... : memref<1x64x1x64xf32, strided<[5120, 1, 5120, 80]>>
     scf.for %j = ... {
-      ... // a linalg.generic that extends the keys, and one for the values
+      ... // a linalg.generic that copies the keys, and one for the values
       fa.online_attention ins(%q1, %k1, %v1 : ...) scale(%one)
-          outs(%acc1, %max, %sum : memref<64x64xf32, strided<[1, 64]>>, ...)
+          outs(%acc1, %max, %sum : memref<64x64xf32, strided<[1, 80]>>, ...)
     }
     ```
 
