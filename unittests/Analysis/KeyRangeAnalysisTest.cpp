@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -202,8 +203,8 @@ struct Coverage {
 class KeyRangeAnalysisTest : public ::testing::Test {
 protected:
   KeyRangeAnalysisTest() {
-    context.loadDialect<FADialect, arith::ArithDialect, math::MathDialect,
-                        scf::SCFDialect>();
+    context.loadDialect<FADialect, func::FuncDialect, arith::ArithDialect,
+                        math::MathDialect, scf::SCFDialect>();
   }
 
   int64_t random(int64_t low, int64_t high) {
@@ -411,6 +412,45 @@ TEST_F(KeyRangeAnalysisTest, ShortSpellingsAreExact) {
     EXPECT_EQ(coverage.always, coverage.proven) << name;
     EXPECT_GT(coverage.hidden, 0) << name;
     EXPECT_GT(coverage.always, 0) << name;
+  }
+}
+
+// A causal mask is known however it is spelled, and nothing else is.
+TEST_F(KeyRangeAnalysisTest, CausalKind) {
+  std::pair<const char *, CausalKind> cases[] = {
+      {"mask causal", CausalKind::BottomRight},
+      {"mask causal_top_left", CausalKind::TopLeft},
+      {R"(mask(%b, %h, %i, %j) {
+            %nk = fa.key_length : index
+            %nq = fa.query_length : index
+            %x = arith.addi %j, %nq : index
+            %y = arith.addi %i, %nk : index
+            %after = arith.cmpi sgt, %x, %y : index
+            %true = arith.constant true
+            %v = arith.xori %after, %true : i1
+            fa.yield %v : i1
+          })",
+       CausalKind::BottomRight},
+      {R"(mask(%b, %h, %i, %j) {
+            %v = arith.cmpi slt, %j, %i : index
+            fa.yield %v : i1
+          })",
+       CausalKind::None},
+      {"mask causal window(%w, %w)", CausalKind::None},
+      {"", CausalKind::None}};
+  for (auto [mask, kind] : cases) {
+    std::string text =
+        std::string("func.func @f(%q: tensor<1x?x1x64xf32>, %w: index) {\n"
+                    "fa.attention ins(%q, %q, %q : tensor<1x?x1x64xf32>, "
+                    "tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>) "
+                    "outs(%q : tensor<1x?x1x64xf32>) ") +
+        mask + "\nreturn }";
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    ASSERT_TRUE(module) << text;
+    module->walk([&, kind = kind](AttentionOp op) {
+      EXPECT_EQ(getCausalKind(op), kind) << text;
+    });
   }
 }
 

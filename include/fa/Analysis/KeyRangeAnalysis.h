@@ -22,8 +22,8 @@
 #ifndef FA_ANALYSIS_KEYRANGEANALYSIS_H
 #define FA_ANALYSIS_KEYRANGEANALYSIS_H
 
-#include "fa/Analysis/MaskExpression.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::fa {

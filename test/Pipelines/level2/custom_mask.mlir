@@ -47,12 +47,12 @@ module {
         %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
         %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
         %25:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c256, %c256) mask(%arg12, %arg13, %arg14, %arg15) captures(%arg16 = %0 : memref<4xi32>) {
+          %c-31 = arith.constant -31 : index
           %c0_6 = arith.constant 0 : index
-          %c32_7 = arith.constant 32 : index
           %26 = memref.load %arg16[%arg13] : memref<4xi32>
           %27 = arith.index_cast %26 : i32 to index
-          %28 = arith.subi %arg14, %arg15 : index
-          %29 = arith.cmpi slt, %28, %c32_7 : index
+          %28 = arith.addi %arg14, %c-31 : index
+          %29 = arith.cmpi sge, %arg15, %28 : index
           %30 = arith.remsi %arg15, %27 : index
           %31 = arith.cmpi eq, %30, %c0_6 : index
           %32 = arith.ori %29, %31 : i1

@@ -18,7 +18,7 @@ module {
       %2 = tensor.empty() : tensor<64xf32>
       %3 = linalg.fill ins(%cst : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
       %4 = linalg.fill ins(%cst_0 : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
-      %5:3 = fa.key_ranges (%arg9, %arg10) = [full %c0 to %c256, partial %c256 to %c256] step 128 iter_args(%arg11 = %1, %arg12 = %3, %arg13 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+      %5:3 = fa.key_ranges (%arg9, %arg10) = [full %c0 to %c256] step 128 iter_args(%arg11 = %1, %arg12 = %3, %arg13 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
         %subview_4 = memref.subview %subview_1[0, %arg9, 0, 0] [1, %arg10, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_5 = memref.subview %subview_2[0, %arg9, 0, 0] [1, %arg10, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %6:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg11, %arg12, %arg13 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg6, %arg7, %arg8, %arg9) extents(%c256, %c256) score(%arg14, %arg15, %arg16, %arg17, %arg18) captures(%arg19 = %arg3 : memref<8x257xf32, strided<[?, 1], offset: ?>>, %arg20 = %arg4 : memref<8xf32, strided<[1], offset: ?>>) {

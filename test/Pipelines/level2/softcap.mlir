@@ -9,15 +9,14 @@ module {
     %c64 = arith.constant 64 : index
     %cst = arith.constant 0xFF800000 : f32
     %cst_0 = arith.constant 0.000000e+00 : f32
-    %cst_1 = arith.constant 2.000000e+00 : f32
     %c0 = arith.constant 0 : index
     %c256 = arith.constant 256 : index
     scf.forall (%arg5, %arg6, %arg7) = (0, 0, 0) to (2, 8, 256) step (1, 1, 64) {
       %subview = memref.subview %arg0[%arg5, %arg7, %arg6, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_2 = memref.subview %arg1[%arg5, 0, %arg6, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_3 = memref.subview %arg2[%arg5, 0, %arg6, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_4 = memref.subview %arg3[%arg5, %arg7, %arg6, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_5 = memref.subview %arg4[%arg5, %arg6, %arg7] [1, 1, 64] [1, 1, 1] : memref<2x8x256xf32, strided<[?, ?, 1], offset: ?>> to memref<1x1x64xf32, strided<[?, ?, 1], offset: ?>>
+      %subview_1 = memref.subview %arg1[%arg5, 0, %arg6, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_2 = memref.subview %arg2[%arg5, 0, %arg6, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_3 = memref.subview %arg3[%arg5, %arg7, %arg6, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_4 = memref.subview %arg4[%arg5, %arg6, %arg7] [1, 1, 64] [1, 1, 1] : memref<2x8x256xf32, strided<[?, ?, 1], offset: ?>> to memref<1x1x64xf32, strided<[?, ?, 1], offset: ?>>
       %0 = tensor.empty() : tensor<64x64xf32>
       %1 = linalg.fill ins(%cst_0 : f32) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
       %2 = tensor.empty() : tensor<64xf32>
@@ -32,12 +31,13 @@ module {
       %11 = arith.remui %10, %c128 : index
       %12 = arith.subi %10, %11 : index
       %13:3 = fa.key_ranges (%arg8, %arg9) = [full %c0 to %12, partial %12 to %8] step 128 iter_args(%arg10 = %1, %arg11 = %3, %arg12 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_5 = memref.subview %subview_1[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
         %subview_6 = memref.subview %subview_2[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_7 = memref.subview %subview_3[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %14:3 = fa.online_attention ins(%subview, %subview_6, %subview_7 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg10, %arg11, %arg12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %arg8) extents(%c256, %c256) score(%arg13, %arg14, %arg15, %arg16, %arg17) captures(%arg18 = %cst_1 : f32) {
-          %15 = arith.divf %arg13, %arg18 : f32
+        %14:3 = fa.online_attention ins(%subview, %subview_5, %subview_6 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg10, %arg11, %arg12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %arg8) extents(%c256, %c256) score(%arg13, %arg14, %arg15, %arg16, %arg17) {
+          %cst_7 = arith.constant 2.000000e+00 : f32
+          %15 = arith.divf %arg13, %cst_7 : f32
           %16 = math.tanh %15 : f32
-          %17 = arith.mulf %arg18, %16 : f32
+          %17 = arith.mulf %16, %cst_7 : f32
           fa.yield %17 : f32
         } mask(%arg13, %arg14, %arg15, %arg16) {
           %15 = fa.key_length : index
@@ -49,7 +49,7 @@ module {
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %14#0, %14#1, %14#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
       }
-      fa.finalize ins(%13#0, %13#1, %13#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) outs(%subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x64xf32, strided<[?, ?, 1], offset: ?>>)
+      fa.finalize ins(%13#0, %13#1, %13#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) outs(%subview_3, %subview_4 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x64xf32, strided<[?, ?, 1], offset: ?>>)
     }
     return
   }

@@ -4,13 +4,14 @@
 
 module {
   func.func @window(%arg0: memref<1x768x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<1x768x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<1x768x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<1x768x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
+    %c-1 = arith.constant -1 : index
     %c128 = arith.constant 128 : index
     %c127 = arith.constant 127 : index
     %c1 = arith.constant 1 : index
-    %c-1 = arith.constant -1 : index
+    %c-64 = arith.constant -64 : index
+    %c64 = arith.constant 64 : index
     %cst = arith.constant 0xFF800000 : f32
     %cst_0 = arith.constant 0.000000e+00 : f32
-    %c64 = arith.constant 64 : index
     %c0 = arith.constant 0 : index
     %c768 = arith.constant 768 : index
     scf.forall (%arg4, %arg5) = (0, 0) to (4, 768) step (1, 64) {
@@ -23,7 +24,7 @@ module {
       %2 = tensor.empty() : tensor<64xf32>
       %3 = linalg.fill ins(%cst : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
       %4 = linalg.fill ins(%cst_0 : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
-      %5 = arith.subi %arg5, %c64 : index
+      %5 = arith.addi %arg5, %c-64 : index
       %6 = arith.addi %arg5, %c-1 : index
       %7 = arith.addi %arg5, %c1 : index
       %8 = arith.addi %arg5, %c64 : index
@@ -50,23 +51,18 @@ module {
       %29:3 = fa.key_ranges (%arg6, %arg7) = [partial %12 to %21, full %21 to %28, partial %28 to %10] step 128 iter_args(%arg8 = %1, %arg9 = %3, %arg10 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
         %subview_4 = memref.subview %subview_1[0, %arg6, 0, 0] [1, %arg7, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_5 = memref.subview %subview_2[0, %arg6, 0, 0] [1, %arg7, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %30:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%c0, %arg4, %arg5, %arg6) extents(%c768, %c768) mask(%arg11, %arg12, %arg13, %arg14) captures(%arg15 = %c64 : index, %arg16 = %c0 : index) {
-          %c1099511627776 = arith.constant 1099511627776 : index
-          %c0_6 = arith.constant 0 : index
+        %30:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%c0, %arg4, %arg5, %arg6) extents(%c768, %c768) mask(%arg11, %arg12, %arg13, %arg14) {
+          %c-64_6 = arith.constant -64 : index
           %31 = fa.key_length : index
           %32 = fa.query_length : index
           %33 = arith.subi %31, %32 : index
-          %34 = arith.addi %arg13, %33 : index
-          %35 = arith.cmpi slt, %arg15, %c0_6 : index
-          %36 = arith.select %35, %c1099511627776, %arg15 : index
-          %37 = arith.subi %34, %36 : index
-          %38 = arith.cmpi slt, %arg16, %c0_6 : index
-          %39 = arith.select %38, %c1099511627776, %arg16 : index
-          %40 = arith.addi %34, %39 : index
-          %41 = arith.cmpi sge, %arg14, %37 : index
-          %42 = arith.cmpi sle, %arg14, %40 : index
-          %43 = arith.andi %41, %42 : i1
-          fa.yield %43 : i1
+          %34 = arith.addi %33, %c-64_6 : index
+          %35 = arith.addi %arg13, %34 : index
+          %36 = arith.cmpi sge, %arg14, %35 : index
+          %37 = arith.addi %arg13, %33 : index
+          %38 = arith.cmpi sle, %arg14, %37 : index
+          %39 = arith.andi %36, %38 : i1
+          fa.yield %39 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %30#0, %30#1, %30#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
       }

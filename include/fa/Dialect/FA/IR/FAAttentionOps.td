@@ -19,6 +19,7 @@ class FA_AttentionLikeOp<string mnemonic, list<Trait> traits>
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   code commonDeclarations = [{
     ::mlir::fa::DimsAttr getQueryOrder() { return orderOrDefault(getQueryDimsAttr()); }
     ::mlir::fa::DimsAttr getKeyOrder() { return orderOrDefault(getKeyDimsAttr()); }

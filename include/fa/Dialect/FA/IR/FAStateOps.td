@@ -113,6 +113,7 @@ def FA_CombineOp : FA_Op<"combine", [
     attr-dict (`->` type($outputs)^)?
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     ::mlir::fa::DimsAttr getOrder() {
       return getDimsAttr() ? getDimsAttr() : ::mlir::fa::DimsAttr::getDefault(getContext());
@@ -162,6 +163,7 @@ def FA_KeyRangesOp : FA_Op<"key_ranges", [
   let regions = (region SizedRegion<1>:$bodyRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins

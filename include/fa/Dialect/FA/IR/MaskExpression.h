@@ -17,9 +17,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_ANALYSIS_MASKEXPRESSION_H
-#define FA_ANALYSIS_MASKEXPRESSION_H
+#ifndef FA_DIALECT_FA_IR_MASKEXPRESSION_H
+#define FA_DIALECT_FA_IR_MASKEXPRESSION_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Region.h"
 #include "mlir/IR/Value.h"
@@ -111,6 +112,12 @@ public:
   /// The linear form of an integer value of the region, or nothing where its
   /// dependence on the key is not understood. Such values become terms.
   LinearForm getForm(Value value);
+  /// The predicate and `left - right` of a comparison in the region; nothing
+  /// where it is unsigned and a side may be negative.
+  std::optional<std::pair<arith::CmpIPredicate, LinearForm>>
+  getDifference(Operation *comparison);
+  /// Whether a value is known not to be negative.
+  bool isNonNegative(Value value);
   bool dependsOnKey(Value value) { return getDependence(value) & keyBit; }
   bool dependsOnQuery(Value value) { return getDependence(value) & queryBit; }
   /// Direction of a value that does not depend on the key.
@@ -124,7 +131,6 @@ private:
   unsigned getDependence(Value value);
   std::optional<LinearForm> getForm(AffineExpr expr, ValueRange dims,
                                     ValueRange symbols);
-  bool isNonNegative(Value value);
   /// `floor(value / divisor)` with a positive constant divisor.
   std::optional<std::pair<Value, int64_t>> getFloorDiv(Value value);
 
@@ -154,4 +160,4 @@ private:
 
 } // namespace mlir::fa
 
-#endif // FA_ANALYSIS_MASKEXPRESSION_H
+#endif // FA_DIALECT_FA_IR_MASKEXPRESSION_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Analysis/MaskExpression.h"
+#include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -363,16 +363,32 @@ static arith::CmpIPredicate getPredicate(Operation *op) {
   llvm_unreachable("unknown predicate");
 }
 
+std::optional<std::pair<arith::CmpIPredicate, LinearForm>>
+MaskNormalizer::getDifference(Operation *comparison) {
+  using Predicate = arith::CmpIPredicate;
+  Value lhs = comparison->getOperand(0), rhs = comparison->getOperand(1);
+  Predicate predicate = getPredicate(comparison);
+  bool isSigned = predicate <= Predicate::sge;
+  if (!isSigned) {
+    if (!isNonNegative(lhs) || !isNonNegative(rhs))
+      return std::nullopt;
+    predicate = predicate == Predicate::ult   ? Predicate::slt
+                : predicate == Predicate::ule ? Predicate::sle
+                : predicate == Predicate::ugt ? Predicate::sgt
+                                              : Predicate::sge;
+  }
+  return std::make_pair(predicate, getForm(lhs).add(getForm(rhs), -1));
+}
+
 MaskExpression MaskNormalizer::buildComparison(Operation *op, bool negated) {
-  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
-  arith::CmpIPredicate predicate = getPredicate(op);
-  bool isSigned = predicate <= arith::CmpIPredicate::sge;
-  if (!isSigned && !(isNonNegative(lhs) && isNonNegative(rhs)))
+  auto known = getDifference(op);
+  if (!known)
     return buildUnknown(op, quote(op) + " compares unsigned numbers that may "
                                         "be negative as signed ones");
+  arith::CmpIPredicate predicate = known->first;
+  const LinearForm &difference = known->second;
   if (negated)
     predicate = arith::invertPredicate(predicate);
-  LinearForm difference = getForm(lhs).add(getForm(rhs), -1);
   LinearForm opposite;
   opposite.add(difference, -1);
   auto atMost = [&](LinearForm form, int64_t constant) {
@@ -385,21 +401,19 @@ MaskExpression MaskNormalizer::buildComparison(Operation *op, bool negated) {
   using Predicate = arith::CmpIPredicate;
   switch (predicate) {
   case Predicate::sle:
-  case Predicate::ule:
     return atMost(difference, 0);
   case Predicate::slt:
-  case Predicate::ult:
     return atMost(difference, 1);
   case Predicate::sge:
-  case Predicate::uge:
     return atMost(opposite, 0);
   case Predicate::sgt:
-  case Predicate::ugt:
     return atMost(opposite, 1);
   case Predicate::eq:
     return buildJunction(Kind::And, atMost(difference, 0), atMost(opposite, 0));
   case Predicate::ne:
     return either(Kind::Or, 1);
+  default:
+    break;
   }
   llvm_unreachable("unknown predicate");
 }

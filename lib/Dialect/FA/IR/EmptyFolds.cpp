@@ -1,0 +1,184 @@
+//===- EmptyFolds.cpp - Attention over nothing ----------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionVerifiers.h"
+#include "Folds.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+/// Without batches, heads or queries nothing is written.
+struct DropAttentionWithoutRows : public OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    auto isEmpty = [&](DimKind kind) {
+      return sizeOf(op.getQuery(), op.getQueryOrder(), kind) == 0;
+    };
+    bool hasNoRows = isEmpty(DimKind::Batch) || isEmpty(DimKind::Heads) ||
+                     isEmpty(DimKind::Sequence);
+    if (!hasNoRows)
+      return failure();
+    if (op->getNumResults() == 0)
+      rewriter.eraseOp(op);
+    else
+      rewriter.replaceOp(op, op.getDpsInits());
+    return success();
+  }
+};
+
+/// Without keys every row is 0 and its lse -inf, up to the query length.
+struct FillAttentionWithoutKeys : public OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) != 0 ||
+        op.getQueryLengths())
+      return failure();
+    Location loc = op.getLoc();
+    SmallVector<Value> results;
+    auto fill = [&](Value destination, bool isLse) {
+      auto type = cast<FloatType>(
+          cast<ShapedType>(destination.getType()).getElementType());
+      const llvm::fltSemantics &semantics = type.getFloatSemantics();
+      APFloat number = isLse ? APFloat::getInf(semantics, /*Negative=*/true)
+                             : APFloat::getZero(semantics);
+      Value constant =
+          arith::ConstantFloatOp::create(rewriter, loc, type, number);
+      auto filled =
+          linalg::FillOp::create(rewriter, loc, constant, destination);
+      llvm::append_range(results, filled.getResults());
+    };
+    fill(op.getOutput(), /*isLse=*/false);
+    if (op.getLse())
+      fill(op.getLse(), /*isLse=*/true);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+/// A step over no keys, or for no queries, changes nothing.
+struct DropEmptyStep : public OpRewritePattern<OnlineAttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OnlineAttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) != 0 &&
+        sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Sequence) != 0)
+      return failure();
+    if (op->getNumResults() == 0)
+      rewriter.eraseOp(op);
+    else
+      rewriter.replaceOp(op, op.getDpsInits());
+    return success();
+  }
+};
+
+/// Ranges that hold no key disappear, and with the last one the operation.
+struct DropEmptyRanges : public OpRewritePattern<KeyRangesOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(KeyRangesOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumRanges() == 0) {
+      rewriter.replaceOp(op, op.getInits());
+      return success();
+    }
+    SmallVector<Value> begins, ends;
+    SmallVector<bool> full;
+    for (unsigned i = 0; i < op.getNumRanges(); ++i) {
+      if (isEmpty(op.getBegins()[i], op.getEnds()[i]))
+        continue;
+      begins.push_back(op.getBegins()[i]);
+      ends.push_back(op.getEnds()[i]);
+      full.push_back(op.getFull()[i]);
+    }
+    if (full.size() == op.getNumRanges())
+      return failure();
+    auto smaller =
+        KeyRangesOp::create(rewriter, op.getLoc(), begins, ends, full,
+                            op.getStep(), op.getInits(), /*body=*/nullptr);
+    smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.eraseBlock(&smaller.getBodyRegion().front());
+    rewriter.inlineRegionBefore(op.getBodyRegion(), smaller.getBodyRegion(),
+                                smaller.getBodyRegion().end());
+    rewriter.replaceOp(op, smaller.getResults());
+    return success();
+  }
+
+private:
+  static bool isEmpty(Value begin, Value end) {
+    APInt first, last;
+    return begin == end ||
+           (matchPattern(begin, m_ConstantInt(&first)) &&
+            matchPattern(end, m_ConstantInt(&last)) && last.sle(first));
+  }
+};
+
+/// A partial result without keys leaves the other one.
+struct DropEmptySide : public OpRewritePattern<CombineOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CombineOp op,
+                                PatternRewriter &rewriter) const override {
+    // Rows past a query length show what the destination held.
+    if (op->getNumResults() == 0 || op.getQueryLengths())
+      return failure();
+    SmallVector<Value> remaining;
+    if (isEmptyLse(op.getLseA()))
+      remaining = {op.getOutputB(), op.getLseB()};
+    else if (isEmptyLse(op.getLseB()))
+      remaining = {op.getOutputA(), op.getLseA()};
+    else
+      return failure();
+    remaining.resize(op->getNumResults());
+    // A result of another element type would need a conversion.
+    if (TypeRange(ValueRange(remaining)) != op.getResultTypes())
+      return failure();
+    rewriter.replaceOp(op, remaining);
+    return success();
+  }
+
+private:
+  static bool isEmptyLse(Value lse) {
+    auto fill = lse.getDefiningOp<linalg::FillOp>();
+    return fill && matchPattern(fill.value(), m_NegInfFloat());
+  }
+};
+
+} // namespace
+
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  // One set serves both operations: patterns are rooted at either.
+  populateRegionFolds(patterns);
+  populateMaskFolds(patterns);
+  populateOperandFolds(patterns);
+  patterns.add<DropAttentionWithoutRows, FillAttentionWithoutKeys>(context);
+}
+
+void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                    MLIRContext *context) {
+  patterns.add<DropEmptyStep>(context);
+}
+
+void KeyRangesOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<DropEmptyRanges>(context);
+}
+
+void CombineOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<DropEmptySide>(context);
+}

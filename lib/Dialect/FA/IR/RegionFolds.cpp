@@ -1,0 +1,132 @@
+//===- RegionFolds.cpp - Simpler score and mask regions -------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Folds.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Arguments of a region before its captures.
+static constexpr unsigned numScoreArguments = 5, numMaskArguments = 4;
+
+static Value getYielded(Region &region) {
+  return region.front().getTerminator()->getOperand(0);
+}
+
+namespace {
+
+/// A mask that is true everywhere disappears.
+template <typename OpTy> struct DropTrueMask : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getMask().empty() ||
+        !matchPattern(getYielded(op.getMask()), m_One()))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getMaskCapturesMutable().clear();
+      rewriter.eraseBlock(&op.getMask().front());
+    });
+    return success();
+  }
+};
+
+/// A score function that returns its score disappears.
+template <typename OpTy>
+struct DropIdentityScore : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getScore().empty() ||
+        getYielded(op.getScore()) != op.getScore().getArgument(0))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getScoreCapturesMutable().clear();
+      rewriter.eraseBlock(&op.getScore().front());
+    });
+    return success();
+  }
+};
+
+/// Captures that a region does not need disappear: unused ones, ones that are
+/// given twice, and constant scalars, which move into the region.
+template <typename OpTy>
+struct SimplifyCaptures : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = simplify(rewriter, op, op.getScore(), numScoreArguments,
+                            op.getScoreCapturesMutable());
+    // The operands have moved where the score lost captures.
+    changed |= simplify(rewriter, op, op.getMask(), numMaskArguments,
+                        op.getMaskCapturesMutable());
+    return success(changed);
+  }
+
+private:
+  static bool simplify(PatternRewriter &rewriter, OpTy op, Region &region,
+                       unsigned numFixed, MutableOperandRange captures) {
+    if (region.empty())
+      return false;
+    bool changed = false;
+    for (unsigned position = captures.size(); position-- > 0;) {
+      BlockArgument argument = region.getArgument(numFixed + position);
+      if (!argument.use_empty() &&
+          !replace(rewriter, region, argument, position, captures))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        captures.erase(position);
+        region.front().eraseArgument(numFixed + position);
+      });
+      changed = true;
+    }
+    return changed;
+  }
+
+  // Whether the uses of a capture could be given another value.
+  static bool replace(PatternRewriter &rewriter, Region &region,
+                      BlockArgument argument, unsigned position,
+                      MutableOperandRange captures) {
+    Value captured = captures[position].get();
+    for (unsigned earlier = 0; earlier < position; ++earlier) {
+      if (captures[earlier].get() != captured)
+        continue;
+      unsigned distance = position - earlier;
+      rewriter.replaceAllUsesWith(
+          argument, region.getArgument(argument.getArgNumber() - distance));
+      return true;
+    }
+    Attribute constant;
+    if (isa<ShapedType>(captured.getType()) ||
+        !matchPattern(captured, m_Constant(&constant)))
+      return false;
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(&region.front());
+    Operation *copy =
+        captured.getDefiningOp()->getDialect()->materializeConstant(
+            rewriter, constant, captured.getType(), captured.getLoc());
+    if (!copy)
+      return false;
+    rewriter.replaceAllUsesWith(argument, copy->getResult(0));
+    return true;
+  }
+};
+
+} // namespace
+
+void mlir::fa::populateRegionFolds(RewritePatternSet &patterns) {
+  patterns
+      .add<DropTrueMask<AttentionOp>, DropTrueMask<OnlineAttentionOp>,
+           DropIdentityScore<AttentionOp>, DropIdentityScore<OnlineAttentionOp>,
+           SimplifyCaptures<AttentionOp>, SimplifyCaptures<OnlineAttentionOp>>(
+          patterns.getContext());
+}

@@ -1,0 +1,177 @@
+// RUN: fa-opt %s -canonicalize -cse | FileCheck %s
+
+// However a causal mask is spelled, it becomes the text of `mask causal`.
+
+!t = tensor<1x?x2x64xf32>
+
+// CHECK-LABEL: func.func @short(
+// CHECK: mask(%[[B:[a-z0-9]+]], %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[NK:.+]] = fa.key_length : index
+// CHECK-NEXT: %[[NQ:.+]] = fa.query_length : index
+// CHECK-NEXT: %[[D:.+]] = arith.subi %[[NK]], %[[NQ]] : index
+// CHECK-NEXT: %[[LAST:.+]] = arith.addi %[[I]], %[[D]] : index
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+// CHECK-NEXT: }
+func.func @short(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask causal
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @difference(
+// CHECK: mask(%[[B:[a-z0-9]+]], %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[NK:.+]] = fa.key_length : index
+// CHECK-NEXT: %[[NQ:.+]] = fa.query_length : index
+// CHECK-NEXT: %[[D:.+]] = arith.subi %[[NK]], %[[NQ]] : index
+// CHECK-NEXT: %[[LAST:.+]] = arith.addi %[[I]], %[[D]] : index
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+// CHECK-NEXT: }
+func.func @difference(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %nk = fa.key_length : index
+        %nq = fa.query_length : index
+        %d = arith.subi %j, %i : index
+        %o = arith.subi %nk, %nq : index
+        %v = arith.cmpi sle, %d, %o : index
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @reversed(
+// CHECK: mask(%[[B:[a-z0-9]+]], %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[NK:.+]] = fa.key_length : index
+// CHECK-NEXT: %[[NQ:.+]] = fa.query_length : index
+// CHECK-NEXT: %[[D:.+]] = arith.subi %[[NK]], %[[NQ]] : index
+// CHECK-NEXT: %[[LAST:.+]] = arith.addi %[[I]], %[[D]] : index
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+// CHECK-NEXT: }
+func.func @reversed(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %nk = fa.key_length : index
+        %nq = fa.query_length : index
+        %off = arith.subi %nk, %nq : index
+        %last = arith.addi %i, %off : index
+        %v = arith.cmpi sge, %last, %j : index
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @negated(
+// CHECK: mask(%[[B:[a-z0-9]+]], %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[NK:.+]] = fa.key_length : index
+// CHECK-NEXT: %[[NQ:.+]] = fa.query_length : index
+// CHECK-NEXT: %[[D:.+]] = arith.subi %[[NK]], %[[NQ]] : index
+// CHECK-NEXT: %[[LAST:.+]] = arith.addi %[[I]], %[[D]] : index
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+// CHECK-NEXT: }
+func.func @negated(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %nk = fa.key_length : index
+        %nq = fa.query_length : index
+        %true = arith.constant true
+        %j1 = arith.addi %j, %nq : index
+        %i1 = arith.addi %i, %nk : index
+        %after = arith.cmpi sgt, %j1, %i1 : index
+        %v = arith.xori %after, %true : i1
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// A strict comparison in 32 bits, moved by one.
+
+// CHECK-LABEL: func.func @narrow(
+// CHECK: mask(%[[B:[a-z0-9]+]], %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[NK:.+]] = fa.key_length : index
+// CHECK-NEXT: %[[NQ:.+]] = fa.query_length : index
+// CHECK-NEXT: %[[D:.+]] = arith.subi %[[NK]], %[[NQ]] : index
+// CHECK-NEXT: %[[LAST:.+]] = arith.addi %[[I]], %[[D]] : index
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+// CHECK-NEXT: }
+func.func @narrow(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %nk = fa.key_length : index
+        %nq = fa.query_length : index
+        %c1 = arith.constant 1 : i32
+        %nk32 = arith.index_cast %nk : index to i32
+        %nq32 = arith.index_cast %nq : index to i32
+        %i32 = arith.index_cast %i : index to i32
+        %j32 = arith.index_cast %j : index to i32
+        %x = arith.addi %i32, %nk32 : i32
+        %y = arith.subi %x, %nq32 : i32
+        %end = arith.addi %y, %c1 : i32
+        %v = arith.cmpi slt, %j32, %end : i32
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @top_left(
+// CHECK: mask(%{{.+}}, %{{.+}}, %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) {
+// CHECK-NEXT: %[[V:.+]] = arith.cmpi sle, %[[J]], %[[I]] : index
+// CHECK-NEXT: fa.yield %[[V]] : i1
+func.func @top_left(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %v = arith.cmpi ule, %j, %i : index
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// Symbols stand on the right, in their order, the constant last; a negative
+// multiple of the query is subtracted.
+
+// CHECK-LABEL: func.func @general(
+// CHECK: mask(%{{.+}}, %[[H:[a-z0-9]+]], %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) captures(%[[X:.+]] = %{{.+}} : index) {
+// CHECK-DAG: %[[C3:.+]] = arith.constant 3 : index
+// CHECK-DAG: %[[C2:.+]] = arith.constant 2 : index
+// CHECK: %[[S:.+]] = arith.addi %[[H]], %[[X]] : index
+// CHECK: %[[SC:.+]] = arith.addi %[[S]], %[[C3]] : index
+// CHECK: %[[II:.+]] = arith.muli %[[I]], %[[C2]] : index
+// CHECK: %[[BOUND:.+]] = arith.subi %[[SC]], %[[II]] : index
+// CHECK: arith.cmpi sge, %[[J]], %[[BOUND]] : index
+func.func @general(%q: !t, %x: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) captures(%y = %x : index) {
+        %c2 = arith.constant 2 : index
+        %twice = arith.muli %i, %c2 : index
+        %sum = arith.addi %j, %twice : index
+        %xh = arith.addi %y, %h : index
+        %bound = arith.addi %xh, %c2 : index
+        %v = arith.cmpi sgt, %sum, %bound : index
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// What is not linear in the key with coefficient 1 or -1 stays as it is.
+
+// CHECK-LABEL: func.func @others(
+// CHECK: %[[TWICE:.+]] = arith.muli %[[J:.+]], %{{.+}} : index
+// CHECK: arith.cmpi slt, %[[TWICE]], %[[I:.+]] : index
+// CHECK: %[[ODD:.+]] = arith.remsi
+// CHECK: arith.cmpi eq, %[[ODD]],
+func.func @others(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) {
+        %c2 = arith.constant 2 : index
+        %twice = arith.muli %j, %c2 : index
+        %v = arith.cmpi slt, %twice, %i : index
+        %odd = arith.remsi %j, %c2 : index
+        %w = arith.cmpi eq, %odd, %h : index
+        %both = arith.andi %v, %w : i1
+        fa.yield %both : i1
+      }
+  return %r : !t
+}
