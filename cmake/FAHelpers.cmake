@@ -104,6 +104,7 @@ function(fa_add_doc_target)
   get_property(page_targets GLOBAL PROPERTY FA_DOC_TARGETS)
   set(generated ${CMAKE_BINARY_DIR}/docs-generated)
   add_custom_target(fa-doc
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
     COMMAND ${CMAKE_COMMAND} -E copy ${pages} ${generated}
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/build_docs.py

@@ -3,7 +3,8 @@
 
 A line `[include "FAOps.md"]` in a page stands for the file of that name in the
 folder of generated pages. The joined pages go to the output folder, in the
-same layout as docs/. An include that names no generated page is an error.
+same layout as docs/. An include that names no generated page is an error, and so
+is a generated page that no page includes.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def embed(text):
     return "\n".join(lines).strip()
 
 
-def expand(page, generated):
+def expand(page, generated, used):
     lines = []
     for number, line in enumerate(page.read_text().splitlines(), 1):
         match = INCLUDE.match(line)
@@ -40,6 +41,7 @@ def expand(page, generated):
             available = ", ".join(sorted(path.name for path in generated.glob("*.md")))
             raise FileNotFoundError(
                 f"{page}:{number}: error: no generated page '{match[1]}'; there are {available}")
+        used.add(part)
         lines.append(embed(part.read_text()))
     return "\n".join(lines) + "\n"
 
@@ -50,15 +52,19 @@ def main():
     parser.add_argument("--generated", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
+    used = set()
     try:
         for page in sorted(arguments.source.rglob("*.md")):
             target = arguments.output / page.relative_to(arguments.source)
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(expand(page, arguments.generated))
+            target.write_text(expand(page, arguments.generated, used))
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
-    return 0
+    unused = sorted(set(arguments.generated.glob("*.md")) - used)
+    for page in unused:
+        print(f"{page}: error: no page of {arguments.source} includes '{page.name}'", file=sys.stderr)
+    return 1 if unused else 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,6 @@ if "bias" in example:
 passed = "window" not in example
 with open(report, "w") as file:
     json.dump({
-        "arguments": ["2x256x8x64xbf16"], "target": "cpu", "compile_seconds": 0.1,
-        "verify": {"passed": passed, "results": [{"relative_error": 1.2e-3, "bound": 6e-3}]},
-        "bench": {"median_seconds": 0.002, "gflops_per_second": 58.1}}, file)
+        "target": "cpu", "compile_seconds": 0.1, "median_seconds": 0.002,
+        "operations_per_second": 58.1e9, "passed": passed,
+        "outputs": [{"measure": "relative", "relative_error": 1.2e-3, "bound": 6e-3}]}, file)
