@@ -1,0 +1,328 @@
+//===- ArrayOps.cpp - Checked work on arrays ------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Executor/ArrayOps.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult executor::checkIndex(Operation *op, int64_t index, int64_t dim,
+                                   int64_t size) {
+  if (index >= 0 && index < size)
+    return success();
+  return op->emitError() << "'" << op->getName() << "' index " << index
+                         << " is out of bounds for dimension " << dim
+                         << " of size " << size;
+}
+
+FailureOr<int64_t> executor::getElementOffset(Operation *op, const Array &array,
+                                              ArrayRef<int64_t> indices) {
+  int64_t offset = array.offset;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (failed(checkIndex(op, index, dim, array.shape[dim])))
+      return failure();
+    offset += index * array.strides[dim];
+  }
+  if (failed(checkLive(op, array)))
+    return failure();
+  return offset;
+}
+
+LogicalResult executor::checkLive(Operation *op, const Array &array) {
+  if (!array.storage->released)
+    return success();
+  return op->emitError() << "'" << op->getName()
+                         << "' uses memory after its deallocation";
+}
+
+LogicalResult executor::checkShape(Operation *op, ArrayRef<int64_t> shape,
+                                   ShapedType type) {
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (!type.isDynamicDim(dim) && type.getDimSize(dim) != size)
+      return op->emitError() << "'" << op->getName() << "' dimension " << dim
+                             << " has size " << size << " at run time, but "
+                             << type << " has " << type.getDimSize(dim);
+  return success();
+}
+
+LogicalResult executor::checkSizes(Operation *op, ArrayRef<int64_t> shape,
+                                   const Execution &execution) {
+  int64_t count = 1;
+  bool overflows = false;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (size < 0)
+      return op->emitError() << "'" << op->getName() << "' dimension " << dim
+                             << " has negative size " << size;
+    overflows |= llvm::MulOverflow(count, size, count);
+  }
+  if (overflows || count > execution.maxElements)
+    return op->emitError() << "'" << op->getName()
+                           << "' needs more elements than the limit of "
+                           << execution.maxElements;
+  return success();
+}
+
+LogicalResult executor::checkView(Operation *op, const Array &view) {
+  if (view.getNumElements() == 0)
+    return success();
+  int64_t low = view.offset, high = view.offset;
+  for (auto [size, stride] : llvm::zip_equal(view.shape, view.strides))
+    (stride < 0 ? low : high) += (size - 1) * stride;
+  if (low >= 0 && high < view.storage->getSize())
+    return success();
+  return op->emitError() << "'" << op->getName() << "' reaches elements " << low
+                         << " to " << high << " of a buffer of "
+                         << view.storage->getSize();
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> executor::getIndices(Frame &frame,
+                                          ArrayRef<unsigned> registers) {
+  return llvm::map_to_vector(
+      registers, [&](unsigned index) { return frame.integer(index); });
+}
+
+SmallVector<int64_t> executor::getIndices(Frame &frame,
+                                          ArrayRef<IndexOperand> operands) {
+  return llvm::map_to_vector(
+      operands, [&](IndexOperand operand) { return operand.get(frame); });
+}
+
+SmallVector<int64_t> executor::fillShape(ShapedType type,
+                                         ArrayRef<int64_t> dynamic) {
+  SmallVector<int64_t> shape(type.getShape());
+  for (int64_t &size : shape) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    size = dynamic.front();
+    dynamic = dynamic.drop_front();
+  }
+  return shape;
+}
+
+ArrayRefPtr executor::takeForUpdate(Frame &frame, Use use) {
+  RuntimeValue value = use.take(frame);
+  Array &array = value.array();
+  bool isUnique = array.UseCount() == 1 && array.storage->UseCount() == 1;
+  return isUnique ? ArrayRefPtr(&array) : copyArray(array);
+}
+
+Array &executor::getResultArray(Frame &frame, unsigned index,
+                                ArrayRef<int64_t> shape) {
+  RuntimeValue &value = frame[index];
+  bool reusable = value.object && value.object->UseCount() == 1 &&
+                  value.array().storage->UseCount() == 1 &&
+                  ArrayRef<int64_t>(value.array().shape) == shape &&
+                  value.array().isContiguous();
+  if (!reusable)
+    value.object = makeArray(shape);
+  return value.array();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+FailureOr<ArrayRefPtr> executor::makeSlice(Operation *op, Frame &frame,
+                                           const Array &source,
+                                           const SliceOperands &slice) {
+  ArrayRefPtr view(new Array());
+  view->storage = source.storage;
+  view->offset = source.offset;
+  bool isEmpty = false;
+  for (int64_t dim = 0; dim < source.getRank(); ++dim) {
+    int64_t offset = slice.offsets[dim].get(frame);
+    int64_t size = slice.sizes[dim].get(frame);
+    int64_t stride = slice.strides[dim].get(frame);
+    if (size < 0)
+      return op->emitError() << "'" << op->getName() << "' dimension " << dim
+                             << " has negative size " << size;
+    if (size > 0 && (failed(checkIndex(op, offset, dim, source.shape[dim])) ||
+                     failed(checkIndex(op, offset + (size - 1) * stride, dim,
+                                       source.shape[dim]))))
+      return failure();
+    isEmpty |= size == 0;
+    view->offset += offset * source.strides[dim];
+    if (slice.dropped.test(dim))
+      continue;
+    view->shape.push_back(size);
+    view->strides.push_back(stride * source.strides[dim]);
+  }
+  if (isEmpty)
+    view->offset = source.offset;
+  return view;
+}
+
+FailureOr<ArrayRefPtr>
+executor::collapseArray(Operation *op, const Array &source,
+                        ArrayRef<SmallVector<int64_t, 2>> groups) {
+  SmallVector<int64_t> shape, strides;
+  if (source.getNumElements() == 0) {
+    for (ArrayRef<int64_t> group : groups) {
+      shape.push_back(1);
+      for (int64_t dim : group)
+        shape.back() *= source.shape[dim];
+    }
+    return makeView(source, source.offset, shape, getRowMajorStrides(shape));
+  }
+  for (ArrayRef<int64_t> group : groups) {
+    int64_t size = 1, stride = 1;
+    for (int64_t dim : llvm::reverse(group)) {
+      int64_t extent = source.shape[dim];
+      if (extent == 1)
+        continue;
+      if (size == 1)
+        stride = source.strides[dim];
+      else if (source.strides[dim] != size * stride)
+        return op->emitError()
+               << "'" << op->getName() << "' merges dimension " << dim
+               << ", which has gaps: stride " << source.strides[dim]
+               << " where " << size * stride << " was expected";
+      size *= extent;
+    }
+    shape.push_back(size);
+    strides.push_back(stride);
+  }
+  return makeView(source, source.offset, shape, strides);
+}
+
+FailureOr<ArrayRefPtr>
+executor::expandArray(Operation *op, const Array &source,
+                      ArrayRef<SmallVector<int64_t, 2>> groups,
+                      ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    int64_t size = 1;
+    for (int64_t split : llvm::reverse(group)) {
+      strides[split] = size * source.strides[dim];
+      size *= shape[split];
+    }
+    if (size != source.shape[dim])
+      return op->emitError() << "'" << op->getName() << "' splits dimension "
+                             << dim << " of size " << source.shape[dim]
+                             << " into " << size << " elements";
+  }
+  return makeView(source, source.offset, shape, strides);
+}
+
+//===----------------------------------------------------------------------===//
+// Shared actions
+//===----------------------------------------------------------------------===//
+
+LogicalResult executor::compileElementLoad(Operation *op, Value array,
+                                           ValueRange indices,
+                                           ProgramBuilder &builder) {
+  if (!isSlotType(op->getResult(0).getType()))
+    return refuse(op, "of elements that are not numbers");
+  unsigned source = builder.getRegister(array);
+  SmallVector<unsigned> positions = builder.getRegisters(indices);
+  unsigned result = builder.getRegister(op->getResult(0));
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    Array &values = frame.array(source);
+    FailureOr<int64_t> offset =
+        getElementOffset(op, values, getIndices(frame, positions));
+    if (failed(offset))
+      return failure();
+    frame.slot(result) = values.storage->data()[*offset];
+    return success();
+  });
+  return success();
+}
+
+LogicalResult executor::compileElementLoadLanes(Operation *op, Value array,
+                                                ValueRange indices,
+                                                LaneBuilder &builder) {
+  if (!isSlotType(op->getResult(0).getType()))
+    return refuse(op, "of elements that are not numbers");
+  unsigned source = builder.getObject(array);
+  SmallVector<unsigned> positions = llvm::map_to_vector(
+      indices, [&](Value index) { return builder.getLanes(index); });
+  unsigned result = builder.getLanes(op->getResult(0));
+  Slot zero = isa<FloatType>(op->getResult(0).getType()) ? Slot::ofReal(0)
+                                                         : Slot::ofInteger(0);
+  bool zeroOutOfBounds = builder.readsZeroOutOfBounds();
+  builder.emit([=](LaneState &state, int64_t count) -> LogicalResult {
+    const Array &values = state.objects[source].array();
+    if (failed(checkLive(op, values)))
+      return failure();
+    // The result's lanes hold offsets first; -1 is out of bounds.
+    Slot *out = state.lanes(result);
+    for (int64_t lane = 0; lane < count; ++lane)
+      out[lane].integer = values.offset;
+    for (auto [dim, position] : llvm::enumerate(positions)) {
+      const Slot *index = state.lanes(position);
+      int64_t size = values.shape[dim], stride = values.strides[dim];
+      for (int64_t lane = 0; lane < count; ++lane) {
+        int64_t at = index[lane].integer;
+        if (at >= 0 && at < size && out[lane].integer >= 0)
+          out[lane].integer += at * stride;
+        else if (zeroOutOfBounds)
+          out[lane].integer = -1;
+        else
+          return checkIndex(op, at, dim, size);
+      }
+    }
+    const Slot *base = values.storage->data();
+    for (int64_t lane = 0; lane < count; ++lane)
+      out[lane] = out[lane].integer < 0 ? zero : base[out[lane].integer];
+    return success();
+  });
+  return success();
+}
+
+LogicalResult executor::compileDim(Operation *op, Value array, Value dim,
+                                   ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(array);
+  unsigned position = builder.getRegister(dim);
+  unsigned result = builder.getRegister(op->getResult(0));
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    const Array &values = frame.array(source);
+    int64_t index = frame.integer(position);
+    if (index < 0 || index >= values.getRank())
+      return op->emitError() << "'" << op->getName() << "' dimension " << index
+                             << " of a value of rank " << values.getRank();
+    frame.slot(result).integer = values.shape[index];
+    return success();
+  });
+  return success();
+}
+
+LogicalResult executor::compileRank(Operation *op, Value array,
+                                    ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(array);
+  unsigned result = builder.getRegister(op->getResult(0));
+  builder.emit([=](Frame &frame) {
+    frame.slot(result).integer = frame.array(source).getRank();
+    return success();
+  });
+  return success();
+}
+
+LogicalResult executor::compileShapeCast(Operation *op,
+                                         ProgramBuilder &builder) {
+  auto type = dyn_cast<ShapedType>(op->getResult(0).getType());
+  if (!type || !type.hasRank() ||
+      !cast<ShapedType>(op->getOperand(0).getType()).hasRank())
+    return refuse(op, "of unranked types");
+  Use source = builder.getUse(op->getOpOperand(0));
+  unsigned result = builder.getRegister(op->getResult(0));
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    if (failed(checkShape(op, frame.array(source.index).shape, type)))
+      return failure();
+    frame[result] = source.take(frame);
+    return success();
+  });
+  return success();
+}

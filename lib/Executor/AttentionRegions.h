@@ -1,0 +1,62 @@
+//===- AttentionRegions.h - Score and mask regions over keys ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EXECUTOR_ATTENTIONREGIONS_H
+#define FA_LIB_EXECUTOR_ATTENTIONREGIONS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Executor/ProgramBuilder.h"
+
+namespace mlir::fa::executor {
+
+/// Where a row stands: absolute indices and the valid lengths of its batch.
+struct RowPosition {
+  int64_t batch = 0;
+  int64_t head = 0;
+  int64_t query = 0;
+  int64_t queryLength = 0;
+  int64_t keyLength = 0;
+};
+
+/// The numbers that fa.query_length and fa.key_length read.
+enum class RegionContext : unsigned { QueryLength = 0, KeyLength = 1 };
+
+/// One region of an attention, compiled over keys: its lanes are the keys of one
+/// row. The arguments are [score,] batch, head, query, key, captures.
+class CompiledRegion {
+public:
+  /// How many keys are evaluated at once.
+  static constexpr int64_t capacity = 1024;
+
+  static FailureOr<CompiledRegion> compile(Region &region, bool takesScore,
+                                           OperandRange captures,
+                                           ProgramBuilder &builder);
+
+  bool isEmpty() const { return program == nullptr; }
+  /// Lanes with the captured values bound.
+  LaneState bind(Frame &frame) const;
+  /// Sets what all keys of a row share.
+  void setRow(LaneState &state, const RowPosition &position) const;
+  /// The argument lanes to fill, then the result lanes, of one run.
+  Slot *getScores(LaneState &state) const;
+  Slot *getKeys(LaneState &state) const;
+  LogicalResult run(LaneState &state, int64_t count) const {
+    return program->run(state, count);
+  }
+  const Slot *getResult(LaneState &state) const {
+    return program->getResult(state, 0);
+  }
+
+private:
+  std::unique_ptr<LaneProgram> program;
+  SmallVector<unsigned> captures;
+  unsigned firstIndex = 0;
+};
+
+} // namespace mlir::fa::executor
+
+#endif // FA_LIB_EXECUTOR_ATTENTIONREGIONS_H

@@ -1,0 +1,295 @@
+//===- MemRefSemantics.cpp - The memref dialect in the executor -----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Executor/ArrayOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+//===----------------------------------------------------------------------===//
+// Allocation
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static LogicalResult compileAllocation(OpT op, ProgramBuilder &builder) {
+  MemRefType type = op.getType();
+  if (!isSlotType(type.getElementType()))
+    return refuse(op, "of elements that are not numbers");
+  if (!type.getLayout().isIdentity())
+    return refuse(op, "with a layout");
+  SmallVector<unsigned> sizes = builder.getRegisters(op.getDynamicSizes());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    SmallVector<int64_t> shape = fillShape(type, getIndices(frame, sizes));
+    if (failed(checkSizes(op, shape, *frame.execution)))
+      return failure();
+    frame[result] = makeFilledArray(shape, getPoison(type.getElementType()));
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileDealloc(memref::DeallocOp op,
+                                    ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getMemref());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    Array &array = frame.array(source);
+    if (failed(checkLive(op, array)))
+      return failure();
+    array.storage->released = true;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileAllocaScope(memref::AllocaScopeOp op,
+                                        ProgramBuilder &builder) {
+  SmallVector<unsigned> results = builder.getRegisters(op.getResults());
+  auto body = std::make_unique<BlockProgram>();
+  if (failed(builder.compileRegion(op.getBodyRegion(), *body)))
+    return failure();
+  builder.emit([=, body = std::move(body)](Frame &frame) -> LogicalResult {
+    if (failed(body->run(frame)))
+      return failure();
+    transfer(frame, body->results, results);
+    return success();
+  });
+  return success();
+}
+
+/// Constant globals only: others would be state between runs.
+static LogicalResult compileGetGlobal(memref::GetGlobalOp op,
+                                      ProgramBuilder &builder) {
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, op.getNameAttr());
+  auto elements = global && global.getInitialValue() && global.getConstant()
+                      ? dyn_cast<DenseElementsAttr>(*global.getInitialValue())
+                      : DenseElementsAttr();
+  if (!elements || !isSlotType(elements.getElementType()))
+    return refuse(op, "of anything but a constant dense global");
+  ArrayRefPtr array = makeArray(elements.getType().getShape());
+  for (auto [i, value] : llvm::enumerate(elements.getValues<Attribute>()))
+    array->data()[i] = getSlot(cast<TypedAttr>(value));
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    frame[result] = copyArray(*array);
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileStore(memref::StoreOp op, ProgramBuilder &builder) {
+  if (!isSlotType(op.getValueToStore().getType()))
+    return refuse(op, "of elements that are not numbers");
+  unsigned value = builder.getRegister(op.getValueToStore());
+  unsigned target = builder.getRegister(op.getMemref());
+  SmallVector<unsigned> indices = builder.getRegisters(op.getIndices());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    Array &array = frame.array(target);
+    FailureOr<int64_t> offset =
+        getElementOffset(op, array, getIndices(frame, indices));
+    if (failed(offset))
+      return failure();
+    array.storage->data()[*offset] = frame.slot(value);
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileCopy(memref::CopyOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned target = builder.getRegister(op.getTarget());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    Array &from = frame.array(source), &to = frame.array(target);
+    if (failed(checkLive(op, from)) || failed(checkLive(op, to)))
+      return failure();
+    if (from.shape != to.shape)
+      return op->emitError("operands differ in shape at run time");
+    copyElements(from, to);
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileSubView(memref::SubViewOp op,
+                                    ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  SliceOperands slice = getSliceOperands(op, builder);
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<ArrayRefPtr> view =
+        makeSlice(op, frame, frame.array(source), slice);
+    if (failed(view))
+      return failure();
+    frame[result] = *view;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileReinterpretCast(memref::ReinterpretCastOp op,
+                                            ProgramBuilder &builder) {
+  if (!isa<MemRefType>(op.getSource().getType()))
+    return refuse(op, "of unranked types");
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  auto offsets = builder.getIndexOperands(op.getMixedOffsets());
+  auto sizes = builder.getIndexOperands(op.getMixedSizes());
+  auto strides = builder.getIndexOperands(op.getMixedStrides());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    SmallVector<int64_t> shape = getIndices(frame, sizes);
+    if (failed(checkSizes(op, shape, *frame.execution)))
+      return failure();
+    ArrayRefPtr view = makeView(frame.array(source), offsets[0].get(frame),
+                                shape, getIndices(frame, strides));
+    if (failed(checkView(op, *view)))
+      return failure();
+    frame[result] = view;
+    return success();
+  });
+  return success();
+}
+
+static SmallVector<SmallVector<int64_t, 2>>
+getGroups(ArrayRef<ReassociationIndices> groups) {
+  return SmallVector<SmallVector<int64_t, 2>>(groups.begin(), groups.end());
+}
+
+static LogicalResult compileCollapse(memref::CollapseShapeOp op,
+                                     ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSrc());
+  unsigned result = builder.getRegister(op.getResult());
+  auto groups = getGroups(op.getReassociationIndices());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<ArrayRefPtr> view =
+        collapseArray(op, frame.array(source), groups);
+    if (failed(view))
+      return failure();
+    frame[result] = *view;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileExpand(memref::ExpandShapeOp op,
+                                   ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSrc());
+  unsigned result = builder.getRegister(op.getResult());
+  auto groups = getGroups(op.getReassociationIndices());
+  auto sizes = builder.getIndexOperands(op.getMixedOutputShape());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<ArrayRefPtr> view =
+        expandArray(op, frame.array(source), groups, getIndices(frame, sizes));
+    if (failed(view))
+      return failure();
+    frame[result] = *view;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileTranspose(memref::TransposeOp op,
+                                      ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getIn());
+  unsigned result = builder.getRegister(op.getResult());
+  SmallVector<unsigned> order;
+  for (AffineExpr expr : op.getPermutation().getResults())
+    order.push_back(cast<AffineDimExpr>(expr).getPosition());
+  builder.emit([=](Frame &frame) {
+    const Array &array = frame.array(source);
+    SmallVector<int64_t> shape, strides;
+    for (unsigned dim : order) {
+      shape.push_back(array.shape[dim]);
+      strides.push_back(array.strides[dim]);
+    }
+    frame[result] = makeView(array, array.offset, shape, strides);
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileMetadata(memref::ExtractStridedMetadataOp op,
+                                     ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned base = builder.getRegister(op.getBaseBuffer());
+  unsigned offset = builder.getRegister(op.getOffset());
+  SmallVector<unsigned> sizes = builder.getRegisters(op.getSizes());
+  SmallVector<unsigned> strides = builder.getRegisters(op.getStrides());
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr array = frame.arrayRef(source);
+    frame[base] = makeView(*array, 0, {}, {});
+    frame.slot(offset).integer = array->offset;
+    for (auto [dim, index] : llvm::enumerate(sizes))
+      frame.slot(index).integer = array->shape[dim];
+    for (auto [dim, index] : llvm::enumerate(strides))
+      frame.slot(index).integer = array->strides[dim];
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Table
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileLoad(memref::LoadOp op, ProgramBuilder &builder) {
+  return compileElementLoad(op, op.getMemref(), op.getIndices(), builder);
+}
+static LogicalResult compileLoadLanes(memref::LoadOp op, LaneBuilder &builder) {
+  return compileElementLoadLanes(op, op.getMemref(), op.getIndices(), builder);
+}
+static LogicalResult compileMemRefDim(memref::DimOp op,
+                                      ProgramBuilder &builder) {
+  return compileDim(op, op.getSource(), op.getIndex(), builder);
+}
+static LogicalResult compileMemRefRank(memref::RankOp op,
+                                       ProgramBuilder &builder) {
+  return compileRank(op, op.getMemref(), builder);
+}
+template <typename OpT>
+static LogicalResult compileCast(OpT op, ProgramBuilder &builder) {
+  return compileShapeCast(op, builder);
+}
+static LogicalResult compilePrefetch(memref::PrefetchOp, ProgramBuilder &) {
+  return success();
+}
+
+void executor::addMemRefSemantics(Semantics &semantics) {
+  semantics.add<memref::AllocOp>(compileAllocation<memref::AllocOp>);
+  semantics.add<memref::AllocaOp>(compileAllocation<memref::AllocaOp>);
+  semantics.add<memref::DeallocOp>(compileDealloc);
+  semantics.add<memref::AllocaScopeOp>(compileAllocaScope);
+  semantics.add<memref::GetGlobalOp>(compileGetGlobal);
+  semantics.add<memref::LoadOp>(compileLoad);
+  semantics.addLanes<memref::LoadOp>(compileLoadLanes);
+  semantics.add<memref::StoreOp>(compileStore);
+  semantics.add<memref::CopyOp>(compileCopy);
+  semantics.add<memref::PrefetchOp>(compilePrefetch);
+  semantics.add<memref::SubViewOp>(compileSubView);
+  semantics.add<memref::ReinterpretCastOp>(compileReinterpretCast);
+  semantics.add<memref::CollapseShapeOp>(compileCollapse);
+  semantics.add<memref::ExpandShapeOp>(compileExpand);
+  semantics.add<memref::TransposeOp>(compileTranspose);
+  semantics.add<memref::ExtractStridedMetadataOp>(compileMetadata);
+  semantics.add<memref::DimOp>(compileMemRefDim);
+  semantics.add<memref::RankOp>(compileMemRefRank);
+  semantics.add<memref::CastOp>(compileCast<memref::CastOp>);
+  semantics.add<memref::MemorySpaceCastOp>(
+      compileCast<memref::MemorySpaceCastOp>);
+  semantics.add<memref::AssumeAlignmentOp>(
+      compileCast<memref::AssumeAlignmentOp>);
+}
