@@ -22,6 +22,8 @@ FailureOr<CompiledRegion> CompiledRegion::compile(Region &region,
   compiled.program = std::make_unique<LaneProgram>();
   compiled.captures = builder.getRegisters(captures);
   compiled.firstIndex = takesScore ? 1 : 0;
+  compiled.usesBatch = !region.getArgument(compiled.firstIndex).use_empty();
+  compiled.usesHead = !region.getArgument(compiled.firstIndex + 1).use_empty();
   if (failed(builder.compileLanes(region.front(), *compiled.program,
                                   /*zeroOutOfBounds=*/true)))
     return failure();

@@ -25,8 +25,8 @@ struct RowPosition {
 /// The numbers that fa.query_length and fa.key_length read.
 enum class RegionContext : unsigned { QueryLength = 0, KeyLength = 1 };
 
-/// One region of an attention, compiled over keys: its lanes are the keys of one
-/// row. The arguments are [score,] batch, head, query, key, captures.
+/// One region of an attention, compiled over keys: its lanes are the keys of
+/// one row. The arguments are [score,] batch, head, query, key, captures.
 class CompiledRegion {
 public:
   /// How many keys are evaluated at once.
@@ -37,6 +37,9 @@ public:
                                            ProgramBuilder &builder);
 
   bool isEmpty() const { return program == nullptr; }
+  /// Whether the result may differ between batches, or heads.
+  bool readsBatch() const { return usesBatch; }
+  bool readsHead() const { return usesHead; }
   /// Lanes with the captured values bound.
   LaneState bind(Frame &frame) const;
   /// Sets what all keys of a row share.
@@ -55,6 +58,8 @@ private:
   std::unique_ptr<LaneProgram> program;
   SmallVector<unsigned> captures;
   unsigned firstIndex = 0;
+  bool usesBatch = false;
+  bool usesHead = false;
 };
 
 } // namespace mlir::fa::executor

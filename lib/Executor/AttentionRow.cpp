@@ -51,11 +51,11 @@ LogicalResult RowEvaluator::checkVisible(const RowPosition &position,
   int64_t key = 0;
   while (key < static_cast<int64_t>(visible.size()) && visible[key] == key)
     ++key;
-  return op->emitError() << "a key range declared full holds the masked pair of "
-                            "query "
-                         << position.query << " and key " << head.firstKey + key
-                         << " (batch " << position.batch << ", head "
-                         << position.head << ")";
+  return op->emitError()
+         << "a key range declared full holds the masked pair of "
+            "query "
+         << position.query << " and key " << head.firstKey + key << " (batch "
+         << position.batch << ", head " << position.head << ")";
 }
 
 LogicalResult RowEvaluator::computeScores(const RowPosition &position,

@@ -34,8 +34,8 @@ enum class MaskUse {
   Check,
 };
 
-/// Evaluates rows of an attention: visible keys, their scores, and the softmax in
-/// two passes, all in double.
+/// Evaluates rows of an attention: visible keys, their scores, and the softmax
+/// in two passes, all in double.
 class RowEvaluator {
 public:
   RowEvaluator(Operation *op, const CompiledRegion &score,
@@ -47,9 +47,8 @@ public:
   LogicalResult findVisible(const RowPosition &position, const HeadData &head,
                             MaskUse use);
   /// Computes the scores of the visible keys; `query` has `headDim` elements.
-  LogicalResult computeScores(const RowPosition &position,
-                              const HeadData &head, const double *query,
-                              double scale);
+  LogicalResult computeScores(const RowPosition &position, const HeadData &head,
+                              const double *query, double scale);
 
   /// Visible keys, relative to the first of the head's, and their scores.
   ArrayRef<int64_t> getVisible() const { return visible; }

@@ -18,13 +18,50 @@
 #include "fa/Executor/Value.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/FunctionExtras.h"
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <vector>
 
 namespace mlir::fa::executor {
+
+/// One row of an attention.
+struct RowIndex {
+  int64_t batch;
+  int64_t head;
+  int64_t query;
+
+  friend bool operator<(const RowIndex &a, const RowIndex &b) {
+    return std::tie(a.batch, a.head, a.query) <
+           std::tie(b.batch, b.head, b.query);
+  }
+};
+
+/// The size of an attention that is about to run.
+struct AttentionSize {
+  int64_t batches, heads, queries, keys, headDim, valueHeadDim;
+};
+
+/// Visible (query, key) pairs, and 2 * (head dim + value head dim) operations
+/// for each.
+struct AttentionWork {
+  double pairs = 0;
+  double operations = 0;
+};
 
 /// Choices and limits of one run, shared by all its frames.
 struct Execution {
   /// Check that a mask is true everywhere in a key range declared full.
   bool checkFullRanges = false;
+  /// Inside a key range declared full, where the mask need not be asked.
+  bool inFullRange = false;
+  /// Chooses the rows of an fa.attention to evaluate, sorted; the others keep
+  /// what the destination held. Null, or nothing returned: all rows.
+  std::function<std::optional<std::vector<RowIndex>>(const AttentionSize &)>
+      chooseRows;
+  /// Where to add the work of attention operations; these then look at masks
+  /// only and compute nothing.
+  AttentionWork *countedWork = nullptr;
   /// Most elements that one tensor or memref may have: 2^30 (8 GiB).
   int64_t maxElements = int64_t(1) << 30;
   /// Deepest nesting of calls.

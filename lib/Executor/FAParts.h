@@ -1,0 +1,20 @@
+//===- FAParts.h - Pieces of the fa semantics -------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EXECUTOR_FAPARTS_H
+#define FA_LIB_EXECUTOR_FAPARTS_H
+
+#include "fa/Executor/Semantics.h"
+
+namespace mlir::fa::executor {
+
+/// fa.key_ranges, fa.finalize, fa.combine and the length operations.
+void addFAStateSemantics(Semantics &semantics);
+
+} // namespace mlir::fa::executor
+
+#endif // FA_LIB_EXECUTOR_FAPARTS_H

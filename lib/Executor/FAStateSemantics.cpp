@@ -1,0 +1,260 @@
+//===- FAStateSemantics.cpp - Partial results in the executor -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionRegions.h"
+#include "FAParts.h"
+#include "OrderedOperand.h"
+#include "fa/Executor/ArrayOps.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// fa.key_ranges
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
+  SmallVector<unsigned> begins = builder.getRegisters(op.getBegins());
+  SmallVector<unsigned> ends = builder.getRegisters(op.getEnds());
+  SmallVector<bool> full(op.getFull());
+  int64_t step = op.getStep();
+  SmallVector<Use> inits = builder.getUses(op.getInitsMutable());
+  SmallVector<unsigned> results = builder.getRegisters(op.getResults());
+  auto body = std::make_unique<BlockProgram>();
+  if (failed(builder.compileRegion(op.getBodyRegion(), *body)))
+    return failure();
+  builder.emit([=, body = std::move(body)](Frame &frame) -> LogicalResult {
+    ArrayRef<unsigned> arguments(body->arguments);
+    ArrayRef<unsigned> carried = arguments.drop_front(2);
+    transfer(frame, inits, carried);
+    for (auto [begin, end, isFull] : llvm::zip_equal(begins, ends, full)) {
+      int64_t last = frame.integer(end);
+      if (isFull && last > frame.integer(begin) &&
+          (last - frame.integer(begin)) % step != 0)
+        return op->emitError("the full range from ")
+               << frame.integer(begin) << " to " << last
+               << " is no multiple of the step " << step;
+      for (int64_t key = frame.integer(begin); key < last; key += step) {
+        frame.slot(arguments[0]).integer = key;
+        frame.slot(arguments[1]).integer = std::min(step, last - key);
+        bool outer = std::exchange(frame.execution->inFullRange, isFull);
+        LogicalResult result = body->run(frame);
+        frame.execution->inFullRange = outer;
+        if (failed(result))
+          return failure();
+        transfer(frame, body->results, carried);
+      }
+    }
+    SmallVector<Use> final = llvm::map_to_vector(
+        carried, [](unsigned index) { return Use{index, /*last=*/true}; });
+    transfer(frame, final, results);
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.finalize
+//===----------------------------------------------------------------------===//
+
+/// The destination of a result: safe to write in place when on tensors.
+static ArrayRefPtr getDestination(Frame &frame, Use use, bool onTensors) {
+  return onTensors ? takeForUpdate(frame, use) : frame.arrayRef(use.index);
+}
+
+static LogicalResult compileFinalize(FinalizeOp op, ProgramBuilder &builder) {
+  unsigned accumulator = builder.getRegister(op.getAccumulator());
+  unsigned maximum = builder.getRegister(op.getMaximum());
+  unsigned sum = builder.getRegister(op.getSum());
+  Use output = builder.getUse(op.getOutputMutable());
+  std::optional<Use> lse;
+  if (op.getLse())
+    lse = builder.getUse(*op.getLseMutable().begin());
+  std::optional<unsigned> rowsRegister;
+  if (op.getRows())
+    rowsRegister = builder.getRegister(op.getRows());
+  SmallVector<unsigned> results = builder.getRegisters(op->getResults());
+  DimsAttr order = op.getOutputOrder();
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    const Array &acc = frame.array(accumulator);
+    const Array &max = frame.array(maximum), &total = frame.array(sum);
+    ArrayRefPtr target = getDestination(frame, output, !results.empty());
+    ArrayRefPtr logs =
+        lse ? getDestination(frame, *lse, !results.empty()) : nullptr;
+    OrderedOperand tile(*target, order);
+    int64_t rows = rowsRegister ? frame.integer(*rowsRegister)
+                                : tile.getSize(DimKind::Sequence);
+    if (rows > tile.getSize(DimKind::Sequence) || rows > acc.shape[0] ||
+        (logs && rows > logs->shape[2]))
+      return op->emitError("finalizes ")
+             << rows << " rows of a state of " << acc.shape[0]
+             << " into a tile of " << tile.getSize(DimKind::Sequence);
+    for (int64_t row = 0; row < rows; ++row) {
+      double weight = total.data()[row * total.strides[0]].real;
+      Slot *to = tile.getRow(0, row, 0);
+      const Slot *from = acc.data() + row * acc.strides[0];
+      for (int64_t dim = 0; dim < tile.getSize(DimKind::HeadDim); ++dim)
+        to[dim * tile.getStep()].real =
+            weight == 0 ? 0 : from[dim * acc.strides[1]].real / weight;
+      if (logs)
+        logs->data()[row * logs->strides[2]].real =
+            weight == 0
+                ? -infinity
+                : max.data()[row * max.strides[0]].real + std::log(weight);
+    }
+    if (!results.empty())
+      frame[results[0]] = target;
+    if (results.size() > 1)
+      frame[results[1]] = logs;
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.combine
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CombinePlan {
+  CombineOp op;
+  unsigned outputA, lseA, outputB, lseB;
+  Use output;
+  std::optional<Use> lse;
+  std::optional<unsigned> queryLengths, batchOffset, queryOffset;
+  SmallVector<unsigned> results;
+  DimsAttr order;
+};
+} // namespace
+
+/// Element (batch, head, query) of an lse.
+static Slot &getLse(Array &array, int64_t batch, int64_t head, int64_t query) {
+  return array.data()[batch * array.strides[0] + head * array.strides[1] +
+                      query * array.strides[2]];
+}
+
+/// A partial result counts only where its lse is above -inf.
+static double addPart(double weight, double value) {
+  return weight == 0 ? 0 : weight * value;
+}
+
+static FailureOr<int64_t> getValidQueries(const CombinePlan &plan, Frame &frame,
+                                          int64_t batch, int64_t queries) {
+  if (!plan.queryLengths)
+    return queries;
+  const Array &lengths = frame.array(*plan.queryLengths);
+  if (plan.batchOffset)
+    batch += frame.integer(*plan.batchOffset);
+  FailureOr<int64_t> offset = getElementOffset(plan.op, lengths, {batch});
+  if (failed(offset))
+    return failure();
+  int64_t first = plan.queryOffset ? frame.integer(*plan.queryOffset) : 0;
+  return std::min(queries, lengths.storage->data()[*offset].integer - first);
+}
+
+static LogicalResult runCombine(const CombinePlan &plan, Frame &frame) {
+  OrderedOperand a(frame.array(plan.outputA), plan.order);
+  OrderedOperand b(frame.array(plan.outputB), plan.order);
+  Array &lseA = frame.array(plan.lseA), &lseB = frame.array(plan.lseB);
+  bool onTensors = !plan.results.empty();
+  ArrayRefPtr target = getDestination(frame, plan.output, onTensors);
+  ArrayRefPtr logs =
+      plan.lse ? getDestination(frame, *plan.lse, onTensors) : nullptr;
+  OrderedOperand output(*target, plan.order);
+  SmallVector<int64_t> lseShape = {output.sizes[0], output.sizes[2],
+                                   output.sizes[1]};
+  if (a.array->shape != target->shape || b.array->shape != target->shape ||
+      ArrayRef<int64_t>(lseA.shape) != ArrayRef<int64_t>(lseShape) ||
+      ArrayRef<int64_t>(lseB.shape) != ArrayRef<int64_t>(lseShape))
+    return plan.op->emitError("operands differ in shape at run time");
+  for (int64_t batch = 0; batch < output.sizes[0]; ++batch) {
+    FailureOr<int64_t> queries =
+        getValidQueries(plan, frame, batch, output.sizes[1]);
+    if (failed(queries))
+      return failure();
+    for (int64_t head = 0; head < output.sizes[2]; ++head)
+      for (int64_t query = 0; query < *queries; ++query) {
+        double logA = getLse(lseA, batch, head, query).real;
+        double logB = getLse(lseB, batch, head, query).real;
+        double shift = std::isnan(logA) || std::isnan(logB)
+                           ? logA + logB
+                           : std::max(logA, logB);
+        bool isEmpty = shift == -infinity;
+        double weightA = isEmpty ? 0 : std::exp(logA - shift);
+        double weightB = isEmpty ? 0 : std::exp(logB - shift);
+        double total = weightA + weightB;
+        const Slot *rowA = a.getRow(batch, query, head);
+        const Slot *rowB = b.getRow(batch, query, head);
+        Slot *row = output.getRow(batch, query, head);
+        for (int64_t dim = 0; dim < output.sizes[3]; ++dim) {
+          double value = addPart(weightA, rowA[dim * a.getStep()].real) +
+                         addPart(weightB, rowB[dim * b.getStep()].real);
+          row[dim * output.getStep()].real = isEmpty ? 0 : value / total;
+        }
+        if (logs)
+          getLse(*logs, batch, head, query).real =
+              isEmpty ? -infinity : shift + std::log(total);
+      }
+  }
+  if (onTensors)
+    frame[plan.results[0]] = target;
+  if (onTensors && logs)
+    frame[plan.results[1]] = logs;
+  return success();
+}
+
+static LogicalResult compileCombine(CombineOp op, ProgramBuilder &builder) {
+  CombinePlan plan;
+  plan.op = op;
+  plan.outputA = builder.getRegister(op.getOutputA());
+  plan.lseA = builder.getRegister(op.getLseA());
+  plan.outputB = builder.getRegister(op.getOutputB());
+  plan.lseB = builder.getRegister(op.getLseB());
+  plan.output = builder.getUse(op.getOutputMutable());
+  if (op.getLse())
+    plan.lse = builder.getUse(*op.getLseMutable().begin());
+  if (op.getQueryLengths())
+    plan.queryLengths = builder.getRegister(op.getQueryLengths());
+  if (op.getBatchOffset())
+    plan.batchOffset = builder.getRegister(op.getBatchOffset());
+  if (op.getQueryOffset())
+    plan.queryOffset = builder.getRegister(op.getQueryOffset());
+  plan.results = builder.getRegisters(op->getResults());
+  plan.order = op.getOrder();
+  builder.emit([plan](Frame &frame) { return runCombine(plan, frame); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileQueryLength(QueryLengthOp op,
+                                        LaneBuilder &builder) {
+  builder.useContext(static_cast<unsigned>(RegionContext::QueryLength),
+                     op.getLength());
+  return success();
+}
+
+static LogicalResult compileKeyLength(KeyLengthOp op, LaneBuilder &builder) {
+  builder.useContext(static_cast<unsigned>(RegionContext::KeyLength),
+                     op.getLength());
+  return success();
+}
+
+void executor::addFAStateSemantics(Semantics &semantics) {
+  semantics.add<KeyRangesOp>(compileKeyRanges);
+  semantics.add<FinalizeOp>(compileFinalize);
+  semantics.add<CombineOp>(compileCombine);
+  semantics.addLanes<QueryLengthOp>(compileQueryLength);
+  semantics.addLanes<KeyLengthOp>(compileKeyLength);
+}
