@@ -1,0 +1,89 @@
+//===- Comparison.cpp - Errors of results against the reference -----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Comparison.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+ErrorBound fa::getDefaultBound(Type type, bool isLse, Type narrowest) {
+  if (!isa<FloatType>(getElementTypeOrSelf(type)))
+    return {ErrorMeasure::Exact, 0};
+  bool isHalf = narrowest.isF16(), isBrain = narrowest.isBF16();
+  if (isLse)
+    return {ErrorMeasure::Largest, isHalf || isBrain ? 1e-4 : 1e-5};
+  return {ErrorMeasure::Relative, isBrain ? 6e-3 : isHalf ? 1e-3 : 2e-6};
+}
+
+double Comparison::getError() const {
+  return bound.measure == ErrorMeasure::Relative ? relative : largest;
+}
+
+bool Comparison::passed() const {
+  return numMismatches == 0 && getError() <= bound.limit;
+}
+
+/// Whether both are NaN, the same infinity, or finite.
+static bool hasSamePattern(double actual, double expected) {
+  if (std::isfinite(expected) || std::isfinite(actual))
+    return std::isfinite(expected) && std::isfinite(actual);
+  return std::isnan(expected) ? std::isnan(actual) : actual == expected;
+}
+
+static void addMismatch(Comparison &result, int64_t element,
+                        const std::string &text) {
+  if (result.numMismatches++ > 0)
+    return;
+  result.firstMismatch = element;
+  result.mismatch = text;
+}
+
+static void compareIntegers(const HostBuffer &actual, const Slot *expected,
+                            int64_t i, Comparison &result) {
+  int64_t value = actual.get(i).integer;
+  if (value != expected[i].integer)
+    addMismatch(result, i,
+                llvm::formatv("{0} where the reference has {1}", value,
+                              expected[i].integer));
+}
+
+Comparison fa::compare(const HostBuffer &actual, const RuntimeValue &reference,
+                       ErrorBound bound, const std::vector<int64_t> *elements) {
+  Comparison result;
+  result.bound = bound;
+  ArrayRefPtr packed = reference.object
+                           ? packArray(ArrayRefPtr(&reference.array()))
+                           : makeFilledArray({}, reference.slot);
+  const Slot *expected = packed->data();
+  result.numCompared = elements ? elements->size() : actual.getNumElements();
+  double difference = 0, norm = 0;
+  for (int64_t n = 0; n < result.numCompared; ++n) {
+    int64_t i = elements ? (*elements)[n] : n;
+    if (bound.measure == ErrorMeasure::Exact) {
+      compareIntegers(actual, expected, i, result);
+      continue;
+    }
+    double value = actual.get(i).real, wanted = expected[i].real;
+    if (!hasSamePattern(value, wanted)) {
+      addMismatch(
+          result, i,
+          llvm::formatv("{0} where the reference has {1}", value, wanted));
+      continue;
+    }
+    if (!std::isfinite(wanted))
+      continue;
+    difference += (value - wanted) * (value - wanted);
+    norm += wanted * wanted;
+    result.largest = std::max(result.largest, std::fabs(value - wanted));
+  }
+  result.relative =
+      norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+  return result;
+}

@@ -1,0 +1,99 @@
+//===- Program.cpp - Files, entries and strategies ------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "HostBuffer.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
+#include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+LogicalResult fa::reportError(const Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "fa-run") << message << '\n';
+  return failure();
+}
+
+OwningOpRef<ModuleOp> fa::parseProgram(StringRef path, MLIRContext *context) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  if (!file) {
+    (void)reportError(message);
+    return nullptr;
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, context);
+}
+
+static std::string listEntries(ArrayRef<func::FuncOp> functions) {
+  std::string names;
+  for (func::FuncOp function : functions)
+    names += (names.empty() ? "@" : ", @") + function.getName().str();
+  return names.empty() ? "no public function with a body" : names;
+}
+
+/// Fails for an argument or result that no buffer can hold.
+static FailureOr<func::FuncOp> checkEntry(func::FuncOp function) {
+  auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      bool isShaped = isa<RankedTensorType, MemRefType>(type);
+      if ((!isShaped && isa<ShapedType>(type)) ||
+          !isHostType(getElementTypeOrSelf(type)))
+        return function.emitError("'")
+               << function.getName() << "' " << what << " " << i << " has type "
+               << type << ", which fa-run cannot pass";
+    }
+    return success();
+  };
+  if (failed(check(function.getArgumentTypes(), "argument")) ||
+      failed(check(function.getResultTypes(), "result")))
+    return failure();
+  return function;
+}
+
+FailureOr<func::FuncOp> fa::findEntry(ModuleOp module, StringRef name,
+                                      StringRef path) {
+  SmallVector<func::FuncOp> candidates;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isExternal())
+      candidates.push_back(function);
+  name.consume_front("@");
+  if (name.empty()) {
+    if (candidates.size() == 1)
+      return checkEntry(candidates.front());
+    return reportError("'" + path + "' needs --entry: it has " +
+                       listEntries(candidates));
+  }
+  for (func::FuncOp function : candidates)
+    if (function.getName() == name)
+      return checkEntry(function);
+  return reportError("--entry=" + name + " is no public function of '" + path +
+                     "', which has " + listEntries(candidates));
+}
+
+LogicalResult fa::applyStrategy(ModuleOp module, StringRef path) {
+  OwningOpRef<ModuleOp> strategy = parseProgram(path, module.getContext());
+  if (!strategy)
+    return failure();
+  auto entry = strategy->lookupSymbol<transform::TransformOpInterface>(
+      transform::TransformDialect::kTransformEntryPointSymbolName);
+  if (!entry)
+    return reportError(
+        "--strategy=" + path + " has no named sequence '@" +
+        transform::TransformDialect::kTransformEntryPointSymbolName + "'");
+  if (failed(transform::applyTransformNamedSequence(
+          module, entry, *strategy, transform::TransformOptions())))
+    return failure();
+  return verify(module);
+}

@@ -1,0 +1,131 @@
+//===- Report.cpp - What fa-run prints ------------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+bool Report::passed() const {
+  return llvm::all_of(outputs, [](const OutputReport &output) {
+    return !output.comparison || output.comparison->passed();
+  });
+}
+
+static StringRef getMeasureName(ErrorMeasure measure) {
+  switch (measure) {
+  case ErrorMeasure::Relative:
+    return "relative";
+  case ErrorMeasure::Largest:
+    return "largest";
+  case ErrorMeasure::Exact:
+    return "exact";
+  }
+  llvm_unreachable("unknown measure");
+}
+
+static void printComparison(raw_ostream &stream, const Comparison &result) {
+  if (result.bound.measure != ErrorMeasure::Exact)
+    stream << "  relative error " << llvm::format("%.2e", result.relative)
+           << ", largest " << llvm::format("%.2e", result.largest) << ", bound "
+           << llvm::format("%.1e", result.bound.limit) << " ("
+           << getMeasureName(result.bound.measure) << ")";
+  stream << (result.passed() ? ": ok" : ": FAILED") << '\n';
+  if (result.numMismatches > 0)
+    stream << "  " << result.numMismatches << " of " << result.numCompared
+           << " elements differ in kind; the first, element "
+           << result.firstMismatch << ", is " << result.mismatch << '\n';
+}
+
+void Report::print(raw_ostream &stream) const {
+  stream << file << " @" << entry << ", target " << target << ", seed " << seed
+         << '\n';
+  for (const OutputReport &output : outputs) {
+    stream << output.name << ": " << output.type;
+    if (output.comparison)
+      printComparison(stream, *output.comparison);
+    else
+      stream << '\n';
+  }
+  if (sampledRows)
+    stream << "verified a sample of " << *sampledRows << " of " << totalRows
+           << " rows (work above " << llvm::format("%.1e", sampleThreshold)
+           << " operations)\n";
+  else if (!outputs.empty() && outputs.front().comparison)
+    stream << "verified all rows\n";
+  if (benchmark) {
+    stream << "median time "
+           << llvm::format("%.3f", benchmark->medianSeconds * 1e3) << " ms of "
+           << benchmark->numRuns << " runs\n";
+    if (work)
+      stream << "speed "
+             << llvm::format("%.1f",
+                             work->operations / benchmark->medianSeconds * 1e-9)
+             << " GFLOP/s (" << llvm::format("%.0f", work->pairs)
+             << " visible pairs)\n";
+    if (benchmark->peakBytes)
+      stream << "peak memory "
+             << llvm::format("%.1f", *benchmark->peakBytes / 1048576.0)
+             << " MiB beyond inputs and outputs (growth of VmHWM)\n";
+  }
+  if (compileSeconds)
+    stream << "compiled in " << llvm::format("%.2f", *compileSeconds) << " s\n";
+}
+
+static llvm::json::Object toJSONObject(const OutputReport &output) {
+  llvm::json::Object object{{"name", output.name}, {"type", output.type}};
+  if (!output.comparison)
+    return object;
+  const Comparison &result = *output.comparison;
+  object["relative_error"] = result.relative;
+  object["largest_error"] = result.largest;
+  object["measure"] = getMeasureName(result.bound.measure);
+  object["bound"] = result.bound.limit;
+  object["compared"] = result.numCompared;
+  object["mismatches"] = result.numMismatches;
+  object["passed"] = result.passed();
+  return object;
+}
+
+std::string Report::toJSON() const {
+  llvm::json::Array results;
+  for (const OutputReport &output : outputs)
+    results.push_back(toJSONObject(output));
+  // As text: a seed may not fit the integers that readers of JSON have.
+  llvm::json::Object object{{"file", file},
+                            {"entry", entry},
+                            {"target", target},
+                            {"seed", std::to_string(seed)},
+                            {"outputs", std::move(results)},
+                            {"passed", passed()}};
+  if (sampledRows)
+    object["sampled_rows"] = *sampledRows;
+  if (totalRows)
+    object["total_rows"] = totalRows;
+  if (compileSeconds)
+    object["compile_seconds"] = *compileSeconds;
+  if (benchmark) {
+    object["median_seconds"] = benchmark->medianSeconds;
+    object["runs"] = benchmark->numRuns;
+    if (benchmark->peakBytes)
+      object["peak_bytes"] = *benchmark->peakBytes;
+    if (work) {
+      object["visible_pairs"] = work->pairs;
+      object["operations"] = work->operations;
+      object["operations_per_second"] =
+          work->operations / benchmark->medianSeconds;
+    }
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+         << '\n';
+  return text;
+}

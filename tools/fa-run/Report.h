@@ -1,0 +1,45 @@
+//===- Report.h - What fa-run prints ----------------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_FA_RUN_REPORT_H
+#define FA_TOOLS_FA_RUN_REPORT_H
+
+#include "Benchmark.h"
+#include "Comparison.h"
+#include "Reference.h"
+
+namespace mlir::fa {
+
+struct OutputReport {
+  std::string name;
+  std::string type;
+  std::optional<Comparison> comparison;
+};
+
+/// Everything that one run found out.
+struct Report {
+  std::string file, entry, target;
+  uint64_t seed = 0;
+  std::vector<OutputReport> outputs;
+  /// Rows compared, if a sample was.
+  std::optional<int64_t> sampledRows;
+  int64_t totalRows = 0;
+  double sampleThreshold = 0;
+  double referenceSeconds = 0;
+  std::optional<BenchmarkResult> benchmark;
+  std::optional<executor::AttentionWork> work;
+  std::optional<double> compileSeconds;
+
+  bool passed() const;
+  void print(raw_ostream &stream) const;
+  /// The same as one JSON object.
+  std::string toJSON() const;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_FA_RUN_REPORT_H

@@ -1,0 +1,35 @@
+//===- Session.h - One invocation of fa-run ---------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_FA_RUN_SESSION_H
+#define FA_TOOLS_FA_RUN_SESSION_H
+
+#include "Reference.h"
+
+namespace mlir::fa {
+
+enum class TargetKind { Auto, CPU, CUDA, Reference };
+
+/// The command line.
+struct SessionOptions {
+  std::string file, entry, against, jsonFile, strategy;
+  TargetKind target = TargetKind::Auto;
+  std::vector<std::string> inputs, outputs;
+  bool verify = false;
+  bool bench = false;
+  std::optional<double> bound;
+  double verifyWork = 0;
+  uint64_t seed = 0;
+};
+
+/// Runs, verifies, times and reports. Fails, after one diagnostic, for bad
+/// input; fails too if an error is above its bound.
+LogicalResult runSession(const SessionOptions &options, MLIRContext &context);
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_FA_RUN_SESSION_H

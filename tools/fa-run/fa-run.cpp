@@ -1,0 +1,112 @@
+//===- fa-run.cpp - Runs, verifies and times functions --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "fa/InitAll.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include <random>
+
+using namespace mlir;
+using namespace mlir::fa;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("fa-run options");
+
+static cl::opt<std::string> fileName(cl::Positional, cl::Required,
+                                     cl::desc("FILE"), cl::cat(category));
+static cl::opt<std::string>
+    entryName("entry",
+              cl::desc("Function to run; none needed if only one is "
+                       "public"),
+              cl::value_desc("NAME"), cl::cat(category));
+static cl::opt<TargetKind>
+    target("target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
+           cl::values(clEnumValN(TargetKind::Auto, "auto", "the CPU"),
+                      clEnumValN(TargetKind::CPU, "cpu",
+                                 "machine code for this processor"),
+                      clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),
+                      clEnumValN(TargetKind::Reference, "reference",
+                                 "the float64 evaluator")),
+           cl::cat(category));
+static cl::list<std::string>
+    inputs("input",
+           cl::desc("Value of the next argument: 2x512x8x64xbf16 (random), "
+                    "f32=0.125, 4xi32=[3,5,7,0] or @q.npy. Arguments with "
+                    "static shapes need none"),
+           cl::value_desc("SPEC"), cl::cat(category));
+static cl::list<std::string>
+    outputs("output", cl::desc("Write the next output to a .npy file"),
+            cl::value_desc("@FILE.npy"), cl::cat(category));
+static cl::opt<bool>
+    verifyResults("verify",
+                  cl::desc("Compare every output with a float64 evaluation; "
+                           "exit with 1 if an error is above its bound"),
+                  cl::cat(category));
+static cl::opt<std::string>
+    against("against",
+            cl::desc("Verify against the evaluation of another file"),
+            cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<double>
+    bound("bound",
+          cl::desc("Error bound of --verify for all float outputs, in place of "
+                   "2e-6 for f32, 1e-3 for f16, 6e-3 for bf16 (relative), and "
+                   "1e-5 for f32, 1e-4 otherwise for an lse (largest)"),
+          cl::value_desc("ERROR"), cl::cat(category));
+static cl::opt<double>
+    verifyWork("verify-work",
+               cl::desc("Operations up to which --verify evaluates all rows of "
+                        "an attention; above, a seeded sample of this work"),
+               cl::init(SampleOptions().maxOperations), cl::value_desc("COUNT"),
+               cl::cat(category));
+static cl::opt<bool> bench("bench",
+                           cl::desc("Print median time, speed and peak memory"),
+                           cl::cat(category));
+static cl::opt<uint64_t> seed("seed", cl::desc("Seed of random inputs"),
+                              cl::value_desc("N"), cl::cat(category));
+static cl::opt<std::string> jsonFile("json",
+                                     cl::desc("Write the report as JSON"),
+                                     cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<std::string>
+    strategy("strategy",
+             cl::desc("Apply @__transform_main of this file before lowering"),
+             cl::value_desc("FILE"), cl::cat(category));
+
+static SessionOptions getOptions() {
+  SessionOptions options;
+  options.file = fileName;
+  options.entry = entryName;
+  options.target = target;
+  options.inputs.assign(inputs.begin(), inputs.end());
+  options.outputs.assign(outputs.begin(), outputs.end());
+  options.against = against;
+  options.verify = verifyResults || !against.empty();
+  if (bound.getNumOccurrences())
+    options.bound = bound;
+  options.verifyWork = verifyWork;
+  options.bench = bench;
+  options.seed = seed.getNumOccurrences() ? uint64_t(seed)
+                                          : uint64_t(std::random_device()());
+  options.jsonFile = jsonFile;
+  options.strategy = strategy;
+  return options;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "Runs a function of an MLIR file, verifies and times it\n");
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::fa::registerAllDialects(registry);
+  MLIRContext context(registry);
+  return succeeded(runSession(getOptions(), context)) ? 0 : 1;
+}
