@@ -20,6 +20,7 @@ void executor::addUpstreamSemantics(Semantics &semantics) {
   addAffineSemantics(semantics);
   addTensorSemantics(semantics);
   addMemRefSemantics(semantics);
+  addBufferizationSemantics(semantics);
   addVectorSemantics(semantics);
   addLinalgSemantics(semantics);
 }

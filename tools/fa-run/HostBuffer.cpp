@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostBuffer.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
 #include <random>
@@ -145,6 +146,28 @@ void HostBuffer::fromRuntime(const RuntimeValue &value) {
   ArrayRefPtr array = packArray(ArrayRefPtr(&value.array()));
   for (int64_t i = 0, e = getNumElements(); i < e; ++i)
     set(i, array->data()[i]);
+}
+
+std::string HostBuffer::getValuesText() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto print = [&](int64_t i) {
+    if (isa<FloatType>(elementType))
+      stream << llvm::format("%.7g", get(i).real);
+    else
+      stream << get(i).integer;
+  };
+  if (shape.empty()) {
+    print(0);
+    return text;
+  }
+  stream << '[';
+  for (int64_t i = 0, e = getNumElements(); i < e; ++i) {
+    stream << (i ? ", " : "");
+    print(i);
+  }
+  stream << ']';
+  return text;
 }
 
 std::string HostBuffer::getTypeName() const {

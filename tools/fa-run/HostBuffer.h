@@ -40,6 +40,8 @@ struct HostBuffer {
   executor::RuntimeValue toRuntime() const;
   void fromRuntime(const executor::RuntimeValue &value);
 
+  /// All elements, row-major, as in `[1, 2.5]`; a scalar without brackets.
+  std::string getValuesText() const;
   /// As in `2x8xf32`.
   std::string getTypeName() const;
 };

@@ -117,10 +117,10 @@ std::vector<int64_t> fa::getElementsOfRows(const SampledOutput &output,
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-Reference::Reference(ModuleOp module) {
+Reference::Reference(ModuleOp module, const NumberPolicy &policy) {
   addUpstreamSemantics(semantics);
   addFASemantics(semantics);
-  executor = std::make_unique<Executor>(module, semantics);
+  executor = std::make_unique<Executor>(module, semantics, policy);
 }
 
 /// The rows to evaluate: the corners and a random choice of others.

@@ -61,10 +61,11 @@ struct Evaluation {
   int64_t totalRows = 0;
 };
 
-/// Runs functions of one module in float64.
+/// Runs functions of one module, in float64 unless the policy is another one.
 class Reference {
 public:
-  explicit Reference(ModuleOp module);
+  explicit Reference(ModuleOp module, const executor::NumberPolicy &policy =
+                                          executor::getFloat64Policy());
 
   /// Evaluates `function` on arguments that stay as they are. The first
   /// arguments are `arguments`; a function that takes its outputs as further

@@ -49,6 +49,8 @@ void Report::print(raw_ostream &stream) const {
          << '\n';
   for (const OutputReport &output : outputs) {
     stream << output.name << ": " << output.type;
+    if (!output.values.empty())
+      stream << " = " << output.values;
     if (output.comparison)
       printComparison(stream, *output.comparison);
     else
@@ -60,6 +62,8 @@ void Report::print(raw_ostream &stream) const {
            << " operations)\n";
   else if (!outputs.empty() && outputs.front().comparison)
     stream << "verified all rows\n";
+  if (referencePrecision == "declared")
+    stream << "reference: every result rounded to its declared type\n";
   if (benchmark) {
     stream << "median time "
            << llvm::format("%.3f", benchmark->medianSeconds * 1e3) << " ms of "
@@ -105,6 +109,8 @@ std::string Report::toJSON() const {
                             {"seed", std::to_string(seed)},
                             {"outputs", std::move(results)},
                             {"passed", passed()}};
+  if (!referencePrecision.empty())
+    object["reference_precision"] = referencePrecision;
   if (sampledRows)
     object["sampled_rows"] = *sampledRows;
   if (totalRows)

@@ -17,6 +17,8 @@ namespace mlir::fa {
 struct OutputReport {
   std::string name;
   std::string type;
+  /// The elements, if they are few.
+  std::string values;
   std::optional<Comparison> comparison;
 };
 
@@ -25,6 +27,8 @@ struct Report {
   std::string file, entry, target;
   uint64_t seed = 0;
   std::vector<OutputReport> outputs;
+  /// Name of the number policy of the reference.
+  std::string referencePrecision;
   /// Rows compared, if a sample was.
   std::optional<int64_t> sampledRows;
   int64_t totalRows = 0;

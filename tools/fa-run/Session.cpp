@@ -11,11 +11,15 @@
 #include "Npy.h"
 #include "Program.h"
 #include "Report.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <chrono>
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
+
+/// Outputs of up to this many elements are printed.
+static constexpr int64_t maxPrinted = 32;
 
 namespace {
 /// The state of a run, filled step by step; each step may fail with its own
@@ -41,6 +45,7 @@ private:
   HostBuffer &getBuffer(const Output &output) {
     return output.isArgument ? arguments[output.index] : results[output.index];
   }
+  const NumberPolicy &getPolicy(ModuleOp module);
   ErrorBound getBound(const Output &output);
   Type getNarrowestType();
 
@@ -155,9 +160,30 @@ LogicalResult Session::makeResults() {
 // Runs
 //===----------------------------------------------------------------------===//
 
+static bool castsFloatsToBits(ModuleOp module) {
+  return module
+      .walk([](arith::BitcastOp op) {
+        bool fromFloat = isa<FloatType>(getElementTypeOrSelf(op.getIn()));
+        bool toFloat = isa<FloatType>(getElementTypeOrSelf(op.getOut()));
+        return fromFloat != toFloat ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+const NumberPolicy &Session::getPolicy(ModuleOp module) {
+  bool isDeclared =
+      options.precision == Precision::Declared ||
+      (options.precision == Precision::Auto && castsFloatsToBits(module));
+  return isDeclared ? getDeclaredPolicy() : getFloat64Policy();
+}
+
 LogicalResult Session::runReferenceTarget() {
   ModuleOp module = running->getParentOfType<ModuleOp>();
-  auto values = Reference(module).evaluate(running, inputs, results);
+  auto values =
+      Reference(module, options.roundsAsDeclared ? executor::getDeclaredPolicy()
+                                                 : executor::getFloat64Policy())
+          .evaluate(running, inputs, results);
   if (failed(values))
     return failure();
   if (values->outputs.size() != outputs.size())
@@ -250,7 +276,10 @@ LogicalResult Session::verifyOutputs() {
   sample.maxOperations = options.verifyWork;
   sample.seed = options.seed;
   ModuleOp module = judge->getParentOfType<ModuleOp>();
-  auto evaluation = Reference(module).evaluate(judge, inputs, results, sample);
+  const NumberPolicy &policy = getPolicy(module);
+  report.referencePrecision = policy.getName();
+  auto evaluation =
+      Reference(module, policy).evaluate(judge, inputs, results, sample);
   if (failed(evaluation))
     return failure();
   expected = std::move(*evaluation);
@@ -334,6 +363,8 @@ LogicalResult Session::run() {
     for (int64_t size : buffer.shape)
       line.type += std::to_string(size) + "x";
     line.type += type;
+    if (buffer.getNumElements() <= maxPrinted)
+      line.values = buffer.getValuesText();
     if (!options.verify)
       continue;
     if (failed(checkSameShape(output, buffer, expected.outputs[i])))

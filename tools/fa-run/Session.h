@@ -14,6 +14,10 @@ namespace mlir::fa {
 
 enum class TargetKind { Auto, CPU, CUDA, Reference };
 
+/// Numbers of the evaluator. Auto rounds where a file casts floats to bits, as
+/// expanded math does: there the declared precision is part of the meaning.
+enum class Precision { Auto, Float64, Declared };
+
 /// The command line.
 struct SessionOptions {
   std::string file, entry, against, jsonFile, strategy;
@@ -21,6 +25,7 @@ struct SessionOptions {
   std::vector<std::string> inputs, outputs;
   bool verify = false;
   bool bench = false;
+  Precision precision = Precision::Auto;
   std::optional<double> bound;
   double verifyWork = 0;
   uint64_t seed = 0;

@@ -35,6 +35,18 @@ static cl::opt<TargetKind>
                       clEnumValN(TargetKind::Reference, "reference",
                                  "the float64 evaluator")),
            cl::cat(category));
+static cl::opt<Precision> precision(
+    "precision", cl::desc("Numbers of the evaluator:"),
+    cl::init(Precision::Auto),
+    cl::values(clEnumValN(Precision::Auto, "auto",
+                          "declared for a file that casts floats to bits, else "
+                          "float64"),
+               clEnumValN(Precision::Float64, "float64",
+                          "every float is a double, nothing is rounded"),
+               clEnumValN(Precision::Declared, "declared",
+                          "every result is rounded to its type, as bit tricks "
+                          "on floats need")),
+    cl::cat(category));
 static cl::list<std::string>
     inputs("input",
            cl::desc("Value of the next argument: 2x512x8x64xbf16 (random), "
@@ -91,6 +103,7 @@ static SessionOptions getOptions() {
     options.bound = bound;
   options.verifyWork = verifyWork;
   options.bench = bench;
+  options.precision = precision;
   options.seed = seed.getNumOccurrences() ? uint64_t(seed)
                                           : uint64_t(std::random_device()());
   options.jsonFile = jsonFile;

@@ -107,6 +107,7 @@ void addSCFSemantics(Semantics &semantics);
 void addAffineSemantics(Semantics &semantics);
 void addTensorSemantics(Semantics &semantics);
 void addMemRefSemantics(Semantics &semantics);
+void addBufferizationSemantics(Semantics &semantics);
 void addVectorSemantics(Semantics &semantics);
 void addLinalgSemantics(Semantics &semantics);
 
