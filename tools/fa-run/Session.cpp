@@ -181,9 +181,7 @@ const NumberPolicy &Session::getPolicy(ModuleOp module) {
 LogicalResult Session::runReferenceTarget() {
   ModuleOp module = running->getParentOfType<ModuleOp>();
   auto values =
-      Reference(module, options.roundsAsDeclared ? executor::getDeclaredPolicy()
-                                                 : executor::getFloat64Policy())
-          .evaluate(running, inputs, results);
+      Reference(module, getPolicy(module)).evaluate(running, inputs, results);
   if (failed(values))
     return failure();
   if (values->outputs.size() != outputs.size())

@@ -7,10 +7,12 @@
 
 #include "Session.h"
 #include "fa/InitAll.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
 #include <random>
 
 using namespace mlir;
@@ -121,5 +123,8 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::fa::registerAllDialects(registry);
   MLIRContext context(registry);
+  // Shows the line of a diagnostic; it opens the files itself.
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
   return succeeded(runSession(getOptions(), context)) ? 0 : 1;
 }

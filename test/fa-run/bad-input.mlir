@@ -1,0 +1,107 @@
+// Bad input gives one diagnostic that names the thing, its value and what was
+// expected, a failing exit, and no output file.
+// RUN: rm -rf %t && mkdir %t
+// RUN: %python %S/Inputs/make_arrays.py %t
+
+// RUN: not fa-run %t/none.mlir 2>&1 | FileCheck %s --check-prefix=FILE --implicit-check-not=error:
+// FILE: fa-run: error: cannot open input file '{{.*}}none.mlir': No such file or directory
+// RUN: echo "func.func @f() {" > %t/broken.mlir
+// RUN: not fa-run %t/broken.mlir 2>&1 | FileCheck %s --check-prefix=BROKEN --implicit-check-not=error:
+// BROKEN: broken.mlir:2:1: error: expected operation name in quotes
+
+// RUN: not fa-run %s 2>&1 | FileCheck %s --check-prefix=ENTRY --implicit-check-not=error:
+// ENTRY: fa-run: error: '{{.*}}bad-input.mlir' needs --entry: it has @half, @static, @dynamic, @unranked
+// RUN: not fa-run %s --entry=hidden 2>&1 | FileCheck %s --check-prefix=PRIVATE --implicit-check-not=error:
+// PRIVATE: fa-run: error: --entry=hidden is no public function of '{{.*}}bad-input.mlir', which has @half, @static
+// RUN: not fa-run %s --entry=unranked 2>&1 | FileCheck %s --check-prefix=UNRANKED --implicit-check-not=error:
+// UNRANKED: error: 'unranked' argument 0 has type 'tensor<*xf32>', which fa-run cannot pass
+
+// RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
+// CUDA: fa-run: error: --target=cuda is not available in this build: the targets are cpu and reference
+
+// DEFINE: %{input} =
+// DEFINE: %{run} = not fa-run %s --entry=static --target=reference --input=%{input} --output=@%t/never.npy 2>&1
+
+// REDEFINE: %{input} = 2x4xf32
+// RUN: %{run} | FileCheck %s --check-prefix=SIZE --implicit-check-not=error:
+// SIZE: fa-run: error: argument 0 of 'static': --input=2x4xf32 has size 4 in dimension 1, but tensor<2x3xf32> has 3
+// REDEFINE: %{input} = 2xf32
+// RUN: %{run} | FileCheck %s --check-prefix=RANK --implicit-check-not=error:
+// RANK: fa-run: error: argument 0 of 'static': --input=2xf32 has 1 dimensions, but tensor<2x3xf32> has 2
+// REDEFINE: %{input} = 2x3xf16
+// RUN: %{run} | FileCheck %s --check-prefix=TYPE --implicit-check-not=error:
+// TYPE: fa-run: error: argument 0 of 'static': --input=2x3xf16 has the element type 'f16', but f32 was expected
+// REDEFINE: %{input} = 2y3
+// RUN: %{run} | FileCheck %s --check-prefix=MALFORMED --implicit-check-not=error:
+// MALFORMED: fa-run: error: argument 0 of 'static': --input=2y3 is malformed: expected sizes and an element type, as in 2x512x8x64xbf16
+// REDEFINE: %{input} = 2x3
+// RUN: %{run} | FileCheck %s --check-prefix=NOTYPE --implicit-check-not=error:
+// NOTYPE: --input=2x3 is malformed
+// REDEFINE: %{input} = 9999999999x9999999999xf32
+// RUN: %{run} | FileCheck %s --check-prefix=MANY --implicit-check-not=error:
+// MANY: --input=9999999999x9999999999xf32 has too many elements
+// REDEFINE: %{input} = 2x3xf32=one
+// RUN: %{run} | FileCheck %s --check-prefix=VALUE --implicit-check-not=error:
+// VALUE: --input=2x3xf32=one has the value 'one', but a number of type f32 was expected
+// REDEFINE: %{input} = 2x3xf32=[1,2]
+// RUN: %{run} | FileCheck %s --check-prefix=COUNT --implicit-check-not=error:
+// COUNT: --input=2x3xf32=[1,2] lists 2 values for 6 elements
+// REDEFINE: %{input} = 2x3xf32=[1,2]]
+// RUN: %{run} | FileCheck %s --check-prefix=BRACKETS --implicit-check-not=error:
+// BRACKETS: --input=2x3xf32=[1,2]] has brackets that do not match
+// REDEFINE: %{input} = 2x3xf32 --input=4xi8=300
+// RUN: %{run} | FileCheck %s --check-prefix=FITS --implicit-check-not=error:
+// FITS: argument 1 of 'static': --input=4xi8=300 has the value 300, which does not fit i8
+// REDEFINE: %{input} = 2x3xf32 --input=4xi8=1.5
+// RUN: %{run} | FileCheck %s --check-prefix=INTEGER --implicit-check-not=error:
+// INTEGER: --input=4xi8=1.5 has the value '1.5', but an integer of type i8 was expected
+// REDEFINE: %{input} = 2x3xf32 --input=4xi8 --input=f32=1
+// RUN: %{run} | FileCheck %s --check-prefix=INPUTS --implicit-check-not=error:
+// INPUTS: fa-run: error: 3 --input options, but 'static' has 2 arguments
+
+// REDEFINE: %{input} = @%t/none.npy
+// RUN: %{run} | FileCheck %s --check-prefix=MISSING --implicit-check-not=error:
+// MISSING: none.npy cannot be read: No such file or directory
+// REDEFINE: %{input} = @%s
+// RUN: %{run} | FileCheck %s --check-prefix=NOTNPY --implicit-check-not=error:
+// NOTNPY: bad-input.mlir is not a .npy file
+// REDEFINE: %{input} = @%t/f16.npy
+// RUN: %{run} | FileCheck %s --check-prefix=DTYPE --implicit-check-not=error:
+// DTYPE: f16.npy has elements of type '<f2', but f32 ('<f4') was expected
+// REDEFINE: %{input} = @%t/complex.npy
+// RUN: %{run} | FileCheck %s --check-prefix=COMPLEX --implicit-check-not=error:
+// COMPLEX: complex.npy has elements of type '<c8', but f32 ('<f4') was expected
+// REDEFINE: %{input} = 2x3xf32 --input=@%t/i8.npy
+// RUN: %{run} | FileCheck %s --check-prefix=NPYSIZE --implicit-check-not=error:
+// NPYSIZE: i8.npy has size 3 in dimension 0, but tensor<4xi8> has 4
+// RUN: not fa-run %s --entry=half --target=reference --input=@%t/short.npy 2>&1 | FileCheck %s --check-prefix=SHORT --implicit-check-not=error:
+// SHORT: short.npy holds 11 bytes of data, but its header promises 12
+
+// RUN: not fa-run %s --entry=dynamic --target=reference 2>&1 | FileCheck %s --check-prefix=DYNAMIC --implicit-check-not=error:
+// DYNAMIC: fa-run: error: argument 0 of 'dynamic': has the dynamic type tensor<?xf32>: give its shape with --input
+
+// RUN: not fa-run %s --entry=static --target=reference --output=o.npy 2>&1 | FileCheck %s --check-prefix=OUTPUT --implicit-check-not=error:
+// OUTPUT: fa-run: error: --output=o.npy is malformed: expected @FILE.npy
+// RUN: not fa-run %s --entry=static --target=reference --output=@%t/never.npy --output=@%t/never2.npy 2>&1 | FileCheck %s --check-prefix=OUTPUTS --implicit-check-not=error:
+// OUTPUTS: fa-run: error: 2 --output options, but 'static' has 1 outputs
+// RUN: not fa-run %s --entry=static --target=reference --output=@%t/none/o.npy 2>&1 | FileCheck %s --check-prefix=WRITE --implicit-check-not=error:
+// WRITE: fa-run: error: cannot write '{{.*}}none/o.npy': {{.*}}No such file or directory
+
+// RUN: not ls %t/never.npy
+// RUN: not ls %t/never2.npy
+
+func.func @half(%a: tensor<2x3xf16>) -> tensor<2x3xf16> {
+  return %a : tensor<2x3xf16>
+}
+func.func @static(%a: tensor<2x3xf32>, %b: tensor<4xi8>) -> tensor<2x3xf32> {
+  return %a : tensor<2x3xf32>
+}
+func.func @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
+  return %a : tensor<?xf32>
+}
+func.func @unranked(%a: tensor<*xf32>) {
+  return
+}
+func.func private @hidden() {
+  return
+}

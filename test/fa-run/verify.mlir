@@ -1,0 +1,55 @@
+// Level 2 against level 0, on the evaluator; an error above its bound fails.
+// RUN: fa-run %s --entry=causal --target=reference --against=%S/Inputs/causal.mlir --seed=1 | FileCheck %s --check-prefix=SAME
+// SAME: result 0: 1x6x2x4xf32 relative error {{[0-9.]+}}e-{{1[5-9]}}, largest {{.*}}, bound 2.0e-06 (relative): ok
+// SAME-NEXT: result 1: 1x2x6xf32 {{.*}} bound 1.0e-05 (largest): ok
+// SAME-NEXT: verified all rows
+
+// RUN: not fa-run %s --entry=top_left --target=reference --against=%S/Inputs/causal.mlir --seed=1 | FileCheck %s --check-prefix=OTHER
+// OTHER: result 0: 1x6x2x4xf32 relative error {{.*}}, bound 2.0e-06 (relative): FAILED
+// OTHER: result 1: 1x2x6xf32 {{.*}}: FAILED
+// RUN: fa-run %s --entry=top_left --target=reference --against=%S/Inputs/causal.mlir --seed=1 --bound=10 | FileCheck %s --check-prefix=BOUND
+// BOUND: bound 1.0e+01 (relative): ok
+
+// Rows without a key are 0 here and NaN there: the pattern counts.
+// RUN: not fa-run %s --entry=nothing --target=reference --against=%S/Inputs/causal.mlir --seed=1 --bound=10 | FileCheck %s --check-prefix=PATTERN
+// PATTERN: result 0: {{.*}}: FAILED
+// PATTERN-NEXT: 48 of 48 elements differ in kind; the first, element 0, is nan where the reference has {{[-0-9]}}
+
+// Above the stated work a sample of rows is compared.
+// RUN: fa-run %s --entry=causal --target=reference --verify --verify-work=1 --seed=1 | FileCheck %s --check-prefix=SAMPLE
+// SAMPLE: verified a sample of {{[0-9]+}} of 12 rows (work above 1.0e+00 operations)
+
+// RUN: not fa-run %s --entry=causal --target=reference --against=%s 2>&1 | FileCheck %s --check-prefix=OUTPUTS
+// OUTPUTS-NOT: error:
+// OUTPUTS: result 0: {{.*}}: ok
+
+func.func @causal(%q: tensor<1x6x2x4xf32>, %k: tensor<1x9x1x4xf32>, %v: tensor<1x9x1x4xf32>)
+    -> (tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) {
+  %o0 = tensor.empty() : tensor<1x6x2x4xf32>
+  %l0 = tensor.empty() : tensor<1x2x6xf32>
+  %o, %lse = fa.attention ins(%q, %k, %v : tensor<1x6x2x4xf32>, tensor<1x9x1x4xf32>, tensor<1x9x1x4xf32>)
+      outs(%o0, %l0 : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>)
+      mask(%b, %h, %i, %j) {
+        %c3 = arith.constant 3 : index
+        %last = arith.addi %i, %c3 : index
+        %visible = arith.cmpi sle, %j, %last : index
+        fa.yield %visible : i1
+      }
+  return %o, %lse : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
+}
+
+func.func @top_left(%q: tensor<1x6x2x4xf32>, %k: tensor<1x9x1x4xf32>, %v: tensor<1x9x1x4xf32>)
+    -> (tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) {
+  %o0 = tensor.empty() : tensor<1x6x2x4xf32>
+  %l0 = tensor.empty() : tensor<1x2x6xf32>
+  %o, %lse = fa.attention ins(%q, %k, %v : tensor<1x6x2x4xf32>, tensor<1x9x1x4xf32>, tensor<1x9x1x4xf32>)
+      outs(%o0, %l0 : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) mask causal_top_left
+  return %o, %lse : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
+}
+
+func.func @nothing(%q: tensor<1x6x2x4xf32>, %k: tensor<1x9x1x4xf32>, %v: tensor<1x9x1x4xf32>)
+    -> (tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) {
+  %o0 = tensor.empty() : tensor<1x6x2x4xf32>
+  %l0 = tensor.empty() : tensor<1x2x6xf32>
+  return %o0, %l0 : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
+}
