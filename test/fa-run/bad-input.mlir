@@ -7,7 +7,7 @@
 // FILE: fa-run: error: cannot open input file '{{.*}}none.mlir': No such file or directory
 // RUN: echo "func.func @f() {" > %t/broken.mlir
 // RUN: not fa-run %t/broken.mlir 2>&1 | FileCheck %s --check-prefix=BROKEN --implicit-check-not=error:
-// BROKEN: broken.mlir:2:1: error: expected operation name in quotes
+// BROKEN: broken.mlir:1:17: error: expected operation name in quotes
 
 // RUN: not fa-run %s 2>&1 | FileCheck %s --check-prefix=ENTRY --implicit-check-not=error:
 // ENTRY: fa-run: error: '{{.*}}bad-input.mlir' needs --entry: it has @half, @static, @dynamic, @unranked
@@ -36,46 +36,46 @@
 // MALFORMED: fa-run: error: argument 0 of 'static': --input=2y3 is malformed: expected sizes and an element type, as in 2x512x8x64xbf16
 // REDEFINE: %{input} = 2x3
 // RUN: %{run} | FileCheck %s --check-prefix=NOTYPE --implicit-check-not=error:
-// NOTYPE: --input=2x3 is malformed
+// NOTYPE: error: argument 0 of 'static': --input=2x3 is malformed
 // REDEFINE: %{input} = 9999999999x9999999999xf32
 // RUN: %{run} | FileCheck %s --check-prefix=MANY --implicit-check-not=error:
-// MANY: --input=9999999999x9999999999xf32 has too many elements
+// MANY: error: argument 0 of 'static': --input=9999999999x9999999999xf32 has too many elements
 // REDEFINE: %{input} = 2x3xf32=one
 // RUN: %{run} | FileCheck %s --check-prefix=VALUE --implicit-check-not=error:
-// VALUE: --input=2x3xf32=one has the value 'one', but a number of type f32 was expected
+// VALUE: error: argument 0 of 'static': --input=2x3xf32=one has the value 'one', but a number of type f32 was expected
 // REDEFINE: %{input} = 2x3xf32=[1,2]
 // RUN: %{run} | FileCheck %s --check-prefix=COUNT --implicit-check-not=error:
-// COUNT: --input=2x3xf32=[1,2] lists 2 values for 6 elements
+// COUNT: error: argument 0 of 'static': --input=2x3xf32=[1,2] lists 2 values for 6 elements
 // REDEFINE: %{input} = 2x3xf32=[1,2]]
 // RUN: %{run} | FileCheck %s --check-prefix=BRACKETS --implicit-check-not=error:
-// BRACKETS: --input=2x3xf32=[1,2]] has brackets that do not match
+// BRACKETS: error: argument 0 of 'static': --input=2x3xf32=[1,2]] has brackets that do not match
 // REDEFINE: %{input} = 2x3xf32 --input=4xi8=300
 // RUN: %{run} | FileCheck %s --check-prefix=FITS --implicit-check-not=error:
-// FITS: argument 1 of 'static': --input=4xi8=300 has the value 300, which does not fit i8
+// FITS: error: argument 1 of 'static': --input=4xi8=300 has the value 300, which does not fit i8
 // REDEFINE: %{input} = 2x3xf32 --input=4xi8=1.5
 // RUN: %{run} | FileCheck %s --check-prefix=INTEGER --implicit-check-not=error:
-// INTEGER: --input=4xi8=1.5 has the value '1.5', but an integer of type i8 was expected
+// INTEGER: error: argument 1 of 'static': --input=4xi8=1.5 has the value '1.5', but an integer of type i8 was expected
 // REDEFINE: %{input} = 2x3xf32 --input=4xi8 --input=f32=1
 // RUN: %{run} | FileCheck %s --check-prefix=INPUTS --implicit-check-not=error:
 // INPUTS: fa-run: error: 3 --input options, but 'static' has 2 arguments
 
 // REDEFINE: %{input} = @%t/none.npy
 // RUN: %{run} | FileCheck %s --check-prefix=MISSING --implicit-check-not=error:
-// MISSING: none.npy cannot be read: No such file or directory
+// MISSING: error: {{.*}}none.npy cannot be read: No such file or directory
 // REDEFINE: %{input} = @%s
 // RUN: %{run} | FileCheck %s --check-prefix=NOTNPY --implicit-check-not=error:
-// NOTNPY: bad-input.mlir is not a .npy file
+// NOTNPY: error: {{.*}}bad-input.mlir is not a .npy file
 // REDEFINE: %{input} = @%t/f16.npy
 // RUN: %{run} | FileCheck %s --check-prefix=DTYPE --implicit-check-not=error:
-// DTYPE: f16.npy has elements of type '<f2', but f32 ('<f4') was expected
+// DTYPE: error: {{.*}}f16.npy has elements of type '<f2', but f32 ('<f4') was expected
 // REDEFINE: %{input} = @%t/complex.npy
 // RUN: %{run} | FileCheck %s --check-prefix=COMPLEX --implicit-check-not=error:
-// COMPLEX: complex.npy has elements of type '<c8', but f32 ('<f4') was expected
+// COMPLEX: error: {{.*}}complex.npy has elements of type '<c8', but f32 ('<f4') was expected
 // REDEFINE: %{input} = 2x3xf32 --input=@%t/i8.npy
 // RUN: %{run} | FileCheck %s --check-prefix=NPYSIZE --implicit-check-not=error:
-// NPYSIZE: i8.npy has size 3 in dimension 0, but tensor<4xi8> has 4
+// NPYSIZE: error: {{.*}}i8.npy has size 3 in dimension 0, but tensor<4xi8> has 4
 // RUN: not fa-run %s --entry=half --target=reference --input=@%t/short.npy 2>&1 | FileCheck %s --check-prefix=SHORT --implicit-check-not=error:
-// SHORT: short.npy holds 11 bytes of data, but its header promises 12
+// SHORT: error: {{.*}}short.npy holds 11 bytes of data, but its header promises 12
 
 // RUN: not fa-run %s --entry=dynamic --target=reference 2>&1 | FileCheck %s --check-prefix=DYNAMIC --implicit-check-not=error:
 // DYNAMIC: fa-run: error: argument 0 of 'dynamic': has the dynamic type tensor<?xf32>: give its shape with --input

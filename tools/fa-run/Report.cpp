@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace mlir::fa;
+using namespace mlir::fa::executor;
 
 bool Report::passed() const {
   return llvm::all_of(outputs, [](const OutputReport &output) {
@@ -98,6 +99,21 @@ static llvm::json::Object toJSONObject(const OutputReport &output) {
   return object;
 }
 
+static llvm::json::Object toJSONObject(const BenchmarkResult &benchmark,
+                                       std::optional<AttentionWork> work) {
+  llvm::json::Object object{{"median_seconds", benchmark.medianSeconds},
+                            {"runs", benchmark.numRuns}};
+  if (benchmark.peakBytes)
+    object["peak_bytes"] = *benchmark.peakBytes;
+  if (work) {
+    object["visible_pairs"] = work->pairs;
+    object["operations"] = work->operations;
+    object["gflops_per_second"] =
+        work->operations / benchmark.medianSeconds * 1e-9;
+  }
+  return object;
+}
+
 std::string Report::toJSON() const {
   llvm::json::Array results;
   for (const OutputReport &output : outputs)
@@ -107,28 +123,23 @@ std::string Report::toJSON() const {
                             {"entry", entry},
                             {"target", target},
                             {"seed", std::to_string(seed)},
-                            {"outputs", std::move(results)},
-                            {"passed", passed()}};
-  if (!referencePrecision.empty())
-    object["reference_precision"] = referencePrecision;
-  if (sampledRows)
-    object["sampled_rows"] = *sampledRows;
-  if (totalRows)
-    object["total_rows"] = totalRows;
+                            {"arguments", llvm::json::Array(arguments)}};
+  if (referencePrecision.empty()) {
+    object["results"] = std::move(results);
+  } else {
+    llvm::json::Object verify{{"passed", passed()},
+                              {"reference_precision", referencePrecision},
+                              {"results", std::move(results)}};
+    if (sampledRows)
+      verify["sampled_rows"] = *sampledRows;
+    if (totalRows)
+      verify["total_rows"] = totalRows;
+    object["verify"] = std::move(verify);
+  }
   if (compileSeconds)
     object["compile_seconds"] = *compileSeconds;
-  if (benchmark) {
-    object["median_seconds"] = benchmark->medianSeconds;
-    object["runs"] = benchmark->numRuns;
-    if (benchmark->peakBytes)
-      object["peak_bytes"] = *benchmark->peakBytes;
-    if (work) {
-      object["visible_pairs"] = work->pairs;
-      object["operations"] = work->operations;
-      object["operations_per_second"] =
-          work->operations / benchmark->medianSeconds;
-    }
-  }
+  if (benchmark)
+    object["bench"] = toJSONObject(*benchmark, work);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))

@@ -26,6 +26,8 @@ struct OutputReport {
 struct Report {
   std::string file, entry, target;
   uint64_t seed = 0;
+  /// Types of the arguments with their sizes.
+  std::vector<std::string> arguments;
   std::vector<OutputReport> outputs;
   /// Name of the number policy of the reference.
   std::string referencePrecision;

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
 
-/// Outputs of up to this many elements are printed.
+/// Outputs of up to this many elements are printed when they are not compared.
 static constexpr int64_t maxPrinted = 32;
 
 namespace {
@@ -345,6 +345,8 @@ LogicalResult Session::run() {
   report.entry = entry.getName();
   report.target = onReference ? "reference" : "cpu";
   report.seed = options.seed;
+  for (const HostBuffer &buffer : inputs)
+    report.arguments.push_back(buffer.getTypeName());
   if (failed(onReference ? runReferenceTarget() : runCPUTarget()))
     return failure();
   if (options.verify && failed(verifyOutputs()))
@@ -361,10 +363,11 @@ LogicalResult Session::run() {
     for (int64_t size : buffer.shape)
       line.type += std::to_string(size) + "x";
     line.type += type;
-    if (buffer.getNumElements() <= maxPrinted)
-      line.values = buffer.getValuesText();
-    if (!options.verify)
+    if (!options.verify) {
+      if (buffer.getNumElements() <= maxPrinted)
+        line.values = buffer.getValuesText();
       continue;
+    }
     if (failed(checkSameShape(output, buffer, expected.outputs[i])))
       return failure();
     line.comparison = compare(buffer, expected.outputs[i], getBound(output),
