@@ -16,6 +16,7 @@
 #define FA_INITALL_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -30,6 +31,7 @@ namespace mlir::fa {
 inline void registerAllDialects(DialectRegistry &registry) {
   registry.insert<FADialect, fagpu::FAGPUDialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerTransformDialectExtension(registry);
   registerCPUPipelineInterfaces(registry);
 }
 

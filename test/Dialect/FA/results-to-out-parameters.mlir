@@ -144,3 +144,34 @@ func.func @scalar(%m: memref<4xf32>) -> index {
   %c = arith.constant 1 : index
   return %c : index
 }
+
+// -----
+
+// A loop over query blocks writes to the out-parameter too, and copies what must be kept once.
+// CHECK-LABEL: func.func @tiled(
+// CHECK-SAME: %[[INIT:[a-z0-9]+]]: memref<2x128x2x8xf32, strided<[?, ?, ?, 1], offset: ?>>, %{{[a-z0-9]+}}: memref<2xi32, strided<[1], offset: ?>>, %[[O:[a-z0-9]+]]: memref<2x128x2x8xf32
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: linalg.copy ins(%[[INIT]] : {{.*}}) outs(%[[O]] :
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: scf.forall
+// CHECK: memref.subview %[[O]]
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: fa.attention
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: return
+func.func @tiled(%q: tensor<2x128x2x8xf32>, %init: tensor<2x128x2x8xf32>, %lengths: tensor<2xi32>) -> tensor<2x128x2x8xf32> {
+  %o = scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 2, 128) step (1, 1, 64) shared_outs(%d = %init) -> (tensor<2x128x2x8xf32>) {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %q1 = tensor.extract_slice %q[%b, %i, %h, 0] [1, 64, 1, 8] [1, 1, 1, 1] : tensor<2x128x2x8xf32> to tensor<1x64x1x8xf32>
+    %k1 = tensor.extract_slice %q[%b, 0, %h, 0] [1, 128, 1, 8] [1, 1, 1, 1] : tensor<2x128x2x8xf32> to tensor<1x128x1x8xf32>
+    %d1 = tensor.extract_slice %d[%b, %i, %h, 0] [1, 64, 1, 8] [1, 1, 1, 1] : tensor<2x128x2x8xf32> to tensor<1x64x1x8xf32>
+    %r = fa.attention ins(%q1, %k1, %k1 : tensor<1x64x1x8xf32>, tensor<1x128x1x8xf32>, tensor<1x128x1x8xf32>)
+        outs(%d1 : tensor<1x64x1x8xf32>) query_lengths(%lengths : tensor<2xi32>)
+        offsets(%b, %h, %i, %c0) extents(%c128, %c128)
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r into %d[%b, %i, %h, 0] [1, 64, 1, 8] [1, 1, 1, 1] : tensor<1x64x1x8xf32> into tensor<2x128x2x8xf32>
+    }
+  }
+  return %o : tensor<2x128x2x8xf32>
+}

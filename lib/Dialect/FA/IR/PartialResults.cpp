@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -96,10 +97,18 @@ public:
                              batchOffset, queryOffset, op.getOutputDimsAttr());
   }
 
-  // All but the last part, each merged into the first.
+  // All but the last part. On memrefs the first part's memory takes the
+  // others; on tensors that is a value of its own, which bufferization need not
+  // copy because no later part is read from it.
   Part combineAllButLast(int64_t parts);
 
 private:
+  Value createEmpty(Value like) {
+    return tensor::EmptyOp::create(builder, loc,
+                                   tensor::getMixedSizes(builder, loc, like),
+                                   builder.getF32Type());
+  }
+
   OpBuilder &builder;
   AttentionOp op;
   PartialResults partial;
@@ -110,27 +119,32 @@ private:
 } // namespace
 
 Part Combiner::combineAllButLast(int64_t parts) {
-  Part first = getPart(builder.getIndexAttr(0));
+  Part merged = getPart(builder.getIndexAttr(0));
   if (parts == 2)
-    return first;
+    return merged;
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  bool onTensors = isa<RankedTensorType>(first.output.getType());
+  bool onTensors = isa<RankedTensorType>(merged.output.getType());
   SmallVector<Value> carried;
-  if (onTensors)
-    carried = {first.output, first.lse};
-  auto loop = scf::ForOp::create(builder, loc, index(1), index(parts - 1),
+  int64_t next = 1;
+  if (onTensors) {
+    CombineOp first =
+        combine(merged, getPart(builder.getIndexAttr(next++)),
+                createEmpty(merged.output), createEmpty(merged.lse));
+    carried = first->getResults();
+  }
+  auto loop = scf::ForOp::create(builder, loc, index(next), index(parts - 1),
                                  index(1), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   if (onTensors)
-    first = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-  Part next = getPart(loop.getInductionVar());
-  CombineOp merged = combine(first, next, first.output, first.lse);
+    merged = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+  CombineOp all = combine(merged, getPart(loop.getInductionVar()),
+                          merged.output, merged.lse);
   if (!onTensors)
-    return first;
-  scf::YieldOp::create(builder, loc, merged->getResults());
+    return merged;
+  scf::YieldOp::create(builder, loc, all->getResults());
   return {loop.getResult(0), loop.getResult(1)};
 }
 

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -155,32 +156,42 @@ static LogicalResult convertResults(RewriterBase &rewriter,
 // Body
 //===----------------------------------------------------------------------===//
 
-// Destinations that are only written, and those that must be copied because
-// they are arguments, start from an empty tensor, which elimination then
-// replaces by the out-parameter.
+// A destination that is an argument cannot be written. It becomes an empty
+// tensor, where it is read too after a copy, and elimination then replaces that
+// by the out-parameter.
+static void freeDestination(RewriterBase &rewriter, Operation *op,
+                            OpOperand &destination, bool isRead) {
+  Value init = destination.get();
+  auto type = dyn_cast<RankedTensorType>(init.getType());
+  if (!type || !init.getDefiningOp<bufferization::ToTensorOp>())
+    return;
+  rewriter.setInsertionPoint(op);
+  Location loc = op->getLoc();
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, init),
+      type.getElementType());
+  if (empty.getType() != type)
+    empty = tensor::CastOp::create(rewriter, loc, type, empty);
+  if (isRead)
+    empty = linalg::CopyOp::create(rewriter, loc, init, empty).getResult(0);
+  rewriter.modifyOpInPlace(op, [&] { destination.set(empty); });
+}
+
 static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
-  function.walk([&](AttentionOp op) {
-    rewriter.setInsertionPoint(op);
-    for (OpOperand &destination : op.getDpsInitsMutable()) {
-      Value init = destination.get();
-      if (!isa<TensorType>(init.getType()) ||
-          init.getDefiningOp<tensor::EmptyOp>())
-        continue;
-      bool isRead = static_cast<bool>(op.getQueryLengths());
-      if (isRead && !init.getDefiningOp<bufferization::ToTensorOp>())
-        continue;
-      Value empty = tensor::EmptyOp::create(
-          rewriter, op.getLoc(),
-          tensor::getMixedSizes(rewriter, op.getLoc(), init),
-          getElementTypeOrSelf(init.getType()));
-      if (empty.getType() != init.getType())
-        empty = tensor::CastOp::create(rewriter, op.getLoc(), init.getType(),
-                                       empty);
-      if (isRead)
-        empty = linalg::CopyOp::create(rewriter, op.getLoc(), init, empty)
-                    .getResult(0);
-      rewriter.modifyOpInPlace(op, [&] { destination.set(empty); });
+  function.walk([&](Operation *op) {
+    bool isRead = true;
+    MutableArrayRef<OpOperand> destinations;
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      destinations = attention.getDpsInitsMutable();
+      isRead = static_cast<bool>(attention.getQueryLengths());
+    } else if (auto combine = dyn_cast<CombineOp>(op)) {
+      destinations = combine.getDpsInitsMutable();
+      isRead = static_cast<bool>(combine.getQueryLengths());
+    } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
+      destinations = loop.getOutputsMutable();
     }
+    for (OpOperand &destination : destinations)
+      freeDestination(rewriter, op, destination, isRead);
   });
 }
 
@@ -194,6 +205,17 @@ static LogicalResult bufferizeBody(func::FuncOp function) {
   };
   bufferization::BufferizationState state;
   return bufferization::runOneShotBufferize(function, options, state);
+}
+
+// Whether two values are the same memory: one view, or two equal ones.
+static bool isSameMemory(Value a, Value b) {
+  if (a == b)
+    return true;
+  auto viewA = a.getDefiningOp<memref::SubViewOp>();
+  auto viewB = b.getDefiningOp<memref::SubViewOp>();
+  return viewA && viewB &&
+         OperationEquivalence::isEquivalentTo(
+             viewA, viewB, OperationEquivalence::IgnoreLocations);
 }
 
 // Removes what stores a value into itself, and frees temporary memory at the
@@ -210,7 +232,7 @@ static void cleanUp(RewriterBase &rewriter, func::FuncOp function) {
   });
   for (linalg::CopyOp copy : copies)
     if (copy->getNumResults() == 0 &&
-        copy.getInputs()[0] == copy.getOutputs()[0])
+        isSameMemory(copy.getInputs()[0], copy.getOutputs()[0]))
       rewriter.eraseOp(copy);
   for (memref::AllocOp allocation : allocations) {
     Operation *terminator = allocation->getBlock()->getTerminator();
@@ -241,19 +263,24 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
   return success();
 }
 
+void mlir::fa::registerTransformDependencies(DialectRegistry &registry) {
+  registerBoundsDependencies(registry);
+  registerBufferizableOpInterfaceExternalModels(registry);
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerSubsetOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerSubsetOpInterfaceExternalModels(registry);
+}
+
 namespace {
 struct ResultsToOutParametersPass
     : public mlir::fa::impl::FAResultsToOutParametersBase<
           ResultsToOutParametersPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     FAResultsToOutParametersBase::getDependentDialects(registry);
-    registerBufferizableOpInterfaceExternalModels(registry);
-    arith::registerBufferizableOpInterfaceExternalModels(registry);
-    linalg::registerBufferizableOpInterfaceExternalModels(registry);
-    linalg::registerSubsetOpInterfaceExternalModels(registry);
-    scf::registerBufferizableOpInterfaceExternalModels(registry);
-    tensor::registerBufferizableOpInterfaceExternalModels(registry);
-    tensor::registerSubsetOpInterfaceExternalModels(registry);
+    registerTransformDependencies(registry);
   }
 
   void runOnOperation() override {

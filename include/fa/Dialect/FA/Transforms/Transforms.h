@@ -23,6 +23,10 @@ namespace mlir::fa {
 
 class Target;
 
+/// Registers the interface implementations (bounds of sizes, bufferization)
+/// that the functions below read; passes do so themselves.
+void registerTransformDependencies(DialectRegistry &registry);
+
 /// Gives an attention the configuration that the target's tables hold for it,
 /// or checks the one that it has, as `fa-select-config` does.
 LogicalResult selectConfig(AttentionOp op, const Target &target);

@@ -1,0 +1,33 @@
+//===- FATransformOps.h - Strategies for attention -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Operations of the transform dialect that call the same functions as the
+// passes, so that a script can mix them with upstream's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_TRANSFORMOPS_FATRANSFORMOPS_H
+#define FA_DIALECT_FA_TRANSFORMOPS_FATRANSFORMOPS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
+#include "mlir/IR/OpImplementation.h"
+
+#define GET_OP_CLASSES
+#include "fa/Dialect/FA/TransformOps/FATransformOps.h.inc"
+
+namespace mlir::fa {
+/// Adds the `transform.fa` operations to the transform dialect, with the
+/// interface implementations that their functions need.
+void registerTransformDialectExtension(DialectRegistry &registry);
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_TRANSFORMOPS_FATRANSFORMOPS_H
