@@ -54,6 +54,16 @@ func.func @static(%q: memref<2x128x4x64xf32>, %k: memref<2x100x4x64xf32>, %o: me
   return
 }
 
+// Fewer queries than a block are one block of that size.
+// CHECK-LABEL: func.func @few_queries
+func.func @few_queries(%q: memref<2x1x4x64xf32>, %k: memref<2x100x4x64xf32>) {
+  // CHECK: scf.forall
+  // CHECK: fa.attention ins({{.*}} : memref<1x1x1x64xf32, {{.*}}>, memref<1x100x1x64xf32,
+  fa.attention ins(%q, %k, %k : memref<2x1x4x64xf32>, memref<2x100x4x64xf32>, memref<2x100x4x64xf32>)
+      outs(%q : memref<2x1x4x64xf32>) {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
 // The number of heads that share a key head may be known at run time only.
 // CHECK-LABEL: func.func @dynamic_heads
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<2x64x?x8xf16>, %[[K:[a-z0-9]+]]: memref<2x64x?x8xf16>

@@ -321,8 +321,9 @@ static void writeLse(BlockBuilder &block, FinalizeOp finalize,
   SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(3, builder.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes(3, builder.getIndexAttr(1));
-  sizes[2] = rows;
-  int64_t staticRows = getConstantIntValue(rows).value_or(ShapedType::kDynamic);
+  std::optional<int64_t> constant = getConstantIntValue(rows);
+  sizes[2] = constant ? OpFoldResult(builder.getIndexAttr(*constant)) : rows;
+  int64_t staticRows = constant.value_or(ShapedType::kDynamic);
   auto type = memref::SubViewOp::inferRankReducedResultType(
       staticRows, cast<MemRefType>(finalize.getLse().getType()), offsets, sizes,
       strides);

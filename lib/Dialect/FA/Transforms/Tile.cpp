@@ -43,10 +43,17 @@ FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
   rewriter.setInsertionPoint(op);
   // Outside of the loop, so that its body does not compute them again.
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
+  // Fewer queries than a block make one block with a static size.
+  int64_t rows = config.getQueryBlock();
+  int64_t queries =
+      cast<ShapedType>(op.getQuery().getType())
+          .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
+  if (!ShapedType::isDynamic(queries))
+    rows = std::clamp<int64_t>(queries, 1, rows);
   OpFoldResult one = rewriter.getIndexAttr(1);
   scf::SCFTilingOptions options;
   options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp)
-      .setTileSizes({one, one, rewriter.getIndexAttr(config.getQueryBlock())});
+      .setTileSizes({one, one, rewriter.getIndexAttr(rows)});
   FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
       rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(tiled))
