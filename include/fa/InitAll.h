@@ -23,6 +23,7 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
+#include "fa/Pipelines/NaivePipeline.h"
 
 namespace mlir::fa {
 
@@ -41,6 +42,7 @@ inline void registerAllPasses() {
   fagpu::registerFAGPUPasses();
   registerCPUPipelines();
   registerLevel2Pipeline();
+  registerNaivePipeline();
 }
 
 } // namespace mlir::fa

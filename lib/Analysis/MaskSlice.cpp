@@ -9,7 +9,6 @@
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -28,37 +27,6 @@ MaskSlice::MaskSlice(OpBuilder &builder, Location loc, Region &region,
   first.map(normalizer.getQuery(), place.firstQuery);
 }
 
-// A load whose index is out of bounds reads 0. Inside the region the bounds
-// of the problem guard it; here nothing does.
-Value MaskSlice::copyLoad(Operation *load, Value capture, ValueRange indices) {
-  Value inBounds;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    Value position = arith::ConstantIndexOp::create(builder, loc, dim);
-    Value size =
-        isa<MemRefType>(capture.getType())
-            ? builder.createOrFold<memref::DimOp>(loc, capture, position)
-            : builder.createOrFold<tensor::DimOp>(loc, capture, position);
-    Value below = builder.createOrFold<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::ult, index, size);
-    inBounds = inBounds
-                   ? builder.createOrFold<arith::AndIOp>(loc, inBounds, below)
-                   : below;
-  }
-  if (!inBounds)
-    return buildCapturedLoad(builder, loc, capture, indices);
-  Type type = load->getResult(0).getType();
-  auto read = [&](OpBuilder &nested, Location at) {
-    scf::YieldOp::create(nested, at,
-                         buildCapturedLoad(nested, at, capture, indices));
-  };
-  auto zero = [&](OpBuilder &nested, Location at) {
-    Value value =
-        arith::ConstantOp::create(nested, at, nested.getZeroAttr(type));
-    scf::YieldOp::create(nested, at, value);
-  };
-  return scf::IfOp::create(builder, loc, inBounds, read, zero).getResult(0);
-}
-
 Value MaskSlice::copyOperation(Operation *op, BlockEnd end) {
   if (isa<QueryLengthOp>(op))
     return place.queryLength;
@@ -67,8 +35,10 @@ Value MaskSlice::copyOperation(Operation *op, BlockEnd end) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(get(operand, end));
+  // Inside the region the bounds of the problem guard loads; here nothing does.
   if (isa<memref::LoadOp, tensor::ExtractOp>(op))
-    return copyLoad(op, operands.front(), ArrayRef(operands).drop_front());
+    return buildGuardedLoad(builder, loc, operands.front(),
+                            ArrayRef(operands).drop_front());
   IRMapping mapping;
   mapping.map(op->getOperands(), operands);
   return builder.clone(*op, mapping)->getResult(0);

@@ -32,7 +32,6 @@ public:
 
 private:
   Value copyOperation(Operation *op, BlockEnd end);
-  Value copyLoad(Operation *load, Value capture, ValueRange indices);
   Value getExtreme(const LinearForm &form, bool largest);
   Value getAsIndex(Value value, BlockEnd end);
 

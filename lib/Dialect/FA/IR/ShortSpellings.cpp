@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -20,6 +21,36 @@ Value mlir::fa::buildCapturedLoad(OpBuilder &builder, Location loc,
   if (isa<MemRefType>(capture.getType()))
     return memref::LoadOp::create(builder, loc, capture, indices);
   return tensor::ExtractOp::create(builder, loc, capture, indices);
+}
+
+Value mlir::fa::buildGuardedLoad(OpBuilder &builder, Location loc,
+                                 Value capture, ValueRange indices) {
+  Value inBounds;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value position = arith::ConstantIndexOp::create(builder, loc, dim);
+    Value size =
+        isa<MemRefType>(capture.getType())
+            ? builder.createOrFold<memref::DimOp>(loc, capture, position)
+            : builder.createOrFold<tensor::DimOp>(loc, capture, position);
+    Value below = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ult, index, size);
+    inBounds = inBounds
+                   ? builder.createOrFold<arith::AndIOp>(loc, inBounds, below)
+                   : below;
+  }
+  if (!inBounds)
+    return buildCapturedLoad(builder, loc, capture, indices);
+  Type type = cast<ShapedType>(capture.getType()).getElementType();
+  auto read = [&](OpBuilder &nested, Location at) {
+    scf::YieldOp::create(nested, at,
+                         buildCapturedLoad(nested, at, capture, indices));
+  };
+  auto zero = [&](OpBuilder &nested, Location at) {
+    Value value =
+        arith::ConstantOp::create(nested, at, nested.getZeroAttr(type));
+    scf::YieldOp::create(nested, at, value);
+  };
+  return scf::IfOp::create(builder, loc, inBounds, read, zero).getResult(0);
 }
 
 // keys - queries: how far the bottom-right diagonal lies right of the

@@ -63,6 +63,10 @@ Value buildBiasScore(OpBuilder &builder, Location loc, Value score,
 Value buildCapturedLoad(OpBuilder &builder, Location loc, Value capture,
                         ValueRange indices);
 
+/// The same where nothing is known of the indices: out of bounds, it reads 0.
+Value buildGuardedLoad(OpBuilder &builder, Location loc, Value capture,
+                       ValueRange indices);
+
 } // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_IR_SHORTSPELLINGS_H

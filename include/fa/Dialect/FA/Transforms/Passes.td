@@ -290,4 +290,45 @@ def FASelectConfig : Pass<"fa-select-config"> {
   ];
 }
 
+def FANaive : Pass<"fa-naive"> {
+  let summary = "Turn attention into standard attention with all scores";
+  let description = [{
+    Replaces each `fa.attention` by an `scf.forall` over batches and heads that
+    computes attention in the order of its definition, with the scores of a
+    whole head in memory (queries x keys, f32). It is the baseline that online
+    softmax is measured against, and checks it: beyond the tiling of batches
+    and heads it shares no code with the other passes. Works on tensors and on
+    memrefs; a config is ignored. `fa-naive-to-cpu` makes machine code of it.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...) mask causal
+    ```
+
+    After (`...` for maps, types and bodies):
+
+    ```mlir
+    scf.forall (%b, %h) in (2, 8) {
+      %kt = memref.alloc(%keys) : memref<64x?xf32>
+      linalg.generic ... ins(%k2) outs(%kt)           // transpose
+      %s = memref.alloc(%queries, %keys) : memref<?x?xf32>
+      linalg.generic ... ins(%q2, %kt) outs(%s)       // products
+      linalg.generic ... outs(%s)                     // scale, score, mask
+      linalg.generic ... ins(%s) outs(%max)
+      linalg.generic ... ins(%max) outs(%s)           // exp(s - max)
+      linalg.generic ... ins(%s) outs(%sum)
+      linalg.generic ... ins(%s, %v2) outs(%acc)      // products
+      linalg.generic ... ins(%acc, %sum) outs(%o2)    // quotient
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES_TD

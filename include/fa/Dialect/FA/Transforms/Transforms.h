@@ -61,6 +61,10 @@ FailureOr<FinalizeOp> convertToOnline(RewriterBase &rewriter, AttentionOp op);
 FailureOr<KeyRangesOp> specializeMask(RewriterBase &rewriter,
                                       OnlineAttentionOp op);
 
+/// Replaces an attention by a loop over batches and heads that materialises
+/// the scores of each head, as `fa-naive` does.
+FailureOr<scf::ForallOp> expandNaively(RewriterBase &rewriter, AttentionOp op);
+
 } // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_TRANSFORMS_TRANSFORMS_H

@@ -1,0 +1,47 @@
+//===- NaivePipeline.cpp - Standard attention on a CPU --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/NaivePipeline.h"
+
+#include "fa/Conversion/CPU/Passes.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/CPUPipeline.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
+                                 const NaiveOptions &options) {
+  manager.addPass(createFAResultsToOutParameters());
+  manager.addPass(createFANaive());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  if (options.stock) {
+    manager.addPass(createConvertLinalgToLoopsPass());
+    manager.addNestedPass<func::FuncOp>(createForallToForLoopPass());
+  } else {
+    manager.addPass(createFAVectorizeLanes());
+  }
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  if (!options.stock) {
+    manager.addPass(createFAExpandMath());
+    manager.addPass(createFAOutlineParallel());
+  }
+  buildLowerToLLVMPipeline(manager);
+}
+
+void fa::registerNaivePipeline() {
+  PassPipelineRegistration<NaiveOptions>(
+      "fa-naive-to-cpu",
+      "From attention to the LLVM dialect, with all scores in memory",
+      buildNaiveToCPUPipeline);
+}
