@@ -1,0 +1,224 @@
+"""Kernels: from Python values to faKernelLaunch."""
+
+import ctypes
+import json
+import os
+import struct
+import weakref
+
+from .errors import INVALID_ARGUMENT, make_error
+from .runtime import Runtime
+from .tensors import MAX_RANK, TYPES, Torch, describe, get_device, get_stream_handle
+
+_SCALAR = -1
+_I64, _F64 = TYPES["i64"], TYPES["f64"]
+
+
+def _tensor_format(rank):
+    """FaArgument of a tensor: address, type, rank, device, 0, shape, strides."""
+    padding = 8 * (MAX_RANK - rank)
+    return f"Q4i{rank}q{padding}x{rank}q{padding}x"
+
+
+def _scalar_format(is_float):
+    return f"{'d' if is_float else 'q'}4i{16 * MAX_RANK}x"
+
+
+class _Argument:
+    """One argument of the manifest."""
+
+    def __init__(self, spec):
+        self.name = spec["name"]
+        self.type = spec["dtype"]
+        self.shape = spec.get("shape")
+        self.default = spec.get("default")
+        self.is_scalar = self.shape is None
+        self.is_float = self.type[0] in "fb"
+        self.is_output = spec.get("output", False)
+        self.rank = 0 if self.is_scalar else len(self.shape)
+        self.format = _scalar_format(self.is_float) if self.is_scalar else _tensor_format(self.rank)
+
+    def convert(self, value):
+        """A number as what its format packs."""
+        try:
+            return float(value) if self.is_float else value.__index__()
+        except (AttributeError, TypeError, ValueError):
+            raise make_error(INVALID_ARGUMENT,
+                             f"argument '{self.name}' is a number of type {self.type}, got "
+                             f"{type(value).__name__}") from None
+
+
+class Kernel:
+    """A kernel that a manifest describes.
+
+    kernel(*inputs, stream=None, **named) launches it once: inputs are the
+    arguments that are no outputs, in the manifest's order; any argument may be
+    given by name; numbers with a default may be left out. Outputs that are not
+    given are allocated by torch. Returns the output, or a tuple of them.
+    Nothing waits for the device. `stream` is a handle, a torch stream or an
+    object with __cuda_stream__; torch's current stream where it is None.
+    """
+
+    def __init__(self, runtime, path):
+        self.runtime = runtime
+        self.path = os.fspath(path)
+        handle = ctypes.c_void_p()
+        runtime.check(runtime.library.faKernelLoad(
+            runtime.handle, os.fsencode(self.path), ctypes.byref(handle)))
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, runtime.library.faKernelDestroy, handle)
+        self._launch = runtime.library.faKernelLaunch
+        with open(self.path, encoding="utf-8") as file:
+            manifest = json.load(file)
+        self.name = manifest["kernel"]
+        self.arguments = [_Argument(spec) for spec in manifest["arguments"]]
+        self._index = {argument.name: i for i, argument in enumerate(self.arguments)}
+        self._inputs = [i for i, argument in enumerate(self.arguments) if not argument.is_output]
+        self._outputs = [i for i, argument in enumerate(self.arguments) if argument.is_output]
+        self._defaults = [argument.default for argument in self.arguments]
+        self._struct = struct.Struct("=" + "".join(argument.format for argument in self.arguments))
+        self._dims = self._find_dims()
+
+    def _find_dims(self):
+        """Where an input has each named dim."""
+        dims = {}
+        for i in self._inputs:
+            for j, dim in enumerate(self.arguments[i].shape or ()):
+                if isinstance(dim, str) and dim != "?":
+                    dims.setdefault(dim, (i, j))
+        return dims
+
+    def prepare(self, device=0):
+        """Loads the kernel on a device, which its first launch does otherwise."""
+        self.runtime.check(self.runtime.library.faKernelPrepare(self._handle, device))
+
+    def close(self):
+        """Frees the host side of the kernel, as the end of its life does."""
+        self._finalizer()
+
+    def __call__(self, *inputs, stream=None, **named):
+        arguments = self._defaults.copy()
+        if len(inputs) > len(self._inputs):
+            raise TypeError(f"kernel '{self.name}' takes {len(self._inputs)} inputs, got {len(inputs)}")
+        for i, value in zip(self._inputs, inputs):
+            arguments[i] = value
+        for name, value in named.items():
+            i = self._index.get(name)
+            if i is None:
+                raise TypeError(f"kernel '{self.name}' has no argument '{name}'; there are "
+                                + ", ".join(self._index))
+            if i in self._inputs[:len(inputs)]:
+                raise TypeError(f"kernel '{self.name}' got argument '{name}' twice")
+            arguments[i] = value
+        for i in self._inputs:
+            if arguments[i] is None:
+                raise TypeError(f"kernel '{self.name}' misses argument '{self.arguments[i].name}'")
+        for i in self._outputs:
+            if arguments[i] is None:
+                arguments[i] = self._allocate(self.arguments[i], arguments)
+        self.launch(*arguments, stream=stream)
+        outputs = self._outputs
+        return arguments[outputs[0]] if len(outputs) == 1 else tuple([arguments[i] for i in outputs])
+
+    def _allocate(self, output, arguments):
+        torch = Torch.get()
+        if torch is None:
+            raise TypeError(f"output '{output.name}' is not given, and torch is not loaded to allocate it")
+        dims = self._dims
+        try:
+            shape = [dim if isinstance(dim, int) else arguments[dims[dim][0]].shape[dims[dim][1]]
+                     for dim in output.shape]
+        except KeyError as dim:
+            raise TypeError(f"output '{output.name}' must be given: no input has its dim {dim}") from None
+        except (AttributeError, IndexError):
+            raise make_error(INVALID_ARGUMENT,
+                             f"output '{output.name}' cannot be allocated: its shape {output.shape} does "
+                             "not follow from the inputs given") from None
+        first = next(arguments[i] for i in self._inputs if not self.arguments[i].is_scalar)
+        device = first.device if isinstance(first, torch.tensor) else f"cuda:{get_device('', first)}"
+        return torch.empty(shape, dtype=torch.types[TYPES[output.type]], device=device)
+
+    def launch(self, *values, stream=None):
+        """Launches with all arguments of the manifest, outputs too, in its order."""
+        packed, stream = self._pack(values, stream)
+        status = self._launch(self._handle, packed, len(values), stream)
+        if status:
+            self.runtime.check(status)
+
+    def _pack(self, values, stream):
+        """FaArgument of each value, as bytes, and the handle of the stream."""
+        torch = Torch.get()
+        if torch is None or len(values) != len(self.arguments):
+            return self._pack_any(values, stream)
+        tensor, codes = torch.tensor, torch.codes
+        device = -1
+        flat = []
+        try:
+            for argument, value in zip(self.arguments, values):
+                if argument.is_scalar:
+                    if argument.is_float:
+                        flat += (float(value), _F64, _SCALAR, 0, 0)
+                    else:
+                        flat += (value.__index__(), _I64, _SCALAR, 0, 0)
+                    continue
+                if not isinstance(value, tensor):
+                    return self._pack_any(values, stream)
+                ordinal = value.get_device()
+                shape = value.shape
+                if ordinal < 0 or len(shape) != argument.rank:
+                    return self._pack_any(values, stream)
+                if device < 0:
+                    device = ordinal
+                flat += (value.data_ptr(), codes[value.dtype], argument.rank, ordinal, 0)
+                flat += shape
+                flat += value.stride()
+            packed = self._struct.pack(*flat)
+        except (AttributeError, KeyError, TypeError, ValueError, struct.error):
+            # Whatever is wrong is found, and named, on the other path.
+            return self._pack_any(values, stream)
+        if stream is None:
+            stream = torch.current_stream(device) if device >= 0 else 0
+        elif type(stream) is not int:
+            stream = get_stream_handle(stream)
+        return packed, stream
+
+    def _pack_any(self, values, stream):
+        """The same for values of any kind, right or wrong."""
+        if len(values) != len(self.arguments):
+            raise make_error(INVALID_ARGUMENT,
+                             f"kernel '{self.name}' takes {len(self.arguments)} arguments, got {len(values)}")
+        devices = [None if argument.is_scalar else get_device(argument.name, value)
+                   for argument, value in zip(self.arguments, values)]
+        if stream is not None:
+            stream = get_stream_handle(stream)
+        else:
+            torch = Torch.get()
+            device = next((device for device in devices if device is not None), None)
+            stream = torch.current_stream(device) if torch and device is not None else 0
+        return b"".join(self._pack_one(argument, value, device, stream) for argument, value, device
+                        in zip(self.arguments, values, devices)), stream
+
+    def _pack_one(self, argument, value, device, stream):
+        if argument.is_scalar:
+            number = argument.convert(value)
+            fields = (number, _F64 if argument.is_float else _I64, _SCALAR, 0, 0)
+            form = argument.format
+        else:
+            address, code, shape, strides = describe(argument.name, value, device, stream)
+            rank = len(shape)
+            if not 1 <= rank <= MAX_RANK:
+                raise make_error(INVALID_ARGUMENT, f"argument '{argument.name}' has rank {rank}, "
+                                                   f"expected {argument.rank}")
+            fields = (address, code, rank, device, 0, *shape, *strides)
+            form = _tensor_format(rank)
+        try:
+            return struct.pack("=" + form, *fields)
+        except struct.error:
+            raise make_error(INVALID_ARGUMENT, f"argument '{argument.name}' has the value {fields[0]}, "
+                                               "which does not fit 64 bits") from None
+
+
+def load(manifest, runtime=None):
+    """Loads the kernel of a manifest file, in the runtime of the process unless
+    another is given."""
+    return Kernel(runtime or Runtime.shared(), manifest)

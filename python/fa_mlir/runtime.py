@@ -1,0 +1,97 @@
+"""The C API of libFARuntimeCUDA.so (include/fa-c/Runtime.h) by ctypes."""
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+
+from .errors import make_error
+
+LIBRARY = "libFARuntimeCUDA.so"
+# Of fa-c/Runtime.h.
+WORKSPACE_LIMIT = 786432
+
+_SIGNATURES = {
+    "faRuntimeGetErrorMessage": (ctypes.c_char_p, []),
+    "faRuntimeCreate": (ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
+    "faRuntimeDestroy": (None, [ctypes.c_void_p]),
+    "faRuntimeGetWorkspaceSize": (
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)]),
+    "faKernelLoad": (
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
+    "faKernelDestroy": (None, [ctypes.c_void_p]),
+    "faKernelPrepare": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
+    # The arguments are bytes that the caller has packed.
+    "faKernelLaunch": (
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]),
+}
+
+
+def find_library():
+    """The library that FA_RUNTIME_LIBRARY names, else the one in this package or
+    in the build folder of its source tree, else what the loader finds."""
+    chosen = os.environ.get("FA_RUNTIME_LIBRARY")
+    if chosen:
+        return chosen
+    package = Path(__file__).resolve().parent
+    for folder in (package, package.parents[1] / "build/lib"):
+        if (folder / LIBRARY).exists():
+            return str(folder / LIBRARY)
+    return LIBRARY
+
+
+def open_library(path=None):
+    path = path or find_library()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"cannot open '{path}': {error}; build the target FARuntimeCUDAShared, "
+                          "or let FA_RUNTIME_LIBRARY name the library") from error
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+class Runtime:
+    """A driver and the kernels loaded through it.
+
+    library: the path of libFARuntimeCUDA.so; driver: that of libcuda.so.1.
+    Either is searched for where it is None. Most programs need no runtime of
+    their own: load() uses one for the whole process.
+    """
+
+    _shared = None
+    _shared_lock = threading.Lock()
+
+    def __init__(self, library=None, driver=None):
+        self.library = open_library(library)
+        self.handle = ctypes.c_void_p()
+        self.check(self.library.faRuntimeCreate(
+            None if driver is None else os.fsencode(driver), ctypes.byref(self.handle)))
+
+    @classmethod
+    def shared(cls):
+        """The runtime of the process, made when it is first asked for. It lives
+        as long as the process, since launches may."""
+        with cls._shared_lock:
+            if cls._shared is None:
+                cls._shared = cls()
+            return cls._shared
+
+    def check(self, status):
+        if status:
+            raise make_error(status, self.library.faRuntimeGetErrorMessage().decode(errors="replace"))
+
+    def workspace_size(self, device=0):
+        """Bytes of memory that the runtime holds on a device; at most WORKSPACE_LIMIT."""
+        size = ctypes.c_size_t()
+        self.check(self.library.faRuntimeGetWorkspaceSize(self.handle, device, ctypes.byref(size)))
+        return size.value
+
+    def close(self):
+        """Unloads all kernels and frees the workspace. No launch may be running,
+        and no kernel of this runtime may be used afterwards."""
+        self.library.faRuntimeDestroy(self.handle)
+        self.handle = None
