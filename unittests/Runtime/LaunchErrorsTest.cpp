@@ -100,7 +100,8 @@ TEST_F(LaunchErrorsTest, StrideBeyondTheHardware) {
 TEST_F(LaunchErrorsTest, NegativeStride) {
   arguments[0].strides[1] = -512;
   expectFailure(arguments, FA_INVALID_ARGUMENT,
-                "argument 'query' has the negative stride -512 in dim 1");
+                "argument 'query' has stride -512 in dim 1, expected 0 to "
+                "281474976710656");
 }
 
 TEST_F(LaunchErrorsTest, MisalignedPointer) {
@@ -160,18 +161,23 @@ TEST_F(LaunchErrorsTest, ValueThatDoesNotFit) {
                 "at most 2147483647 can be passed");
 }
 
+TEST_F(LaunchErrorsTest, MoreElementsThanCanBeCounted) {
+  for (int dim : {0, 1, 2})
+    arguments[0].shape[dim] = int64_t(1) << 40;
+  expectFailure(arguments, FA_INVALID_ARGUMENT,
+                "argument 'query' has more than 2^63 elements: shape "
+                "(1099511627776, 1099511627776, 1099511627776, 128)");
+}
+
 TEST_F(LaunchErrorsTest, ValueThatOverflows) {
-  arguments = makeArguments(1, int64_t(1) << 31, 4, 200, 2);
-  for (int argument : {0, 2})
-    for (int dim : {0, 1, 2})
-      arguments[argument].shape[dim] = int64_t(1) << 40;
+  // Dims multiply to 0, since the last is, but batch times heads does not fit.
+  arguments[0].shape[0] = arguments[0].shape[2] = int64_t(1) << 40;
+  arguments[0].shape[1] = 0;
   arguments[1].shape[0] = int64_t(1) << 40;
-  arguments[2] = makeTensor(FA_TYPE_F32, {1, 1, 1}, 0);
-  for (int dim : {0, 1, 2}) {
+  arguments[1].shape[1] = 0;
+  for (int dim : {0, 1})
     arguments[2].shape[dim] = int64_t(1) << 40;
-    // What a dense tensor of this shape would have, modulo 2^64.
-    arguments[2].strides[dim] = dim == 2 ? 1 : dim == 1 ? int64_t(1) << 40 : 0;
-  }
+  arguments[2].shape[2] = 0;
   expectFailure(arguments, FA_INVALID_ARGUMENT,
                 "value 'rows' does not fit 64 bits: mul of 1099511627776 and "
                 "1099511627776");

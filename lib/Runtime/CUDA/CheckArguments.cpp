@@ -16,6 +16,9 @@ using llvm::ArrayRef;
 using llvm::Error;
 using llvm::Twine;
 
+/// In elements; far beyond any memory, and no overflow when turned into bytes.
+static constexpr int64_t maxStride = int64_t(1) << 48;
+
 static std::string formatList(const int64_t *values, int rank) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -38,8 +41,7 @@ static Error checkScalar(const ArgumentSpec &spec, const FaArgument &argument) {
       (argument.type == FA_TYPE_F64 && isFloat(spec.type)))
     return Error::success();
   return invalid(spec, "is a number of type " + getName(spec.type) +
-                           ", got one of type " +
-                           getName(FaDataType(argument.type)) +
+                           ", got one of type " + getName(argument.type) +
                            "; numbers are passed as i64 or f64");
 }
 
@@ -82,7 +84,9 @@ static Error checkStrides(const ArgumentSpec &spec,
     std::optional<int64_t> expected = spec.strides[i];
     if (spec.contiguous)
       expected = dense;
-    dense *= argument.shape[i];
+    if (__builtin_mul_overflow(dense, argument.shape[i], &dense))
+      return invalid(spec, "has more than 2^63 elements: shape " +
+                               formatList(argument.shape, argument.rank));
     if (argument.shape[i] == 1)
       continue;
     if (expected && stride != *expected)
@@ -90,9 +94,10 @@ static Error checkStrides(const ArgumentSpec &spec,
                                Twine(i) + ", expected " + Twine(*expected) +
                                ": strides " +
                                formatList(argument.strides, argument.rank));
-    if (stride < 0)
-      return invalid(spec, "has the negative stride " + Twine(stride) +
-                               " in dim " + Twine(i));
+    if (stride < 0 || stride > maxStride)
+      return invalid(spec, "has stride " + Twine(stride) + " in dim " +
+                               Twine(i) + ", expected 0 to " +
+                               Twine(maxStride));
     if (stride != 1 && (stride * elementSize) % spec.strideAlignment != 0)
       return invalid(
           spec, "has stride " + Twine(stride) + " in dim " + Twine(i) +
@@ -119,8 +124,8 @@ static Error checkTensor(const KernelDescription &description,
     return invalid(spec, "has rank " + Twine(argument.rank) + ", expected " +
                              Twine(spec.shape.size()));
   if (argument.type != spec.type)
-    return invalid(spec, "has type " + getName(FaDataType(argument.type)) +
-                             ", expected " + getName(spec.type));
+    return invalid(spec, "has type " + getName(argument.type) + ", expected " +
+                             getName(spec.type));
   if (Error error = checkShape(description, spec, arguments, argument))
     return error;
   if (isEmpty(argument))

@@ -27,7 +27,7 @@ static constexpr TypeInfo types[] = {
     {"f64", 8, true},  {"i8", 1, false},      {"i32", 4, false},
     {"i64", 8, false}, {"f8E4M3FN", 1, true}, {"f8E5M2", 1, true}};
 
-StringRef mlir::fa::runtime::getName(FaDataType type) {
+StringRef mlir::fa::runtime::getName(int type) {
   return unsigned(type) < std::size(types) ? types[type].name
                                            : StringRef("an unknown type");
 }

@@ -153,7 +153,7 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
     request.box[index] = dim.box;
     if (index != 0)
       request.strides[index - 1] =
-          values[dim.stride].integer * int64_t(getSize(spec.type));
+          uint64_t(values[dim.stride].integer) * getSize(spec.type);
   }
   if (Error error = normalize(request, spec.name))
     return error;

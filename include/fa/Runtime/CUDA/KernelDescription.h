@@ -19,7 +19,9 @@
 
 namespace mlir::fa::runtime {
 
-llvm::StringRef getName(FaDataType type);
+/// "an unknown type" for a number that is no FaDataType, as callers of the C
+/// API may pass.
+llvm::StringRef getName(int type);
 std::optional<FaDataType> parseDataType(llvm::StringRef name);
 /// In bytes.
 unsigned getSize(FaDataType type);
