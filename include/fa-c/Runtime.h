@@ -13,7 +13,9 @@
 // Every function may be called from any thread. A function that fails launches
 // nothing, keeps nothing, returns a code other than FA_SUCCESS and leaves a
 // message for faRuntimeGetErrorMessage of the same thread; later calls are not
-// affected. No function waits for the device, except faRuntimeDestroy.
+// affected. No launch waits for the device. Loading a kernel and taking
+// workspace call the driver, which may wait by itself for work in progress:
+// faKernelPrepare does both ahead of the first launch. faRuntimeDestroy waits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,12 +8,14 @@
 #include "fa/Runtime/CUDA/Assembler.h"
 
 #include "fa/Runtime/CUDA/Driver.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace mlir::fa::runtime;
 using llvm::Error;
@@ -43,12 +45,18 @@ namespace {
 /// A temporary file that is removed with this object.
 class ScratchFile {
 public:
+  /// By mkstemps: LLVM's own function would bring in a random source that needs
+  /// a later C library than anything else here.
   Error create(StringRef suffix) {
-    if (std::error_code code =
-            llvm::sys::fs::createTemporaryFile("fa", suffix, path))
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+    llvm::sys::path::append(path, "fa-XXXXXX." + suffix);
+    int descriptor =
+        mkstemps(const_cast<char *>(path.c_str()), suffix.size() + 1);
+    if (descriptor < 0)
       return makeError(FA_INVALID_IMAGE,
-                       "cannot make a temporary file for ptxas: " +
-                           code.message());
+                       "cannot make a temporary file '" + Twine(path) +
+                           "' for ptxas: " + llvm::sys::StrError());
+    close(descriptor);
     remover.setFile(path, /*deleteIt=*/true);
     return Error::success();
   }
