@@ -8,6 +8,7 @@
 #include "LaneBody.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -36,13 +37,20 @@ void LaneBodyBuilder::cloneElementwise(Operation &op) {
   mapping.map(op.getResults(), builder.create(state)->getResults());
 }
 
+/// What an operation and the operations in its regions read from outside.
+static SmallVector<Value> getReadValues(Operation &op) {
+  llvm::SetVector<Value> values(op.operand_begin(), op.operand_end());
+  getUsedValuesDefinedAbove(op.getRegions(), values);
+  return values.takeVector();
+}
+
 /// One scalar copy for each lane: loads at computed indices, and operations
 /// that know no vectors.
 void LaneBodyBuilder::cloneByLane(Operation &op) {
   SmallVector<SmallVector<Value>> lanes(op.getNumResults());
   for (int64_t lane = 0; lane < width; ++lane) {
     IRMapping scalars;
-    for (Value operand : op.getOperands()) {
+    for (Value operand : getReadValues(op)) {
       Value mapped = mapping.lookupOrDefault(operand);
       if (isVector(mapped))
         mapped = vector::ExtractOp::create(builder, loc, mapped, lane);
@@ -70,7 +78,7 @@ LaneBodyBuilder::inlineBlock(Block &block, ValueRange arguments,
       mapping.map(index.getResult(), indexOf(index.getDim()));
       continue;
     }
-    bool uniform = llvm::none_of(op.getOperands(), [&](Value operand) {
+    bool uniform = llvm::none_of(getReadValues(op), [&](Value operand) {
       return isVector(mapping.lookupOrDefault(operand));
     });
     if (uniform)
