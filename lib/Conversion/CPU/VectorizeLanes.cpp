@@ -613,7 +613,8 @@ struct VectorizeLanesPass
     if (lanes < 1 || registerRows < 1 || registerVectors < 1) {
       getOperation()->emitError(
           "lanes, register-rows and register-vectors are ")
-          << lanes << ", " << registerRows << " and " << registerVectors
+          << lanes.getValue() << ", " << registerRows.getValue() << " and "
+          << registerVectors.getValue()
           << ", expected at least 1";
       return signalPassFailure();
     }

@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @plain(
 // AVX2: config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>
-// AVX512: config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 16>>
+// AVX512: config = #fa.config<query_block = 64, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12>>
 // SM90A-LABEL: func.func @plain(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128>
 // SM86-LABEL: func.func @plain(
@@ -43,7 +43,7 @@ func.func @wide(%q: !wide, %o: !wide) -> !wide {
 // One query takes one vector of lanes.
 // CHECK-LABEL: func.func @decode(
 // AVX2: config = #fa.config<query_block = 8, key_block = 128, target = #fa.cpu<register_vectors = 1>>
-// AVX512: config = #fa.config<query_block = 16, key_block = 128, target = #fa.cpu<lanes = 16, register_vectors = 1>>
+// AVX512: config = #fa.config<query_block = 16, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12, register_vectors = 1>>
 // REMARK: query_block for the 1 queries there are
 func.func @decode(%q: !one, %k: !keys, %o: !one) -> !one {
   %r = fa.attention ins(%q, %k, %k : !one, !keys, !keys) outs(%o : !one)
@@ -54,7 +54,7 @@ func.func @decode(%q: !one, %k: !keys, %o: !one) -> !one {
 // query block is a whole number of register tiles.
 // CHECK-LABEL: func.func @given(
 // AVX2: config = #fa.config<query_block = 40, key_block = 32, target = #fa.cpu<register_vectors = 1>>
-// AVX512: config = #fa.config<query_block = 40, key_block = 32, target = #fa.cpu<register_vectors = 1>>
+// AVX512: config = #fa.config<query_block = 40, key_block = 32, target = #fa.cpu<register_rows = 12, register_vectors = 1>>
 // SM90A-LABEL: func.func @given(
 // SM90A: config = #fa.config<query_block = 40, key_block = 32>
 // REMARK: given by hand

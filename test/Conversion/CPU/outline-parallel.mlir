@@ -1,0 +1,61 @@
+// RUN: fa-opt %s --fa-outline-parallel --split-input-file | FileCheck %s
+
+// Two buffers of the body, one in an inner loop, take 64 and 256 bytes of the
+// thread's scratch; the inner parallel loop runs in order.
+
+// CHECK: func.func private @fa_parallel_for(!llvm.ptr, !llvm.ptr, i64, i64)
+
+// CHECK-LABEL: func.func private @f_block(
+// CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr, %[[INDEX:[a-z0-9]+]]: i64, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr
+// CHECK: llvm.getelementptr %[[CONTEXT]][0, 0]
+// CHECK: llvm.getelementptr %[[SCRATCH]][0]
+// CHECK: llvm.getelementptr %[[SCRATCH]][64]
+// The last dimension runs fastest.
+// CHECK: %[[LINEAR:.+]] = arith.index_cast %[[INDEX]] : i64 to index
+// CHECK: %[[COLUMNS:.+]] = arith.ceildivsi
+// CHECK: arith.remui %[[LINEAR]], %[[COLUMNS]]
+// CHECK: arith.divui %[[LINEAR]], %[[COLUMNS]]
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: scf.forall
+// CHECK: return
+
+// CHECK-LABEL: func.func @f(
+// CHECK-NOT: scf.forall
+// CHECK-DAG: constant @f_block
+// CHECK-DAG: %[[BYTES:.+]] = arith.constant 320 : i64
+// CHECK: call @fa_parallel_for(%{{.+}}, %{{.+}}, %{{.+}}, %[[BYTES]])
+func.func @f(%x: memref<?x?xf32>, %rows: index, %columns: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i, %j) = (0, 0) to (%rows, %columns) step (1, 16) {
+    %a = memref.alloca() : memref<3xf32>
+    scf.for %k = %c0 to %rows step %c1 {
+      %b = memref.alloc() : memref<64xf32>
+      %v = memref.load %b[%j] : memref<64xf32>
+      memref.store %v, %a[%c0] : memref<3xf32>
+      memref.dealloc %b : memref<64xf32>
+    }
+    scf.forall (%l) in (3) {
+      %v = memref.load %a[%l] : memref<3xf32>
+      memref.store %v, %x[%i, %l] : memref<?x?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Two loops of one function become two bodies.
+
+// CHECK-DAG: func.func private @g_block(
+// CHECK-DAG: func.func private @g_block_0(
+// CHECK-COUNT-2: call @fa_parallel_for
+func.func @g(%x: memref<4xf32>, %y: f32) {
+  scf.forall (%i) in (4) {
+    memref.store %y, %x[%i] : memref<4xf32>
+  }
+  scf.forall (%i) in (4) {
+    memref.store %y, %x[%i] : memref<4xf32>
+  }
+  return
+}

@@ -1,0 +1,45 @@
+// RUN: fa-opt %s --fa-decompose -split-input-file -verify-diagnostics
+
+func.func @tensors(%q: tensor<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tensor<4xf32>) -> tensor<4x16xf32> {
+  // expected-error@+1 {{has tensor operands, expected memrefs: bufferize before decomposing}}
+  %a, %m, %s = fa.online_attention
+      ins(%q, %q, %q : tensor<1x4x1x16xf32>, tensor<1x4x1x16xf32>, tensor<1x4x1x16xf32>)
+      outs(%acc, %row, %row : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %a : tensor<4x16xf32>
+}
+
+// -----
+
+func.func @unbounded(%q: memref<1x4x1x16xf32>, %k: memref<1x?x1x16xf32>, %acc: memref<4x16xf32>, %row: memref<4xf32>) {
+  // expected-error@+1 {{has a number of keys without a constant bound, expected a block of keys}}
+  fa.online_attention ins(%q, %k, %k : memref<1x4x1x16xf32>, memref<1x?x1x16xf32>, memref<1x?x1x16xf32>)
+      outs(%acc, %row, %row : memref<4x16xf32>, memref<4xf32>, memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @dynamic_state(%q: memref<1x4x1x16xf32>, %acc: memref<?x16xf32>, %row: memref<?xf32>) {
+  // expected-error@+1 {{has a state with a dynamic number of rows, expected a static one}}
+  fa.online_attention ins(%q, %q, %q : memref<1x4x1x16xf32>, memref<1x4x1x16xf32>, memref<1x4x1x16xf32>)
+      outs(%acc, %row, %row : memref<?x16xf32>, memref<?xf32>, memref<?xf32>)
+  return
+}
+
+// -----
+
+func.func @finalize(%acc: tensor<4x16xf32>, %row: tensor<4xf32>, %o: tensor<1x4x1x16xf32>) -> tensor<1x4x1x16xf32> {
+  // expected-error@+1 {{has tensor operands, expected memrefs: bufferize before decomposing}}
+  %r = fa.finalize ins(%acc, %row, %row : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>)
+      outs(%o : tensor<1x4x1x16xf32>) -> tensor<1x4x1x16xf32>
+  return %r : tensor<1x4x1x16xf32>
+}
+
+// -----
+
+func.func @combine(%o: tensor<1x4x1x16xf32>, %lse: tensor<1x1x4xf32>) -> tensor<1x4x1x16xf32> {
+  // expected-error@+1 {{has tensor operands, expected memrefs: bufferize before decomposing}}
+  %r = fa.combine a(%o, %lse : tensor<1x4x1x16xf32>, tensor<1x1x4xf32>) b(%o, %lse : tensor<1x4x1x16xf32>, tensor<1x1x4xf32>)
+      outs(%o : tensor<1x4x1x16xf32>) -> tensor<1x4x1x16xf32>
+  return %r : tensor<1x4x1x16xf32>
+}
