@@ -39,7 +39,10 @@ static Value getNumValidKeys(RewriterBase &rewriter, OnlineAttentionOp op) {
           Variable(sum, {Variable(keys), Variable(offset)}),
           ValueBoundsConstraintSet::ComparisonOperator::LE, Variable(extent)))
     return keys;
+  // A part of the keys may begin past the last valid one.
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
   Value valid = rewriter.createOrFold<arith::SubIOp>(loc, extent, offset);
+  valid = rewriter.createOrFold<arith::MaxSIOp>(loc, valid, zero);
   return rewriter.createOrFold<arith::MinSIOp>(loc, keys, valid);
 }
 
