@@ -28,13 +28,12 @@ class Outcome:
     """One example: what fa-run reported, or why it did not get that far."""
     name: str
     shows: str
-    shapes: list
     report: dict = field(default_factory=dict)
     problem: str = ""
 
     @property
     def verified(self):
-        return not self.problem and self.report.get("passed") is True
+        return not self.problem and self.report.get("verify", {}).get("passed") is True
 
 
 def first_sentence(path):
@@ -48,15 +47,8 @@ def first_sentence(path):
     return re.split(r"(?<=[.:])(?<! al\.)\s", text)[0].rstrip(".:")
 
 
-def shapes_of(path):
-    """Types of query, key and value, each named once."""
-    types = re.search(r"\bins\([^:]*:(.*?)\)", path.read_text(), re.DOTALL)
-    shapes = re.findall(r"(?:tensor|memref)<([^,>]*)", types[1]) if types else []
-    return list(dict.fromkeys(shapes))
-
-
 def run_example(program, path):
-    outcome = Outcome(path.stem, first_sentence(path), shapes_of(path))
+    outcome = Outcome(path.stem, first_sentence(path))
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [program, path.relative_to(ROOT), "--verify", "--bench", f"--json={report}"]
@@ -72,8 +64,8 @@ def run_example(program, path):
             said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
             errors = [line for line in said if "error" in line]
             outcome.problem = f"exit status {done.returncode}: {(errors or said)[0]}"
-        elif not all("bound" in output for output in outcome.report.get("outputs", [{}])):
-            outcome.problem = "fa-run reported a result that it did not verify"
+        elif "verify" not in outcome.report:
+            outcome.problem = "fa-run wrote no report of its verification"
     return outcome
 
 
@@ -86,14 +78,14 @@ def in_unit(seconds):
     return f"{seconds * 1e6:.0f} µs"
 
 
-def error_of(output):
+def error_of(result):
     """The error in the measure that the bound is stated in."""
-    return output["relative_error" if output["measure"] == "relative" else "largest_error"]
+    return result["relative_error" if result["measure"] == "relative" else "largest_error"]
 
 
 def column(report, cell):
     """One line for each result of the function."""
-    return "\n".join(cell(output) for output in report.get("outputs", []) if "bound" in output)
+    return "\n".join(cell(result) for result in report.get("verify", {}).get("results", []))
 
 
 def make_table(outcomes):
@@ -105,14 +97,15 @@ def make_table(outcomes):
                              ("verdict", "left")):
         table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading not in ("shows",))
     for outcome in outcomes:
-        report = outcome.report
-        speed = report.get("operations_per_second")
+        report, bench = outcome.report, outcome.report.get("bench", {})
+        speed = bench.get("gflops_per_second")
+        shapes = dict.fromkeys(report.get("arguments", [])[:3])
         table.add_row(
-            outcome.name, outcome.shows, "\n".join(outcome.shapes), report.get("target", ""),
-            in_unit(report.get("compile_seconds")), in_unit(report.get("median_seconds")),
-            "" if speed is None else f"{speed / 1e9:.1f}",
-            column(report, lambda output: f"{error_of(output):.1e}"),
-            column(report, lambda output: f"{output['bound']:.0e}"),
+            outcome.name, outcome.shows, "\n".join(shapes), report.get("target", ""),
+            in_unit(report.get("compile_seconds")), in_unit(bench.get("median_seconds")),
+            "" if speed is None else f"{speed:.1f}",
+            column(report, lambda result: f"{error_of(result):.1e}"),
+            column(report, lambda result: f"{result['bound']:.0e}"),
             "[green]verified[/]" if outcome.verified else "[bold red]FAILED[/]")
     return table
 

@@ -11,7 +11,8 @@ if "bias" in example:
     sys.exit("error: no such thing")
 passed = "window" not in example
 with open(report, "w") as file:
+    result = {"measure": "relative", "relative_error": 1.2e-3, "bound": 6e-3}
     json.dump({
-        "target": "cpu", "compile_seconds": 0.1, "median_seconds": 0.002,
-        "operations_per_second": 58.1e9, "passed": passed,
-        "outputs": [{"measure": "relative", "relative_error": 1.2e-3, "bound": 6e-3}]}, file)
+        "arguments": ["2x256x8x64xbf16"], "target": "cpu", "compile_seconds": 0.1,
+        "verify": {"passed": passed, "results": [result]},
+        "bench": {"median_seconds": 0.002, "gflops_per_second": 58.1}}, file)
