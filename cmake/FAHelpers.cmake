@@ -56,9 +56,10 @@ function(fa_add_library name)
   install(TARGETS ${name} EXPORT FATargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# fa_add_tool(NAME sources... [LINK libraries...])
+# fa_add_tool(NAME sources... [LINK libraries...] [NO_INSTALL])
+# NO_INSTALL is for programs that only tests use.
 function(fa_add_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NO_INSTALL" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   fa_set_compile_flags(${name})
   # CMake would compile a program with -fPIE, which the header's -fPIC refuses.
@@ -66,7 +67,9 @@ function(fa_add_tool name)
   target_compile_options(${name} PRIVATE -fPIC)
   target_precompile_headers(${name} REUSE_FROM FAPrecompiledHeader)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
-  install(TARGETS ${name} EXPORT FATargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT ARG_NO_INSTALL)
+    install(TARGETS ${name} EXPORT FATargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
   set_property(GLOBAL APPEND PROPERTY FA_TEST_DEPENDS ${name})
 endfunction()
 

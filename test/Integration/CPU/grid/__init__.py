@@ -1,0 +1,2 @@
+"""The numeric grid: sampled attention problems, their compiled functions and
+an independent reference."""

@@ -1,0 +1,69 @@
+"""Talks to fa-grid, the program that compiles and runs the problems."""
+
+import json
+import os
+import select
+import subprocess
+
+
+class ServerError(Exception):
+    """What the program answered, or how it ended."""
+
+
+class Server:
+    """One fa-grid process. It is started anew after it has died."""
+
+    TIMEOUT = 300  # seconds for one answer
+
+    def __init__(self, command, threads):
+        self.command = [str(part) for part in command]
+        self.environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        self.process = None
+        self.module = None
+
+    def load(self, **files):
+        """Compiles a module; the problems that follow run on it."""
+        self.module = None
+        answer = self.ask(files)
+        self.module = files
+        return answer
+
+    def run(self, request):
+        if self.process is None or self.process.poll() is not None:
+            # The process died over an earlier problem of the same function.
+            self.load(**self.module)
+        return self.ask(request)
+
+    def ask(self, request):
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, env=self.environment)
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise ServerError(self.obituary()) from None
+        ready, _, _ = select.select([self.process.stdout], [], [], self.TIMEOUT)
+        if not ready:
+            self.process.kill()
+            self.process.wait()
+            raise ServerError(f"no answer within {self.TIMEOUT} s")
+        line = self.process.stdout.readline()
+        if not line:
+            raise ServerError(self.obituary())
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ServerError(answer["error"])
+        return answer
+
+    def obituary(self):
+        _, errors = self.process.communicate()
+        lines = errors.strip().splitlines()
+        return (f"fa-grid ended with status {self.process.returncode}"
+                + (f": {lines[-1]}" if lines else ""))
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
