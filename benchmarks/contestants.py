@@ -1,0 +1,87 @@
+"""The programs that are compared. Each prepares a case and returns a function
+that runs it once and gives the seconds it took."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test/Integration/CPU"))
+
+from grid.server import Server  # noqa: E402
+
+
+class Compiled:
+    """Code of this project, in a process of its own with one module each."""
+
+    def __init__(self, build, threads, passes=()):
+        self.build, self.threads, self.passes = build, threads, passes
+        self.folder = Path(tempfile.mkdtemp(prefix="fa-bench-"))
+        self.servers = {}
+
+    def server_of(self, case):
+        """The process that holds the function of a case, and compile seconds."""
+        text = case.function()
+        if text not in self.servers:
+            module = self.folder / f"{len(self.servers)}.mlir"
+            module.write_text(text)
+            if self.passes:
+                lowered = module.with_suffix(".lowered.mlir")
+                subprocess.run([self.build / "bin/fa-opt", *self.passes, module, "-o", lowered],
+                               check=True)
+                module = lowered
+            server = Server([self.build / "bin/fa-grid"], self.threads)
+            self.servers[text] = server, server.load(module=str(module))["seconds"]
+        return self.servers[text]
+
+    def prepare(self, case):
+        server, _ = self.server_of(case)
+        data = self.folder / "data"
+        inputs = case.inputs()
+        size = inputs[0].nbytes
+        with open(data, "wb") as file:
+            for array in inputs:
+                array.tofile(file)
+            file.write(bytes(size))
+        strides = [int(np.prod(case.shape[i + 1:])) for i in range(4)]
+        view = lambda k: {"offset": k * size, "shape": list(case.shape), "strides": strides}
+        arguments = [view(0), view(1), view(2)]
+        if case.mask == "window":
+            arguments += [{"value": case.window}, {"value": 0}]
+        request = {"data": str(data), "arguments": arguments, "results": [view(3)]}
+        return lambda: server.run(request)["seconds"]
+
+    def output(self, case):
+        size = int(np.prod(case.shape))
+        raw = np.fromfile(self.folder / "data", case.inputs()[0].dtype)
+        return raw[3 * size:].reshape(case.shape).astype(np.float32)
+
+
+class Torch:
+    """torch.nn.functional.scaled_dot_product_attention on CPU."""
+
+    def __init__(self, threads):
+        import torch
+        self.torch = torch
+        torch.set_num_threads(threads)
+
+    def prepare(self, case):
+        torch = self.torch
+        kind = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+        tensors = [torch.from_numpy(a.astype(np.float32)).to(kind[case.element])
+                   for a in case.inputs()]
+        attention = torch.nn.functional.scaled_dot_product_attention
+
+        def run():
+            start = time.perf_counter()
+            self.result = attention(*tensors, is_causal=case.mask == "causal")
+            return time.perf_counter() - start
+
+        return run
+
+    def output(self, case):
+        return self.result.float().numpy()
