@@ -36,26 +36,27 @@ class Layout:
         self.problem = problem
         self.end = 0
         self.arguments = []  # (View, array) or a scalar
-        function, sizes = problem.function, problem.sizes
+        function, placement = problem.function, problem.placement
         for name, kind in function.arguments():
             if kind.startswith("tensor"):
                 array = problem.arrays[name]
-                self.arguments.append(
-                    (self.place(array, problem.strided.get(name, 0)), array))
+                self.arguments.append((self.place(array, *placement.get(name, ())), array))
             else:
                 self.arguments.append(problem.scalars[name])
-        self.results = [self.place(problem.initial_output, problem.strided["output"])]
+        self.results = [self.place(problem.initial_output, *placement["output"])]
         if function.lse:
-            self.results.append(self.place(problem.initial_lse, 0))
+            self.results.append(self.place(problem.initial_lse))
 
-    def place(self, array, gap):
-        """Space for an array, with `gap` unused elements after each innermost
-        row."""
+    def place(self, array, order=None, gap=0):
+        """Space for an array whose dims lie in this order from the outermost to the
+        innermost, with `gap` unused elements after each innermost row."""
         shape = array.shape
+        order = list(range(len(shape))) if order is None else order
         strides = [1] * len(shape)
-        for dim in reversed(range(len(shape) - 1)):
-            extra = gap if dim == len(shape) - 2 else 0
-            strides[dim] = strides[dim + 1] * shape[dim + 1] + extra
+        pitch = 1
+        for level, dim in enumerate(reversed(order)):
+            strides[dim] = pitch
+            pitch = pitch * shape[dim] + (gap if level == 0 else 0)
         # Gaps also move the first element off its alignment.
         begin = -(-self.end // ALIGNMENT) * ALIGNMENT + gap * array.itemsize
         count = (1 + sum((n - 1) * s for n, s in zip(shape, strides))

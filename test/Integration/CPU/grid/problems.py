@@ -17,7 +17,7 @@ HEAD_DIMS = [(64, 0), (1, 0), (128, 0), (3, 0), (40, 0), (80, 0), (96, 0), (64, 
 LENGTHS = [0, 1, 17, 127, 129, 1000]
 # Multiply-adds of one problem, at most: keeps the float64 side quick.
 MOST_WORK = 6e7
-DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd"]
+DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd", "bhds", "dbsh"]
 # Errors allowed for o, as norms relative to the reference, and for lse, absolute.
 OUTPUT_BOUNDS = {"f32": 2e-6, "f16": 1e-3, "bf16": 6e-3}
 LSE_BOUNDS = {"f32": 1e-5, "f16": 1e-4, "bf16": 1e-4}
@@ -260,10 +260,21 @@ class Problem:
             self.scale = float(np.float32(self.scale * rng.uniform(0.3, 1.5)))
             self.scalars["scale"] = self.scale
         self.sample_destination(rng)
-        # Strides with gaps, as in packed or padded tensors.
-        self.gaps = bool(rng.random() < 0.5)
-        self.strided = {name: int(rng.integers(1, 40)) if self.gaps else 0
-                        for name in ("query", "key", "value", "output")}
+        self.placement = self.sample_placement(rng)
+
+    def sample_placement(self, rng):
+        """How operands and output lie in memory, by name: their dims from the
+        outermost to the innermost, which is the head dim, and how many elements
+        stay unused after each innermost row, as in packed or padded tensors."""
+        has_gaps, is_permuted = rng.random(2) < 0.5
+        placement = {}
+        for name, dims in zip(("query", "key", "value", "output"), self.function.dims):
+            outer = [dim for dim in dims if dim != "d"]
+            if is_permuted:
+                rng.shuffle(outer)
+            order = [dims.index(dim) for dim in [*outer, "d"]]
+            placement[name] = order, int(rng.integers(1, 40)) if has_gaps else 0
+        return placement
 
     def shape(self, dims, heads, length, head_dim):
         size = {"b": self.sizes.batch, "h": heads, "s": length, "d": head_dim}
