@@ -88,15 +88,19 @@ class Worker:
 
     def run_problem(self, problem):
         outcome = Outcome(problem.function.name, problem.describe())
+        try:
+            self.check_problem(problem, outcome)
+        except ServerError as error:
+            outcome.complaints.append(str(error))
+        return outcome
+
+    def check_problem(self, problem, outcome):
         layout = Layout(problem)
         before = layout.fill()
         data, evaluated = self.folder / "data", self.folder / "reference"
         before.tofile(data)
-        try:
-            self.server.run(layout.request(data, evaluated))
-        except ServerError as error:
-            outcome.complaints.append(str(error))
-            return outcome
+        request = layout.request(data, evaluated)
+        self.server.run(request)
         after = np.fromfile(data, np.uint8)
         results = [view.of(after) for view in layout.results]
         numbers = np.fromfile(evaluated, np.float64)
@@ -105,7 +109,12 @@ class Worker:
                     for part, result in zip(np.split(numbers, splits), results)]
         outcome.complaints += checks.check_evaluator(expected, reference.attention(problem))
         if self.reference_only:
-            return outcome
+            return
+        before.tofile(data)
+        request.pop("reference")
+        self.server.run(request)
+        if not np.array_equal(after, np.fromfile(data, np.uint8)):
+            outcome.complaints.append("a second run differs from the first run")
         changed = layout.changed_outside_results(before, after)
         if changed:
             outcome.complaints.append(f"{changed} bytes outside the results were changed")
@@ -113,7 +122,6 @@ class Worker:
             mutations.OF_RESULTS[self.mutation](problem, results)
         found, outcome.ratio = checks.check(problem, results, expected)
         outcome.complaints += found
-        return outcome
 
 
 def write_junit(path, outcomes):

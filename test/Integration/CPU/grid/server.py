@@ -23,10 +23,8 @@ class Server:
 
     def load(self, **files):
         """Compiles a module; the problems that follow run on it."""
-        self.module = None
-        answer = self.ask(files)
         self.module = files
-        return answer
+        return self.ask(files)
 
     def run(self, request):
         if self.process is None or self.process.poll() is not None:
