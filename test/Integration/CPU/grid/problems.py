@@ -183,13 +183,21 @@ def join_scores(rng, first):
     return [first, others[rng.integers(len(others))]]
 
 
+def processor_lanes():
+    """f32 elements of a vector register of this machine."""
+    with open("/proc/cpuinfo") as file:
+        flags = next((line.split() for line in file if line.startswith("flags")), [])
+    return 16 if "avx512f" in flags else 8 if "avx2" in flags else 4
+
+
 def sample_config(rng):
-    """A configuration of some sort, or none: then the compiler chooses."""
+    """A configuration of some sort, or none: then the compiler chooses. Register tiles
+    (rows, vectors) are those that fit 16 registers."""
     if rng.random() < 0.4:
         return ""
-    lanes = int(rng.choice([4, 8, 8, 16]))
-    vectors = int(rng.choice([1, 2, 2, 3]))
-    rows = int(rng.choice([1, 4, 6, 6, 8]))
+    lanes = min(int(rng.choice([4, 8, 8, 16])), processor_lanes())
+    tiles = [(6, 2), (6, 2), (4, 3), (4, 2), (1, 2), (3, 1), (8, 1), (12, 1)]
+    rows, vectors = tiles[rng.integers(len(tiles))]
     query_block = lanes * vectors * int(rng.integers(1, 5))
     key_block = int(rng.choice([8, 32, 48, 64, 100, 128, 256]))
     splits = int(rng.choice([1, 1, 2, 3]))
@@ -274,6 +282,7 @@ class Problem:
                 rng.shuffle(outer)
             order = [dims.index(dim) for dim in [*outer, "d"]]
             placement[name] = order, int(rng.integers(1, 40)) if has_gaps else 0
+        placement["output_init"] = placement["output"]
         return placement
 
     def shape(self, dims, heads, length, head_dim):
