@@ -12,6 +12,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test/Integration/CPU"))
 
+from cases import ELEMENTS  # noqa: E402
 from grid.server import Server  # noqa: E402
 
 
@@ -40,7 +41,7 @@ class Compiled:
 
     def prepare(self, case):
         server, _ = self.server_of(case)
-        data = self.folder / "data"
+        data = self.data_of(case)
         inputs = case.inputs()
         size = inputs[0].nbytes
         with open(data, "wb") as file:
@@ -55,9 +56,14 @@ class Compiled:
         request = {"data": str(data), "arguments": arguments, "results": [view(3)]}
         return lambda: server.run(request)["seconds"]
 
+    def data_of(self, case):
+        return self.folder / case.name.replace(" ", "-")
+
     def output(self, case):
+        """What the last run computed. Ends the use of the case."""
         size = int(np.prod(case.shape))
-        raw = np.fromfile(self.folder / "data", case.inputs()[0].dtype)
+        raw = np.fromfile(self.data_of(case), ELEMENTS[case.element])
+        self.data_of(case).unlink()
         return raw[3 * size:].reshape(case.shape).astype(np.float32)
 
 
@@ -67,6 +73,7 @@ class Torch:
     def __init__(self, threads):
         import torch
         self.torch = torch
+        self.results = {}
         torch.set_num_threads(threads)
 
     def prepare(self, case):
@@ -78,10 +85,10 @@ class Torch:
 
         def run():
             start = time.perf_counter()
-            self.result = attention(*tensors, is_causal=case.mask == "causal")
+            self.results[case] = attention(*tensors, is_causal=case.mask == "causal")
             return time.perf_counter() - start
 
         return run
 
     def output(self, case):
-        return self.result.float().numpy()
+        return self.results.pop(case).float().numpy()

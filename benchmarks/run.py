@@ -53,11 +53,10 @@ def measure(runs, seconds):
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def check_equal(case, contestants):
+def check_equal(case, *contestants):
     """Outputs agree: a fast wrong answer is no result."""
-    outputs = [contestant.output(case) for contestant in contestants]
-    norm = np.linalg.norm(outputs[-1])
-    error = np.linalg.norm(outputs[0] - outputs[-1]) / norm
+    output, other = (contestant.output(case) for contestant in contestants)
+    error = np.linalg.norm(output - other) / np.linalg.norm(other)
     bound = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}[case.element]
     if error > bound:
         sys.exit(f"error: {case.name}: outputs differ by {error:.1e}")
@@ -82,37 +81,36 @@ class Bench:
         print(f"{case.name:26s} {text:42s} GFLOP/s: {speed}", flush=True)
 
     def speed(self):
+        """Full and causal attention of one size take turns too."""
         print("ratios: seconds of the other over ours")
-        own = {}
-        for case in cases.speed_cases():
-            runs = {"fa": self.ours.prepare(case), "torch": self.torch.prepare(case)}
-            if 4 * case.heads * case.length ** 2 <= NAIVE_BYTES:
-                runs["naive"] = self.naive.prepare(case)
-            times = measure(runs, self.seconds)
-            check_equal(case, [self.ours, self.torch])
-            ratios = {f"to {k}": t / times["fa"] for k, t in times.items() if k != "fa"}
-            own[case] = times["fa"]
-            if case.mask == "causal":
-                full = cases.Case(case.length, case.head_dim)
-                ratios["time of full"] = times["fa"] / own[full]
-            self.row(case, times, **ratios)
+        for full, causal in cases.speed_cases():
+            runs = {}
+            for case in (full, causal):
+                runs[case, "fa"] = self.ours.prepare(case)
+                runs[case, "torch"] = self.torch.prepare(case)
+                if 4 * case.heads * case.length ** 2 <= NAIVE_BYTES:
+                    runs[case, "naive"] = self.naive.prepare(case)
+            times = measure(runs, 2 * self.seconds)
+            for case in (full, causal):
+                check_equal(case, self.ours, self.torch)
+                own = {name: t for (c, name), t in times.items() if c == case}
+                ratios = {f"to {name}": t / own["fa"] for name, t in own.items() if name != "fa"}
+                if case is causal:
+                    ratios["time of full"] = own["fa"] / times[full, "fa"]
+                self.row(case, own, **ratios)
 
     def elements(self):
         """f16 and bf16 beside f32 of the same problem."""
         for group in cases.element_cases():
-            # Each case needs inputs of its own at the same time.
-            contestants = {case.element: Compiled(self.ours.build, self.ours.threads)
-                           for case in group}
-            runs = {case.element: contestants[case.element].prepare(case) for case in group}
-            times = measure(runs, self.seconds)
+            times = measure({case.element: self.ours.prepare(case) for case in group},
+                            self.seconds)
             for case in group[1:]:
                 self.row(case, {"fa": times[case.element], "fa f32": times["f32"]},
                          **{"speed of f32": times["f32"] / times[case.element]})
 
     def window(self):
         windowed, full = cases.window_cases()
-        other = Compiled(self.ours.build, self.ours.threads)
-        times = measure({"fa": self.ours.prepare(windowed), "full": other.prepare(full)},
+        times = measure({"fa": self.ours.prepare(windowed), "full": self.ours.prepare(full)},
                         self.seconds)
         self.row(windowed, {"fa": times["fa"]}, **{"time of full": times["fa"] / times["full"]})
 
