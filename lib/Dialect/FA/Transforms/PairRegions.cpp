@@ -8,36 +8,61 @@
 #include "PairRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The loaded index, moved to the nearest one inside the memory.
-static Value clampIndex(OpBuilder &builder, Location loc, Value memory,
-                        int64_t position, Value index) {
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value size = memref::DimOp::create(builder, loc, memory, position);
-  Value last = arith::SubIOp::create(builder, loc, size, one);
-  Value below = arith::MinSIOp::create(builder, loc, index, last);
-  return arith::MaxSIOp::create(builder, loc, below, zero);
+/// Whether a load at `index` stays below `size`: a constant below it, or the
+/// query or the key of a pair where the memory has one element for each.
+static bool isInside(Value index, Value mapped, const PairPlace &place,
+                     int64_t size) {
+  if (ShapedType::isDynamic(size))
+    return false;
+  std::optional<int64_t> constant = getConstantIntValue(mapped);
+  if (constant)
+    return *constant >= 0 && *constant < size;
+  if (!isa<BlockArgument>(index))
+    return false;
+  std::optional<int64_t> count;
+  if (mapped == place.query)
+    count = getConstantIntValue(place.queries);
+  else if (mapped == place.key)
+    count = getConstantIntValue(place.keys);
+  return count && *count <= size;
 }
 
+/// Reads 0 out of bounds. The load itself then reads the first element: what
+/// it reads is not used, and a select stays in vectors where a branch does not.
 static Value cloneLoad(OpBuilder &builder, memref::LoadOp load,
-                       const IRMapping &mapping) {
+                       const PairPlace &place, const IRMapping &mapping) {
+  Location loc = load.getLoc();
   Value memory = mapping.lookupOrDefault(load.getMemRef());
+  auto type = cast<MemRefType>(memory.getType());
   SmallVector<Value> indices;
+  Value inside;
   for (auto [position, index] : llvm::enumerate(load.getIndices())) {
     Value mapped = mapping.lookupOrDefault(index);
-    // The region's own arguments are the batch, head, query and key of a pair
-    // that exists; a constant has been checked against static sizes.
-    if (!isa<BlockArgument>(index) && !matchPattern(index, m_Constant()))
-      mapped = clampIndex(builder, load.getLoc(), memory, position, mapped);
+    if (!isInside(index, mapped, place, type.getDimSize(position))) {
+      Value size = memref::DimOp::create(builder, loc, memory, position);
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value below = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ult, mapped, size);
+      mapped = arith::SelectOp::create(builder, loc, below, mapped, zero);
+      inside =
+          inside
+              ? arith::AndIOp::create(builder, loc, inside, below).getResult()
+              : below;
+    }
     indices.push_back(mapped);
   }
-  return memref::LoadOp::create(builder, load.getLoc(), memory, indices);
+  Value loaded = memref::LoadOp::create(builder, loc, memory, indices);
+  if (!inside)
+    return loaded;
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  return arith::SelectOp::create(builder, loc, inside, loaded, zero);
 }
 
 Value mlir::fa::inlinePairRegion(OpBuilder &builder, Region &region,
@@ -57,7 +82,7 @@ Value mlir::fa::inlinePairRegion(OpBuilder &builder, Region &region,
     else if (auto length = dyn_cast<KeyLengthOp>(op))
       mapping.map(length.getResult(), place.keys);
     else if (auto load = dyn_cast<memref::LoadOp>(op))
-      mapping.map(load.getResult(), cloneLoad(builder, load, mapping));
+      mapping.map(load.getResult(), cloneLoad(builder, load, place, mapping));
     else
       builder.clone(op, mapping);
   }

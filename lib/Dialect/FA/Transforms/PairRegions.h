@@ -20,9 +20,8 @@ struct PairPlace {
 };
 
 /// Copies the body of a score or mask region to the builder's place and
-/// returns what it yields. `score` is null for a mask. A captured load whose
-/// index is more than one of the place's own is kept inside its memory, as a
-/// masked pair may compute any index.
+/// returns what it yields. `score` is null for a mask. A captured load reads 0
+/// out of bounds, where its indices are not known to be inside.
 Value inlinePairRegion(OpBuilder &builder, Region &region, Value score,
                        const PairPlace &place, ValueRange captures);
 
