@@ -41,7 +41,8 @@ func.func @no_mask(%q: !tile, %k: !keys, %v: !keys, %a: !acc, %m: !row, %s: !row
 // CHECK-SAME: %[[KEYS:[a-z0-9]+]]: index, %[[J:[a-z0-9]+]]: index)
 func.func @key_offset(%q: !tile, %k: !keys, %v: !keys, %a: !acc, %m: !row, %s: !row, %i: index, %nk: index, %j: index) -> (!acc, !row, !row) {
   // CHECK: %[[SIZE:.+]] = memref.dim
-  // CHECK: %[[LEFT:.+]] = arith.subi %[[KEYS]], %[[J]]
+  // CHECK: %[[LEFT0:.+]] = arith.subi %[[KEYS]], %[[J]]
+  // CHECK: %[[LEFT:.+]] = arith.maxsi %[[LEFT0]], %{{.+}}
   // CHECK: %[[VALID:.+]] = arith.minsi %[[SIZE]], %[[LEFT]]
   // CHECK: partial %{{.+}} to %[[VALID]]]
   // CHECK: %[[PLACE:.+]] = arith.addi %[[J]], %{{.+}} : index

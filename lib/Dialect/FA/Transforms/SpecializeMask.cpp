@@ -39,10 +39,13 @@ static Value getNumValidKeys(RewriterBase &rewriter, OnlineAttentionOp op) {
           Variable(sum, {Variable(keys), Variable(offset)}),
           ValueBoundsConstraintSet::ComparisonOperator::LE, Variable(extent)))
     return keys;
-  // A part of the keys may begin past the last valid one.
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value valid = rewriter.createOrFold<arith::SubIOp>(loc, extent, offset);
-  valid = rewriter.createOrFold<arith::MaxSIOp>(loc, valid, zero);
+  Value valid = extent;
+  if (!isConstantIntValue(getAsOpFoldResult(offset), 0)) {
+    // A part of the keys may begin past the last valid one.
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    valid = rewriter.createOrFold<arith::SubIOp>(loc, extent, offset);
+    valid = rewriter.createOrFold<arith::MaxSIOp>(loc, valid, zero);
+  }
   return rewriter.createOrFold<arith::MinSIOp>(loc, keys, valid);
 }
 
