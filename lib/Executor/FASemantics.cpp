@@ -281,23 +281,48 @@ static LogicalResult runHead(WholeRun &run, const OrderedOperand &output,
   return success();
 }
 
-/// Visible pairs of one head, from the mask alone.
-static FailureOr<double> countHead(WholeRun &run, int64_t batch, int64_t head) {
+/// Visible keys of one row, from the mask alone.
+static FailureOr<double> countRow(WholeRun &run, RowPosition position,
+                                  const HeadData &head, int64_t query) {
+  position.query = run.operands.offsets[2] + query;
+  if (failed(run.rows.findVisible(position, head, MaskUse::Apply)))
+    return failure();
+  return static_cast<double>(run.rows.getVisible().size());
+}
+
+/// Pairs of one head that are looked at one by one; above, only some rows are.
+static constexpr int64_t maxCountedPairs = int64_t(1) << 28;
+
+/// Visible pairs of one head. Between the rows looked at the counts are taken
+/// as linear, which those of causal masks and windows are but for two rows.
+static FailureOr<double> countHead(WholeRun &run, int64_t batch, int64_t head,
+                                   bool &isEstimate) {
   FailureOr<RowPosition> position = getHeadPosition(run, batch, head);
   if (failed(position))
     return failure();
   HeadData data;
   data.firstKey = run.operands.offsets[3];
   data.numKeys = getNumKeys(run.operands, *position);
-  double pairs = 0;
-  for (int64_t query = 0; query < run.operands.query.getSize(DimKind::Sequence);
-       ++query) {
-    position->query = run.operands.offsets[2] + query;
-    if (position->query >= position->queryLength)
-      break;
-    if (failed(run.rows.findVisible(*position, data, MaskUse::Apply)))
+  int64_t rows =
+      std::clamp<int64_t>(position->queryLength - run.operands.offsets[2], 0,
+                          run.operands.query.getSize(DimKind::Sequence));
+  if (rows == 0)
+    return 0.0;
+  int64_t step = 1 + rows * data.numKeys / maxCountedPairs;
+  isEstimate |= step > 1;
+  FailureOr<double> first = countRow(run, *position, data, 0);
+  if (failed(first))
+    return failure();
+  double pairs = *first;
+  for (int64_t row = 0; row < rows - 1;) {
+    int64_t next = std::min(row + step, rows - 1);
+    FailureOr<double> last = countRow(run, *position, data, next);
+    if (failed(last))
       return failure();
-    pairs += run.rows.getVisible().size();
+    // The rows strictly between lie on the line through both ends.
+    pairs += (next - row - 1) * (*first + *last) / 2 + *last;
+    first = last;
+    row = next;
   }
   return pairs;
 }
@@ -315,7 +340,7 @@ static LogicalResult countAttention(WholeRun &run, AttentionWork &work) {
     for (int64_t head = 0; head < (sameHeads ? 1 : heads); ++head) {
       if (batches * heads == 0)
         return success();
-      FailureOr<double> counted = countHead(run, batch, head);
+      FailureOr<double> counted = countHead(run, batch, head, work.isEstimate);
       if (failed(counted))
         return failure();
       pairs += *counted * (sameBatches ? batches : 1) * (sameHeads ? heads : 1);

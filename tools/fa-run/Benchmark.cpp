@@ -45,31 +45,37 @@ static bool resetPeak() {
   return isReset;
 }
 
-FailureOr<BenchmarkResult>
-fa::benchmark(llvm::function_ref<LogicalResult()> body) {
-  BenchmarkResult result;
+FailureOr<std::optional<int64_t>>
+fa::measurePeakMemory(llvm::function_ref<LogicalResult()> body) {
   malloc_trim(0);
   bool isReset = resetPeak();
   std::optional<int64_t> before = readStatus("VmRSS");
   if (failed(body()))
     return failure();
   std::optional<int64_t> peak = readStatus("VmHWM");
-  if (isReset && before && peak)
-    result.peakBytes = std::max<int64_t>(0, *peak - *before);
+  if (!isReset || !before || !peak)
+    return std::optional<int64_t>();
+  return std::optional<int64_t>(std::max<int64_t>(0, *peak - *before));
+}
+
+FailureOr<Timing> fa::measureTime(llvm::function_ref<LogicalResult()> body) {
   using Clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  Clock::time_point start = Clock::now();
   auto since = [](Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   };
-  while (times.size() < 200 && (times.size() < 5 || since(start) < 0.5)) {
+  std::vector<double> times;
+  Clock::time_point start = Clock::now();
+  auto isDone = [&] {
+    double elapsed = since(start);
+    return times.size() == 200 || (times.size() >= 5 && elapsed >= 0.5) ||
+           (!times.empty() && elapsed >= 10);
+  };
+  while (!isDone()) {
     Clock::time_point begin = Clock::now();
     if (failed(body()))
       return failure();
     times.push_back(since(begin));
   }
   llvm::sort(times);
-  result.medianSeconds = times[times.size() / 2];
-  result.numRuns = times.size();
-  return result;
+  return Timing{times[times.size() / 2], static_cast<unsigned>(times.size())};
 }

@@ -14,20 +14,22 @@
 
 namespace mlir::fa {
 
-struct BenchmarkResult {
-  /// Median seconds of `numRuns` calls.
+/// Median seconds of `numRuns` calls.
+struct Timing {
   double medianSeconds = 0;
   unsigned numRuns = 0;
-  /// Bytes by which the process's peak resident memory grew above what it held
-  /// before the first call (VmHWM, freed heap given back first): what the code
-  /// and its runtime touched beyond inputs and outputs. Where the system does
-  /// not tell, nothing.
-  std::optional<int64_t> peakBytes;
 };
 
-/// Calls `body` once for the memory, then until half a second and five calls
-/// have passed (at most 200 calls).
-FailureOr<BenchmarkResult> benchmark(llvm::function_ref<LogicalResult()> body);
+/// Calls `body` until half a second and five calls have passed, at most 200
+/// calls, and no further one once ten seconds have passed.
+FailureOr<Timing> measureTime(llvm::function_ref<LogicalResult()> body);
+
+/// Calls `body` and gives the bytes by which the peak resident memory of the
+/// process (VmHWM) grew above what was resident before, freed heap given back
+/// first: what the body touched beyond memory that was there. Nothing where the
+/// system does not tell.
+FailureOr<std::optional<int64_t>>
+measurePeakMemory(llvm::function_ref<LogicalResult()> body);
 
 } // namespace mlir::fa
 

@@ -65,19 +65,18 @@ void Report::print(raw_ostream &stream) const {
     stream << "verified all rows\n";
   if (referencePrecision == "declared")
     stream << "reference: every result rounded to its declared type\n";
-  if (benchmark) {
+  if (timing) {
     stream << "median time "
-           << llvm::format("%.3f", benchmark->medianSeconds * 1e3) << " ms of "
-           << benchmark->numRuns << " runs\n";
+           << llvm::format("%.3f", timing->medianSeconds * 1e3) << " ms of "
+           << timing->numRuns << " runs\n";
     if (work)
       stream << "speed "
              << llvm::format("%.1f",
-                             work->operations / benchmark->medianSeconds * 1e-9)
-             << " GFLOP/s (" << llvm::format("%.0f", work->pairs)
-             << " visible pairs)\n";
-    if (benchmark->peakBytes)
-      stream << "peak memory "
-             << llvm::format("%.1f", *benchmark->peakBytes / 1048576.0)
+                             work->operations / timing->medianSeconds * 1e-9)
+             << " GFLOP/s (" << (work->isEstimate ? "about " : "")
+             << llvm::format("%.0f", work->pairs) << " visible pairs)\n";
+    if (peakBytes)
+      stream << "peak memory " << llvm::format("%.1f", *peakBytes / 1048576.0)
              << " MiB beyond inputs and outputs (growth of VmHWM)\n";
   }
   if (compileSeconds)
@@ -99,17 +98,19 @@ static llvm::json::Object toJSONObject(const OutputReport &output) {
   return object;
 }
 
-static llvm::json::Object toJSONObject(const BenchmarkResult &benchmark,
+static llvm::json::Object toJSONObject(const Timing &timing,
+                                       std::optional<int64_t> peakBytes,
                                        std::optional<AttentionWork> work) {
-  llvm::json::Object object{{"median_seconds", benchmark.medianSeconds},
-                            {"runs", benchmark.numRuns}};
-  if (benchmark.peakBytes)
-    object["peak_bytes"] = *benchmark.peakBytes;
+  llvm::json::Object object{{"median_seconds", timing.medianSeconds},
+                            {"runs", timing.numRuns}};
+  if (peakBytes)
+    object["peak_bytes"] = *peakBytes;
   if (work) {
     object["visible_pairs"] = work->pairs;
+    object["visible_pairs_estimated"] = work->isEstimate;
     object["operations"] = work->operations;
     object["gflops_per_second"] =
-        work->operations / benchmark.medianSeconds * 1e-9;
+        work->operations / timing.medianSeconds * 1e-9;
   }
   return object;
 }
@@ -138,8 +139,8 @@ std::string Report::toJSON() const {
   }
   if (compileSeconds)
     object["compile_seconds"] = *compileSeconds;
-  if (benchmark)
-    object["bench"] = toJSONObject(*benchmark, work);
+  if (timing)
+    object["bench"] = toJSONObject(*timing, peakBytes, work);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))

@@ -35,8 +35,9 @@ struct Report {
   std::optional<int64_t> sampledRows;
   int64_t totalRows = 0;
   double sampleThreshold = 0;
-  double referenceSeconds = 0;
-  std::optional<BenchmarkResult> benchmark;
+  std::optional<Timing> timing;
+  /// Bytes beyond inputs and outputs.
+  std::optional<int64_t> peakBytes;
   std::optional<executor::AttentionWork> work;
   std::optional<double> compileSeconds;
 

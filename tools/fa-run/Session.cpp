@@ -205,17 +205,20 @@ LogicalResult Session::runCPUTarget() {
   if (failed(code))
     return failure();
   report.compileSeconds = code->getCompileSeconds();
-  if (failed(code->run(arguments, results)))
+  auto peakBytes =
+      measurePeakMemory([&] { return code->run(arguments, results); });
+  if (failed(peakBytes))
     return failure();
   if (!options.bench)
     return success();
+  report.peakBytes = *peakBytes;
   // Time on copies, so that outputs stay those of one call.
   SmallVector<HostBuffer> timedArguments = inputs, timedResults = results;
   auto timing =
-      benchmark([&] { return code->run(timedArguments, timedResults); });
+      measureTime([&] { return code->run(timedArguments, timedResults); });
   if (failed(timing))
     return failure();
-  report.benchmark = *timing;
+  report.timing = *timing;
   return countWork();
 }
 

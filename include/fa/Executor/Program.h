@@ -47,6 +47,8 @@ struct AttentionSize {
 struct AttentionWork {
   double pairs = 0;
   double operations = 0;
+  /// Very many pairs are counted on some rows, taking those between as linear.
+  bool isEstimate = false;
 };
 
 /// Choices and limits of one run, shared by all its frames.
