@@ -614,8 +614,7 @@ struct VectorizeLanesPass
       getOperation()->emitError(
           "lanes, register-rows and register-vectors are ")
           << lanes.getValue() << ", " << registerRows.getValue() << " and "
-          << registerVectors.getValue()
-          << ", expected at least 1";
+          << registerVectors.getValue() << ", expected at least 1";
       return signalPassFailure();
     }
     auto tile =
