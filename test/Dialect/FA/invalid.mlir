@@ -1173,3 +1173,76 @@ func.func @f(%a: index, %b: index, %x: f32) {
   }) : (index, index, f32) -> f32
   return
 }
+
+// -----
+
+// Sizes behind short spellings.
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @alibi_heads(%q: !t, %s: tensor<2x8xf32>) {
+  // expected-error @below {{alibi has 8 heads, expected 4}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score alibi(%s : tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @shared_alibi_heads(%q: !t, %s: tensor<2xf32>) {
+  // expected-error @below {{alibi has 2 heads, expected 4}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score alibi(%s : tensor<2xf32>)
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @bias_keys(%q: !t, %s: tensor<1x4x16x15xf32>) {
+  // expected-error @below {{bias has 15 keys, expected 16 or 1}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score bias(%s : tensor<1x4x16x15xf32>)
+  return
+}
+
+// -----
+
+!t = tensor<2x4x16x64xf32>
+
+func.func @bias_queries(%q: !t, %s: tensor<1x4x4x16xf32>) {
+  // expected-error @below {{bias has 4 queries, expected 16 or 1}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score bias(%s : tensor<1x4x4x16xf32>)
+      {query_dims = #fa.dims<b, h, s, d>, key_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @prefix_batches(%q: !t, %p: tensor<3xi32>) {
+  // expected-error @below {{prefix has 3 batches, expected 2}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask prefix(%p : tensor<3xi32>)
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @document_positions(%q: !t, %k: tensor<2x20x4x64xf32>, %ids: tensor<2x16xi32>) {
+  // expected-error @below {{documents has 16 positions, expected at least 20}}
+  fa.attention ins(%q, %k, %k : !t, tensor<2x20x4x64xf32>, tensor<2x20x4x64xf32>) outs(%q : !t) mask documents(%ids : tensor<2x16xi32>)
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf32>
+
+func.func @document_keys(%q: !t, %ids: tensor<2x16xi32>, %more: tensor<2x20xi32>) {
+  // expected-error @below {{documents has 20 keys, expected 16}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask documents(%ids, %more : tensor<2x16xi32>, tensor<2x20xi32>)
+  return
+}

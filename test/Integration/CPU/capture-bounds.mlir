@@ -13,7 +13,17 @@
 func.func @static(%q: !t, %ids: tensor<1x50xi32>, %slopes: tensor<2xf32>) -> !t {
   %e = tensor.empty() : !t
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%e : !t)
-      score alibi(%slopes : tensor<2xf32>) mask documents(%ids : tensor<1x50xi32>)
+      score(%s, %b, %h, %i, %j) captures(%t = %slopes : tensor<2xf32>) {
+        %slope = tensor.extract %t[%h] : tensor<2xf32>
+        %x = arith.addf %s, %slope : f32
+        fa.yield %x : f32
+      }
+      mask(%b, %h, %i, %j) captures(%t = %ids : tensor<1x50xi32>) {
+        %x = tensor.extract %t[%b, %i] : tensor<1x50xi32>
+        %y = tensor.extract %t[%b, %j] : tensor<1x50xi32>
+        %same = arith.cmpi eq, %x, %y : i32
+        fa.yield %same : i1
+      }
   return %r : !t
 }
 

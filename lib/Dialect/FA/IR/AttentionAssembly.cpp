@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CaptureSizes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "mlir/IR/Builders.h"
@@ -75,9 +76,12 @@ private:
             block.getArgument(first + 2), block.getArgument(first + 3)};
   }
 
+  DimsAttr getOrder(StringRef name);
+
   OpAsmParser &parser;
   OperationState &result;
   OpBuilder builder;
+  CaptureSizes captureSizes;
 };
 
 } // namespace
@@ -240,6 +244,7 @@ ParseResult AttentionParser::parseShortMask(StringRef name, SMLoc loc,
         checkShapedCapture(parser, groupLoc, group.types[0], "prefix", {1},
                            isI32, "index, or i32 of shape batch"))
       return failure();
+    captureSizes.add(groupLoc, "prefix", group.types[0], CaptureDim::Batch);
     clause.captures.operands.push_back(group.operands[0]);
     clause.captures.types.push_back(group.types[0]);
     Value prefix = block.addArgument(group.types[0], opLoc);
@@ -258,6 +263,11 @@ ParseResult AttentionParser::parseShortMask(StringRef name, SMLoc loc,
       if (checkShapedCapture(parser, groupLoc, type, "documents", {2}, isI32,
                              "i32 of shape batch x positions"))
         return failure();
+    CaptureDim positions[] = {CaptureDim::Queries, CaptureDim::Keys};
+    for (auto [position, type] : llvm::enumerate(group.types))
+      captureSizes.add(groupLoc, "documents", type,
+                       {CaptureDim::Batch, count == 1 ? CaptureDim::Positions
+                                                      : positions[position]});
     SmallVector<Value> tables;
     for (auto [operand, type] : llvm::zip_equal(group.operands, group.types)) {
       clause.captures.operands.push_back(operand);
@@ -291,6 +301,10 @@ ParseResult AttentionParser::parseShortScore(StringRef name, SMLoc loc,
             block, clause, name, {1, 2}, [](Type t) { return t.isF32(); },
             "f32 of shape heads or batch x heads", capture))
       return failure();
+    SmallVector<CaptureDim> dims{CaptureDim::Batch, CaptureDim::Heads};
+    bool isShared = cast<ShapedType>(capture.getType()).getRank() == 1;
+    captureSizes.add(loc, name, capture.getType(),
+                     ArrayRef(dims).drop_front(isShared));
     score = buildAlibiScore(builder, opLoc, score, pair, capture);
     return success();
   }
@@ -300,6 +314,10 @@ ParseResult AttentionParser::parseShortScore(StringRef name, SMLoc loc,
           [](Type t) { return t.isF16() || t.isBF16() || t.isF32(); },
           "f16, bf16 or f32 of shape batch x heads x queries x keys", capture))
     return failure();
+  captureSizes.add(loc, name, capture.getType(),
+                   {CaptureDim::Batch, CaptureDim::Heads, CaptureDim::Queries,
+                    CaptureDim::Keys},
+                   /*isBroadcast=*/true);
   score = buildBiasScore(builder, opLoc, score, pair, capture);
   return success();
 }
@@ -343,6 +361,13 @@ ParseResult AttentionParser::resolve(const TypedOperands &group) {
                                 result.operands);
 }
 
+// The order that an attribute of the operation gives.
+DimsAttr AttentionParser::getOrder(StringRef name) {
+  if (auto order = dyn_cast_if_present<DimsAttr>(result.attributes.get(name)))
+    return order;
+  return DimsAttr::getDefault(parser.getContext());
+}
+
 ParseResult AttentionParser::parse(bool hasLengths) {
   TypedOperands ins, outs, scale, queryLengths, keyLengths, offsets, extents;
   RegionClause score, mask;
@@ -376,6 +401,11 @@ ParseResult AttentionParser::parse(bool hasLengths) {
       parseRegionClause(/*isScore=*/true, score) ||
       parseRegionClause(/*isScore=*/false, mask) ||
       parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  // A piece of a larger problem keeps the captures of the whole.
+  if (hasLengths && offsets.operands.empty() &&
+      captureSizes.check(parser, ins.types[0], getOrder("query_dims"),
+                         ins.types[1], getOrder("key_dims")))
     return failure();
 
   SmallVector<int32_t> segments;
