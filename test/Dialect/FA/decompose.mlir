@@ -13,16 +13,16 @@ func.func @step(%q: memref<1x8x1x16xf32>, %k: memref<1x4x1x16xf32>, %v: memref<1
   // CHECK: linalg.fill {{.*}} outs(%[[S]] :
   // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}} outs(%[[S]] :
   // CHECK: math.fma
-  // Score and mask, with the new maximum. A table entry at a computed index is
-  // read inside the table whatever the index is.
+  // Score and mask, with the new maximum. A table entry that may be out of
+  // bounds is 0 there, and the load stays inside the table.
   // CHECK: linalg.generic {{.*}}["reduction", "parallel"]{{.*}} outs(%[[S]], %[[SHIFT:.+]] : memref<4x8xf32>, memref<8xf32>)
   // CHECK: %[[I:.+]] = linalg.index 1
   // CHECK: %[[J:.+]] = linalg.index 0
   // CHECK: %[[SIZE:.+]] = memref.dim %[[TABLE:.+]], %
-  // CHECK: %[[LAST:.+]] = arith.subi %[[SIZE]], %
-  // CHECK: %[[BELOW:.+]] = arith.minsi %{{.+}}, %[[LAST]]
-  // CHECK: %[[INSIDE:.+]] = arith.maxsi %[[BELOW]], %
-  // CHECK: memref.load %[[TABLE]][%[[INSIDE]]]
+  // CHECK: %[[BELOW:.+]] = arith.cmpi ult, %[[INDEX:.+]], %[[SIZE]]
+  // CHECK: %[[INSIDE:.+]] = arith.select %[[BELOW]], %[[INDEX]], %
+  // CHECK: %[[ENTRY:.+]] = memref.load %[[TABLE]][%[[INSIDE]]]
+  // CHECK: arith.select %[[BELOW]], %[[ENTRY]], %
   // CHECK: %[[X:.+]] = arith.select %{{.+}}, %{{.+}}, %{{.+}} : f32
   // CHECK: %[[LARGER:.+]] = arith.cmpf ogt, %[[X]],
   // CHECK: arith.select %[[LARGER]], %[[X]],
