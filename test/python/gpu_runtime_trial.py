@@ -21,6 +21,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -100,7 +101,7 @@ def make_manifest(name, most_blocks="multiprocessors", chip="sm_90a"):
 
 
 def load(name, runtime=None, **variant):
-    path = os.path.join(options.out, "-".join([name, *map(str, variant.values())]) + ".json")
+    path = os.path.join(manifests.name, "-".join([name, *map(str, variant.values())]) + ".json")
     with open(path, "w") as file:
         json.dump(make_manifest(name, **variant), file, indent=1)
     return fa_mlir.load(path, runtime)
@@ -381,6 +382,7 @@ def part_errors():
 
 
 os.makedirs(options.out, exist_ok=True)
+manifests = tempfile.TemporaryDirectory()
 figures["device"] = torch.cuda.get_device_name()
 figures["torch"] = torch.__version__
 torch.manual_seed(int(time.time()))
