@@ -16,8 +16,8 @@ module attributes {transform.with_named_sequence} {
     %attention = transform.structured.match ops{["fa.attention"]} in %function
         : (!transform.any_op) -> !transform.any_op
     transform.fa.configure %attention
-        with(#fa.config<query_block = 96, key_block = 256>) : !transform.any_op
-    %block, %loop = transform.structured.tile_using_forall %attention tile_sizes [1, 1, 96]
+        with(#fa.config<query_block = 64, key_block = 512>) : !transform.any_op
+    %block, %loop = transform.structured.tile_using_forall %attention tile_sizes [1, 1, 64]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     %all_keys, %finalize = transform.fa.convert_to_online %block
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
