@@ -1,9 +1,9 @@
-// Blocks of 96 queries and 256 keys, for long sequences on a CPU.
+// Blocks of 64 queries and 512 keys, for long sequences on a CPU.
 //
 // Larger key blocks mean fewer rescalings of the accumulator, and the scores of
-// a block (96 x 256 x 4 bytes) still fit a second-level cache. The loop over
-// blocks is upstream's, the steps inside are this project's; the result is
-// level 2.
+// a block (64 x 512 x 4 bytes) still fit a second-level cache; with a causal
+// mask, more keys are computed that nobody sees. The loop over blocks is
+// upstream's, the steps inside are this project's; the result is level 2.
 //
 //   fa-run FILE --strategy=strategies/cpu_blocks.mlir --verify
 

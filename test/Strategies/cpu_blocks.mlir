@@ -5,9 +5,9 @@
 // CHECK-LABEL: func.func @causal(
 // CHECK-SAME: %[[O:[a-z0-9]+]]: memref<2x1000x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
 // CHECK-NOT: memref.alloc
-// CHECK: scf.forall {{.*}} in (2, 8, 11) {
-// CHECK: fa.key_ranges {{.*}} = [full {{.*}}, partial {{.*}}] step 256
-// CHECK-SAME: (tensor<96x64xf32>, tensor<96xf32>, tensor<96xf32>)
+// CHECK: scf.forall {{.*}} in (2, 8, 16) {
+// CHECK: fa.key_ranges {{.*}} = [full {{.*}}, partial {{.*}}] step 512
+// CHECK-SAME: (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
 // CHECK: fa.online_attention
 // CHECK: fa.finalize
 // CHECK-NOT: memref.alloc

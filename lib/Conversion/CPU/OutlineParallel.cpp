@@ -265,6 +265,30 @@ void LoopOutliner::outline() {
   loop.erase();
 }
 
+// A problem of one block has no parallel loop: upstream folds a loop of one
+// iteration. Its buffers of static size then lie on the stack, once for the
+// function: in a loop each iteration would take more of the stack, and an
+// allocation would never be freed.
+static void placeOnStack(RewriterBase &rewriter, func::FuncOp function) {
+  SmallVector<Operation *> buffers;
+  function.walk([&](Operation *op) {
+    if (!isa<memref::AllocOp, memref::AllocaOp>(op) ||
+        !cast<MemRefType>(op->getResult(0).getType()).hasStaticShape())
+      return;
+    bool isFreed =
+        llvm::any_of(op->getUsers(), llvm::IsaPred<memref::DeallocOp>);
+    bool isInLoop = op->getParentOfType<scf::ForOp>() != nullptr;
+    if (!isFreed && (isa<memref::AllocOp>(op) || isInLoop))
+      buffers.push_back(op);
+  });
+  for (Operation *buffer : buffers) {
+    rewriter.setInsertionPointToStart(&function.front());
+    rewriter.replaceOpWithNewOp<memref::AllocaOp>(
+        buffer, cast<MemRefType>(buffer->getResult(0).getType()), ValueRange(),
+        rewriter.getI64IntegerAttr(scratchAlignment));
+  }
+}
+
 namespace {
 struct OutlineParallelPass
     : public fa::impl::FAOutlineParallelBase<OutlineParallelPass> {
@@ -290,6 +314,9 @@ struct OutlineParallelPass
         return signalPassFailure();
     for (scf::ForallOp loop : outermost)
       LoopOutliner(getOperation(), loop).outline();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        placeOnStack(rewriter, function);
   }
 };
 } // namespace

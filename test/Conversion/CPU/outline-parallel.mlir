@@ -59,3 +59,27 @@ func.func @g(%x: memref<4xf32>, %y: f32) {
   }
   return
 }
+
+// A problem of one block has no parallel loop. Its buffers lie on the stack once, not once for each iteration,
+// unless somebody frees them.
+// CHECK-LABEL: func.func @one_block
+// CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
+// CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
+// CHECK: scf.for
+// CHECK-NOT: memref.alloca
+// CHECK: memref.alloc() : memref<32xf32>
+// CHECK: return
+func.func @one_block(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %state = memref.alloc() : memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %scratch = memref.alloca() : memref<16xf32>
+    memref.store %zero, %scratch[%i] : memref<16xf32>
+    memref.store %zero, %state[%i] : memref<8xf32>
+    %freed = memref.alloc() : memref<32xf32>
+    memref.dealloc %freed : memref<32xf32>
+  }
+  return
+}

@@ -120,7 +120,9 @@ def FAOutlineParallel : Pass<"fa-outline-parallel", "::mlir::ModuleOp"> {
     outside travel in a struct on the caller's stack; constants are copied.
     Allocations of static size in the body, in inner loops too, become parts of
     the scratch that the runtime gives to each thread: no iteration allocates.
-    An `scf.forall` inside another runs in order.
+    An `scf.forall` inside another runs in order. Outside of parallel loops,
+    buffers of static size that nobody frees or that a loop allocates lie on the
+    stack, once for the function.
 
     Before:
 
