@@ -211,8 +211,8 @@ class Errors(DeviceTest):
 
     def test_arguments(self):
         x = self.array(numpy.zeros(1000, numpy.float32))
-        host = DeviceArray(x.host.ctypes.data, "f32", (1000,))
-        self.expect("argument 'x' at address 0x.* is not in device memory", affine, host, y=x)
+        host = DeviceArray(x.host.ctypes.data, "f32", (1000,), device_type=1)
+        self.expect("argument 'x' is on a device of DLPack type 1, expected CUDA", affine, host, y=x)
         self.expect("argument 'y' has dim 0 .n. of size 500, expected 1000", affine, x,
                     y=x.view((500,), (1,)))
         self.expect("has type i32, expected f32", affine, self.visits(1000), y=x)
