@@ -90,7 +90,8 @@ Value OperandPacker::packQuery(OnlineAttentionOp step) {
   Value source = block.matrix(query, step.getQueryOrder());
   Value scratch = block.scratch({headDim, rows});
   OpFoldResult queries =
-      memref::getMixedSize(rewriter, step.getLoc(), source, 0);
+      memref::getMixedSize(rewriter, step.getLoc(), query,
+                           step.getQueryOrder().positionOf(DimKind::Sequence));
   // Padding rows compute on zeros, so that nothing they hold can trap or
   // slow the block down.
   if (getConstantIntValue(queries) != rows)
@@ -118,7 +119,9 @@ Value OperandPacker::packBlock(OnlineAttentionOp step, Value operand,
   BlockBuilder block(rewriter, step.getLoc(), step.getConfigAttr());
   Value source = block.matrix(operand, order);
   auto type = cast<MemRefType>(source.getType());
-  OpFoldResult keys = memref::getMixedSize(rewriter, step.getLoc(), source, 0);
+  // Of the operand, since no bound of the size of a transposed view is known.
+  OpFoldResult keys = memref::getMixedSize(rewriter, step.getLoc(), operand,
+                                           order.positionOf(DimKind::Sequence));
   Value scratch = block.scratch({1, keyBlock, 1, type.getDimSize(1)});
   SmallVector<OpFoldResult> offsets(4, rewriter.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(4, rewriter.getIndexAttr(1));
