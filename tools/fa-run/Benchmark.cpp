@@ -45,6 +45,11 @@ static bool resetPeak() {
   return isReset;
 }
 
+void fa::poisonAllocations() {
+  // The fill is the complement, 0x7f: 3.4e38 as f32, 3.4e38 as bf16.
+  mallopt(M_PERTURB, 0x80);
+}
+
 FailureOr<std::optional<int64_t>>
 fa::measurePeakMemory(llvm::function_ref<LogicalResult()> body) {
   malloc_trim(0);

@@ -14,6 +14,9 @@
 
 namespace mlir::fa {
 
+/// From now on malloc fills what it hands out with large numbers.
+void poisonAllocations();
+
 /// Median seconds of `numRuns` calls.
 struct Timing {
   double medianSeconds = 0;

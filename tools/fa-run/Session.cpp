@@ -205,6 +205,10 @@ LogicalResult Session::runCPUTarget() {
   if (failed(code))
     return failure();
   report.compileSeconds = code->getCompileSeconds();
+  // Code that reads memory before writing it must not find convenient zeros.
+  // Filling would touch pages, and so count as memory of the code.
+  if (options.verify && !options.bench)
+    poisonAllocations();
   auto peakBytes =
       measurePeakMemory([&] { return code->run(arguments, results); });
   if (failed(peakBytes))
