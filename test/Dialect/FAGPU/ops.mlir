@@ -26,14 +26,15 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
   %k = fagpu.channel tma : !tile
   // CHECK: %[[Q:.*]] = fagpu.channel tma banks(2) : <64x128xbf16, #fagpu.smem<128>, 1>
   %q = fagpu.channel tma banks(2) : !half
-  // CHECK: fagpu.channel tma_store over(%[[K]] : !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>) offset(1024) barriers(64)
-  %o = fagpu.channel tma_store over(%k : !tile) offset(1024) barriers(64) : !half
+  // CHECK: fagpu.channel tma_store over(%[[K]] : !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>) offset(1024) barriers(64) arrivals [1, 2]
+  %o = fagpu.channel tma_store over(%k : !tile) offset(1024) barriers(64) arrivals [1, 2]
+      : !half
   // CHECK: fagpu.channel cp_async : <128xf32, #fagpu.smem<0>, 2>
   %s = fagpu.channel cp_async : !vector
   // CHECK: %[[MAIL:.*]] = fagpu.mail : <2, i32, f32>
   %mail = fagpu.mail : !fagpu.mail<2, i32, f32>
-  // CHECK: fagpu.mail offset(64) barriers(128) : <1, i32>
-  %planned = fagpu.mail offset(64) barriers(128) : !fagpu.mail<1, i32>
+  // CHECK: fagpu.mail offset(64) barriers(128) arrivals [1, 8] : <1, i32>
+  %planned = fagpu.mail offset(64) barriers(128) arrivals [1, 8] : !fagpu.mail<1, i32>
   %f = arith.constant 1.0 : f32
   // CHECK: fagpu.role @copy groups(1) warps(8) regs(40) elect {
   fagpu.role @copy groups(1) warps(8) regs(40) elect {
@@ -148,7 +149,8 @@ func.func @loops(%n: i32, %x: f32)
   %turns = fagpu.turns 3 : !fagpu.turns
   // CHECK: fagpu.turns 2 barrier(4) : !fagpu.turns
   %planned = fagpu.turns 2 barrier(4) : !fagpu.turns
-  fagpu.role @only groups(3) {
+  fagpu.role @only groups(3) barrier(4) {
+    // CHECK: fagpu.role @only groups(3) barrier(4) {
     // CHECK: fagpu.repeat iter(%[[A:.*]] = %{{.*}}) : i32 {
     fagpu.repeat iter(%a = %n) : i32 {
       // CHECK: %{{.*}}:2 = fagpu.for %[[I:.*]] = %[[A]] step -1 segments(%[[ONCE:.*]]: once, %[[REST:.*]]: to %{{.*}}) iter(%[[S:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (f32, i32) {

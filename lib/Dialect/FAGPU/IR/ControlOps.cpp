@@ -23,7 +23,7 @@ void RoleOp::getAsmBlockArgumentNames(Region &region,
   setName(region.getArgument(0), "group");
 }
 
-// @name [(%group)] [groups(n)] [warps(n)] [regs(n)] [elect] region
+// @name [(%group)] [groups(n)] [warps(n)] [regs(n)] [barrier(n)] [elect] region
 ParseResult RoleOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   OpAsmParser::Argument group;
@@ -34,7 +34,7 @@ ParseResult RoleOp::parse(OpAsmParser &parser, OperationState &result) {
   bool named = succeeded(parser.parseOptionalLParen());
   if (named && (parser.parseArgument(group) || parser.parseRParen()))
     return failure();
-  for (StringRef keyword : {"groups", "warps", "regs"}) {
+  for (StringRef keyword : {"groups", "warps", "regs", "barrier"}) {
     int32_t number;
     if (failed(parser.parseOptionalKeyword(keyword)))
       continue;
@@ -68,10 +68,13 @@ void RoleOp::print(OpAsmPrinter &printer) {
     printer << " warps(" << getWarps() << ')';
   if (getRegs())
     printer << " regs(" << *getRegs() << ')';
+  if (getBarrier())
+    printer << " barrier(" << *getBarrier() << ')';
   if (getElect())
     printer << " elect";
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"sym_name", "groups", "warps", "regs", "elect"});
+      (*this)->getAttrs(),
+      {"sym_name", "groups", "warps", "regs", "barrier", "elect"});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

@@ -18,8 +18,9 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
     `engine` says what fills the stages. `banks` copies of the channel are
     independent of one another. The storage may be shared with another channel
     (`over`), whose last release then comes before the first use of this one.
-    `offset` (bytes from the start of shared memory) and `barriers` (that of the
-    first full barrier; the empty ones follow) are set by fagpu-plan-resources.
+    Set by fagpu-plan-resources: `offset`, bytes from the start of shared memory;
+    `barriers`, that of the first full barrier (one a stage, the empty ones
+    follow); `arrivals`, how many arrivals complete a full and an empty one.
 
     Example: `%k = fagpu.channel tma banks(2) : !kv`
   }];
@@ -27,12 +28,13 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
                        DefaultValuedAttr<I32Attr, "1">:$banks,
                        Optional<FAGPU_ChannelType>:$over,
                        OptionalAttr<I32Attr>:$offset,
-                       OptionalAttr<I32Attr>:$barriers);
+                       OptionalAttr<I32Attr>:$barriers,
+                       OptionalAttr<DenseI32ArrayAttr>:$arrivals);
   let results = (outs FAGPU_ChannelType:$result);
   let assemblyFormat = [{
     $engine (`banks` `(` $banks^ `)`)? (`over` `(` $over^ `:` type($over) `)`)?
     (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)?
-    attr-dict `:` type($result)
+    (`arrivals` $arrivals^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -45,11 +47,12 @@ def FAGPU_MailOp : FAGPU_NamedOp<"mail", [
     ParentOneOf<["::mlir::func::FuncOp"]>]> {
   let summary = "Makes a channel of scalars";
   let arguments = (ins OptionalAttr<I32Attr>:$offset,
-                       OptionalAttr<I32Attr>:$barriers);
+                       OptionalAttr<I32Attr>:$barriers,
+                       OptionalAttr<DenseI32ArrayAttr>:$arrivals);
   let results = (outs FAGPU_MailType:$result);
   let assemblyFormat = [{
     (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)?
-    attr-dict `:` type($result)
+    (`arrivals` $arrivals^)? attr-dict `:` type($result)
   }];
 }
 

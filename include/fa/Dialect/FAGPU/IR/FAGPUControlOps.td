@@ -16,14 +16,16 @@ def FAGPU_RoleOp : FAGPU_Op<"role", [
     `groups` groups of `warps` warps each run the body; all roles of a kernel
     run at the same time. The argument is the number of the group. `regs` is
     the register count that each thread of the role asks for. With `elect`, one
-    thread runs the body, which then holds scalars and channels only.
+    thread runs the body, which then holds scalars and channels only. `barrier`,
+    set by fagpu-plan-resources, is the named barrier of the role's first group.
 
     Example: `fagpu.role @math(%g) groups(2) regs(232) { ... }`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        DefaultValuedAttr<I32Attr, "1">:$groups,
                        DefaultValuedAttr<I32Attr, "4">:$warps,
-                       OptionalAttr<I32Attr>:$regs, UnitAttr:$elect);
+                       OptionalAttr<I32Attr>:$regs, UnitAttr:$elect,
+                       OptionalAttr<I32Attr>:$barrier);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

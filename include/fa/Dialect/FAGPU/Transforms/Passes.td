@@ -77,4 +77,107 @@ def FAGPUPipelinePass : Pass<"fagpu-pipeline"> {
   ];
 }
 
+def FAGPUAssignWaitsPass : Pass<"fagpu-assign-waits"> {
+  let summary = "Count the products that may stay in flight behind each wait";
+  let description = [{
+    Products complete in the order in which they were issued, so a wait names how
+    many that were issued after its own may still be in flight. They are counted
+    in the block; one that is issued inside control flow between an issue and its
+    wait makes the count unknown, and is refused.
+
+    Before:
+    ```mlir
+    %sf = fagpu.mma_async nt %q, %k : !qv, !kvv -> !fagpu.inflight<!acc>
+    %of = fagpu.mma_async nn %p, %v acc(%o : !acc) : ...
+    %s = fagpu.wait %sf : !fagpu.inflight<!acc>
+    ```
+    After:
+    ```mlir
+    %s = fagpu.wait %sf pending(1) : !fagpu.inflight<!acc>
+    ```
+  }];
+}
+
+def FAGPUAssignStagesPass : Pass<"fagpu-assign-stages", "::mlir::func::FuncOp"> {
+  let summary = "Number the stages of channels, with their phase";
+  let description = [{
+    One counter for each role and channel: use n of a channel of depth d is of
+    stage n mod d, and its barrier completes phase (n / d) mod 2. A put or send
+    waits for the phase before, of the empty barrier. Counters are rank-0 memrefs
+    at the kernel's entry, so that no pass has to thread them through loops;
+    upstream `mem2reg` makes values of them once control flow is branches.
+
+    Several puts that fill one stage by parts, or the banks of one channel in
+    turn, are one use; they stand in one block, banks from 0 up.
+
+    Before:
+    ```mlir
+    %k = fagpu.acquire %keys : !kv
+    ```
+    After:
+    ```mlir
+    %n = memref.load %uses[] : memref<i32>
+    %next = arith.addi %n, %c1 : i32
+    memref.store %next, %uses[] : memref<i32>
+    %stage = arith.andi %n, %c1 : i32
+    %half = arith.shrui %n, %c1 : i32
+    %phase = arith.andi %half, %c1 : i32
+    %k = fagpu.acquire %keys stage(%stage, %phase) : !kv
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def FAGPUPlanResourcesPass : Pass<"fagpu-plan-resources", "::mlir::func::FuncOp"> {
+  let summary = "Lay out shared memory, its barriers and the named barriers";
+  let description = [{
+    Channels come first, aligned for their swizzle, then mails, then barriers. A
+    full barrier takes one arrival for each put that fills the stage; an empty
+    one takes one of each group that acquires it (of one group, where there are
+    banks), for a mail one of each warp that receives. Turns take one named
+    barrier for each group, and so do roles that store through shared memory.
+
+    Refused: more shared memory, named barriers, threads or registers than the
+    chip of the kernel has.
+
+    Before:
+    ```mlir
+    %k = fagpu.channel tma : !kv
+    ```
+    After, with `fagpu.shared_memory = 65600` on the kernel:
+    ```mlir
+    %k = fagpu.channel tma offset(0) barriers(65536) arrivals [1, 2] : !kv
+    ```
+  }];
+}
+
+def FAGPUSplitIotaPass : Pass<"fagpu-split-iota"> {
+  let summary = "Compare and scale indices by their constant part";
+  let description = [{
+    An index is the thread's part plus the element's, which is a constant in each
+    element. Where an index is compared or scaled, the thread's part moves to the
+    other operand, so that elements of a row share it and the rest is an
+    immediate; otherwise every column index takes a register in the loop.
+
+    Assumes that a difference of an index and what it is compared with fits 32
+    bits. A scaled index is rounded once more.
+
+    Before:
+    ```mlir
+    %column = fagpu.iota 1 : !iacc
+    %ok = arith.cmpi slt, %column, %limit : !iacc
+    ```
+    After:
+    ```mlir
+    %element = fagpu.iota 1 part(element) : !iacc
+    %thread = fagpu.iota 1 part(thread) : !iacc
+    %rest = arith.subi %limit, %thread : !iacc
+    %ok = arith.cmpi slt, %element, %rest : !iacc
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 #endif // FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD

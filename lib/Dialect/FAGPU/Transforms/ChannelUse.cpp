@@ -1,0 +1,104 @@
+//===- ChannelUse.cpp - Uses of channels and mails
+//----------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelUse.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+unsigned ChannelUse::getDepth() const {
+  Type type = getChannel().getType();
+  if (auto channel = dyn_cast<ChannelType>(type))
+    return channel.getDepth();
+  return cast<MailType>(type).getDepth();
+}
+
+Value ChannelUse::getBank() const {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<PutOp, WriteOp, AcquireOp>([](auto use) { return use.getBank(); })
+      .Default([](Operation *) { return Value(); });
+}
+
+Value ChannelUse::getCondition() const {
+  auto put = dyn_cast<PutOp>(op);
+  return put ? put.getCondition() : Value();
+}
+
+int64_t ChannelUse::getNumParts() const {
+  auto put = dyn_cast<PutOp>(op);
+  if (!put)
+    return 1;
+  return ShapedType::getNumElements(put.getChannel().getType().getShape()) /
+         ShapedType::getNumElements(put.getSizes());
+}
+
+std::optional<int64_t> ChannelUse::getConstantBank() const {
+  APInt bank;
+  if (isProducer() && getBank() &&
+      matchPattern(getBank(), m_ConstantInt(&bank)))
+    return bank.getSExtValue();
+  return std::nullopt;
+}
+
+Operation *ChannelUse::getPrevious() const {
+  for (Operation *previous = op->getPrevNode(); previous;
+       previous = previous->getPrevNode())
+    if (previous->getName() == op->getName() &&
+        previous->getOperand(0) == getChannel())
+      return previous;
+  return nullptr;
+}
+
+int64_t ChannelUse::getPartNumber() const {
+  int64_t number = 0;
+  for (Operation *previous = getPrevious(); previous;
+       previous = ChannelUse(previous).getPrevious()) {
+    ChannelUse before(previous);
+    if (before.getConstantBank() != getConstantBank() ||
+        before.getNumParts() != getNumParts())
+      break;
+    ++number;
+  }
+  return number % getNumParts();
+}
+
+bool ChannelUse::endsUse() const {
+  if (getPartNumber() + 1 != getNumParts())
+    return false;
+  std::optional<int64_t> bank = getConstantBank();
+  auto channel = getChannel().getDefiningOp<ChannelOp>();
+  return !bank || !channel || *bank + 1 == channel.getBanks();
+}
+
+LogicalResult ChannelUse::verifyLockstep() const {
+  std::optional<int64_t> bank = getConstantBank();
+  if (!bank)
+    return success();
+  auto channel = getChannel().getDefiningOp<ChannelOp>();
+  if (channel && *bank >= channel.getBanks())
+    return op->emitOpError() << "fills bank " << *bank
+                             << " of a channel that has " << channel.getBanks();
+  if (*bank == 0 || getPartNumber() > 0)
+    return success();
+  Operation *previous = getPrevious();
+  if (previous && ChannelUse(previous).getConstantBank() == *bank - 1)
+    return success();
+  return op->emitOpError() << "fills bank " << *bank << ", but bank "
+                           << *bank - 1
+                           << " is not filled just before it in its block";
+}
+
+void ChannelUse::setStage(Value stage, Value phase) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<PutOp, WriteOp, SendOp, AcquireOp, RecvOp>([&](auto use) {
+        use.getStageMutable().assign(stage);
+        use.getPhaseMutable().assign(phase);
+      });
+}

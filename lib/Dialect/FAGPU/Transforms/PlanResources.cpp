@@ -1,0 +1,187 @@
+//===- PlanResources.cpp - Shared memory and barriers of a kernel
+//-------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelUse.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "fa/Target/GPUTarget.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::fagpu {
+#define GEN_PASS_DEF_FAGPUPLANRESOURCESPASS
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+namespace {
+
+class ResourcePlanner {
+public:
+  ResourcePlanner(func::FuncOp kernel, const fa::GPUTarget &target)
+      : kernel(kernel), target(target), builder(kernel.getContext()) {}
+
+  LogicalResult plan() {
+    placeTiles();
+    placeMails();
+    for (ChannelOp channel : kernel.getOps<ChannelOp>())
+      placeBarriers(channel, channel.getNumStages());
+    for (MailOp mail : kernel.getOps<MailOp>())
+      placeBarriers(mail, mail.getType().getDepth());
+    if (failed(placeNamedBarriers()) || failed(verifyThreads()))
+      return failure();
+    return setSharedMemory();
+  }
+
+private:
+  int64_t take(int64_t bytes, int64_t alignment) {
+    int64_t offset = llvm::alignTo(sharedBytes, alignment);
+    sharedBytes = offset + bytes;
+    return offset;
+  }
+
+  /// The swizzle is of address bits, so a tile starts where its pattern does.
+  static int64_t tileAlignment(ChannelOp channel) {
+    int64_t swizzle = channel.getType().getLayout().getSwizzle();
+    return swizzle ? 8 * swizzle : 128;
+  }
+
+  void placeTiles() {
+    for (ChannelOp channel : kernel.getOps<ChannelOp>()) {
+      if (channel.getOver()) {
+        auto over = channel.getOver().getDefiningOp<ChannelOp>();
+        channel.setOffset(*over.getOffset());
+        continue;
+      }
+      int64_t bytes =
+          channel.getNumStages() * channel.getType().getStageBytes();
+      channel.setOffset(take(bytes, tileAlignment(channel)));
+    }
+  }
+
+  void placeMails() {
+    for (MailOp mail : kernel.getOps<MailOp>()) {
+      MailType type = mail.getType();
+      int64_t stageBytes = 4 * type.getTypes().size();
+      mail.setOffset(take(stageBytes * type.getDepth(), 16));
+    }
+  }
+
+  /// Arrivals that make a stage full and empty; none if nobody acquires it.
+  std::optional<std::array<int32_t, 2>> countArrivals(Value channel) {
+    int32_t full = 1, empty = 0;
+    for (Operation *user : channel.getUsers()) {
+      auto role = user->getParentOfType<RoleOp>();
+      if (auto put = dyn_cast<PutOp>(user))
+        full = ChannelUse(put).getNumParts();
+      else if (auto write = dyn_cast<WriteOp>(user))
+        full = write.getBank() ? 1 : role.getGroups();
+      else if (auto acquire = dyn_cast<AcquireOp>(user))
+        empty = acquire.getBank() ? 1 : role.getGroups();
+      else if (isa<RecvOp>(user))
+        empty = role.getGroups() * role.getWarps();
+    }
+    if (!empty)
+      return std::nullopt;
+    return std::array<int32_t, 2>{full, empty};
+  }
+
+  template <typename Op> void placeBarriers(Op op, int64_t numStages) {
+    std::optional<std::array<int32_t, 2>> arrivals =
+        countArrivals(op.getResult());
+    if (!arrivals)
+      return;
+    op.setBarriers(take(16 * numStages, 8));
+    op.setArrivals(*arrivals);
+  }
+
+  LogicalResult placeNamedBarriers() {
+    // Barrier 0 is that of the whole block.
+    int64_t next = 1;
+    for (TurnsOp turns : kernel.getOps<TurnsOp>()) {
+      turns.setBarrier(next);
+      next += turns.getGroups();
+    }
+    for (RoleOp role : kernel.getOps<RoleOp>()) {
+      WalkResult staged = role.walk([](StoreOp store) {
+        return store.getVia() ? WalkResult::interrupt() : WalkResult::advance();
+      });
+      if (!staged.wasInterrupted())
+        continue;
+      role.setBarrier(next);
+      next += role.getGroups();
+    }
+    if (next <= target.namedBarriers)
+      return success();
+    return kernel.emitOpError()
+           << "needs " << next << " named barriers, but " << target.chip
+           << " has " << target.namedBarriers;
+  }
+
+  /// Warps are given registers by fours, and roles start at such a group.
+  LogicalResult verifyThreads() {
+    int64_t threads = 0, registers = 0;
+    for (RoleOp role : kernel.getOps<RoleOp>()) {
+      int64_t ofRole =
+          role.getGroups() * llvm::alignTo(role.getThreadsPerGroup(), 128);
+      threads += ofRole;
+      registers += ofRole * role.getRegs().value_or(0);
+    }
+    if (threads > target.threadsPerBlock)
+      return kernel.emitOpError()
+             << "has " << threads << " threads in its roles, but a block of "
+             << target.chip << " has at most " << target.threadsPerBlock;
+    int64_t available = target.registersPerSM / getBlocksPerSM();
+    if (registers <= available)
+      return success();
+    return kernel.emitOpError()
+           << "has " << registers << " registers in its roles, but a block of "
+           << target.chip << " has " << available << " at " << getBlocksPerSM()
+           << " a multiprocessor";
+  }
+
+  int64_t getBlocksPerSM() {
+    auto blocks =
+        kernel->getAttrOfType<IntegerAttr>(FAGPUDialect::blocksPerSMAttrName);
+    return blocks ? blocks.getInt() : 1;
+  }
+
+  LogicalResult setSharedMemory() {
+    int64_t bytes = llvm::alignTo(sharedBytes, 128);
+    int64_t available = std::min(target.sharedMemoryPerBlock,
+                                 target.sharedMemoryPerSM / getBlocksPerSM() -
+                                     target.reservedSharedMemoryPerBlock);
+    if (bytes > available)
+      return kernel.emitOpError()
+             << "takes " << bytes << " bytes of shared memory, but a block of "
+             << target.chip << " has " << available << " at "
+             << getBlocksPerSM() << " a multiprocessor";
+    kernel->setAttr(FAGPUDialect::sharedMemoryAttrName,
+                    builder.getI64IntegerAttr(std::max<int64_t>(bytes, 128)));
+    return success();
+  }
+
+  func::FuncOp kernel;
+  const fa::GPUTarget &target;
+  Builder builder;
+  int64_t sharedBytes = 0;
+};
+
+struct PlanResourcesPass
+    : public fagpu::impl::FAGPUPlanResourcesPassBase<PlanResourcesPass> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    auto chip = kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName);
+    if (!chip)
+      return;
+    if (failed(ResourcePlanner(kernel, *fa::lookupGPUTarget(chip.getValue()))
+                   .plan()))
+      signalPassFailure();
+  }
+};
+} // namespace

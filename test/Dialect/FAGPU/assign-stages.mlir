@@ -1,0 +1,83 @@
+// RUN: fa-opt %s -fagpu-assign-stages -canonicalize | FileCheck %s
+
+!kv = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>
+!three = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 3>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+!kvv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+
+// One counter for each role and channel, zero at the entry.
+
+// CHECK-LABEL: func.func @roles
+func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+  // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
+  // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : i32
+  // CHECK: %[[PUTK:.*]] = memref.alloca() : memref<i32>
+  // CHECK: memref.store %[[C0]], %[[PUTK]][]
+  // CHECK: %[[PUTQ:.*]] = memref.alloca() : memref<i32>
+  // CHECK: memref.store %[[C0]], %[[PUTQ]][]
+  // CHECK: %[[PUT3:.*]] = memref.alloca() : memref<i32>
+  // CHECK: %[[USEK:.*]] = memref.alloca() : memref<i32>
+  // CHECK: memref.store %[[C0]], %[[USEK]][]
+  // CHECK: %[[USEQ:.*]] = memref.alloca() : memref<i32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %k = fagpu.channel tma : !kv
+  %q = fagpu.channel tma banks(2) : !q
+  %t = fagpu.channel tma : !three
+  fagpu.role @copy groups(1) elect {
+    // Stage is the use modulo 2; the phase of the empty barrier is the one before.
+    // CHECK: %[[N:.*]] = memref.load %[[PUTK]][]
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %[[C1]]
+    // CHECK: memref.store %[[NEXT]], %[[PUTK]][]
+    // CHECK: %[[STAGE:.*]] = arith.andi %[[N]], %[[C1]]
+    // CHECK: %[[ROUND:.*]] = arith.shrui %[[N]], %[[C1]]
+    // CHECK: %[[PHASE:.*]] = arith.andi %[[ROUND]], %[[C1]]
+    // CHECK: %[[BEFORE:.*]] = arith.xori %[[PHASE]], %[[C1]]
+    // CHECK: fagpu.put {{.*}} stage(%[[STAGE]], %[[BEFORE]])
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] : !m into !kv
+    // Two parts are one use: the first does not count.
+    // CHECK: memref.load %[[PUTK]][]
+    // CHECK-NOT: memref.store
+    // CHECK: fagpu.put
+    // CHECK: memref.load %[[PUTK]][]
+    // CHECK: memref.store %{{.*}}, %[[PUTK]][]
+    // CHECK: fagpu.put
+    fagpu.put %k part(%c0, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !kv
+    fagpu.put %k part(%c64, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !kv
+    // Two banks in turn are one use. Depth 1: stage 0, the phase is the parity.
+    // CHECK: %[[B0:.*]] = memref.load %[[PUTQ]][]
+    // CHECK-NOT: memref.store
+    // CHECK: fagpu.put {{.*}} stage(%[[C0]],
+    // CHECK: %[[B1:.*]] = memref.load %[[PUTQ]][]
+    // CHECK: memref.store %{{.*}}, %[[PUTQ]][]
+    // CHECK: fagpu.put
+    fagpu.put %q bank(%c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !q
+    fagpu.put %q bank(%c1), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !q
+    // A put that may not happen counts if it does; a depth of 3 divides.
+    // CHECK: %[[U:.*]] = memref.load %[[PUT3]][]
+    // CHECK: %[[ONE:.*]] = arith.extui %{{.*}} : i1 to i32
+    // CHECK: arith.addi %[[U]], %[[ONE]]
+    // CHECK: arith.remui %[[U]], %[[C3]]
+    // CHECK: arith.divui %[[U]], %[[C3]]
+    fagpu.put %t, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] if(%p) : !m into !three
+  }
+  fagpu.role @use(%g) groups(2) {
+    // A full barrier is awaited in its own phase.
+    // CHECK: %[[A:.*]] = memref.load %[[USEK]][]
+    // CHECK: %[[ASTAGE:.*]] = arith.andi %[[A]], %[[C1]]
+    // CHECK: %[[AROUND:.*]] = arith.shrui %[[A]], %[[C1]]
+    // CHECK: %[[APHASE:.*]] = arith.andi %[[AROUND]], %[[C1]]
+    // CHECK: fagpu.acquire %{{.*}} stage(%[[ASTAGE]], %[[APHASE]])
+    %kt = fagpu.acquire %k : !kv
+    fagpu.release %kt : !kvv
+    // CHECK: memref.load %[[USEQ]][]
+    // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) stage(%[[C0]], %{{.*}})
+    %qt = fagpu.acquire %q bank(%g) : !q
+    fagpu.release %qt : !qv
+  }
+  return
+}

@@ -1,0 +1,49 @@
+// RUN: fa-opt %s -allow-unregistered-dialect -fagpu-plan-resources | FileCheck %s
+
+!kv = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>
+!q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x?x128xbf16>
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+!kvv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!mail = !fagpu.mail<2, i32, i32, f32>
+
+// CHECK-LABEL: func.func @plan
+// CHECK-SAME: fagpu.shared_memory = 98432 : i64
+func.func @plan(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  // Two stages of 32768 bytes; each is filled by two puts and freed by two groups.
+  // CHECK: fagpu.channel tma offset(0) barriers(98328) arrivals [2, 2]
+  %k = fagpu.channel tma : !kv
+  // Banks belong to one group each.
+  // CHECK: %[[Q:.*]] = fagpu.channel tma banks(2) offset(65536) barriers(98360) arrivals [1, 1]
+  %q = fagpu.channel tma banks(2) : !q
+  // Nobody acquires it: no barriers.
+  // CHECK: fagpu.channel tma_store banks(2) over(%[[Q]] : {{.*}}) offset(65536) :
+  %o = fagpu.channel tma_store banks(2) over(%q : !q) : !q
+  // 24 bytes; every warp of both groups frees a stage.
+  // CHECK: fagpu.mail offset(98304) barriers(98392) arrivals [1, 8]
+  %mail = fagpu.mail : !mail
+  // CHECK: fagpu.turns 2 barrier(1)
+  %turns = fagpu.turns 2 : !fagpu.turns
+  // CHECK: fagpu.role @copy groups(1) regs(40) elect {
+  fagpu.role @copy groups(1) regs(40) elect {
+    %f = arith.constant 1.0 : f32
+    fagpu.put %k part(%c0, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !kv
+    fagpu.put %k part(%c64, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] : !m into !kv
+    fagpu.send %mail, %c0, %c0, %f : !mail
+  }
+  // It stores through shared memory, so its groups have barriers of their own.
+  // CHECK: fagpu.role @use(%{{.*}}) groups(2) regs(232) barrier(3) {
+  fagpu.role @use(%g) groups(2) regs(232) {
+    %kt = fagpu.acquire %k : !kv
+    fagpu.release %kt : !kvv
+    %qt = fagpu.acquire %q bank(%g) : !q
+    fagpu.release %qt : !qv
+    %w:3 = fagpu.recv %mail : !mail
+    %h = "test.value"() : () -> !h
+    fagpu.store %h, %m[%c0, %c0, %c0, %c0] via(%o : !q) bank(%g) : !h into !m
+  }
+  return
+}
