@@ -15,6 +15,7 @@
 #ifndef FA_INITALL_H
 #define FA_INITALL_H
 
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -22,6 +23,7 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/CPUPipeline.h"
+#include "fa/Pipelines/GPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/NaivePipeline.h"
 
@@ -40,7 +42,9 @@ inline void registerAllDialects(DialectRegistry &registry) {
 inline void registerAllPasses() {
   registerFAPasses();
   fagpu::registerFAGPUPasses();
+  fagpu::registerFAGPUConversionPasses();
   registerCPUPipelines();
+  registerGPUPipelines();
   registerLevel2Pipeline();
   registerNaivePipeline();
 }

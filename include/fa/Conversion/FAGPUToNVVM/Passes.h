@@ -1,0 +1,25 @@
+//===- Passes.h - From the fagpu dialect to NVVM -------------------*- C++
+//-*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_FAGPUTONVVM_PASSES_H
+#define FA_CONVERSION_FAGPUTONVVM_PASSES_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::fagpu {
+
+#define GEN_PASS_DECL
+#include "fa/Conversion/FAGPUToNVVM/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa/Conversion/FAGPUToNVVM/Passes.h.inc"
+
+} // namespace mlir::fagpu
+
+#endif // FA_CONVERSION_FAGPUTONVVM_PASSES_H

@@ -1,0 +1,112 @@
+//===- Passes.td - From the fagpu dialect to NVVM -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_FAGPUTONVVM_PASSES_TD
+#define FA_CONVERSION_FAGPUTONVVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertFAGPUToNVVMPass
+    : Pass<"convert-fagpu-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Spread block values over threads and lower channels";
+  let description = [{
+    Inside the roles of each kernel a block value becomes the scalars that one
+    thread holds (16-bit floats packed in pairs), a view its address and the
+    barrier that frees it, a value in flight its registers and those that are
+    still read. Elementwise operations are repeated for each scalar. Channels
+    become shared memory at their planned offsets, mbarriers and bulk tensor
+    copies. Inline PTX stands only where NVVM has no operation: a product with
+    its fence and commit, a wait tied to its registers, predicated arrivals and
+    stores.
+
+    The memref arguments of a kernel become parameters: a tensor map for each
+    box that is copied in bulk, an address and the dynamic strides where elements
+    are read or written. `fagpu.parameters` on the kernel says for each parameter
+    what a launcher passes.
+
+    With `rows(%n)`, the map of a bulk copy makes one dimension of rows end at n
+    (see docs/GPU/TensorMaps.md), so that rows from n on read as zero and are not
+    written.
+
+    Needs fagpu-assign-waits, fagpu-assign-stages and fagpu-plan-resources.
+
+    Before, in a role of 128 threads:
+    ```mlir
+    %y = arith.mulf %x, %s : tensor<64x8xf32, #fagpu.acc<4>>
+    ```
+    After:
+    ```mlir
+    %y0 = arith.mulf %x0, %s0 : f32
+    %y1 = arith.mulf %x1, %s1 : f32
+    %y2 = arith.mulf %x2, %s2 : f32
+    %y3 = arith.mulf %x3, %s3 : f32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAGPULowerKernelPass
+    : Pass<"fagpu-lower-kernel", "::mlir::ModuleOp"> {
+  let summary = "Turn roles into branches on the warp, kernels into llvm.func";
+  let description = [{
+    Each role gets the next groups of four warps. The number of a warp is read
+    from its first lane, so that the assembler sees a uniform branch. A role
+    starts by asking for its registers; `elect` leaves one thread of its first
+    warp.
+
+    Before:
+    ```mlir
+    func.func @kernel(...) attributes {fagpu.kernel = "sm_90a"} {
+      fagpu.role @load groups(1) regs(40) elect { ... }
+      fagpu.role @math(%g) groups(2) regs(232) { ... }
+      return
+    }
+    ```
+    After:
+    ```mlir
+    llvm.func @kernel(...) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 384>, ...} {
+      scf.if %is_load {
+        nvvm.setmaxregister decrease 40
+        scf.if %first_warp { %e = nvvm.elect.sync; scf.if %e { ... } }
+      }
+      scf.if %is_math {
+        nvvm.setmaxregister increase 232
+        ...
+      }
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ConvertMathToNVVMApproximationsPass
+    : Pass<"convert-math-to-nvvm-approximations"> {
+  let summary = "Lower f32 math that asks for approximations";
+  let description = [{
+    Only operations that carry the fast-math flag for it are changed; relative
+    errors are those of the PTX instructions.
+
+    | operation | instruction | error |
+    |---|---|---|
+    | `math.exp2 fastmath<afn>` | `ex2.approx.ftz.f32` | 2^-22, subnormals are zero |
+    | `math.log2 fastmath<afn>` | `lg2.approx.ftz.f32` | 2^-22 absolute in [0.5, 2], 2^-22 elsewhere |
+    | `arith.divf fastmath<arcp, afn>` | `rcp.approx.ftz.f32` and a product | 1 ulp of the reciprocal |
+
+    Before: `%y = math.exp2 %x fastmath<afn> : f32`
+    After: `%y = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%x) : (f32) -> f32`
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+#endif // FA_CONVERSION_FAGPUTONVVM_PASSES_TD

@@ -1,0 +1,365 @@
+//===- BlockPatterns.cpp - Block values to the scalars of a thread
+//------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static RankedTensorType blockType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+void mlir::fagpu::populateRegisterTypes(TypeConverter &converter) {
+  using Types = SmallVectorImpl<Type>;
+  using Result = std::optional<LogicalResult>;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](RankedTensorType type, Types &types) -> Result {
+    if (!getBlockLayout(type))
+      return std::nullopt;
+    Type element = type.getElementType();
+    if (isPackedElement(element))
+      element = IntegerType::get(type.getContext(), 32);
+    types.append(registersPerThread(type), element);
+    return success();
+  });
+  converter.addConversion([](ViewType type, Types &types) -> Result {
+    types.append(2, IntegerType::get(type.getContext(), 32));
+    return success();
+  });
+  converter.addConversion(
+      [&converter](InflightType type, Types &types) -> Result {
+        if (failed(converter.convertType(type.getValue(), types)))
+          return failure();
+        return type.getKeeps() ? converter.convertType(type.getKeeps(), types)
+                               : success();
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise operations
+//===----------------------------------------------------------------------===//
+
+/// Packs two floats into 32 bits, the first one in the lower half.
+static Value pack(Emitter &emit, Value low, Value high, Type element) {
+  MLIRContext *context = element.getContext();
+  auto type = VectorType::get({2}, element);
+  auto rounding =
+      NVVM::FPRoundingModeAttr::get(context, NVVM::FPRoundingMode::RN);
+  Value packed;
+  if (element.isBF16())
+    packed = NVVM::ConvertF32x2ToBF16x2Op::create(
+        emit.builder, emit.location, type, high, low, Value(), rounding,
+        NVVM::SaturationModeAttr(), BoolAttr());
+  else
+    packed = NVVM::ConvertF32x2ToF16x2Op::create(
+        emit.builder, emit.location, type, high, low, Value(), rounding,
+        NVVM::SaturationModeAttr(), BoolAttr());
+  return LLVM::BitcastOp::create(emit.builder, emit.location,
+                                 emit.builder.getI32Type(), packed);
+}
+
+/// The two floats of a packed register, extended.
+static std::pair<Value, Value> unpack(Emitter &emit, Value packed,
+                                      Type element) {
+  auto type = VectorType::get({2}, element);
+  Value both =
+      LLVM::BitcastOp::create(emit.builder, emit.location, type, packed);
+  auto part = [&](int64_t index) -> Value {
+    Value half = LLVM::ExtractElementOp::create(emit.builder, emit.location,
+                                                both, emit.constant(index));
+    return arith::ExtFOp::create(emit.builder, emit.location,
+                                 emit.builder.getF32Type(), half);
+  };
+  return {part(0), part(1)};
+}
+
+namespace {
+
+/// Any elementwise operation of any dialect, once for each scalar.
+struct ElementwisePattern : public ConversionPattern {
+  ElementwisePattern(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<ValueRange> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op->getNumResults() != 1 || !getBlockLayout(op->getResultTypes()[0]) ||
+        !OpTrait::hasElementwiseMappableTraits(op))
+      return failure();
+    RankedTensorType type = blockType(op->getResult(0));
+    if (isPackedElement(type.getElementType()) ||
+        llvm::any_of(op->getOperandTypes(), [](Type operand) {
+          return isPackedElement(getElementTypeOrSelf(operand));
+        }))
+      return rewriter.notifyMatchFailure(op, "16-bit floats are packed");
+    SmallVector<Value> results;
+    for (int64_t index = 0, e = registersPerThread(type); index < e; ++index) {
+      SmallVector<Value> scalars;
+      // A scalar operand, such as the condition of a select, is for all.
+      for (auto [operand, values] :
+           llvm::zip_equal(op->getOperands(), operands))
+        scalars.push_back(getBlockLayout(operand.getType()) ? values[index]
+                                                            : values.front());
+      OperationState state(op->getLoc(), op->getName(), scalars,
+                           {type.getElementType()}, op->getAttrs());
+      results.push_back(rewriter.create(state)->getResult(0));
+    }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+struct TruncatePattern : public KernelPattern<arith::TruncFOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!getBlockLayout(op.getType()) ||
+        !isPackedElement(blockType(op).getElementType()))
+      return failure();
+    Emitter emit(rewriter, op.getLoc());
+    ValueRange values = adaptor.getIn();
+    SmallVector<Value> results;
+    for (size_t index = 0; index < values.size(); index += 2)
+      results.push_back(pack(emit, values[index], values[index + 1],
+                             blockType(op).getElementType()));
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+struct ExtendPattern : public KernelPattern<arith::ExtFOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ExtFOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!getBlockLayout(op.getType()) ||
+        !isPackedElement(blockType(op.getIn()).getElementType()))
+      return failure();
+    Emitter emit(rewriter, op.getLoc());
+    SmallVector<Value> results;
+    for (Value packed : adaptor.getIn()) {
+      auto [low, high] =
+          unpack(emit, packed, blockType(op.getIn()).getElementType());
+      results.append({low, high});
+    }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+struct ConstantPattern : public KernelPattern<arith::ConstantOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ConstantOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!getBlockLayout(op.getType()) || !splat ||
+        isPackedElement(splat.getElementType()))
+      return rewriter.notifyMatchFailure(op, "not a splat of 32-bit elements");
+    Value scalar = arith::ConstantOp::create(
+        rewriter, op.getLoc(),
+        cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    SmallVector<Value> results(registersPerThread(blockType(op)), scalar);
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+struct SplatPattern : public KernelPattern<tensor::SplatOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::SplatOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!getBlockLayout(op.getType()) ||
+        isPackedElement(blockType(op).getElementType()))
+      return failure();
+    SmallVector<Value> results(registersPerThread(blockType(op)),
+                               adaptor.getInput().front());
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Reductions, broadcasts, indices, layouts
+//===----------------------------------------------------------------------===//
+
+/// For each element of `to`, the element of `from` at the same place along
+/// `toDim` and `fromDim`, relative to the thread.
+static SmallVector<int64_t> matchElements(RankedTensorType from,
+                                          unsigned fromDim, RankedTensorType to,
+                                          unsigned toDim) {
+  LayoutInterface source = getBlockLayout(from), target = getBlockLayout(to);
+  DenseMap<int64_t, int64_t> elementAt;
+  for (int64_t i = 0, e = source.perThread(from.getShape()); i < e; ++i)
+    elementAt[source.getElementOffset(from.getShape(), i)[fromDim]] = i;
+  SmallVector<int64_t> matches;
+  for (int64_t i = 0, e = target.perThread(to.getShape()); i < e; ++i)
+    matches.push_back(
+        elementAt.at(target.getElementOffset(to.getShape(), i)[toDim]));
+  return matches;
+}
+
+struct ReducePattern : public KernelPattern<ReduceOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ReduceOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType source = blockType(op.getSource()), type = blockType(op);
+    Emitter emit(rewriter, op.getLoc());
+    auto combine = [&](Value a, Value b) -> Value {
+      if (op.getKind() == ReductionKind::max)
+        return arith::MaxNumFOp::create(rewriter, op.getLoc(), a, b);
+      return arith::AddFOp::create(rewriter, op.getLoc(), a, b);
+    };
+
+    // The elements of each row, dealt to the chains in turn.
+    SmallVector<int64_t> rowOf = matchElements(type, 0, source, 0);
+    SmallVector<SmallVector<Value>> rows(registersPerThread(type));
+    for (auto [element, row] : llvm::zip_equal(adaptor.getSource(), rowOf))
+      rows[row].push_back(element);
+    // Rows advance together: their chains are independent of each other.
+    size_t length = rows.front().size();
+    size_t numChains = std::min<size_t>(op.getChains(), length);
+    for (size_t index = numChains; index < length; ++index)
+      for (SmallVector<Value> &row : rows)
+        row[index % numChains] = combine(row[index % numChains], row[index]);
+    SmallVector<Value> results;
+    for (SmallVector<Value> &row : rows) {
+      Value sum = row.front();
+      for (size_t chain = 1; chain < numChains; ++chain)
+        sum = combine(sum, row[chain]);
+      results.push_back(sum);
+    }
+    // The four lanes of a quad share a row.
+    if (isa<RowLayoutAttr>(type.getEncoding()))
+      for (int64_t lanes : {2, 1}) {
+        SmallVector<Value> others;
+        for (Value value : results)
+          others.push_back(emit.shuffleButterfly(value, lanes));
+        for (auto [value, other] : llvm::zip_equal(results, others))
+          value = combine(value, other);
+      }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+struct BroadcastPattern : public KernelPattern<BroadcastOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(BroadcastOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType source = blockType(op.getSource()), type = blockType(op);
+    unsigned dim = isa<ColumnLayoutAttr>(source.getEncoding()) ? 1 : 0;
+    SmallVector<Value> results;
+    for (int64_t element : matchElements(source, 0, type, dim))
+      results.push_back(adaptor.getSource()[element]);
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+/// A layout's index expression of the thread's number.
+static Value expand(Emitter &emit, AffineExpr expression, Value thread) {
+  if (isa<AffineDimExpr>(expression))
+    return thread;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return emit.constant(constant.getValue());
+  auto binary = cast<AffineBinaryOpExpr>(expression);
+  Value left = expand(emit, binary.getLHS(), thread);
+  if (binary.getKind() == AffineExprKind::Add)
+    return emit.add(left, expand(emit, binary.getRHS(), thread));
+  int64_t right = cast<AffineConstantExpr>(binary.getRHS()).getValue();
+  if (binary.getKind() == AffineExprKind::Mul)
+    return emit.multiply(left, right);
+  assert(llvm::isPowerOf2_64(right) && "layouts divide by powers of two");
+  return binary.getKind() == AffineExprKind::Mod
+             ? emit.bitAnd(left, right - 1)
+             : emit.shiftRight(left, llvm::Log2_64(right));
+}
+
+struct IotaPattern : public KernelPattern<IotaOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(IotaOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType type = blockType(op);
+    LayoutInterface layout = getBlockLayout(type);
+    Value threadPart;
+    if (op.getPart() != IndexPart::element) {
+      // At the kernel's entry, so that loops do not compute it again.
+      Value thread = kernel.getThreads(op).thread;
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointAfter(thread.getDefiningOp());
+      Emitter emit(rewriter, op.getLoc());
+      threadPart =
+          expand(emit, layout.getThreadMap().getResult(op.getDim()), thread);
+    }
+    Emitter emit(rewriter, op.getLoc());
+    SmallVector<Value> results;
+    for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
+      int64_t offset = layout.getElementOffset(type.getShape(), i)[op.getDim()];
+      if (!threadPart)
+        results.push_back(emit.constant(offset));
+      else if (op.getPart() == IndexPart::thread)
+        results.push_back(threadPart);
+      else
+        results.push_back(emit.add(threadPart, offset));
+    }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+};
+
+/// Between layouts of the same elements in the same order.
+struct ConvertPattern : public KernelPattern<ConvertOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ConvertOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType source = blockType(op.getSource()), type = blockType(op);
+    LayoutInterface from = getBlockLayout(source), to = getBlockLayout(type);
+    ArrayRef<int64_t> shape = type.getShape();
+    bool same = from.getThreadMap() == to.getThreadMap() &&
+                from.perThread(shape) == to.perThread(shape);
+    for (int64_t i = 0; same && i < from.perThread(shape); ++i)
+      same = from.getElementOffset(shape, i) == to.getElementOffset(shape, i);
+    if (!same)
+      return rewriter.notifyMatchFailure(op, "elements move between threads");
+    rewriter.replaceOpWithMultiple(op, {adaptor.getSource()});
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateBlockPatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        const KernelContext &kernel) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ElementwisePattern>(converter, context);
+  patterns.add<TruncatePattern, ExtendPattern, ConstantPattern, SplatPattern,
+               ReducePattern, BroadcastPattern, IotaPattern, ConvertPattern>(
+      converter, context, kernel);
+}

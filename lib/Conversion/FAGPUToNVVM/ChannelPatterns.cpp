@@ -1,0 +1,315 @@
+//===- ChannelPatterns.cpp - Channels to shared memory and mbarriers
+//----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+namespace {
+/// Where a stage of a channel lies, and the barriers that guard it.
+struct StageAddress {
+  Value data, full, empty;
+};
+} // namespace
+
+static StageAddress addressStage(Emitter &emit, Value base, int64_t offset,
+                                 int64_t barriers, int64_t stageBytes,
+                                 int64_t numStages, Value number) {
+  Value barrier = emit.shiftLeft(number, 3);
+  return {emit.add(emit.multiply(number, stageBytes), emit.add(base, offset)),
+          emit.add(barrier, emit.add(base, barriers)),
+          emit.add(barrier, emit.add(base, barriers + 8 * numStages))};
+}
+
+/// The stage of a channel: banks lie beside each other in each stage.
+static StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
+                                 Value channel, Value stage, Value bank) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  Value number = emit.multiply(stage, made.getBanks());
+  if (bank)
+    number = emit.add(number, bank);
+  return addressStage(emit, kernel.getSharedBase(), *made.getOffset(),
+                      *made.getBarriers(), made.getType().getStageBytes(),
+                      made.getNumStages(), number);
+}
+
+static StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
+                                 Value mail, Value stage) {
+  auto made = mail.getDefiningOp<MailOp>();
+  return addressStage(emit, kernel.getSharedBase(), *made.getOffset(),
+                      *made.getBarriers(), 4 * made.getType().getTypes().size(),
+                      made.getType().getDepth(), stage);
+}
+
+static bool isPlanned(Value channel) {
+  if (auto made = channel.getDefiningOp<ChannelOp>())
+    return made.getOffset() && made.getBarriers();
+  auto mail = channel.getDefiningOp<MailOp>();
+  return mail && mail.getOffset() && mail.getBarriers();
+}
+
+/// The value of an optional operand; null if there is none.
+static Value optional(ValueRange range) {
+  return range.empty() ? Value() : range.front();
+}
+
+SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
+                                               const KernelContext &kernel,
+                                               const TensorMap &map,
+                                               Value memory, ValueRange offsets,
+                                               Value rows) {
+  auto type = cast<MemRefType>(memory.getType());
+  unsigned columnDim = type.getRank() - 1, rowDim = getRowDim(type);
+  bool hasPanels = map.panels > 1;
+  Value panel = emit.shiftRight(offsets[columnDim], 6);
+  SmallVector<Value> coordinates = {hasPanels ? emit.constant(0)
+                                              : offsets[columnDim]};
+  if (map.bounded) {
+    // See docs/GPU/TensorMaps.md: rows end where their dimension does.
+    Value last = emit.constant(int64_t(1) << 30);
+    coordinates.push_back(emit.add(emit.subtract(last, rows), offsets[rowDim]));
+    if (hasPanels)
+      coordinates.push_back(panel);
+    coordinates.push_back(last);
+    Value sum = emit.multiply(rows, kernel.getUnitStride(memory, rowDim));
+    for (unsigned dim = 0; dim < columnDim; ++dim)
+      if (dim != rowDim)
+        sum = emit.add(sum, emit.multiply(offsets[dim],
+                                          kernel.getUnitStride(memory, dim)));
+    coordinates.push_back(sum);
+    return coordinates;
+  }
+  for (bool large : {true, false}) {
+    for (unsigned dim = columnDim; dim-- > 0;)
+      if ((map.box[dim] > 1) == large)
+        coordinates.push_back(offsets[dim]);
+    if (large && hasPanels)
+      coordinates.push_back(panel);
+  }
+  return coordinates;
+}
+
+namespace {
+
+struct AcquirePattern : public KernelPattern<AcquireOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(AcquireOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getStage() || !isPlanned(op.getChannel()))
+      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+    Emitter emit(rewriter, op.getLoc());
+    StageAddress stage =
+        addressStage(emit, kernel, op.getChannel(),
+                     optional(adaptor.getStage()), optional(adaptor.getBank()));
+    emit.waitPhase(stage.full, optional(adaptor.getPhase()));
+    rewriter.replaceOpWithMultiple(
+        op, {SmallVector<Value>{stage.data, stage.empty}});
+    return success();
+  }
+};
+
+struct ReleasePattern : public KernelPattern<ReleaseOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ReleaseOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(rewriter, op.getLoc());
+    emit.arrive(adaptor.getView()[1], kernel.getThreads(op).isGroupLeader);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct PutPattern : public KernelPattern<PutOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PutOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+    if (!op.getStage() || !isPlanned(op.getChannel()) ||
+        channel.getEngine() != Engine::tma ||
+        !op->getParentOfType<RoleOp>().getElect())
+      return rewriter.notifyMatchFailure(
+          op, "expected a planned tma channel in a role of one thread");
+    const TensorMap &map = kernel.getTensorMap(op);
+    OpBuilder::InsertionGuard guard(rewriter);
+    if (Value condition = optional(adaptor.getCondition())) {
+      auto branch = scf::IfOp::create(rewriter, op.getLoc(), condition, false);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+    }
+    emitCopy(op, adaptor, map, rewriter);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void emitCopy(PutOp op, Adaptor adaptor, const TensorMap &map,
+                ConversionPatternRewriter &rewriter) const {
+    Emitter emit(rewriter, op.getLoc());
+    StageAddress stage =
+        addressStage(emit, kernel, op.getChannel(),
+                     optional(adaptor.getStage()), optional(adaptor.getBank()));
+    emit.waitPhase(stage.empty, optional(adaptor.getPhase()));
+    int64_t bytes = ShapedType::getNumElements(op.getSizes()) * 2;
+    Value barrier = emit.sharedPointer(stage.full);
+    NVVM::MBarrierArriveExpectTxOp::create(
+        rewriter, op.getLoc(), TypeRange{}, barrier, emit.constant(bytes),
+        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+    auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
+    Value target = LLVM::AddrSpaceCastOp::create(
+        rewriter, op.getLoc(), cluster,
+        emit.sharedPointer(addPart(emit, op, adaptor, stage.data)));
+    SmallVector<Value> coordinates =
+        getCoordinates(emit, kernel, map, op.getSource(),
+                       flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
+                       optional(adaptor.getRows()));
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        rewriter, op.getLoc(), target, kernel.getTensorMapParameter(map),
+        coordinates, barrier, /*im2colOffsets=*/ValueRange{},
+        /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
+        /*predicate=*/Value());
+  }
+
+  /// Address of the part of a stage: panels of all rows, one after the other.
+  static Value addPart(Emitter &emit, PutOp op, Adaptor adaptor, Value data) {
+    if (op.getPart().empty())
+      return data;
+    ChannelType type = op.getChannel().getType();
+    int64_t swizzle = type.getLayout().getSwizzle();
+    SmallVector<Value> part =
+        flatten(SmallVector<ValueRange>(adaptor.getPart()));
+    Value inPanel = emit.multiply(part[0], swizzle);
+    Value panel = emit.shiftRight(part[1], 6);
+    Value before = emit.multiply(panel, type.getShape()[0] * swizzle);
+    return emit.add(data, emit.add(inPanel, before));
+  }
+};
+
+struct SendPattern : public KernelPattern<SendOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(SendOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getStage() || !isPlanned(op.getMail()) ||
+        !op->getParentOfType<RoleOp>().getElect())
+      return rewriter.notifyMatchFailure(
+          op, "expected a planned mail in a role of one thread");
+    Emitter emit(rewriter, op.getLoc());
+    StageAddress stage =
+        addressStage(emit, kernel, op.getMail(), optional(adaptor.getStage()));
+    emit.waitPhase(stage.empty, optional(adaptor.getPhase()));
+    SmallVector<Value> values =
+        flatten(SmallVector<ValueRange>(adaptor.getValues()));
+    for (auto [index, value] : llvm::enumerate(values))
+      LLVM::StoreOp::create(
+          rewriter, op.getLoc(), value,
+          emit.sharedPointer(emit.add(stage.data, 4 * index)));
+    emit.arrive(stage.full);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct RecvPattern : public KernelPattern<RecvOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(RecvOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getStage() || !isPlanned(op.getMail()))
+      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+    Emitter emit(rewriter, op.getLoc());
+    StageAddress stage =
+        addressStage(emit, kernel, op.getMail(), optional(adaptor.getStage()));
+    emit.waitPhase(stage.full, optional(adaptor.getPhase()));
+    SmallVector<Value> loaded;
+    for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
+      loaded.push_back(LLVM::LoadOp::create(
+          rewriter, op.getLoc(), type,
+          emit.sharedPointer(emit.add(stage.data, 4 * index)), /*alignment=*/0,
+          /*isVolatile=*/true));
+    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    emit.arrive(stage.empty, kernel.getThreads(op).isWarpLeader);
+    SmallVector<SmallVector<Value>> results;
+    for (Value value : loaded)
+      results.push_back({emit.firstLane(value)});
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
+/// Turns are named barriers of two groups: the one that waits for its turn and
+/// the one that passes it.
+struct TakePattern : public KernelPattern<TakeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TakeOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto turns = op.getTurns().getDefiningOp<TurnsOp>();
+    auto role = op->getParentOfType<RoleOp>();
+    if (!turns || !turns.getBarrier())
+      return rewriter.notifyMatchFailure(op, "no plan");
+    Emitter emit(rewriter, op.getLoc());
+    Value barrier = emit.add(role.getGroup(), *turns.getBarrier());
+    NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange{}, barrier,
+                            emit.constant(2 * role.getThreadsPerGroup()),
+                            NVVM::BarrierReductionAttr(), Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct PassPattern : public KernelPattern<PassOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PassOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto turns = op.getTurns().getDefiningOp<TurnsOp>();
+    auto role = op->getParentOfType<RoleOp>();
+    if (!turns || !turns.getBarrier())
+      return rewriter.notifyMatchFailure(op, "no plan");
+    Emitter emit(rewriter, op.getLoc());
+    int64_t first = *turns.getBarrier(), groups = turns.getGroups();
+    Value group = role.getGroup();
+    Value next;
+    if (groups == 2) {
+      next = emit.subtract(emit.constant(first + 1), group);
+    } else {
+      Value isLast = emit.equal(group, emit.constant(groups - 1));
+      next = arith::SelectOp::create(rewriter, op.getLoc(), isLast,
+                                     emit.constant(first),
+                                     emit.add(group, first + 1));
+    }
+    NVVM::BarrierArriveOp::create(rewriter, op.getLoc(), next,
+                                  emit.constant(2 * role.getThreadsPerGroup()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateChannelPatterns(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const KernelContext &kernel) {
+  patterns.add<AcquirePattern, ReleasePattern, PutPattern, SendPattern,
+               RecvPattern, TakePattern, PassPattern>(
+      converter, patterns.getContext(), kernel);
+}

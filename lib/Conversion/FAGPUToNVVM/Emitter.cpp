@@ -1,0 +1,114 @@
+//===- Emitter.cpp - Short forms of what the lowering emits
+//-------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+Value Emitter::constant(int64_t value) {
+  return arith::ConstantOp::create(builder, location,
+                                   builder.getI32IntegerAttr(value));
+}
+
+Value Emitter::constant64(int64_t value) {
+  return arith::ConstantOp::create(builder, location,
+                                   builder.getI64IntegerAttr(value));
+}
+
+Value Emitter::add(Value a, Value b) {
+  return arith::AddIOp::create(builder, location, a, b);
+}
+Value Emitter::subtract(Value a, Value b) {
+  return arith::SubIOp::create(builder, location, a, b);
+}
+Value Emitter::multiply(Value a, Value b) {
+  return arith::MulIOp::create(builder, location, a, b);
+}
+Value Emitter::bitAnd(Value a, int64_t b) {
+  return arith::AndIOp::create(builder, location, a, constant(b));
+}
+Value Emitter::bitOr(Value a, Value b) {
+  return arith::OrIOp::create(builder, location, a, b);
+}
+Value Emitter::bitXor(Value a, Value b) {
+  return arith::XOrIOp::create(builder, location, a, b);
+}
+Value Emitter::shiftLeft(Value a, int64_t bits) {
+  return arith::ShLIOp::create(builder, location, a, constant(bits));
+}
+Value Emitter::shiftRight(Value a, int64_t bits) {
+  return arith::ShRUIOp::create(builder, location, a, constant(bits));
+}
+Value Emitter::equal(Value a, Value b) {
+  return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, a,
+                               b);
+}
+Value Emitter::logicalAnd(Value a, Value b) {
+  return arith::AndIOp::create(builder, location, a, b);
+}
+
+Value Emitter::sharedPointer(Value address) {
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  return LLVM::IntToPtrOp::create(builder, location, type, address);
+}
+
+SmallVector<Value> Emitter::inlinePTX(StringRef text, StringRef constraints,
+                                      ValueRange inputs, TypeRange outputs) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type> results;
+  if (outputs.size() == 1)
+    results.push_back(outputs[0]);
+  else if (outputs.size() > 1)
+    results.push_back(
+        LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(outputs)));
+  auto ptx = LLVM::InlineAsmOp::create(
+      builder, location, results, inputs, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  if (outputs.size() <= 1)
+    return SmallVector<Value>(ptx->getResults());
+  SmallVector<Value> values;
+  for (size_t index = 0; index < outputs.size(); ++index)
+    values.push_back(LLVM::ExtractValueOp::create(
+        builder, location, ptx.getResult(0), static_cast<int64_t>(index)));
+  return values;
+}
+
+void Emitter::arrive(Value barrier, Value predicate) {
+  inlinePTX("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}",
+            {barrier, predicate}, {});
+}
+
+void Emitter::arrive(Value barrier) {
+  inlinePTX("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
+            {barrier}, {});
+}
+
+void Emitter::waitPhase(Value barrier, Value phase) {
+  // NVVM's operation for it takes a time limit, which costs a register.
+  inlinePTX("{ .reg .pred done; TRY: mbarrier.try_wait.parity.shared::cta.b64 "
+            "done, [$0], $1; @done bra.uni DONE; bra.uni TRY; DONE: }",
+            "r,r,~{memory}", {barrier, phase}, {});
+}
+
+Value Emitter::shuffleButterfly(Value value, int64_t lanes) {
+  return NVVM::ShflOp::create(builder, location, value.getType(), constant(-1),
+                              value, constant(lanes), constant(31),
+                              NVVM::ShflKind::bfly, UnitAttr());
+}
+
+Value Emitter::firstLane(Value value) {
+  return NVVM::ShflOp::create(builder, location, value.getType(), constant(-1),
+                              value, constant(0), constant(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+}

@@ -1,0 +1,63 @@
+//===- Emitter.h - Short forms of what the lowering emits -----------*- C++
+//-*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FAGPUTONVVM_EMITTER_H
+#define FA_LIB_CONVERSION_FAGPUTONVVM_EMITTER_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::fagpu {
+
+/// Emits 32-bit arithmetic, shared memory addresses and inline PTX at the
+/// insertion point of a builder. Addresses are 32-bit shared memory addresses.
+class Emitter {
+public:
+  Emitter(OpBuilder &builder, Location location)
+      : builder(builder), location(location) {}
+
+  Value constant(int64_t value);
+  Value constant64(int64_t value);
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b) { return b ? add(a, constant(b)) : a; }
+  Value subtract(Value a, Value b);
+  Value multiply(Value a, Value b);
+  Value multiply(Value a, int64_t b) {
+    return b == 1 ? a : multiply(a, constant(b));
+  }
+  Value bitAnd(Value a, int64_t b);
+  Value bitOr(Value a, Value b);
+  Value bitXor(Value a, Value b);
+  Value shiftLeft(Value a, int64_t bits);
+  Value shiftRight(Value a, int64_t bits);
+  Value equal(Value a, Value b);
+  Value logicalAnd(Value a, Value b);
+
+  Value sharedPointer(Value address);
+
+  /// Inline PTX; `constraints` as of LLVM, outputs first. Always has effects.
+  SmallVector<Value> inlinePTX(StringRef text, StringRef constraints,
+                               ValueRange inputs, TypeRange outputs);
+
+  /// Arrives at an mbarrier where the predicate is true, without a branch.
+  void arrive(Value barrier, Value predicate);
+  void arrive(Value barrier);
+  /// Waits until the phase of an mbarrier has completed.
+  void waitPhase(Value barrier, Value phase);
+
+  Value shuffleButterfly(Value value, int64_t lanes);
+  /// The value of lane 0, which the assembler then knows to be uniform.
+  Value firstLane(Value value);
+
+  OpBuilder &builder;
+  Location location;
+};
+
+} // namespace mlir::fagpu
+
+#endif // FA_LIB_CONVERSION_FAGPUTONVVM_EMITTER_H

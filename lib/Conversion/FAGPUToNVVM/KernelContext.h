@@ -1,0 +1,117 @@
+//===- KernelContext.h - What the patterns know of a kernel ---------------*-
+// C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H
+#define FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include <map>
+
+namespace mlir::fagpu {
+
+/// The threads of the groups of one role, numbered by the layouts. All values
+/// are i32 but the two predicates.
+struct RoleThreads {
+  /// The thread's number in its group, its warp in it, its lane in the warp.
+  Value thread, warp, lane;
+  /// Whether it is the first of its group, and of its warp.
+  Value isGroupLeader, isWarpLeader;
+};
+
+/// A bulk copy's view of a memref argument. Dimensions of the map, from the one
+/// that is contiguous: `columns` of a panel; the dimensions with a box above 1,
+/// the last first; the panels, where a row has several; what is left, the last
+/// first. Where the rows are bounded at run time, what is left is two
+/// dimensions: the one that undoes the bound, and all offsets in units of a
+/// common stride.
+struct TensorMap {
+  unsigned argument;
+  /// Box in dimensions of the memref.
+  SmallVector<int64_t> box;
+  /// Columns of a panel, and how many panels the box has.
+  int64_t columns, panels;
+  int64_t swizzle;
+  bool bounded;
+
+  bool operator<(const TensorMap &other) const { return key() < other.key(); }
+  DictionaryAttr toAttribute(MLIRContext *context) const;
+
+private:
+  std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool>
+  key() const {
+    return {argument, box, columns, panels, swizzle, bounded};
+  }
+};
+
+/// The dimension of a memref that `rows(...)` bounds.
+unsigned getRowDim(MemRefType type);
+
+/// Rewrites the parameters of a kernel, and holds what its patterns share.
+class KernelContext {
+public:
+  explicit KernelContext(func::FuncOp kernel) : kernel(kernel) {}
+
+  /// Replaces memref arguments by parameters, emits thread numbers at the entry
+  /// and the initialisation of barriers. Fails after one diagnostic.
+  LogicalResult prepare();
+  /// Removes what only the patterns needed.
+  void finish();
+
+  Value getSharedBase() const { return sharedBase; }
+  const RoleThreads &getThreads(Operation *op) const;
+
+  /// The map of a put or of a staged store.
+  const TensorMap &getTensorMap(Operation *op) const {
+    return mapOf.find(op)->second;
+  }
+
+  /// Parameters of the memref that `placeholder` stands for.
+  Value getTensorMapParameter(const TensorMap &map) const;
+  /// Offset stride of a dimension in units of the common stride, i32.
+  Value getUnitStride(Value placeholder, unsigned dim) const;
+  /// Pointer into global memory.
+  Value getPointer(Value placeholder) const;
+  /// Stride of a dimension in elements, i64.
+  Value getStride(OpBuilder &builder, Value placeholder, unsigned dim) const;
+
+private:
+  struct MemRefParameters {
+    Value pointer;
+    SmallVector<Value> strides;
+    SmallVector<Value> unitStrides;
+  };
+  struct Needs {
+    std::vector<TensorMap> maps;
+    bool elements = false;
+    bool unitStrides = false;
+  };
+
+  LogicalResult collectNeeds();
+  void replaceArgument(unsigned number, Needs &needs,
+                       SmallVectorImpl<Attribute> &parameters);
+  BlockArgument addParameter(Type type, DictionaryAttr description,
+                             SmallVectorImpl<Attribute> &parameters);
+  void replaceArguments();
+  void emitThreads();
+  void emitSharedBase();
+  void emitBarriers();
+  void frameRoles();
+
+  func::FuncOp kernel;
+  Value sharedBase;
+  DenseMap<Operation *, RoleThreads> threads;
+  std::map<unsigned, Needs> needs;
+  std::map<TensorMap, Value> maps;
+  DenseMap<Operation *, TensorMap> mapOf;
+  DenseMap<Value, MemRefParameters> memrefs;
+  SmallVector<Operation *> placeholders;
+};
+
+} // namespace mlir::fagpu
+
+#endif // FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H

@@ -1,0 +1,266 @@
+//===- MemoryPatterns.cpp - Global memory and tile counters
+//-------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+/// The address of an element. Indices are i32 or index; offsets are 64 bits, as
+/// 2^31 elements may be passed.
+static Value getAddress(OpBuilder &builder, Location location,
+                        const KernelContext &kernel, Value memory,
+                        ValueRange indices) {
+  Value pointer = kernel.getPointer(memory);
+  Type i64 = builder.getI64Type();
+  Value sum;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value wide =
+        index.getType().isIndex()
+            ? arith::IndexCastOp::create(builder, location, i64, index)
+                  .getResult()
+            : arith::ExtSIOp::create(builder, location, i64, index).getResult();
+    Value offset = arith::MulIOp::create(
+        builder, location, wide, kernel.getStride(builder, memory, dim));
+    sum =
+        sum ? arith::AddIOp::create(builder, location, sum, offset).getResult()
+            : offset;
+  }
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  return LLVM::GEPOp::create(builder, location, pointer.getType(), element,
+                             pointer, ValueRange{sum});
+}
+
+namespace {
+
+struct LoadPattern : public KernelPattern<memref::LoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!kernel.getPointer(op.getMemRef()))
+      return rewriter.notifyMatchFailure(op, "not a parameter");
+    Value address =
+        getAddress(rewriter, op.getLoc(), kernel, op.getMemRef(),
+                   flatten(SmallVector<ValueRange>(adaptor.getIndices())));
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), address);
+    return success();
+  }
+};
+
+/// A value of each row: the first lane of the quad that holds it stores it, by
+/// a predicate, since a branch would make the loop around it divergent.
+struct StoreRowsPattern : public KernelPattern<StoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    if (op.getVia() || op.getSizes() || !type.getElementType().isF32() ||
+        !isa<RowLayoutAttr>(type.getEncoding()))
+      return rewriter.notifyMatchFailure(op, "not f32 rows");
+    Emitter emit(rewriter, op.getLoc());
+    LayoutInterface layout = getBlockLayout(type);
+    SmallVector<Value> indices =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    // Row of element 0: four lanes share a row, rows of a warp are adjacent.
+    const RoleThreads &threads = kernel.getThreads(op);
+    Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
+                              emit.shiftRight(threads.lane, 2));
+    Value first = emit.add(indices.back(), ofThread);
+    Value isWriter = emit.equal(emit.bitAnd(threads.lane, 3), emit.constant(0));
+    for (auto [index, value] : llvm::enumerate(adaptor.getValue())) {
+      Value row =
+          emit.add(first, layout.getElementOffset(type.getShape(), index)[0]);
+      Value predicate = isWriter;
+      if (!adaptor.getRows().empty())
+        predicate = emit.logicalAnd(
+            predicate, arith::CmpIOp::create(rewriter, op.getLoc(),
+                                             arith::CmpIPredicate::slt, row,
+                                             adaptor.getRows().front()));
+      indices.back() = row;
+      Value address = getAddress(rewriter, op.getLoc(), kernel,
+                                 op.getDestination(), indices);
+      emit.inlinePTX("@$2 st.global.f32 [$0], $1;", "l,f,b,~{memory}",
+                     {address, value, predicate}, {});
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Stages a matrix in swizzled shared memory; the leader of the group starts
+/// the bulk store.
+struct StoreStagedPattern : public KernelPattern<StoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    auto role = op->getParentOfType<RoleOp>();
+    if (!op.getVia() || !role.getBarrier() ||
+        !isPackedElement(type.getElementType()) ||
+        !isa<AccumulatorLayoutAttr>(type.getEncoding()))
+      return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
+    const TensorMap &map = kernel.getTensorMap(op);
+    Emitter emit(rewriter, op.getLoc());
+    auto via = op.getVia().getDefiningOp<ChannelOp>();
+    Value tile = emit.add(kernel.getSharedBase(), *via.getOffset());
+    if (!adaptor.getBank().empty())
+      tile = emit.add(tile, emit.multiply(adaptor.getBank().front(),
+                                          via.getType().getStageBytes()));
+    // The store before has read the stage, as its leader knows.
+    NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, op.getLoc(),
+                                         rewriter.getI32IntegerAttr(0),
+                                         rewriter.getUnitAttr());
+    synchronize(emit, role);
+    storeMatrices(emit, op, adaptor.getValue(), tile);
+    NVVM::FenceProxyOp::create(
+        rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(rewriter.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    synchronize(emit, role);
+    Value rows =
+        adaptor.getRows().empty() ? Value() : adaptor.getRows().front();
+    SmallVector<Value> coordinates = getCoordinates(
+        emit, kernel, map, op.getDestination(),
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets())), rows);
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+        rewriter, op.getLoc(), kernel.getTensorMapParameter(map),
+        emit.sharedPointer(tile), coordinates, /*l2CacheHint=*/Value(),
+        NVVM::TMAStoreMode::TILE, kernel.getThreads(op).isGroupLeader);
+    NVVM::CpAsyncBulkCommitGroupOp::create(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static void synchronize(Emitter &emit, RoleOp role) {
+    NVVM::BarrierOp::create(emit.builder, emit.location, TypeRange{},
+                            emit.add(role.getGroup(), *role.getBarrier()),
+                            emit.constant(role.getThreadsPerGroup()),
+                            NVVM::BarrierReductionAttr(), Value());
+  }
+
+  /// Four 8x8 matrices at once: 16 rows by 16 columns. A lane gives the address
+  /// of a row of one of them.
+  void storeMatrices(Emitter &emit, StoreOp op, ValueRange values,
+                     Value tile) const {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    const RoleThreads &threads = kernel.getThreads(op);
+    Value row = emit.add(emit.shiftLeft(threads.warp, 4),
+                         emit.bitAnd(threads.lane, 15));
+    Value half = emit.shiftRight(threads.lane, 4);
+    Value swizzle = emit.bitAnd(row, 7);
+    Value rowAddress = emit.add(tile, emit.shiftLeft(row, 7));
+    int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
+    auto shape =
+        NVVM::LdStMatrixShapeAttr::get(emit.builder.getContext(), 8, 8);
+    for (int64_t firstRow = 0; firstRow < rows; firstRow += rowsAtOnce)
+      for (int64_t step = 0; step < columns / 16; ++step) {
+        int64_t panel = step / 4, inPanel = step % 4;
+        Value chunk = emit.bitXor(emit.add(half, 2 * inPanel), swizzle);
+        Value address = emit.add(emit.add(rowAddress, emit.shiftLeft(chunk, 4)),
+                                 panel * rows * 128 + firstRow * 128);
+        NVVM::StMatrixOp::create(emit.builder, emit.location,
+                                 emit.sharedPointer(address),
+                                 values.take_front(4), NVVM::MMALayout::row,
+                                 shape, NVVM::LdStMatrixEltType::B16);
+        values = values.drop_front(4);
+      }
+  }
+};
+
+struct TicketPattern : public KernelPattern<TicketOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TicketOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(rewriter, op.getLoc());
+    Value old = LLVM::AtomicRMWOp::create(
+        rewriter, op.getLoc(), LLVM::AtomicBinOp::add,
+        kernel.getPointer(op.getCounter()), emit.constant(1),
+        LLVM::AtomicOrdering::monotonic);
+    Value grid =
+        NVVM::GridDimXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
+    rewriter.replaceOp(op, emit.add(old, grid));
+    return success();
+  }
+};
+
+struct RetirePattern : public KernelPattern<RetireOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(RetireOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(rewriter, op.getLoc());
+    Value tickets = kernel.getPointer(op.getCounter());
+    Value blocks = LLVM::GEPOp::create(rewriter, op.getLoc(), tickets.getType(),
+                                       rewriter.getI32Type(), tickets,
+                                       ArrayRef<LLVM::GEPArg>{1});
+    Value before = LLVM::AtomicRMWOp::create(
+        rewriter, op.getLoc(), LLVM::AtomicBinOp::add, blocks, emit.constant(1),
+        LLVM::AtomicOrdering::acq_rel);
+    Value grid =
+        NVVM::GridDimXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
+    Value isLast = emit.equal(emit.add(before, 1), grid);
+    auto branch = scf::IfOp::create(rewriter, op.getLoc(), isLast, false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    Emitter reset(inside, op.getLoc());
+    for (Value word : {tickets, blocks})
+      LLVM::StoreOp::create(inside, op.getLoc(), reset.constant(0), word);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct BlockIdPattern : public KernelPattern<gpu::BlockIdOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::BlockIdOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type i32 = rewriter.getI32Type();
+    Location location = op.getLoc();
+    Value number;
+    switch (op.getDimension()) {
+    case gpu::Dimension::x:
+      number = NVVM::BlockIdXOp::create(rewriter, location, i32);
+      break;
+    case gpu::Dimension::y:
+      number = NVVM::BlockIdYOp::create(rewriter, location, i32);
+      break;
+    case gpu::Dimension::z:
+      number = NVVM::BlockIdZOp::create(rewriter, location, i32);
+      break;
+    }
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, op.getType(), number);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter,
+                                         const KernelContext &kernel) {
+  patterns.add<LoadPattern, StoreRowsPattern, StoreStagedPattern, TicketPattern,
+               RetirePattern, BlockIdPattern>(converter, patterns.getContext(),
+                                              kernel);
+}

@@ -1,0 +1,64 @@
+//===- Patterns.h - Patterns from fagpu to NVVM ----------------------*- C++
+//-*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FAGPUTONVVM_PATTERNS_H
+#define FA_LIB_CONVERSION_FAGPUTONVVM_PATTERNS_H
+
+#include "Emitter.h"
+#include "KernelContext.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::fagpu {
+
+/// A pattern whose operands may each stand for several values.
+template <typename Op> class KernelPattern : public OpConversionPattern<Op> {
+public:
+  KernelPattern(const TypeConverter &converter, MLIRContext *context,
+                const KernelContext &kernel)
+      : OpConversionPattern<Op>(converter, context), kernel(kernel) {}
+
+  using Adaptor = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+
+protected:
+  const KernelContext &kernel;
+};
+
+/// Block values, views and values in flight become the registers of a thread.
+void populateRegisterTypes(TypeConverter &converter);
+
+/// Each takes the patterns of one kind of operation.
+void populateBlockPatterns(RewritePatternSet &patterns,
+                           const TypeConverter &converter,
+                           const KernelContext &kernel);
+void populateChannelPatterns(RewritePatternSet &patterns,
+                             const TypeConverter &converter,
+                             const KernelContext &kernel);
+void populateMatrixPatterns(RewritePatternSet &patterns,
+                            const TypeConverter &converter,
+                            const KernelContext &kernel);
+void populateMemoryPatterns(RewritePatternSet &patterns,
+                            const TypeConverter &converter,
+                            const KernelContext &kernel);
+
+/// Coordinates of a bulk copy at `offsets` of a memref, in dimensions of its
+/// map, where rows end at `rows` (null: the dimension's size).
+SmallVector<Value> getCoordinates(Emitter &emit, const KernelContext &kernel,
+                                  const TensorMap &map, Value memory,
+                                  ValueRange offsets, Value rows);
+
+/// The values of a range of one-value ranges.
+inline SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {
+  SmallVector<Value> values;
+  for (ValueRange range : ranges)
+    llvm::append_range(values, range);
+  return values;
+}
+
+} // namespace mlir::fagpu
+
+#endif // FA_LIB_CONVERSION_FAGPUTONVVM_PATTERNS_H

@@ -1,0 +1,80 @@
+// RUN: fa-opt %s -fagpu-plan-resources -convert-fagpu-to-nvvm | FileCheck %s
+
+// Block values become the scalars that a thread holds.
+
+!acc = tensor<64x8xf32, #fagpu.acc<4>>
+!iacc = tensor<64x8xi32, #fagpu.acc<4>>
+!packed = tensor<64x16xbf16, #fagpu.acc<4>>
+!wide = tensor<64x16xf32, #fagpu.acc<4>>
+!operand = tensor<64x16xbf16, #fagpu.opa<4>>
+!row = tensor<64xf32, #fagpu.row<4>>
+!irow = tensor<64xi32, #fagpu.row<4>>
+!quad = tensor<64x4xf32, #fagpu.quad<4>>
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: (%[[S:.*]]: f32, %[[C:.*]]: i1)
+func.func @elementwise(%s: f32, %c: i1) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK: fagpu.role @only
+    // CHECK: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+    %two = arith.constant dense<2.0> : !acc
+    %x = tensor.splat %s : !acc
+    // CHECK-COUNT-4: arith.mulf %[[S]], %[[TWO]] fastmath<nnan> : f32
+    // CHECK-NOT: arith.mulf
+    %y = arith.mulf %x, %two fastmath<nnan> : !acc
+    // A scalar condition is for all elements.
+    // CHECK-COUNT-4: arith.select %[[C]], %{{.*}}, %[[S]] : f32
+    %z = arith.select %c, %y, %x : !acc
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @reductions
+// CHECK-SAME: (%[[S:.*]]: f32)
+func.func @reductions(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %s : !acc
+    // Two rows of two elements, one chain each; lanes of a quad last.
+    // CHECK: fagpu.role @only
+    // CHECK: %[[R0:.*]] = arith.maxnumf %[[S]], %[[S]]
+    // CHECK: %[[R1:.*]] = arith.maxnumf %[[S]], %[[S]]
+    // CHECK: %[[O0:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[R0]], %[[TWO:.*]], %{{.*}}
+    // CHECK: %[[O1:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[R1]], %{{.*}}, %{{.*}}
+    // CHECK: %[[M0:.*]] = arith.maxnumf %[[R0]], %[[O0]]
+    // CHECK: %[[M1:.*]] = arith.maxnumf %[[R1]], %[[O1]]
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[M0]]
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[M1]]
+    // CHECK-COUNT-2: arith.maxnumf
+    %m = fagpu.reduce max %x : !acc -> !row
+    // Each thread alone: no exchange.
+    // CHECK-COUNT-2: arith.addf
+    // CHECK-NOT: nvvm.shfl.sync
+    %q = fagpu.reduce add %x : !acc -> !quad
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK-NOT: nvvm.shfl.sync
+    %r = fagpu.reduce add %q : !quad -> !row
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @layouts
+func.func @layouts(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
+  // The thread's part of an index is computed at the entry.
+  // CHECK: %[[T:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK: %[[COLUMN:.*]] = arith.muli
+  // CHECK: fagpu.role @only
+  fagpu.role @only groups(1) {
+    // CHECK: arith.constant 1 : i32
+    // CHECK: arith.addi %{{.*}}, %{{.*}} : i32
+    %i = fagpu.iota 1 : !iacc
+    // CHECK: arith.sitofp
+    %f = arith.sitofp %i : !iacc to !acc
+    %x = tensor.splat %s : !wide
+    // Pairs of columns are packed; the operand layout has the same order.
+    // CHECK-COUNT-4: nvvm.convert.f32x2.to.bf16x2
+    // CHECK-NOT: nvvm.convert
+    %h = arith.truncf %x : !wide to !packed
+    %p = fagpu.convert %h : !packed -> !operand
+  }
+  return
+}

@@ -1,0 +1,92 @@
+// RUN: fa-opt %s -convert-fagpu-to-nvvm -split-input-file -verify-diagnostics
+
+// expected-error @below {{'func.func' op has no 'fagpu.shared_memory'; run fagpu-plan-resources before}}
+func.func @no_plan() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @a groups(1) {}
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has no 'fagpu.role'}}
+func.func @no_roles() attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 128} {
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @no_argument() attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  %m = memref.alloca() : memref<64x64xbf16>
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies memory that is no argument of the kernel, so there is no tensor map of it}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+func.func @swizzle(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @part_of_rows(%m: memref<64x128xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies part of the rows of a tile of 2 panels, expected all rows or 64 columns}}
+    fagpu.put %t part(%c0, %c0), %m[%c0, %c0] [32, 128] : memref<64x128xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @column(%m: memref<64x256xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies 2 panels from a column that is no constant multiple of 64}}
+    fagpu.put %t, %m[%c0, %n] [64, 128] : memref<64x256xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @bounded_box(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies 8 of dimension 2 with rows(...), expected 1; a tensor map has no dimension left for the bound}}
+    fagpu.put %t, %m[%c0, %c0, %c0, %c0] [1, 8, 8, 64] rows(%n) : memref<8x8x8x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+// Elements would move between threads.
+func.func @costly_convert(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  fagpu.role @a groups(1) {
+    %s = tensor.splat %x : tensor<64x8xf32, #fagpu.acc<4>>
+    // expected-error @below {{failed to legalize operation 'fagpu.convert' that was explicitly marked illegal}}
+    %c = fagpu.convert %s : tensor<64x8xf32, #fagpu.acc<4>> -> tensor<64x8xf32, #fagpu.acc<2>>
+  }
+  return
+}

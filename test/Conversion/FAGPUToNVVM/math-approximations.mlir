@@ -1,0 +1,27 @@
+// RUN: fa-opt %s -convert-math-to-nvvm-approximations | FileCheck %s
+
+// CHECK-LABEL: func.func @approximate
+// CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32)
+func.func @approximate(%x: f32, %y: f32) -> (f32, f32, f32) {
+  // CHECK: %[[E:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X]])
+  %e = math.exp2 %x fastmath<afn> : f32
+  // CHECK: %[[L:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"(%[[X]])
+  %l = math.log2 %x fastmath<afn> : f32
+  // CHECK: %[[R:.*]] = nvvm.rcp.approx.ftz.f %[[Y]] : f32
+  // CHECK: %[[D:.*]] = arith.mulf %[[X]], %[[R]] : f32
+  %d = arith.divf %x, %y fastmath<arcp, afn> : f32
+  // CHECK: return %[[E]], %[[L]], %[[D]]
+  return %e, %l, %d : f32, f32, f32
+}
+
+// What does not ask for it, or is no f32, stays.
+// CHECK-LABEL: func.func @exact
+func.func @exact(%x: f32, %y: f64) -> (f32, f32, f64) {
+  // CHECK: math.exp2 %{{.*}} : f32
+  %e = math.exp2 %x : f32
+  // CHECK: arith.divf %{{.*}} fastmath<arcp> : f32
+  %d = arith.divf %x, %e fastmath<arcp> : f32
+  // CHECK: math.log2 %{{.*}} fastmath<afn> : f64
+  %l = math.log2 %y fastmath<afn> : f64
+  return %e, %d, %l : f32, f32, f64
+}
