@@ -60,6 +60,7 @@ tools = [
     "not",
     "split-file",
     ToolSubst("mlir-translate"),
+    ToolSubst("%llc", command=os.path.join(config.llvm_tools_dir, "llc")),
     ToolSubst("%mlir-opt", command=os.path.join(config.llvm_tools_dir, "mlir-opt")),
 ]
 llvm_config.add_tool_substitutions(tools, search_dirs)

@@ -7,17 +7,19 @@
 !acc = tensor<64x128xf32, #acc>
 !iacc = tensor<64x128xi32, #acc>
 !hacc = tensor<64x128xbf16, #acc>
+!out = tensor<64x64xf32, #acc>
+!hout = tensor<64x64xbf16, #acc>
 !p = tensor<64x128xbf16, #fagpu.opa<4>>
 !row = tensor<64xf32, #row>
 !irow = tensor<64xi32, #row>
 !part = tensor<64x4xf32, #fagpu.quad<4>>
-!q = !fagpu.channel<64x128xbf16, #sw, 2>
-!kv = !fagpu.channel<128x128xbf16, #sw, 2>
-!st = !fagpu.channel<64x128xbf16, #sw, 1>
-!qv = !fagpu.view<64x128xbf16, #sw>
-!kvv = !fagpu.view<128x128xbf16, #sw>
+!q = !fagpu.channel<64x64xbf16, #sw, 2>
+!kv = !fagpu.channel<128x64xbf16, #sw, 2>
+!st = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!kvv = !fagpu.view<128x64xbf16, #sw>
 !work = !fagpu.mail<2, i32, i32, i32, i32, i32>
-!mem = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
 !len = memref<?xi32>
 !ctr = memref<2xi32>
 // Tile number -> first query row (-1: no such tile), batch, head, lengths.
@@ -91,11 +93,11 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %row2 = arith.addi %row, %c128 : i32
       %last, %full = func.call @keys(%row, %nq, %nk) : (i32, i32, i32)
           -> (i32, i32)
-      fagpu.put %chQ bank(%c0), %q[%b, %row, %h, %c0] [1, 64, 1, 128]
+      fagpu.put %chQ bank(%c0), %q[%b, %row, %h, %c0] [1, 64, 1, 64]
           rows(%nq) {fagpu.at = [0, 1]} : !mem into !q
-      fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 128]
+      fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 64]
           rows(%nq) : !mem into !q
-      fagpu.put %chQ bank(%c2), %q[%b, %row2, %h, %c0] [1, 64, 1, 128]
+      fagpu.put %chQ bank(%c2), %q[%b, %row2, %h, %c0] [1, 64, 1, 64]
           rows(%nq) : !mem into !q
       %t = fagpu.for %kb = %last step -1
           segments(%first: once, %rest: to %c0) iter(%seen = %c0) -> (i32) {
@@ -106,9 +108,9 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
           %n = fagpu.ticket %counter : !ctr
           scf.yield %n : i32
         } else { scf.yield %seen : i32 } {fagpu.at = [0, 2]}
-        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 128] rows(%nk)
+        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 64] rows(%nk)
             : !mem into !kv
-        fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 128]
+        fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 64]
             rows(%nk) {fagpu.at = [1, 3]} : !mem into !kv
         fagpu.yield %tn : i32
       } {fagpu.at = [1, 0]}
@@ -123,7 +125,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     fagpu.retire %counter : !ctr
   }
   fagpu.role @math(%g) groups(3) regs(160) {
-    %zero = arith.constant dense<0.0> : !acc
+    %zero = arith.constant dense<0.0> : !out
     %none = arith.constant dense<0xFF800000> : !acc
     %mInit = arith.constant dense<0xFF800000> : !row
     %zrow = arith.constant dense<0.0> : !row
@@ -144,7 +146,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %qt = fagpu.acquire %chQ bank(%g) {fagpu.at = [0, 1]} : !q
       %acc, %m, %l = fagpu.for %kb = %last step -1
           segments(%first: once, %diag: to %full, %rest: to %c0)
-          iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!acc, !row, !part) {
+          iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!out, !row, !part) {
         %kt = fagpu.acquire %chK {fagpu.at = [0, 1]} : !kv
         %sf = fagpu.mma_async nt %qt, %kt {fagpu.at = [0, 3]} : !qv, !kvv
             -> !fagpu.inflight<!acc>
@@ -191,18 +193,18 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
         // slot 8: after the wait that frees the old P
         %ph = arith.truncf %p {fagpu.at = [0, 8]} : !acc to !hacc
         %pa = fagpu.convert %ph : !hacc -> !p
-        %aO = fagpu.broadcast %alpha : !row -> !acc
-        %os = arith.mulf %o0, %aO : !acc
-        %o1 = arith.select %first, %o0, %os : !acc
+        %aO = fagpu.broadcast %alpha : !row -> !out
+        %os = arith.mulf %o0, %aO : !out
+        %o1 = arith.select %first, %o0, %os : !out
         fagpu.take %turns {fagpu.at = [1, 2]} : !fagpu.turns
         %vt = fagpu.acquire %chV {fagpu.at = [1, 4]} : !kv
-        %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !acc) : !p, !kvv
-            -> !fagpu.inflight<!acc keeps !p>
+        %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !out) : !p, !kvv
+            -> !fagpu.inflight<!out keeps !p>
         fagpu.pass %turns : !fagpu.turns
         %o2 = fagpu.wait %of {fagpu.at = [1, 7]}
-            : !fagpu.inflight<!acc keeps !p>
+            : !fagpu.inflight<!out keeps !p>
         fagpu.release %vt : !kvv
-        fagpu.yield %o2, %m1, %l2 : !acc, !row, !part
+        fagpu.yield %o2, %m1, %l2 : !out, !row, !part
       } {fagpu.at = [1, 0]}
       fagpu.release %qt {fagpu.at = [1, 0]} : !qv
       %n:5 = fagpu.recv %mail : !work
@@ -213,13 +215,13 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %lg = math.log2 %sum fastmath<afn> : !row
       %ls0 = math.fma %m, %scr, %lg : !row
       %ls = arith.mulf %ls0, %ln2 : !row
-      %invO = fagpu.broadcast %inv {fagpu.at = [1, 9]} : !row -> !acc
-      %on = arith.mulf %acc, %invO : !acc
-      %oh = arith.truncf %on : !acc to !hacc
+      %invO = fagpu.broadcast %inv {fagpu.at = [1, 9]} : !row -> !out
+      %on = arith.mulf %acc, %invO : !out
+      %oh = arith.truncf %on : !out to !hout
       fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
           into memref<?x?x?xf32>
       fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) via(%chO
-          : !st) bank(%g) : !hacc into !mem
+          : !st) bank(%g) : !hout into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
           : i1, i32, i32, i32, i32, i32

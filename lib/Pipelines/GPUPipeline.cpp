@@ -1,0 +1,68 @@
+//===- GPUPipeline.cpp - From GPU schedules to the LLVM dialect
+//------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/GPUPipeline.h"
+
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+static void addCleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
+  manager.addPass(createInlinerPass());
+  manager.addPass(createSymbolDCEPass());
+  addCleanUp(manager);
+  // Slots are discardable attributes: no pattern runs between these two.
+  manager.addPass(fagpu::createFAGPUExpandSlotsPass());
+  manager.addPass(fagpu::createFAGPUPipelinePass());
+  addCleanUp(manager);
+  manager.addPass(fagpu::createFAGPUAssignWaitsPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignStagesPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUPlanResourcesPass());
+  addCleanUp(manager);
+}
+
+void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
+  buildFAGPUPlanPipeline(manager);
+  // No loop-invariant code motion from here on: column indices are immediates
+  // where they are used, and registers if they are hoisted.
+  manager.addPass(fagpu::createFAGPUSplitIotaPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(fagpu::createConvertFAGPUToNVVMPass());
+  manager.addPass(fagpu::createFAGPULowerKernelPass());
+  addCleanUp(manager);
+  manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createCanonicalizerPass());
+  // Counters of channel uses become values.
+  manager.addPass(createMem2Reg());
+  addCleanUp(manager);
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertNVVMToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  addCleanUp(manager);
+}
+
+void fa::registerGPUPipelines() {
+  PassPipelineRegistration<>(
+      "fagpu-plan", "From a GPU schedule to one with stages and resources",
+      buildFAGPUPlanPipeline);
+  PassPipelineRegistration<>("fagpu-to-llvm",
+                             "From a GPU schedule to the LLVM dialect",
+                             buildFAGPUToLLVMPipeline);
+}
