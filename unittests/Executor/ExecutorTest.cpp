@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/FA/IR/FADialect.h"
 #include "fa/Executor/Executor.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
 #include "fa/Executor/FASemantics.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
