@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @plain(
 // AVX2: config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>
-// AVX512: config = #fa.config<query_block = 64, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12>>
+// AVX512: config = #fa.config<query_block = 128, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12>>
 // SM90A-LABEL: func.func @plain(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128>
 // SM86-LABEL: func.func @plain(
