@@ -415,6 +415,34 @@ TEST_F(KeyRangeAnalysisTest, ShortSpellingsAreExact) {
   }
 }
 
+// Masks whose text is short and whose expansion is not end in time, and large
+// numbers stand for "without limit".
+TEST_F(KeyRangeAnalysisTest, LargeMasks) {
+  Mask doubling(&context);
+  OpBuilder &b = doubling.builder;
+  Location loc = doubling.loc;
+  Value sum = doubling.argument(3), extreme = doubling.argument(2);
+  for (unsigned i = 0; i < 80; ++i) {
+    sum = arith::AddIOp::create(b, loc, sum, sum);
+    extreme = arith::MaxSIOp::create(b, loc, extreme, extreme);
+  }
+  Value visible =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, sum, extreme);
+  for (unsigned i = 0; i < 80; ++i)
+    visible = arith::XOrIOp::create(b, loc, visible, visible);
+  doubling.yield(visible);
+  EXPECT_FALSE(MaskNormalizer(doubling.region).getObstacles().empty());
+
+  Mask unlimited(&context);
+  Value largest = arith::ConstantIndexOp::create(
+      unlimited.builder, loc, std::numeric_limits<int64_t>::max());
+  unlimited.yield(arith::CmpIOp::create(unlimited.builder, loc,
+                                        arith::CmpIPredicate::sle,
+                                        unlimited.argument(3), largest));
+  Coverage coverage = checkMask(unlimited, /*step=*/1, 100);
+  EXPECT_EQ(coverage.always, coverage.proven);
+}
+
 // A causal mask is known however it is spelled, and nothing else is.
 TEST_F(KeyRangeAnalysisTest, CausalKind) {
   std::pair<const char *, CausalKind> cases[] = {

@@ -29,15 +29,28 @@ int64_t LinearForm::getCoefficient(Value term) const {
   return 0;
 }
 
+// a + b * c, at most 2^61 away from 0: past every index, and with room for the
+// sums of a few such numbers.
+static int64_t addProduct(int64_t a, int64_t b, int64_t c) {
+  constexpr int64_t limit = int64_t(1) << 61;
+  int64_t product, sum;
+  bool isNegative = (b < 0) != (c < 0);
+  if (llvm::MulOverflow(b, c, product))
+    product = isNegative ? -limit : limit;
+  if (llvm::AddOverflow(a, product, sum))
+    sum = a < 0 ? -limit : limit;
+  return std::clamp(sum, -limit, limit);
+}
+
 LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
-  key += factor * other.key;
-  constant += factor * other.constant;
+  key = addProduct(key, other.key, factor);
+  constant = addProduct(constant, other.constant, factor);
   for (auto [term, coefficient] : other.terms) {
     auto *known = llvm::find_if(
         terms, [term = term](auto &entry) { return entry.first == term; });
     if (known == terms.end())
       known = terms.insert(terms.end(), {term, 0});
-    known->second += factor * coefficient;
+    known->second = addProduct(known->second, coefficient, factor);
   }
   llvm::erase_if(terms, [](auto &entry) { return entry.second == 0; });
   return *this;
@@ -47,7 +60,7 @@ LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
 // Values of the region
 //===----------------------------------------------------------------------===//
 
-static constexpr char tooManyConditions[] = "the mask has too many conditions";
+static constexpr char tooComplex[] = "the mask is too complex to analyse";
 
 // Names the operation in a remark.
 static std::string quote(Operation *op) {
@@ -93,6 +106,14 @@ unsigned MaskNormalizer::getDependence(Value value) {
 }
 
 bool MaskNormalizer::isNonNegative(Value value) {
+  if (auto known = nonNegative.find(value); known != nonNegative.end())
+    return known->second;
+  bool result = computeNonNegative(value);
+  nonNegative[value] = result;
+  return result;
+}
+
+bool MaskNormalizer::computeNonNegative(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getArgNumber() < 4;
   if (std::optional<int64_t> constant = getConstant(value))
@@ -135,13 +156,29 @@ MaskNormalizer::getForm(AffineExpr expr, ValueRange dims, ValueRange symbols) {
 }
 
 LinearForm MaskNormalizer::getForm(Value value) {
+  if (auto known = forms.find(value); known != forms.end())
+    return known->second;
+  LinearForm form = computeForm(value);
+  // Products with larger numbers could overflow.
+  constexpr int64_t largest = int64_t(1) << 31;
+  bool isLarge = std::abs(form.key) > largest ||
+                 llvm::any_of(form.terms, [&](auto &entry) {
+                   return std::abs(entry.second) > largest;
+                 });
+  if (isLarge)
+    form = LinearForm::getTerm(value);
+  forms[value] = form;
+  return form;
+}
+
+LinearForm MaskNormalizer::computeForm(Value value) {
   LinearForm form;
   if (value == getKey()) {
     form.key = 1;
     return form;
   }
   if (std::optional<int64_t> constant = getConstant(value))
-    return LinearForm::getConstant(*constant);
+    return form.add(LinearForm::getConstant(*constant));
   Operation *op = value.getDefiningOp();
   if (!op)
     return LinearForm::getTerm(value);
@@ -224,6 +261,14 @@ Direction MaskNormalizer::getDirection(const LinearForm &form) {
 }
 
 Direction MaskNormalizer::getDirection(Value value) {
+  if (auto known = directions.find(value); known != directions.end())
+    return known->second;
+  Direction direction = computeDirection(value);
+  directions[value] = direction;
+  return direction;
+}
+
+Direction MaskNormalizer::computeDirection(Value value) {
   if (dependsOnKey(value))
     return Direction::Unknown;
   if (!dependsOnQuery(value))
@@ -289,8 +334,9 @@ MaskExpression MaskNormalizer::build(Value value, bool negated) {
     return condition;
   }
   Operation *op = value.getDefiningOp();
-  if (remainingConditions == 0)
-    return buildUnknown(op, tooManyConditions);
+  if (remainingSteps == 0)
+    return buildUnknown(op, tooComplex);
+  --remainingSteps;
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
     Kind kind = isa<arith::AndIOp>(op) != negated ? Kind::And : Kind::Or;
     MaskExpression first = build(op->getOperand(0), negated);
@@ -426,8 +472,9 @@ MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
                                                 Operation *source) {
   if (form.isConstant())
     return MaskExpression(form.constant <= 0 ? Kind::True : Kind::False);
-  if (remainingConditions == 0)
-    return buildUnknown(source, tooManyConditions);
+  if (remainingSteps == 0)
+    return buildUnknown(source, tooComplex);
+  --remainingSteps;
   for (auto [term, coefficient] : form.terms) {
     if (getDirection(term) != Direction::Unknown)
       continue;
@@ -441,7 +488,6 @@ MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
                                          ? " is not linear in the key"
                                          : " is not monotonic in the query"));
   }
-  --remainingConditions;
   MaskExpression condition(Kind::NonPositive);
   condition.form = std::move(form);
   return condition;

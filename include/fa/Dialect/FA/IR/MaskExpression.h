@@ -12,8 +12,8 @@
 // most, and values that are monotonic in the query. Whatever is neither is
 // unknown, with the operation that is to blame.
 //
-// Integer arithmetic in a mask region must not overflow its type: conditions
-// are rearranged here.
+// Conditions are rearranged, so integer arithmetic in a mask region must not
+// overflow its type, and what is compared with a key stays within 2^62.
 //
 //===----------------------------------------------------------------------===//
 
@@ -148,13 +148,21 @@ private:
                                     Operation *source);
   MaskExpression buildUnknown(Operation *op, const std::string &reason);
 
+  LinearForm computeForm(Value value);
+  Direction computeDirection(Value value);
+  bool computeNonNegative(Value value);
+
   Region &region;
+  // What is known of each value; values may be used many times.
   DenseMap<Value, unsigned> dependence;
+  DenseMap<Value, LinearForm> forms;
+  DenseMap<Value, Direction> directions;
+  DenseMap<Value, bool> nonNegative;
   /// The value that stands for every fa.query_length and fa.key_length.
   Value queryLength, keyLength;
   SmallVector<MaskObstacle> obstacles;
   /// Expansion of max, min, select and xor doubles conditions: it stops here.
-  unsigned remainingConditions = 64;
+  unsigned remainingSteps = 512;
   MaskExpression expression;
 };
 
