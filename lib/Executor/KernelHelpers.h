@@ -9,6 +9,8 @@
 #define FA_LIB_EXECUTOR_KERNELHELPERS_H
 
 #include "fa/Executor/Semantics.h"
+#include "mlir/IR/TypeUtilities.h"
+#include <cmath>
 
 namespace mlir::fa::executor {
 
@@ -50,6 +52,19 @@ template <typename Fn> Kernel makeRealUnary(Fn fn) {
 template <typename Fn> Kernel makeRealBinary(Fn fn) {
   return makeBinary(
       [fn](Slot a, Slot b) { return Slot::ofReal(fn(a.real, b.real)); });
+}
+
+/// a * b + c. A double holds the product of two floats of up to 32 bits, so
+/// that only f64 needs the fused form, which is a call without hardware
+/// support.
+inline Kernel makeFusedMultiplyAdd(Type elementType) {
+  if (elementType.isF64())
+    return makeTernary([](Slot a, Slot b, Slot c) {
+      return Slot::ofReal(std::fma(a.real, b.real, c.real));
+    });
+  return makeTernary([](Slot a, Slot b, Slot c) {
+    return Slot::ofReal(a.real * b.real + c.real);
+  });
 }
 
 /// The width of the integers that an operation works on, from its first

@@ -98,10 +98,8 @@ static FailureOr<Kernel> makeRealToIntegerPower(math::FPowIOp op) {
   });
 }
 
-static FailureOr<Kernel> makeFma(math::FmaOp) {
-  return makeTernary([](Slot a, Slot b, Slot c) {
-    return Slot::ofReal(std::fma(a.real, b.real, c.real));
-  });
+static FailureOr<Kernel> makeFma(math::FmaOp op) {
+  return makeFusedMultiplyAdd(getElementTypeOrSelf(op.getType()));
 }
 
 static FailureOr<Kernel> makeClamp(math::ClampFOp) {

@@ -275,10 +275,8 @@ static LogicalResult compileOuterProduct(vector::OuterProductOp op,
   return success();
 }
 
-static FailureOr<Kernel> makeFma(vector::FMAOp) {
-  return makeTernary([](Slot a, Slot b, Slot c) {
-    return Slot::ofReal(std::fma(a.real, b.real, c.real));
-  });
+static FailureOr<Kernel> makeFma(vector::FMAOp op) {
+  return makeFusedMultiplyAdd(getElementTypeOrSelf(op.getType()));
 }
 
 void executor::addVectorArithmetic(Semantics &semantics) {
