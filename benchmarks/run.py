@@ -171,11 +171,12 @@ def main():
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results")
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
+    load = round(os.getloadavg()[0], 1)
     bench = Bench(arguments)
     for part in arguments.only:
         getattr(bench, part)()
     results = {"date": datetime.date.today().isoformat(), "processor": processor(),
-               "threads": arguments.threads, "torch": bench.torch.torch.__version__,
+               "threads": arguments.threads, "load_at_start": load, "torch": bench.torch.torch.__version__,
                "compile_seconds": bench.compile_seconds(), "cases": bench.lines}
     slug = re.sub(r"[^a-z0-9]+", "-", results["processor"].lower()).strip("-")
     stem = f"{results['date']}-{slug}-{arguments.threads}t"
