@@ -8,8 +8,9 @@
 #include "InputSpec.h"
 #include "Npy.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -53,20 +54,34 @@ static llvm::Error checkShape(ArrayRef<int64_t> shape, Type type) {
   return llvm::Error::success();
 }
 
+llvm::Error fa::checkMemory(Type elementType, ArrayRef<int64_t> shape) {
+  // 1 TiB where the system does not tell.
+  static const double limit = [] {
+    double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                   static_cast<double>(sysconf(_SC_PAGESIZE));
+    return bytes > 0 ? bytes : 0x1p40;
+  }();
+  double bytes = HostBuffer(elementType, {0}).getElementSize();
+  for (int64_t size : shape)
+    bytes *= static_cast<double>(size);
+  if (bytes <= limit)
+    return llvm::Error::success();
+  return makeError(
+      llvm::formatv("needs {0:e2} bytes of memory, but this machine has {1:e2}",
+                    bytes, limit)
+          .str());
+}
+
 /// Splits `2x3xf32` into sizes and the name of the element type.
 static llvm::Expected<std::pair<SmallVector<int64_t>, StringRef>>
 parseShape(StringRef text) {
   SmallVector<int64_t> shape;
-  int64_t total = 1;
   while (!text.empty() && llvm::isDigit(text.front())) {
     int64_t size;
     if (text.consumeInteger(10, size) || !text.consume_front("x"))
       return makeError(
           "is malformed: expected sizes and an element type, as in "
           "2x512x8x64xbf16");
-    if (llvm::MulOverflow(total, std::max<int64_t>(size, 1), total) ||
-        total > (int64_t(1) << 40))
-      return makeError("has too many elements");
     shape.push_back(size);
   }
   if (text.empty())
@@ -165,6 +180,8 @@ static llvm::Expected<HostBuffer> parseInput(StringRef spec, Type type,
                      toText(elementType) + " was expected");
   if (llvm::Error error = checkShape(shape->first, type))
     return error;
+  if (llvm::Error error = checkMemory(elementType, shape->first))
+    return error;
   HostBuffer buffer(elementType, shape->first);
   StringRef value = spec.contains('=') ? valueText.trim() : "random";
   if (llvm::Error error = fillFromText(value, buffer, seed))
@@ -186,6 +203,8 @@ llvm::Expected<HostBuffer> fa::makeDefaultInput(Type type, uint64_t seed) {
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return makeError("has the dynamic type " + toText(type) +
                      ": give its shape with --input");
+  if (llvm::Error error = checkMemory(getInterfaceElementType(type), shape))
+    return error;
   HostBuffer buffer(getInterfaceElementType(type), shape);
   buffer.fillRandom(seed);
   return buffer;

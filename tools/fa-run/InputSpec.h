@@ -28,6 +28,10 @@ llvm::Expected<HostBuffer> makeInput(StringRef spec, Type type, uint64_t seed);
 /// if the type has dynamic sizes.
 llvm::Expected<HostBuffer> makeDefaultInput(Type type, uint64_t seed);
 
+/// Fails if a value of this shape would not fit the memory of the machine. The
+/// error is a phrase to follow the name of the value.
+llvm::Error checkMemory(Type elementType, ArrayRef<int64_t> shape);
+
 /// The element type and the shape of an argument type; a scalar is its own
 /// element type, with no dimensions.
 Type getInterfaceElementType(Type type);

@@ -80,7 +80,8 @@ static llvm::Expected<Header> parseHeader(StringRef text) {
       continue;
     int64_t value;
     if (size.trim().getAsInteger(10, value) || value < 0 ||
-        llvm::MulOverflow(count, std::max<int64_t>(value, 1), count))
+        llvm::MulOverflow(count, std::max<int64_t>(value, 1), count) ||
+        count > (int64_t(1) << 56))
       return makeError("has a malformed shape in its header");
     header.shape.push_back(value);
   }
@@ -140,11 +141,13 @@ static llvm::Expected<HostBuffer> parseFile(StringRef text, Type elementType) {
     return makeError("has elements of type '" + header->descr + "', but " +
                      typeName + " ('" + expected + "') was expected");
   }
-  HostBuffer buffer(elementType, header->shape);
-  if (parts->second.size() != buffer.bytes.size())
+  // Before memory is taken for what the header says.
+  uint64_t size = executor::getNumElements(header->shape) *
+                  HostBuffer(elementType, {0}).getElementSize();
+  if (parts->second.size() != size)
     return makeError("holds " + Twine(parts->second.size()) +
-                     " bytes of data, but its header promises " +
-                     Twine(buffer.bytes.size()));
+                     " bytes of data, but its header promises " + Twine(size));
+  HostBuffer buffer(elementType, header->shape);
   std::copy(parts->second.begin(), parts->second.end(), buffer.bytes.begin());
   if (header->isFortranOrder)
     fromFortranOrder(buffer);

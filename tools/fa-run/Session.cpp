@@ -150,7 +150,12 @@ LogicalResult Session::makeResults() {
   if (failed(shapes))
     return failure();
   for (auto [type, shape] : llvm::zip_equal(entry.getResultTypes(), *shapes)) {
-    results.emplace_back(getInterfaceElementType(type), shape);
+    Type elementType = getInterfaceElementType(type);
+    if (llvm::Error error = checkMemory(elementType, shape))
+      return reportError("result " + Twine(results.size()) + " of '" +
+                         entry.getName() +
+                         "': " + llvm::toString(std::move(error)));
+    results.emplace_back(elementType, shape);
     results.back().poison();
   }
   return success();
