@@ -19,6 +19,11 @@
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
 // CUDA: fa-run: error: --target=cuda is not available in this build: the targets are cpu and reference
 
+// RUN: not fa-run %s --entry=static --target=reference --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
+// BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu
+// RUN: not fa-run /dev/null 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=error:
+// NONE: fa-run: error: '/dev/null' has no public function with a body
+
 // DEFINE: %{input} =
 // DEFINE: %{run} = not fa-run %s --entry=static --target=reference --input=%{input} --output=@%t/never.npy 2>&1
 

@@ -40,7 +40,7 @@ static std::string listEntries(ArrayRef<func::FuncOp> functions) {
   std::string names;
   for (func::FuncOp function : functions)
     names += (names.empty() ? "@" : ", @") + function.getName().str();
-  return names.empty() ? "no public function with a body" : names;
+  return names;
 }
 
 /// Fails for an argument or result that no buffer can hold.
@@ -69,6 +69,8 @@ FailureOr<func::FuncOp> fa::findEntry(ModuleOp module, StringRef name,
     if (function.isPublic() && !function.isExternal())
       candidates.push_back(function);
   name.consume_front("@");
+  if (candidates.empty())
+    return reportError("'" + path + "' has no public function with a body");
   if (name.empty()) {
     if (candidates.size() == 1)
       return checkEntry(candidates.front());

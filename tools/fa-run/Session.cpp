@@ -72,6 +72,9 @@ LogicalResult Session::load() {
   if (options.target == TargetKind::CUDA)
     return reportError("--target=cuda is not available in this build: the "
                        "targets are cpu and reference");
+  if (options.bench && options.target == TargetKind::Reference)
+    return reportError("--bench times compiled code, but --target=reference "
+                       "does not compile: use --target=cpu");
   original = parseProgram(options.file, &context);
   if (!original)
     return failure();
