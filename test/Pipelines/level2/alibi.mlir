@@ -31,29 +31,29 @@ module {
       %11 = arith.minsi %10, %9 : index
       %12 = arith.remui %11, %c128 : index
       %13 = arith.subi %11, %12 : index
-      %14:3 = fa.key_ranges (%arg7, %arg8) = [full %c0 to %13, partial %13 to %9] step 128 iter_args(%arg9 = %2, %arg10 = %4, %arg11 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %15:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c320, %c320) score(%arg12, %arg13, %arg14, %arg15, %arg16) captures(%arg17 = %0 : memref<8xf32>) {
-          %16 = memref.load %arg17[%arg14] : memref<8xf32>
+      %14:3 = fa.key_ranges (%key, %count) = [full %c0 to %13, partial %13 to %9] step 128 iter_args(%arg7 = %2, %arg8 = %4, %arg9 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %15:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c320, %c320) score(%score, %batch, %head, %query, %key_6) captures(%capture = %0 : memref<8xf32>) {
+          %16 = memref.load %capture[%head] : memref<8xf32>
           %17 = fa.key_length : index
           %18 = fa.query_length : index
           %19 = arith.subi %17, %18 : index
-          %20 = arith.addi %arg15, %19 : index
+          %20 = arith.addi %query, %19 : index
           %21 = arith.index_cast %20 : index to i32
-          %22 = arith.index_cast %arg16 : index to i32
+          %22 = arith.index_cast %key_6 : index to i32
           %23 = arith.subi %21, %22 : i32
           %24 = arith.sitofp %23 : i32 to f32
           %25 = math.absf %24 : f32
           %26 = arith.mulf %16, %25 : f32
-          %27 = arith.subf %arg12, %26 : f32
+          %27 = arith.subf %score, %26 : f32
           fa.yield %27 : f32
-        } mask(%arg12, %arg13, %arg14, %arg15) {
+        } mask(%batch, %head, %query, %key_6) {
           %16 = fa.key_length : index
           %17 = fa.query_length : index
           %18 = arith.subi %16, %17 : index
-          %19 = arith.addi %arg14, %18 : index
-          %20 = arith.cmpi sle, %arg15, %19 : index
+          %19 = arith.addi %query, %18 : index
+          %20 = arith.cmpi sle, %key_6, %19 : index
           fa.yield %20 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %15#0, %15#1, %15#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -26,14 +26,14 @@ module {
       %7 = arith.select %6, %c300, %c0 : index
       %8 = arith.remui %7, %c128 : index
       %9 = arith.subi %7, %8 : index
-      %10:3 = fa.key_ranges (%arg8, %arg9) = [full %c0 to %9, partial %9 to %7] step 128 iter_args(%arg10 = %2, %arg11 = %4, %arg12 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x300x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x300x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %11:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg10, %arg11, %arg12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %arg8) extents(%c200, %c300) score(%arg13, %arg14, %arg15, %arg16, %arg17) captures(%arg18 = %arg3 : memref<1x4x200x300xf16, strided<[?, ?, ?, 1], offset: ?>>) {
-          %c0_6 = arith.constant 0 : index
-          %12 = memref.load %arg18[%c0_6, %arg15, %arg16, %arg17] : memref<1x4x200x300xf16, strided<[?, ?, ?, 1], offset: ?>>
+      %10:3 = fa.key_ranges (%key, %count) = [full %c0 to %9, partial %9 to %7] step 128 iter_args(%arg8 = %2, %arg9 = %4, %arg10 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x300x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x300x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %11:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %key) extents(%c200, %c300) score(%score, %batch, %head, %query, %key_6) captures(%capture = %arg3 : memref<1x4x200x300xf16, strided<[?, ?, ?, 1], offset: ?>>) {
+          %c0_7 = arith.constant 0 : index
+          %12 = memref.load %capture[%c0_7, %head, %query, %key_6] : memref<1x4x200x300xf16, strided<[?, ?, ?, 1], offset: ?>>
           %13 = arith.extf %12 : f16 to f32
-          %14 = arith.addf %arg13, %13 : f32
+          %14 = arith.addf %score, %13 : f32
           fa.yield %14 : f32
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %11#0, %11#1, %11#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -31,15 +31,15 @@ module {
       %10 = arith.minsi %9, %8 : index
       %11 = arith.remui %10, %c128 : index
       %12 = arith.subi %10, %11 : index
-      %13:3 = fa.key_ranges (%arg8, %arg9) = [full %c0 to %12, partial %12 to %8] step 128 iter_args(%arg10 = %1, %arg11 = %3, %arg12 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_5 = memref.subview %subview_1[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_6 = memref.subview %subview_2[0, %arg8, 0, 0] [1, %arg9, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %14:3 = fa.online_attention ins(%subview, %subview_5, %subview_6 : memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg10, %arg11, %arg12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %arg8) extents(%c256, %c512) mask(%arg13, %arg14, %arg15, %arg16) {
+      %13:3 = fa.key_ranges (%key, %count) = [full %c0 to %12, partial %12 to %8] step 128 iter_args(%arg8 = %1, %arg9 = %3, %arg10 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_5 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_6 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %14:3 = fa.online_attention ins(%subview, %subview_5, %subview_6 : memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %key) extents(%c256, %c512) mask(%batch, %head, %query, %key_7) {
           %15 = fa.key_length : index
           %16 = fa.query_length : index
           %17 = arith.subi %15, %16 : index
-          %18 = arith.addi %arg15, %17 : index
-          %19 = arith.cmpi sle, %arg16, %18 : index
+          %18 = arith.addi %query, %17 : index
+          %19 = arith.cmpi sle, %key_7, %18 : index
           fa.yield %19 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %14#0, %14#1, %14#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -43,20 +43,20 @@ module {
       %21 = arith.remui %20, %c128 : index
       %22 = arith.subi %20, %21 : index
       %23 = arith.addi %16, %22 : index
-      %24:3 = fa.key_ranges (%arg7, %arg8) = [partial %c0 to %16, full %16 to %23, partial %23 to %10] step 128 iter_args(%arg9 = %2, %arg10 = %4, %arg11 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %25:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c256, %c256) mask(%arg12, %arg13, %arg14, %arg15) captures(%arg16 = %0 : memref<4xi32>) {
+      %24:3 = fa.key_ranges (%key, %count) = [partial %c0 to %16, full %16 to %23, partial %23 to %10] step 128 iter_args(%arg7 = %2, %arg8 = %4, %arg9 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+        %25:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c256, %c256) mask(%batch, %head, %query, %key_6) captures(%capture = %0 : memref<4xi32>) {
           %c-31 = arith.constant -31 : index
-          %c0_6 = arith.constant 0 : index
-          %26 = memref.load %arg16[%arg13] : memref<4xi32>
+          %c0_7 = arith.constant 0 : index
+          %26 = memref.load %capture[%head] : memref<4xi32>
           %27 = arith.index_cast %26 : i32 to index
-          %28 = arith.addi %arg14, %c-31 : index
-          %29 = arith.cmpi sge, %arg15, %28 : index
-          %30 = arith.remsi %arg15, %27 : index
-          %31 = arith.cmpi eq, %30, %c0_6 : index
+          %28 = arith.addi %query, %c-31 : index
+          %29 = arith.cmpi sge, %key_6, %28 : index
+          %30 = arith.remsi %key_6, %27 : index
+          %31 = arith.cmpi eq, %30, %c0_7 : index
           %32 = arith.ori %29, %31 : i1
-          %33 = arith.cmpi sle, %arg15, %arg14 : index
+          %33 = arith.cmpi sle, %key_6, %query : index
           %34 = arith.andi %33, %32 : i1
           fa.yield %34 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}

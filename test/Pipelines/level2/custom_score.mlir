@@ -18,19 +18,19 @@ module {
       %2 = tensor.empty() : tensor<64xf32>
       %3 = linalg.fill ins(%cst : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
       %4 = linalg.fill ins(%cst_0 : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
-      %5:3 = fa.key_ranges (%arg9, %arg10) = [full %c0 to %c256] step 128 iter_args(%arg11 = %1, %arg12 = %3, %arg13 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg9, 0, 0] [1, %arg10, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg9, 0, 0] [1, %arg10, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %6:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg11, %arg12, %arg13 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg6, %arg7, %arg8, %arg9) extents(%c256, %c256) score(%arg14, %arg15, %arg16, %arg17, %arg18) captures(%arg19 = %arg3 : memref<8x257xf32, strided<[?, 1], offset: ?>>, %arg20 = %arg4 : memref<8xf32, strided<[1], offset: ?>>) {
+      %5:3 = fa.key_ranges (%key, %count) = [full %c0 to %c256] step 128 iter_args(%arg9 = %1, %arg10 = %3, %arg11 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %6:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg6, %arg7, %arg8, %key) extents(%c256, %c256) score(%score, %batch, %head, %query, %key_6) captures(%capture = %arg3 : memref<8x257xf32, strided<[?, 1], offset: ?>>, %capture_7 = %arg4 : memref<8xf32, strided<[1], offset: ?>>) {
           %c-128 = arith.constant -128 : index
           %c128 = arith.constant 128 : index
-          %7 = arith.subi %arg18, %arg17 : index
+          %7 = arith.subi %key_6, %query : index
           %8 = arith.maxsi %7, %c-128 : index
           %9 = arith.minsi %8, %c128 : index
           %10 = arith.addi %9, %c128 : index
-          %11 = memref.load %arg19[%arg16, %10] : memref<8x257xf32, strided<[?, 1], offset: ?>>
-          %12 = memref.load %arg20[%arg16] : memref<8xf32, strided<[1], offset: ?>>
-          %13 = arith.mulf %arg14, %12 : f32
+          %11 = memref.load %capture[%head, %10] : memref<8x257xf32, strided<[?, 1], offset: ?>>
+          %12 = memref.load %capture_7[%head] : memref<8xf32, strided<[1], offset: ?>>
+          %13 = arith.mulf %score, %12 : f32
           %14 = arith.addf %13, %11 : f32
           fa.yield %14 : f32
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}

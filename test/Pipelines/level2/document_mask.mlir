@@ -27,17 +27,17 @@ module {
       %9 = arith.addi %arg6, %1 : index
       %10 = arith.maxsi %9, %c0 : index
       %11 = arith.minsi %10, %8 : index
-      %12:3 = fa.key_ranges (%arg7, %arg8) = [partial %c0 to %11] step 128 iter_args(%arg9 = %3, %arg10 = %5, %arg11 = %6) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x96x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x96x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %13:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c96, %c96) mask(%arg12, %arg13, %arg14, %arg15) captures(%arg16 = %0 : memref<2x96xi32>) {
+      %12:3 = fa.key_ranges (%key, %count) = [partial %c0 to %11] step 128 iter_args(%arg7 = %3, %arg8 = %5, %arg9 = %6) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x96x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x96x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %13:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c96, %c96) mask(%batch, %head, %query, %key_6) captures(%capture = %0 : memref<2x96xi32>) {
           %14 = fa.key_length : index
           %15 = fa.query_length : index
           %16 = arith.subi %14, %15 : index
-          %17 = arith.addi %arg14, %16 : index
-          %18 = arith.cmpi sle, %arg15, %17 : index
-          %19 = memref.load %arg16[%arg12, %arg14] : memref<2x96xi32>
-          %20 = memref.load %arg16[%arg12, %arg15] : memref<2x96xi32>
+          %17 = arith.addi %query, %16 : index
+          %18 = arith.cmpi sle, %key_6, %17 : index
+          %19 = memref.load %capture[%batch, %query] : memref<2x96xi32>
+          %20 = memref.load %capture[%batch, %key_6] : memref<2x96xi32>
           %21 = arith.cmpi eq, %19, %20 : i32
           %22 = arith.andi %18, %21 : i1
           fa.yield %22 : i1

@@ -18,10 +18,10 @@ module {
       %2 = tensor.empty() : tensor<64xf32>
       %3 = linalg.fill ins(%cst : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
       %4 = linalg.fill ins(%cst_0 : f32) outs(%2 : tensor<64xf32>) -> tensor<64xf32>
-      %5:3 = fa.key_ranges (%arg7, %arg8) = [full %c0 to %c512] step 128 iter_args(%arg9 = %1, %arg10 = %3, %arg11 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %6:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c512, %c512) {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
+      %5:3 = fa.key_ranges (%key, %count) = [full %c0 to %c512] step 128 iter_args(%arg7 = %1, %arg8 = %3, %arg9 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x512x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %6:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c512, %c512) {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %6#0, %6#1, %6#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
       }
       fa.finalize ins(%5#0, %5#1, %5#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) outs(%subview_3 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>)

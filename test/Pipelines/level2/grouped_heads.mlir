@@ -31,15 +31,15 @@ module {
       %11 = arith.minsi %10, %9 : index
       %12 = arith.remui %11, %c128 : index
       %13 = arith.subi %11, %12 : index
-      %14:3 = fa.key_ranges (%arg7, %arg8) = [full %c0 to %13, partial %13 to %9] step 128 iter_args(%arg9 = %2, %arg10 = %4, %arg11 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x384x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x384x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %15:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c384, %c384) mask(%arg12, %arg13, %arg14, %arg15) {
+      %14:3 = fa.key_ranges (%key, %count) = [full %c0 to %13, partial %13 to %9] step 128 iter_args(%arg7 = %2, %arg8 = %4, %arg9 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x384x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x384x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+        %15:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c384, %c384) mask(%batch, %head, %query, %key_6) {
           %16 = fa.key_length : index
           %17 = fa.query_length : index
           %18 = arith.subi %16, %17 : index
-          %19 = arith.addi %arg14, %18 : index
-          %20 = arith.cmpi sle, %arg15, %19 : index
+          %19 = arith.addi %query, %18 : index
+          %20 = arith.cmpi sle, %key_6, %19 : index
           fa.yield %20 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %15#0, %15#1, %15#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -29,15 +29,15 @@ module {
       %10 = arith.minsi %9, %8 : index
       %11 = arith.remui %10, %c128 : index
       %12 = arith.subi %10, %11 : index
-      %13:3 = fa.key_ranges (%arg7, %arg8) = [full %c0 to %12, partial %12 to %8] step 128 iter_args(%arg9 = %1, %arg10 = %3, %arg11 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, 0, %arg7, 0] [1, 1, %arg8, 64] [1, 1, 1, 1] : memref<1x1x256x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, 0, %arg7, 0] [1, 1, %arg8, 64] [1, 1, 1, 1] : memref<1x1x256x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %14:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x1x64x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c256, %c256) mask(%arg12, %arg13, %arg14, %arg15) {
+      %13:3 = fa.key_ranges (%key, %count) = [full %c0 to %12, partial %12 to %8] step 128 iter_args(%arg7 = %1, %arg8 = %3, %arg9 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, 0, %key, 0] [1, 1, %count, 64] [1, 1, 1, 1] : memref<1x1x256x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, 0, %key, 0] [1, 1, %count, 64] [1, 1, 1, 1] : memref<1x1x256x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %14:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x1x64x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c256, %c256) mask(%batch, %head, %query, %key_6) {
           %15 = fa.key_length : index
           %16 = fa.query_length : index
           %17 = arith.subi %15, %16 : index
-          %18 = arith.addi %arg14, %17 : index
-          %19 = arith.cmpi sle, %arg15, %18 : index
+          %18 = arith.addi %query, %17 : index
+          %19 = arith.cmpi sle, %key_6, %18 : index
           fa.yield %19 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>, key_dims = #fa.dims<b, h, s, d>, query_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>}
         fa.yield %14#0, %14#1, %14#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -43,18 +43,18 @@ module {
       %16 = arith.minsi %15, %14 : index
       %17 = arith.remui %16, %c128 : index
       %18 = arith.subi %16, %17 : index
-      %19:3 = fa.key_ranges (%arg7, %arg8) = [full %c0 to %18, partial %18 to %14] step 128 iter_args(%arg9 = %2, %arg10 = %4, %arg11 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg7, 0, 0] [1, %arg8, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-        %20:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg9, %arg10, %arg11 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %arg7) extents(%c320, %c320) mask(%arg12, %arg13, %arg14, %arg15) captures(%arg16 = %0 : memref<2xi32>) {
-          %21 = memref.load %arg16[%arg12] : memref<2xi32>
+      %19:3 = fa.key_ranges (%key, %count) = [full %c0 to %18, partial %18 to %14] step 128 iter_args(%arg7 = %2, %arg8 = %4, %arg9 = %5) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x320x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+        %20:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c320, %c320) mask(%batch, %head, %query, %key_6) captures(%capture = %0 : memref<2xi32>) {
+          %21 = memref.load %capture[%batch] : memref<2xi32>
           %22 = arith.index_cast %21 : i32 to index
-          %23 = arith.cmpi slt, %arg15, %22 : index
+          %23 = arith.cmpi slt, %key_6, %22 : index
           %24 = fa.key_length : index
           %25 = fa.query_length : index
           %26 = arith.subi %24, %25 : index
-          %27 = arith.addi %arg14, %26 : index
-          %28 = arith.cmpi sle, %arg15, %27 : index
+          %27 = arith.addi %query, %26 : index
+          %28 = arith.cmpi sle, %key_6, %27 : index
           %29 = arith.ori %23, %28 : i1
           fa.yield %29 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}

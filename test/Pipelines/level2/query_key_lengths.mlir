@@ -59,15 +59,15 @@ module {
       %29 = arith.minsi %28, %27 : index
       %30 = arith.remui %29, %c128 : index
       %31 = arith.subi %29, %30 : index
-      %32:3 = fa.key_ranges (%arg10, %arg11) = [full %c0 to %31, partial %31 to %27] step 128 iter_args(%arg12 = %14, %arg13 = %16, %arg14 = %17) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_8 = memref.subview %subview_6[0, %arg10, 0, 0] [1, %arg11, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_9 = memref.subview %subview_7[0, %arg10, 0, 0] [1, %arg11, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %33:3 = fa.online_attention ins(%subview_5, %subview_8, %subview_9 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg12, %arg13, %arg14 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg7, %arg8, %arg9, %arg10) extents(%6, %10) mask(%arg15, %arg16, %arg17, %arg18) {
+      %32:3 = fa.key_ranges (%key, %count) = [full %c0 to %31, partial %31 to %27] step 128 iter_args(%arg10 = %14, %arg11 = %16, %arg12 = %17) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_8 = memref.subview %subview_6[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_9 = memref.subview %subview_7[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %33:3 = fa.online_attention ins(%subview_5, %subview_8, %subview_9 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg10, %arg11, %arg12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg7, %arg8, %arg9, %key) extents(%6, %10) mask(%batch, %head, %query, %key_10) {
           %34 = fa.key_length : index
           %35 = fa.query_length : index
           %36 = arith.subi %34, %35 : index
-          %37 = arith.addi %arg17, %36 : index
-          %38 = arith.cmpi sle, %arg18, %37 : index
+          %37 = arith.addi %query, %36 : index
+          %38 = arith.cmpi sle, %key_10, %37 : index
           fa.yield %38 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %33#0, %33#1, %33#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>

@@ -48,19 +48,19 @@ module {
       %26 = arith.remui %25, %c128 : index
       %27 = arith.subi %25, %26 : index
       %28 = arith.addi %21, %27 : index
-      %29:3 = fa.key_ranges (%arg6, %arg7) = [partial %12 to %21, full %21 to %28, partial %28 to %10] step 128 iter_args(%arg8 = %1, %arg9 = %3, %arg10 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
-        %subview_4 = memref.subview %subview_1[0, %arg6, 0, 0] [1, %arg7, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %subview_5 = memref.subview %subview_2[0, %arg6, 0, 0] [1, %arg7, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-        %30:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%c0, %arg4, %arg5, %arg6) extents(%c768, %c768) mask(%arg11, %arg12, %arg13, %arg14) {
-          %c-64_6 = arith.constant -64 : index
+      %29:3 = fa.key_ranges (%key, %count) = [partial %12 to %21, full %21 to %28, partial %28 to %10] step 128 iter_args(%arg6 = %1, %arg7 = %3, %arg8 = %4) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+        %subview_4 = memref.subview %subview_1[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x768x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+        %30:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg6, %arg7, %arg8 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%c0, %arg4, %arg5, %key) extents(%c768, %c768) mask(%batch, %head, %query, %key_6) {
+          %c-64_7 = arith.constant -64 : index
           %31 = fa.key_length : index
           %32 = fa.query_length : index
           %33 = arith.subi %31, %32 : index
-          %34 = arith.addi %33, %c-64_6 : index
-          %35 = arith.addi %arg13, %34 : index
-          %36 = arith.cmpi sge, %arg14, %35 : index
-          %37 = arith.addi %arg13, %33 : index
-          %38 = arith.cmpi sle, %arg14, %37 : index
+          %34 = arith.addi %33, %c-64_7 : index
+          %35 = arith.addi %query, %34 : index
+          %36 = arith.cmpi sge, %key_6, %35 : index
+          %37 = arith.addi %query, %33 : index
+          %38 = arith.cmpi sle, %key_6, %37 : index
           %39 = arith.andi %36, %38 : i1
           fa.yield %39 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}

@@ -492,6 +492,27 @@ static void printAttention(OpTy op, OpAsmPrinter &printer,
   printer.printOptionalAttrDict(op->getAttrs(), {"operandSegmentSizes"});
 }
 
+// Names of region arguments that have none in the text that was read.
+static void nameRegionArguments(Region &region, bool isScore,
+                                OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral names[] = {"score", "batch", "head", "query",
+                                            "key"};
+  ArrayRef<StringLiteral> fixed = ArrayRef(names).drop_front(isScore ? 0 : 1);
+  for (auto [position, argument] : llvm::enumerate(region.getArguments()))
+    setName(argument, position < fixed.size() ? StringRef(fixed[position])
+                                              : StringRef("capture"));
+}
+
+void AttentionOp::getAsmBlockArgumentNames(Region &region,
+                                           OpAsmSetValueNameFn setName) {
+  nameRegionArguments(region, &region == &getScore(), setName);
+}
+
+void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
+                                                 OpAsmSetValueNameFn setName) {
+  nameRegionArguments(region, &region == &getScore(), setName);
+}
+
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
   return AttentionParser(parser, result).parse(/*hasLengths=*/true);
 }

@@ -270,6 +270,12 @@ void KeyRangesOp::print(OpAsmPrinter &printer) {
                                 {"full", "step", "operandSegmentSizes"});
 }
 
+void KeyRangesOp::getAsmBlockArgumentNames(Region &region,
+                                           OpAsmSetValueNameFn setName) {
+  setName(region.getArgument(0), "key");
+  setName(region.getArgument(1), "count");
+}
+
 LogicalResult KeyRangesOp::verify() {
   size_t count = getFull().size();
   if (getBegins().size() != count || getEnds().size() != count)

@@ -13,6 +13,7 @@ class FA_AttentionLikeOp<string mnemonic, list<Trait> traits>
     : FA_Op<mnemonic, !listconcat([
         AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
         FA_AttentionLikeOpInterface], traits)> {
   let regions = (region AnyRegion:$score, AnyRegion:$mask);

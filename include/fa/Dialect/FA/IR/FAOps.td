@@ -11,6 +11,7 @@
 include "fa/Dialect/FA/IR/FAAttributes.td"
 include "fa/Dialect/FA/IR/FADialect.td"
 include "fa/Dialect/FA/IR/FAInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"

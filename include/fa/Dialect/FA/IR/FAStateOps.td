@@ -126,6 +126,7 @@ def FA_CombineOp : FA_Op<"combine", [
 
 def FA_KeyRangesOp : FA_Op<"key_ranges", [
     AttrSizedOperandSegments, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     SingleBlockImplicitTerminator<"::mlir::fa::YieldOp">]> {
   let summary = "Visits the key blocks that a mask leaves, in ordered ranges";
   let description = [{
