@@ -52,6 +52,9 @@ MemRefDescriptor::MemRefDescriptor(void *data, ArrayRef<int64_t> shape,
 //===----------------------------------------------------------------------===//
 
 struct CompiledModule::Implementation {
+  // What the session reports on the side, such as the names of functions that
+  // nobody defines. Declared first: the session refers to it.
+  std::string problems;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
@@ -67,12 +70,18 @@ CompiledModule::~CompiledModule() = default;
 llvm::Expected<CompiledModule::PackedFunction>
 CompiledModule::lookup(StringRef name) const {
   auto symbol = implementation->jit->lookup((packedPrefix + name).str());
-  if (!symbol) {
-    llvm::consumeError(symbol.takeError());
+  if (symbol)
+    return symbol->toPtr<PackedFunction>();
+  llvm::Error error = symbol.takeError();
+  if (error.isA<llvm::orc::SymbolsNotFound>()) {
+    llvm::consumeError(std::move(error));
     return llvm::createStringError("no public function '" + name +
                                    "' in the compiled module");
   }
-  return symbol->toPtr<PackedFunction>();
+  std::string reason = llvm::toString(std::move(error));
+  if (!implementation->problems.empty())
+    reason = implementation->problems;
+  return llvm::createStringError("'" + name + "' cannot be loaded: " + reason);
 }
 
 llvm::Error CompiledModule::invoke(StringRef name,
@@ -236,6 +245,12 @@ mlir::fa::compileLLVMDialectToCPU(ModuleOp module,
            << llvm::toString(jit.takeError());
   auto implementation = std::make_unique<CompiledModule::Implementation>();
   implementation->jit = std::move(*jit);
+  implementation->jit->getExecutionSession().setErrorReporter(
+      [&problems = implementation->problems](llvm::Error error) {
+        if (!problems.empty())
+          problems += "; ";
+        problems += llvm::toString(std::move(error));
+      });
   return std::unique_ptr<CompiledModule>(
       new CompiledModule(std::move(implementation)));
 }

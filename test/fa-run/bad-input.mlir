@@ -16,6 +16,10 @@
 // RUN: not fa-run %s --entry=unranked 2>&1 | FileCheck %s --check-prefix=UNRANKED --implicit-check-not=error:
 // UNRANKED: error: 'unranked' argument 0 has type 'tensor<*xf32>', which fa-run cannot pass
 
+// RUN: echo "func.func private @nowhere() func.func @f() { call @nowhere() : () -> () return }" > %t/undefined.mlir
+// RUN: not fa-run %t/undefined.mlir 2>&1 | FileCheck %s --check-prefix=UNDEFINED --implicit-check-not=error:
+// UNDEFINED: undefined.mlir:1:30: error: 'f' cannot be loaded: Symbols not found: [ nowhere ]
+
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
 // CUDA: fa-run: error: --target=cuda is not available in this build: the targets are cpu and reference
 

@@ -6,10 +6,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/InitAll.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+
+/// A diagnostic shows the line it is about. The generic form of the operation
+/// under it, as mlir-opt adds it, would drown the message of an attention with
+/// regions; --mlir-print-op-on-diagnostic brings it back.
+static void showOnlyLinesInDiagnostics() {
+  mlir::registerMLIRContextCLOptions();
+  llvm::cl::Option *option =
+      llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
+  assert(option && "an option of every context");
+  static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -18,6 +31,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::fa::registerAllDialects(registry);
   mlir::fa::registerAllPasses();
+  showOnlyLinesInDiagnostics();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "fa-mlir optimizer driver\n", registry));
 }

@@ -123,7 +123,9 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::fa::registerAllDialects(registry);
   MLIRContext context(registry);
-  // Shows the line of a diagnostic; it opens the files itself.
+  // Shows the line of a diagnostic; it opens the files itself. The operation in
+  // its generic form would drown the message.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   return succeeded(runSession(getOptions(), context)) ? 0 : 1;
