@@ -34,6 +34,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   RewritePatternSet patterns(context);
   populateBlockPatterns(patterns, converter, kernel);
   populateChannelPatterns(patterns, converter, kernel);
+  populateGatherPatterns(patterns, converter, kernel);
   populateMatrixPatterns(patterns, converter, kernel);
   populateMemoryPatterns(patterns, converter, kernel);
 

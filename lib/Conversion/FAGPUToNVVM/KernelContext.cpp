@@ -141,7 +141,7 @@ LogicalResult KernelContext::collectNeeds() {
                             : addElements(store.getDestination());
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
-    if (isa<TicketOp, RetireOp>(op))
+    if (isa<GatherOp, TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
     return WalkResult::advance();
   });

@@ -16,11 +16,9 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-/// The address of an element. Indices are i32 or index; offsets are 64 bits, as
-/// 2^31 elements may be passed.
-static Value getAddress(OpBuilder &builder, Location location,
-                        const KernelContext &kernel, Value memory,
-                        ValueRange indices) {
+Value mlir::fagpu::getAddress(OpBuilder &builder, Location location,
+                              const KernelContext &kernel, Value memory,
+                              ValueRange indices) {
   Value pointer = kernel.getPointer(memory);
   Type i64 = builder.getI64Type();
   Value sum;

@@ -38,12 +38,20 @@ void populateBlockPatterns(RewritePatternSet &patterns,
 void populateChannelPatterns(RewritePatternSet &patterns,
                              const TypeConverter &converter,
                              const KernelContext &kernel);
+void populateGatherPatterns(RewritePatternSet &patterns,
+                            const TypeConverter &converter,
+                            const KernelContext &kernel);
 void populateMatrixPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
 void populateMemoryPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
+
+/// The address of an element of a parameter. Indices are i32 or index; offsets
+/// are 64 bits, as 2^31 elements may be passed.
+Value getAddress(OpBuilder &builder, Location location,
+                 const KernelContext &kernel, Value memory, ValueRange indices);
 
 /// Coordinates of a bulk copy at `offsets` of a memref, in dimensions of its
 /// map, where rows end at `rows` (null: the dimension's size).

@@ -78,3 +78,29 @@ func.func @layouts(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// CHECK-LABEL: func.func @gather
+// CHECK-SAME: (%[[M:.*]]: !llvm.ptr<1>, %[[ROW_STRIDE:.*]]: i64, %[[H:.*]]: !llvm.ptr<1>)
+func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strided<[1]>>)
+    attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %i = fagpu.iota 0 : !iacc
+    %j = fagpu.iota 1 : !iacc
+    %ok = arith.cmpi sle, %j, %i : !iacc
+    // Each element by its own address and predicate; no branch.
+    // CHECK: fagpu.role @only
+    // CHECK: arith.muli %{{.*}}, %[[ROW_STRIDE]] : i64
+    // CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];"
+    %x = fagpu.gather %m[%i, %j] mask(%ok : tensor<64x8xi1, #fagpu.acc<4>>)
+        : memref<?x?xf32, strided<[?, 1]>>[!iacc, !iacc] -> !acc
+    // Without a mask the predicate is true; 16-bit elements are packed.
+    // CHECK: %[[TRUE:.*]] = arith.constant true
+    // CHECK: %[[LOW:.*]] = llvm.inline_asm {{.*}}ld.global.nc.b16{{.*}} %[[TRUE]] : (!llvm.ptr<1>, i1) -> i32
+    // CHECK: %[[HIGH:.*]] = llvm.inline_asm
+    // CHECK: arith.shli %[[HIGH2:.*]], %{{.*}} : i32
+    // CHECK: arith.ori
+    %y = fagpu.gather %h[%j] : memref<?xbf16, strided<[1]>>[!iacc]
+        -> tensor<64x8xbf16, #fagpu.acc<4>>
+  }
+  return
+}

@@ -981,3 +981,35 @@ func.func @f(%x: !fagpu.view<64xf32, #fagpu.smem<0>>) {
   %y = fagpu.load %x : !fagpu.view<64xf32, #fagpu.smem<0>> -> !col
   return
 }
+
+// -----
+
+func.func @f(%m: memref<?xf16>, %i: tensor<64x8xi32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.gather' op reads elements of 'memref<?xf16>' into 'tensor<64x8xf32, #fagpu.acc<4>>', expected the same elements}}
+  %x = fagpu.gather %m[%i] : memref<?xf16>[tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xf32>, %i: tensor<64x8xi32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.gather' op has 1 indices into 'memref<?x?xf32>', expected 2}}
+  %x = fagpu.gather %m[%i] : memref<?x?xf32>[tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?xf32>, %i: tensor<64xi32, #fagpu.row<4>>) {
+  // expected-error @below {{'fagpu.gather' op has index 0 of type 'tensor<64xi32, #fagpu.row<4>>', expected i32 or i32 elements in the shape and layout of the result 'tensor<64x8xf32, #fagpu.acc<4>>'}}
+  %x = fagpu.gather %m[%i] : memref<?xf32>[tensor<64xi32, #fagpu.row<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?xf32>, %i: tensor<64x8xi32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.gather' op has a mask of type 'tensor<64x8xi32, #fagpu.acc<4>>', expected i1 elements in the shape and layout of the result 'tensor<64x8xf32, #fagpu.acc<4>>'}}
+  %x = fagpu.gather %m[%i] mask(%i : tensor<64x8xi32, #fagpu.acc<4>>) : memref<?xf32>[tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
+  return
+}

@@ -182,3 +182,22 @@ func.func @loops(%n: i32, %x: f32)
   }
   return
 }
+
+// CHECK-LABEL: func.func @gather
+func.func @gather(%m: memref<?x?x?xf32>, %ids: memref<?xi32>, %b: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %i = fagpu.iota 0 : tensor<64x8xi32, #fagpu.acc<4>>
+    %j = fagpu.iota 1 : tensor<64x8xi32, #fagpu.acc<4>>
+    %ok = arith.cmpi sle, %j, %i : tensor<64x8xi32, #fagpu.acc<4>>
+    // CHECK: %[[X:.*]] = fagpu.gather %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<64x8xi1, #fagpu.acc<4>>) : memref<?x?x?xf32>[i32, tensor<64x8xi32, #fagpu.acc<4>>, tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
+    %x = fagpu.gather %m[%b, %i, %j] mask(%ok : tensor<64x8xi1, #fagpu.acc<4>>)
+        : memref<?x?x?xf32>[i32, tensor<64x8xi32, #fagpu.acc<4>>, tensor<64x8xi32, #fagpu.acc<4>>]
+        -> tensor<64x8xf32, #fagpu.acc<4>>
+    %r = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
+    // CHECK: fagpu.gather %{{.*}}[%{{.*}}] : memref<?xi32>[tensor<64xi32, #fagpu.row<4>>] -> tensor<64xi32, #fagpu.row<4>>
+    %y = fagpu.gather %ids[%r] : memref<?xi32>[tensor<64xi32, #fagpu.row<4>>]
+        -> tensor<64xi32, #fagpu.row<4>>
+  }
+  return
+}

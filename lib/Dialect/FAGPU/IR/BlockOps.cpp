@@ -128,3 +128,44 @@ LogicalResult LoadOp::verify() {
   return emitOpError() << "reads " << view << " into " << result
                        << ", expected the same shape and elements";
 }
+
+//===----------------------------------------------------------------------===//
+// GatherOp
+//===----------------------------------------------------------------------===//
+
+void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "gathered");
+}
+
+/// Whether `type` has the shape and layout of `result`, and elements `element`.
+static bool isLike(Type type, RankedTensorType result, Type element) {
+  return type == RankedTensorType::get(result.getShape(), element,
+                                       result.getEncoding());
+}
+
+LogicalResult GatherOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  RankedTensorType result = tensorOf(getResult());
+  MLIRContext *context = getContext();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError() << "reads elements of " << source << " into " << result
+                         << ", expected the same elements";
+  if (int64_t indices = getIndices().size(); indices != source.getRank())
+    return emitOpError() << "has " << indices << " indices into " << source
+                         << ", expected " << source.getRank();
+  for (auto [dim, index] : llvm::enumerate(getIndices()))
+    if (!index.getType().isInteger(32) &&
+        !isLike(index.getType(), result, IntegerType::get(context, 32)))
+      return emitOpError() << "has index " << dim << " of type "
+                           << index.getType()
+                           << ", expected i32 or i32 elements in the shape and "
+                              "layout of the result "
+                           << result;
+  if (getMask() &&
+      !isLike(getMask().getType(), result, IntegerType::get(context, 1)))
+    return emitOpError() << "has a mask of type " << getMask().getType()
+                         << ", expected i1 elements in the shape and layout of "
+                            "the result "
+                         << result;
+  return success();
+}

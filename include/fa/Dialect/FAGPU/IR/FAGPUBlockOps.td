@@ -85,6 +85,27 @@ def FAGPU_LoadOp : FAGPU_NamedOp<"load"> {
   let hasVerifier = 1;
 }
 
+def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
+  let summary = "Reads elements of global memory at indices of their own";
+  let description = [{
+    Each index is a scalar or a block value with the result's shape and layout.
+    Elements whose `mask` is false touch no memory and are zero. The memory is
+    only read while the kernel runs.
+
+    Example: `%x = fagpu.gather %bias[%h, %i, %j] mask(%ok : !ok)
+      : memref<?x?x?xf32>[i32, !iacc, !iacc] -> !acc`
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Variadic<AnyTypeOf<[I32, FAGPU_BlockValue]>>:$indices,
+                       Optional<FAGPU_BlockValue>:$mask);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($source) `[` type($indices) `]` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Stores a block value to global memory";
   let description = [{

@@ -1,0 +1,97 @@
+//===- GatherPatterns.cpp - Elements at indices of their own ------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+namespace {
+
+/// One load for each element, by a predicate where there is a mask: a branch
+/// would make the loop around it divergent.
+struct GatherPattern : public KernelPattern<GatherOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(GatherOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!kernel.getPointer(op.getSource()))
+      return rewriter.notifyMatchFailure(op, "not a parameter");
+    auto type = cast<RankedTensorType>(op.getType());
+    Type element = type.getElementType();
+    if (!element.isF32() && !element.isInteger(32) && !element.isInteger(8) &&
+        !isPackedElement(element))
+      return rewriter.notifyMatchFailure(op, "elements of another size");
+    Emitter emit(rewriter, op.getLoc());
+    ValueRange mask = adaptor.getMask();
+    int64_t elements = getBlockLayout(type).perThread(type.getShape());
+    SmallVector<Value> results;
+    for (int64_t index = 0; index < elements; ++index) {
+      SmallVector<Value> indices;
+      for (auto [operand, values] :
+           llvm::zip_equal(op.getIndices(), adaptor.getIndices()))
+        indices.push_back(getBlockLayout(operand.getType()) ? values[index]
+                                                            : values.front());
+      Value address =
+          getAddress(rewriter, op.getLoc(), kernel, op.getSource(), indices);
+      results.push_back(loadElement(emit, element, address,
+                                    op.getMask() ? mask[index] : Value()));
+    }
+    if (isPackedElement(element))
+      results = packPairs(emit, results);
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+
+private:
+  /// 16-bit floats come as the lower half of 32 bits.
+  static Value loadElement(Emitter &emit, Type element, Value address,
+                           Value predicate) {
+    // $0 is the result, $1 the address, $2 the predicate.
+    StringRef text, constraints;
+    Type result = emit.builder.getI32Type();
+    if (isPackedElement(element)) {
+      text = "{ .reg .b16 x; mov.b16 x, 0; @$2 ld.global.nc.b16 x, [$1]; "
+             "cvt.u32.u16 $0, x; }";
+      constraints = "=r,l,b";
+    } else if (element.isInteger(8)) {
+      text = "mov.b32 $0, 0; @$2 ld.global.nc.u8 $0, [$1];";
+      constraints = "=&r,l,b";
+    } else {
+      text = "mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];";
+      constraints = element.isF32() ? "=&f,l,b" : "=&r,l,b";
+      result = element;
+    }
+    if (!predicate)
+      predicate = arith::ConstantOp::create(emit.builder, emit.location,
+                                            emit.builder.getBoolAttr(true));
+    Value value =
+        emit.inlinePTX(text, constraints, {address, predicate}, result).front();
+    if (element.isInteger(8))
+      value =
+          arith::TruncIOp::create(emit.builder, emit.location, element, value);
+    return value;
+  }
+
+  static SmallVector<Value> packPairs(Emitter &emit, ArrayRef<Value> halves) {
+    SmallVector<Value> packed;
+    for (size_t index = 0; index < halves.size(); index += 2)
+      packed.push_back(
+          emit.bitOr(halves[index], emit.shiftLeft(halves[index + 1], 16)));
+    return packed;
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateGatherPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter,
+                                         const KernelContext &kernel) {
+  patterns.add<GatherPattern>(converter, patterns.getContext(), kernel);
+}
