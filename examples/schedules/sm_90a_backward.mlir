@@ -78,7 +78,7 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
       fagpu.yield
     }
   }
-  fagpu.role @math(%g) groups(2) regs(240) {
+  fagpu.role @math(%g) groups(2) regs(232) {
     %zero = arith.constant dense<0.0> : !g
     %zs = arith.constant dense<0.0> : !s
     %log2e = arith.constant 1.44269502 : f32
@@ -147,6 +147,8 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
       fagpu.write %chG bank(%g), %dqv : !s into !dq
       fagpu.yield %dk1, %dv1 : !g, !g
     }
+    fagpu.release %kt : !kvv
+    fagpu.release %vt : !kvv
     %dkn = arith.mulf %dks, %scg : !g
     %dkh = arith.truncf %dkn : !g to !hg
     %dvh = arith.truncf %dvs : !g to !hg

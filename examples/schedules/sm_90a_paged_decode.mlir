@@ -140,6 +140,7 @@ func.func @decode(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
       fagpu.release %vt : !kvv
       fagpu.yield %o2, %m1, %l1 : !acc, !row, !part
     }
+    fagpu.release %qt : !qv
     %sum = fagpu.reduce add %l : !part -> !row
     %dead = arith.cmpf oeq, %sum, %zrow : !row
     %rcp = arith.divf %one, %sum fastmath<arcp, afn> : !row

@@ -27,8 +27,10 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   addCleanUp(manager);
   // Slots are discardable attributes: no pattern runs between these two.
   manager.addPass(fagpu::createFAGPUExpandSlotsPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());
   manager.addPass(fagpu::createFAGPUPipelinePass());
   addCleanUp(manager);
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());
   manager.addPass(fagpu::createFAGPUAssignWaitsPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignStagesPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUPlanResourcesPass());

@@ -77,6 +77,46 @@ def FAGPUPipelinePass : Pass<"fagpu-pipeline"> {
   ];
 }
 
+def FAGPUCheckPass : Pass<"fagpu-check", "::mlir::func::FuncOp"> {
+  let summary = "Check the rules of a GPU schedule";
+  let description = [{
+    Reads a kernel and refuses what no verifier of a single operation sees. It
+    changes nothing, and runs before and after pipelining.
+
+    - Layouts: every tensor has a register layout, over as many warps as a group
+      of its role has.
+    - Uniform control: conditions, bounds and scalar operands come from kernel
+      arguments, block and group numbers, received scalars, tickets, loop indices
+      and loads of scalars, not from block values or thread numbers.
+    - Ends: one role fills a channel or mail and one reads it.
+    - Order: in a pipelined loop nest, one role's fills (reads, turns) of one thing
+      stand in one loop and one stage, in rising order, so that pipelining keeps
+      their order.
+    - Turns: takes and passes alternate in each block, by as many groups as take
+      part.
+    - Views: an acquired view is released exactly once, in the block of the
+      acquire, after the wait of each product that reads it, and is not used
+      afterwards.
+
+    Accepted:
+    ```mlir
+    %k = fagpu.acquire %keys : !kv
+    %sf = fagpu.mma_async nt %q, %k : !qv, !kvv -> !fagpu.inflight<!acc>
+    %s = fagpu.wait %sf : !fagpu.inflight<!acc>
+    fagpu.release %k : !kvv
+    ```
+    Refused:
+    ```mlir
+    %k = fagpu.acquire %keys : !kv
+    %sf = fagpu.mma_async nt %q, %k : !qv, !kvv -> !fagpu.inflight<!acc>
+    // error: releases a view that a product in flight still reads; expected it
+    // after the 'fagpu.wait' of that product
+    fagpu.release %k : !kvv
+    %s = fagpu.wait %sf : !fagpu.inflight<!acc>
+    ```
+  }];
+}
+
 def FAGPUAssignWaitsPass : Pass<"fagpu-assign-waits"> {
   let summary = "Count the products that may stay in flight behind each wait";
   let description = [{
