@@ -159,3 +159,30 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   }
   return
 }
+
+// The gradients of q, k and v; dq starts at zero. lse2 is the log-sum-exp in base
+// 2, delta the row sums of o * do.
+func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
+    %delta: !vec, %dq: !mf, %dk: !mem, %dv: !mem, %scale: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rows = arith.constant 128 : index
+  %batch = memref.dim %q, %c0 : !mem
+  %queries = memref.dim %q, %c1 : !mem
+  %heads = memref.dim %q, %c2 : !mem
+  %keys = memref.dim %k, %c1 : !mem
+  %blocks = arith.ceildivui %keys, %rows : index
+  %sequences = arith.muli %batch, %heads : index
+  %tiles = arith.muli %blocks, %sequences : index
+  %queriesI = arith.index_cast %queries : index to i32
+  %keysI = arith.index_cast %keys : index to i32
+  %blocksI = arith.index_cast %blocks : index to i32
+  %headsI = arith.index_cast %heads : index to i32
+  fagpu.launch @bwd grid(%tiles)
+      (%q, %k, %v, %do, %lse2, %delta, %dq, %dk, %dv, %queriesI, %keysI,
+       %blocksI, %headsI, %scale)
+      : !mem, !mem, !mem, !mem, !vec, !vec, !mf, !mem, !mem, i32, i32, i32, i32,
+        f32
+  return
+}

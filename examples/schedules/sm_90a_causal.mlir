@@ -232,3 +232,42 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   }
   return
 }
+
+// What @attention computes.
+func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32) {
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
+      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%lq : !len) key_lengths(%lk : !len) mask causal
+  return
+}
+
+func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32)
+    attributes {fa.implements = @reference} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rows = arith.constant 128 : index
+  %batch = memref.dim %q, %c0 : !mem
+  %queries = memref.dim %q, %c1 : !mem
+  %heads = memref.dim %q, %c2 : !mem
+  %kvHeads = memref.dim %k, %c2 : !mem
+  %group = arith.divui %heads, %kvHeads : index
+  %blocks = arith.ceildivui %queries, %rows : index
+  %sequences = arith.muli %batch, %heads : index
+  %tiles = arith.muli %blocks, %sequences : index
+  %multiprocessors = fagpu.multiprocessors : index
+  %grid = arith.minui %tiles, %multiprocessors : index
+  %tilesI = arith.index_cast %tiles : index to i32
+  %blocksI = arith.index_cast %blocks : index to i32
+  %headsI = arith.index_cast %heads : index to i32
+  %groupI = arith.index_cast %group : index to i32
+  %counter = fagpu.counter : !ctr
+  fagpu.launch @fwd grid(%grid)
+      (%q, %k, %v, %o, %lse, %lq, %lk, %tilesI, %blocksI, %headsI, %groupI,
+       %scale, %counter)
+      : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
+        i32, f32, !ctr
+  return
+}

@@ -248,3 +248,44 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?xf32>,
   }
   return
 }
+
+// What @attention computes.
+func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %scale: f32) {
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
+      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale) mask causal
+  return
+}
+
+func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %scale: f32)
+    attributes {fa.implements = @reference} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rows = arith.constant 128 : index
+  %log2e = arith.constant 1.44269502 : f32
+  %batch = memref.dim %q, %c0 : !mem
+  %queries = memref.dim %q, %c1 : !mem
+  %heads = memref.dim %q, %c2 : !mem
+  %blocks = arith.ceildivui %queries, %rows : index
+  %sequences = arith.muli %batch, %heads : index
+  %tiles = arith.muli %blocks, %sequences : index
+  %multiprocessors = fagpu.multiprocessors : index
+  %grid = arith.minui %tiles, %multiprocessors : index
+  %batchI = arith.index_cast %batch : index to i32
+  %queriesI = arith.index_cast %queries : index to i32
+  %headsI = arith.index_cast %heads : index to i32
+  %blocksI = arith.index_cast %blocks : index to i32
+  %tilesI = arith.index_cast %tiles : index to i32
+  %scale2 = arith.mulf %scale, %log2e : f32
+  %flat = memref.collapse_shape %lse [[0, 1, 2]]
+      : memref<?x?x?xf32> into memref<?xf32>
+  %counter = fagpu.counter : !ctr
+  fagpu.launch @fwd grid(%grid)
+      (%q, %k, %v, %o, %flat, %queriesI, %headsI, %batchI, %blocksI, %tilesI,
+       %scale2, %counter)
+      : !mem, !mem, !mem, !mem, memref<?xf32>, i32, i32, i32, i32, i32, f32,
+        !ctr
+  return
+}

@@ -157,3 +157,30 @@ func.func @decode(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
   }
   return
 }
+
+// One part of the output and of its log-sum-exp for each split; the first dim of
+// the parts is the number of splits. %q is (batch, tokens, heads, head dim), the
+// pages (page, key, key head, head dim), %table a page for each batch and block
+// of keys.
+func.func @attention(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
+    %lk: memref<?xi32>, %op: memref<?x?x?x?x128xf32>, %lp: memref<?x?x?x?xf32>,
+    %scale: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %batch = memref.dim %q, %c0 : !mem
+  %tokens = memref.dim %q, %c1 : !mem
+  %kvHeads = memref.dim %kp, %c2 : !mem
+  %splits = memref.dim %op, %c0 : memref<?x?x?x?x128xf32>
+  %sequences = arith.muli %batch, %kvHeads : index
+  %blocks = arith.muli %sequences, %splits : index
+  %tokensI = arith.index_cast %tokens : index to i32
+  %kvHeadsI = arith.index_cast %kvHeads : index to i32
+  %splitsI = arith.index_cast %splits : index to i32
+  fagpu.launch @decode grid(%blocks)
+      (%q, %kp, %vp, %table, %lk, %op, %lp, %tokensI, %kvHeadsI, %splitsI,
+       %scale)
+      : !mem, !mem, !mem, memref<?x?xi32>, memref<?xi32>,
+        memref<?x?x?x?x128xf32>, memref<?x?x?x?xf32>, i32, i32, i32, f32
+  return
+}

@@ -160,3 +160,54 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   }
   return
 }
+
+// What @attention computes: a bias of the signed distance from the last key that
+// a causal mask would show.
+func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %slopes: memref<?xf32>,
+    %scale: f32) {
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
+      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%lq : !len) key_lengths(%lk : !len)
+      score(%score, %batch, %head, %query, %key)
+      captures(%table = %slopes : memref<?xf32>) {
+    %slope = memref.load %table[%head] : memref<?xf32>
+    %nk = fa.key_length : index
+    %nq = fa.query_length : index
+    %excess = arith.subi %nk, %nq : index
+    %last = arith.addi %query, %excess : index
+    %distance = arith.subi %key, %last : index
+    %wide = arith.index_cast %distance : index to i32
+    %float = arith.sitofp %wide : i32 to f32
+    %bias = arith.mulf %slope, %float : f32
+    %biased = arith.addf %score, %bias : f32
+    fa.yield %biased : f32
+  }
+  return
+}
+
+func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %slopes: memref<?xf32>,
+    %scale: f32) attributes {fa.implements = @reference} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rows = arith.constant 128 : index
+  %batch = memref.dim %q, %c0 : !mem
+  %queries = memref.dim %q, %c1 : !mem
+  %heads = memref.dim %q, %c2 : !mem
+  %kvHeads = memref.dim %k, %c2 : !mem
+  %group = arith.divui %heads, %kvHeads : index
+  %blocks = arith.ceildivui %queries, %rows : index
+  %sequences = arith.muli %batch, %heads : index
+  %tiles = arith.muli %blocks, %sequences : index
+  %blocksI = arith.index_cast %blocks : index to i32
+  %headsI = arith.index_cast %heads : index to i32
+  %groupI = arith.index_cast %group : index to i32
+  fagpu.launch @fwd grid(%tiles)
+      (%q, %k, %v, %o, %lse, %lq, %lk, %slopes, %blocksI, %headsI, %groupI,
+       %scale)
+      : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, memref<?xf32>,
+        i32, i32, i32, f32
+  return
+}

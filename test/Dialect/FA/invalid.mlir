@@ -1246,3 +1246,32 @@ func.func @document_keys(%q: !t, %ids: tensor<2x16xi32>, %more: tensor<2x20xi32>
   fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask documents(%ids, %more : tensor<2x16xi32>, tensor<2x20xi32>)
   return
 }
+
+// -----
+
+// expected-error @below {{'builtin.module' op 'fa.implements' is for functions only}}
+module attributes {fa.implements = @reference} {
+}
+
+// -----
+
+// expected-error @below {{'func.func' op 'fa.implements' is @reference, expected the name of a function}}
+func.func @absent_reference(%x: f32) attributes {fa.implements = @reference} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op 'fa.implements' is 3 : i64, expected the name of a function}}
+func.func @unnamed_reference() attributes {fa.implements = 3} {
+  return
+}
+
+// -----
+
+func.func private @reference(f32)
+
+// expected-error @below {{'func.func' op has the type '(i32) -> ()', but @reference, which it implements, has the type '(f32) -> ()'}}
+func.func @other_arguments(%x: i32) attributes {fa.implements = @reference} {
+  return
+}

@@ -1013,3 +1013,87 @@ func.func @f(%m: memref<?xf32>, %i: tensor<64x8xi32, #fagpu.acc<4>>) {
   %x = fagpu.gather %m[%i] mask(%i : tensor<64x8xi32, #fagpu.acc<4>>) : memref<?xf32>[tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>
   return
 }
+
+// -----
+
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op runs @absent, expected a func.func with the attribute 'fagpu.kernel'}}
+  fagpu.launch @absent grid(%n) ()
+  return
+}
+
+// -----
+
+func.func @helper() {
+  return
+}
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op runs @helper, expected a func.func with the attribute 'fagpu.kernel'}}
+  fagpu.launch @helper grid(%n) ()
+  return
+}
+
+// -----
+
+func.func @kernel(%x: f32) attributes {fagpu.kernel = "sm_80"} {
+  return
+}
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op passes 0 arguments, but @kernel takes 1}}
+  fagpu.launch @kernel grid(%n) ()
+  return
+}
+
+// -----
+
+func.func @kernel(%x: f32) attributes {fagpu.kernel = "sm_80"} {
+  return
+}
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op passes 'index' as argument 0, but @kernel takes 'f32'}}
+  fagpu.launch @kernel grid(%n) (%n) : index
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
+  return
+}
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op has a grid of 4 sizes, expected 1 to 3}}
+  fagpu.launch @kernel grid(%n, %n, %n, %n) ()
+  return
+}
+
+// -----
+
+func.func @kernel(%n: index) attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.launch' op stands in the kernel '@kernel', expected a function of the host side}}
+  fagpu.launch @kernel grid(%n) (%n) : index
+  return
+}
+
+// -----
+
+func.func @host() {
+  // expected-error @below {{'fagpu.counter' op makes 'memref<9xi32>', expected 1 to 8 words}}
+  %counter = fagpu.counter : memref<9xi32>
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.counter' op stands in the kernel '@kernel', expected a function of the host side}}
+  %counter = fagpu.counter : memref<2xi32>
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.multiprocessors' op stands in the kernel '@kernel', expected a function of the host side}}
+  %count = fagpu.multiprocessors : index
+  return
+}

@@ -201,3 +201,32 @@ func.func @gather(%m: memref<?x?x?xf32>, %ids: memref<?xi32>, %b: i32)
   }
   return
 }
+
+// CHECK-LABEL: func.func @copy
+func.func @copy(%m: memref<?xf32>, %n: i32, %counter: memref<2xi32>)
+    attributes {fagpu.kernel = "sm_80"} {
+  return
+}
+func.func @empty() attributes {fagpu.kernel = "sm_80"} {
+  return
+}
+
+func.func private @reference(memref<?xf32>)
+
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: attributes {fa.implements = @reference}
+func.func @host(%m: memref<?xf32>) attributes {fa.implements = @reference} {
+  %c0 = arith.constant 0 : index
+  %size = memref.dim %m, %c0 : memref<?xf32>
+  %n = arith.index_cast %size : index to i32
+  // CHECK: %[[COUNTER:.*]] = fagpu.counter : memref<2xi32>
+  %counter = fagpu.counter : memref<2xi32>
+  // CHECK: %[[COUNT:.*]] = fagpu.multiprocessors : index
+  %count = fagpu.multiprocessors : index
+  // CHECK: fagpu.launch @copy grid(%[[COUNT]]) (%{{.*}}, %{{.*}}, %[[COUNTER]]) : memref<?xf32>, i32, memref<2xi32>
+  fagpu.launch @copy grid(%count) (%m, %n, %counter)
+      : memref<?xf32>, i32, memref<2xi32>
+  // CHECK: fagpu.launch @empty grid(%[[COUNT]], %{{.*}}, %{{.*}}) ()
+  fagpu.launch @empty grid(%count, %size, %size) ()
+  return
+}

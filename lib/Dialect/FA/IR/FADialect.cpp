@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -32,4 +33,38 @@ void FADialect::initialize() {
 Operation *FADialect::materializeConstant(OpBuilder &builder, Attribute value,
                                           Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// The function named must be beside `op`, with arguments of the same types.
+static LogicalResult verifyImplements(Operation *op, Attribute value) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError()
+           << "'" << FADialect::implementsAttrName << "' is for functions only";
+  auto name = dyn_cast<FlatSymbolRefAttr>(value);
+  FunctionOpInterface reference;
+  if (name)
+    reference =
+        SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(op, name);
+  if (!reference)
+    return op->emitOpError() << "'" << FADialect::implementsAttrName << "' is "
+                             << value << ", expected the name of a function";
+  if (reference.getArgumentTypes() != function.getArgumentTypes() ||
+      reference.getResultTypes() != function.getResultTypes())
+    return op->emitOpError()
+           << "has the type " << function.getFunctionType() << ", but " << name
+           << ", which it implements, has the type "
+           << reference.getFunctionType();
+  return success();
+}
+
+LogicalResult FADialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() == implementsAttrName)
+    return verifyImplements(op, attribute.getValue());
+  return success();
 }

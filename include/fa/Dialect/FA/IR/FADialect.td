@@ -22,6 +22,9 @@ def FA_Dialect : Dialect {
     merge of two partial results.
 
     The meaning of every operation is pinned in `docs/Spec.md`.
+
+    `fa.implements = @reference` on a function says that it computes what the
+    function `@reference`, which takes the same arguments, computes.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -31,7 +34,11 @@ def FA_Dialect : Dialect {
   ];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
+    /// The function whose results a function computes, on `func.func`.
+    static constexpr StringLiteral implementsAttrName = "fa.implements";
+
     void registerAttributes();
   }];
 }

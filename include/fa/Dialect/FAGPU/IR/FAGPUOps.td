@@ -18,5 +18,6 @@ include "fa/Dialect/FAGPU/IR/FAGPUChannelOps.td"
 include "fa/Dialect/FAGPU/IR/FAGPUMatrixOps.td"
 include "fa/Dialect/FAGPU/IR/FAGPUBlockOps.td"
 include "fa/Dialect/FAGPU/IR/FAGPUScalarOps.td"
+include "fa/Dialect/FAGPU/IR/FAGPUHostOps.td"
 
 #endif // FA_DIALECT_FAGPU_IR_FAGPUOPS_TD

@@ -8,14 +8,14 @@
 #ifndef FA_DIALECT_FAGPU_IR_FAGPUSCALAROPS_TD
 #define FA_DIALECT_FAGPU_IR_FAGPUSCALAROPS_TD
 
-class FAGPU_CounterOp<string mnemonic, list<Trait> traits = []>
+class FAGPU_CounterUserOp<string mnemonic, list<Trait> traits = []>
     : FAGPU_Op<mnemonic, traits> {
   let arguments = (ins MemRefRankOf<[I32], [1]>:$counter);
   let assemblyFormat = "$counter attr-dict `:` type($counter)";
   let hasVerifier = 1;
 }
 
-def FAGPU_TicketOp : FAGPU_CounterOp<"ticket", [
+def FAGPU_TicketOp : FAGPU_CounterUserOp<"ticket", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Number of the next tile";
   let description = [{
@@ -26,7 +26,7 @@ def FAGPU_TicketOp : FAGPU_CounterOp<"ticket", [
   let results = (outs I32:$tile);
 }
 
-def FAGPU_RetireOp : FAGPU_CounterOp<"retire"> {
+def FAGPU_RetireOp : FAGPU_CounterUserOp<"retire"> {
   let summary = "Ends the use of a counter by this block";
   let description = [{
     Counts blocks in the second word; the last one sets both words to zero, so

@@ -10,6 +10,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAGPUIsolateKernelsPass : Pass<"fagpu-isolate-kernels", "::mlir::ModuleOp"> {
+  let summary = "Erase what does not run on the device";
+  let description = [{
+    Leaves kernels and what they use by name. Host functions launch kernels with
+    the arguments of the source, so they go before a kernel's arguments become
+    parameters. A module without kernels stays as it is.
+
+    Before:
+    ```mlir
+    func.func private @tile(%t: i32) -> i32 { ... }
+    func.func @fwd(%n: i32) attributes {fagpu.kernel = "sm_90a"} { ... @tile ... }
+    func.func @attention(%n: i32, %grid: index) {
+      fagpu.launch @fwd grid(%grid) (%n) : i32
+      return
+    }
+    ```
+    After:
+    ```mlir
+    func.func private @tile(%t: i32) -> i32 { ... }
+    func.func @fwd(%n: i32) attributes {fagpu.kernel = "sm_90a"} { ... @tile ... }
+    ```
+  }];
+}
+
 def FAGPUExpandSlotsPass : Pass<"fagpu-expand-slots"> {
   let summary = "Give every operation of a scheduled loop its stage and order";
   let description = [{

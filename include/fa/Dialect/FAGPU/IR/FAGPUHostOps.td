@@ -1,0 +1,73 @@
+//===- FAGPUHostOps.td - Launches and what they need -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FAGPU_IR_FAGPUHOSTOPS_TD
+#define FA_DIALECT_FAGPU_IR_FAGPUHOSTOPS_TD
+
+include "mlir/IR/SymbolInterfaces.td"
+
+def FAGPU_LaunchOp : FAGPU_Op<"launch", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Runs a kernel, on the host side";
+  let description = [{
+    Stands in a function that is not a kernel: the host function, an ordinary
+    `func.func` that computes grid, block counts and scalars from the dims of
+    its memrefs and its scalar arguments. The grid has one to three sizes; where
+    one is 0, nothing runs. Arguments have the types of the kernel's.
+
+    Where the host function has the attribute `fa.implements = @reference`, the
+    function `@reference`, which takes the same arguments, says what it computes.
+
+    Example:
+    ```mlir
+    func.func @attention(%q: !mem, ...) attributes {fa.implements = @reference} {
+      %c1 = arith.constant 1 : index
+      %c128 = arith.constant 128 : index
+      %queries = memref.dim %q, %c1 : !mem
+      %blocks = arith.ceildivsi %queries, %c128 : index
+      %counter = fagpu.counter : memref<2xi32>
+      fagpu.launch @fwd grid(%blocks) (%q, %counter) : !mem, memref<2xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
+                       Variadic<AnyType>:$arguments);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $grid `)` `(` $arguments `)` attr-dict
+    (`:` type($arguments)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_CounterOp : FAGPU_NamedOp<"counter"> {
+  let summary = "Words that are zero when a launch starts";
+  let description = [{
+    A launch that takes them sets them back to zero before it ends
+    (`fagpu.retire`), so that no launch has to clear them. Launches that may run
+    at the same time get different words.
+
+    Example: `%counter = fagpu.counter : memref<2xi32>`
+  }];
+  let results = (outs Res<MemRefRankOf<[I32], [1]>, "", [MemAlloc]>:$counter);
+  let assemblyFormat = "attr-dict `:` type($counter)";
+  let hasVerifier = 1;
+}
+
+def FAGPU_MultiprocessorsOp : FAGPU_NamedOp<"multiprocessors", [Pure]> {
+  let summary = "Number of multiprocessors of the device";
+  let description = [{
+    What the grid of a persistent kernel is bounded by.
+
+    Example: `%count = fagpu.multiprocessors : index`
+  }];
+  let results = (outs Index:$count);
+  let assemblyFormat = "attr-dict `:` type($count)";
+  let hasVerifier = 1;
+}
+
+#endif // FA_DIALECT_FAGPU_IR_FAGPUHOSTOPS_TD

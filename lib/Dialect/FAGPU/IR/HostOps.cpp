@@ -1,0 +1,69 @@
+//===- HostOps.cpp - Launches and what they need --------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+/// Words of one counter that a launcher hands out.
+static constexpr int64_t maxCounterWords = 8;
+
+static LogicalResult verifyOnHost(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (function && isKernel(function))
+    return op->emitOpError()
+           << "stands in the kernel '@" << function.getSymName()
+           << "', expected a function of the host side";
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getGrid().empty() || getGrid().size() > 3)
+    return emitOpError() << "has a grid of " << getGrid().size()
+                         << " sizes, expected 1 to 3";
+  return verifyOnHost(*this);
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!kernel || !isKernel(kernel))
+    return emitOpError() << "runs " << getKernelAttr()
+                         << ", expected a func.func with the attribute '"
+                         << FAGPUDialect::kernelAttrName << "'";
+  TypeRange expected = kernel.getArgumentTypes();
+  TypeRange actual = getArguments().getTypes();
+  if (expected.size() != actual.size())
+    return emitOpError() << "passes " << actual.size() << " arguments, but "
+                         << getKernelAttr() << " takes " << expected.size();
+  for (auto [number, type] : llvm::enumerate(expected))
+    if (type != actual[number])
+      return emitOpError() << "passes " << actual[number] << " as argument "
+                           << number << ", but " << getKernelAttr() << " takes "
+                           << type;
+  return success();
+}
+
+void CounterOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getCounter(), "counter");
+}
+
+LogicalResult CounterOp::verify() {
+  auto type = cast<MemRefType>(getCounter().getType());
+  int64_t words = type.getDimSize(0);
+  if (type.isDynamicDim(0) || words < 1 || words > maxCounterWords)
+    return emitOpError() << "makes " << type << ", expected 1 to "
+                         << maxCounterWords << " words";
+  return verifyOnHost(*this);
+}
+
+void MultiprocessorsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getCount(), "multiprocessors");
+}
+
+LogicalResult MultiprocessorsOp::verify() { return verifyOnHost(*this); }
