@@ -14,40 +14,34 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-namespace {
-/// Where a stage of a channel lies, and the barriers that guard it.
-struct StageAddress {
-  Value data, full, empty;
-};
-} // namespace
-
-static StageAddress addressStage(Emitter &emit, Value base, int64_t offset,
-                                 int64_t barriers, int64_t stageBytes,
-                                 int64_t numStages, Value number) {
+static StageAddress locateStage(Emitter &emit, Value base, int64_t offset,
+                                int64_t barriers, int64_t stageBytes,
+                                int64_t numStages, Value number) {
   Value barrier = emit.shiftLeft(number, 3);
   return {emit.add(emit.multiply(number, stageBytes), emit.add(base, offset)),
           emit.add(barrier, emit.add(base, barriers)),
           emit.add(barrier, emit.add(base, barriers + 8 * numStages))};
 }
 
-/// The stage of a channel: banks lie beside each other in each stage.
-static StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
-                                 Value channel, Value stage, Value bank) {
+// Banks lie beside each other in each stage.
+StageAddress mlir::fagpu::addressStage(Emitter &emit,
+                                       const KernelContext &kernel,
+                                       Value channel, Value stage, Value bank) {
   auto made = channel.getDefiningOp<ChannelOp>();
   Value number = emit.multiply(stage, made.getBanks());
   if (bank)
     number = emit.add(number, bank);
-  return addressStage(emit, kernel.getSharedBase(), *made.getOffset(),
-                      *made.getBarriers(), made.getType().getStageBytes(),
-                      made.getNumStages(), number);
+  return locateStage(emit, kernel.getSharedBase(), *made.getOffset(),
+                     *made.getBarriers(), made.getType().getStageBytes(),
+                     made.getNumStages(), number);
 }
 
 static StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
                                  Value mail, Value stage) {
   auto made = mail.getDefiningOp<MailOp>();
-  return addressStage(emit, kernel.getSharedBase(), *made.getOffset(),
-                      *made.getBarriers(), 4 * made.getType().getTypes().size(),
-                      made.getType().getDepth(), stage);
+  return locateStage(emit, kernel.getSharedBase(), *made.getOffset(),
+                     *made.getBarriers(), 4 * made.getType().getTypes().size(),
+                     made.getType().getDepth(), stage);
 }
 
 static bool isPlanned(Value channel) {

@@ -37,6 +37,8 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateGatherPatterns(patterns, converter, kernel);
   populateMatrixPatterns(patterns, converter, kernel);
   populateMemoryPatterns(patterns, converter, kernel);
+  populateMatrixStorePatterns(patterns, converter, kernel);
+  populateWritePatterns(patterns, converter, kernel);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -125,7 +126,8 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
                                          rewriter.getI32IntegerAttr(0),
                                          rewriter.getUnitAttr());
     synchronize(emit, role);
-    storeMatrices(emit, op, adaptor.getValue(), tile);
+    SharedTile{tile, type.getDimSize(0)}.store(emit, kernel.getThreads(op),
+                                               type, adaptor.getValue());
     NVVM::FenceProxyOp::create(
         rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(rewriter.getContext(),
@@ -151,35 +153,6 @@ private:
                             emit.add(role.getGroup(), *role.getBarrier()),
                             emit.constant(role.getThreadsPerGroup()),
                             NVVM::BarrierReductionAttr(), Value());
-  }
-
-  /// Four 8x8 matrices at once: 16 rows by 16 columns. A lane gives the address
-  /// of a row of one of them.
-  void storeMatrices(Emitter &emit, StoreOp op, ValueRange values,
-                     Value tile) const {
-    auto type = cast<RankedTensorType>(op.getValue().getType());
-    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    const RoleThreads &threads = kernel.getThreads(op);
-    Value row = emit.add(emit.shiftLeft(threads.warp, 4),
-                         emit.bitAnd(threads.lane, 15));
-    Value half = emit.shiftRight(threads.lane, 4);
-    Value swizzle = emit.bitAnd(row, 7);
-    Value rowAddress = emit.add(tile, emit.shiftLeft(row, 7));
-    int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
-    auto shape =
-        NVVM::LdStMatrixShapeAttr::get(emit.builder.getContext(), 8, 8);
-    for (int64_t firstRow = 0; firstRow < rows; firstRow += rowsAtOnce)
-      for (int64_t step = 0; step < columns / 16; ++step) {
-        int64_t panel = step / 4, inPanel = step % 4;
-        Value chunk = emit.bitXor(emit.add(half, 2 * inPanel), swizzle);
-        Value address = emit.add(emit.add(rowAddress, emit.shiftLeft(chunk, 4)),
-                                 panel * rows * 128 + firstRow * 128);
-        NVVM::StMatrixOp::create(emit.builder, emit.location,
-                                 emit.sharedPointer(address),
-                                 values.take_front(4), NVVM::MMALayout::row,
-                                 shape, NVVM::LdStMatrixEltType::B16);
-        values = values.drop_front(4);
-      }
   }
 };
 

@@ -47,6 +47,27 @@ void populateMatrixPatterns(RewritePatternSet &patterns,
 void populateMemoryPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
+void populateMatrixStorePatterns(RewritePatternSet &patterns,
+                                 const TypeConverter &converter,
+                                 const KernelContext &kernel);
+void populateWritePatterns(RewritePatternSet &patterns,
+                           const TypeConverter &converter,
+                           const KernelContext &kernel);
+
+/// The address of an element of global memory. Indices are i32 or index;
+/// offsets are 64 bits, as 2^31 elements may be passed.
+Value getElementAddress(OpBuilder &builder, Location location,
+                        const KernelContext &kernel, Value memory,
+                        ValueRange indices);
+
+/// Where a stage of a channel lies, and the barriers that guard it.
+struct StageAddress {
+  Value data, full, empty;
+};
+
+/// The stage of a planned channel; `bank` is null where it has one bank.
+StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
+                          Value channel, Value stage, Value bank);
 
 /// The address of an element of a parameter. Indices are i32 or index; offsets
 /// are 64 bits, as 2^31 elements may be passed.

@@ -81,3 +81,26 @@ func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// A role that fills a channel and reads it counts its writes and its reads.
+// CHECK-LABEL: func.func @both_ends
+func.func @both_ends(%v: tensor<64x128xbf16, #fagpu.acc<4>>)
+    attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK-DAG: %[[READS:.*]] = memref.alloca() : memref<i32>
+  // CHECK-DAG: %[[WRITES:.*]] = memref.alloca() : memref<i32>
+  %c = fagpu.channel threads : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @math(%g) groups(1) {
+    // CHECK: %[[W:.*]] = memref.load %[[A:.*]][] : memref<i32>
+    // CHECK: arith.addi %[[W]],
+    // CHECK: fagpu.write
+    fagpu.write %c, %v : tensor<64x128xbf16, #fagpu.acc<4>>
+        into !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+    // CHECK-NOT: memref.load %[[A]][]
+    // CHECK: %[[R:.*]] = memref.load %{{.*}}[] : memref<i32>
+    // CHECK: arith.addi %[[R]],
+    // CHECK: fagpu.acquire
+    %t = fagpu.acquire %c : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+    fagpu.release %t : !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+  }
+  return
+}

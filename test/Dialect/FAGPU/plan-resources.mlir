@@ -47,3 +47,25 @@ func.func @plan(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// A block value is written by each warp: four arrivals for the bank of a group;
+// four of each of the groups that fill a stage together.
+// CHECK-LABEL: func.func @writes
+func.func @writes(%v: !h) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  // CHECK: fagpu.channel threads banks(2) offset(0) barriers({{[0-9]+}}) arrivals [4, 1]
+  %own = fagpu.channel threads banks(2) : !q
+  // CHECK: fagpu.channel threads offset(32768) barriers({{[0-9]+}}) arrivals [8, 2]
+  %both = fagpu.channel threads : !kv
+  fagpu.role @math(%g) groups(2) {
+    %row = arith.muli %g, %c64 : i32
+    fagpu.write %own bank(%g), %v : !h into !q
+    fagpu.write %both part(%row, %c0), %v : !h into !kv
+    %a = fagpu.acquire %own bank(%g) : !q
+    %b = fagpu.acquire %both : !kv
+    fagpu.release %a : !qv
+    fagpu.release %b : !kvv
+  }
+  return
+}

@@ -82,10 +82,11 @@ private:
     return {stage, arith::AndIOp::create(builder, location, round, one)};
   }
 
-  /// The counter of a role's uses of a channel, zero at the kernel's entry.
+  /// The counter of a role's uses of a channel, zero at the kernel's entry. A
+  /// role that fills and empties a channel counts both.
   Value getCounter(ChannelUse use) {
-    Value &counter = counters[{use.getOperation()->getParentOfType<RoleOp>(),
-                               use.getChannel()}];
+    auto role = use.getOperation()->getParentOfType<RoleOp>();
+    Value &counter = counters[{role, use.isProducer()}][use.getChannel()];
     if (counter)
       return counter;
     Location location = use.getOperation()->getLoc();
@@ -97,7 +98,7 @@ private:
   }
 
   OpBuilder entry;
-  DenseMap<std::pair<Operation *, Value>, Value> counters;
+  DenseMap<std::pair<Operation *, int>, DenseMap<Value, Value>> counters;
 };
 
 struct AssignStagesPass

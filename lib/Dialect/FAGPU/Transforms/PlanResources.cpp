@@ -80,7 +80,7 @@ private:
       if (auto put = dyn_cast<PutOp>(user))
         full = ChannelUse(put).getNumParts();
       else if (auto write = dyn_cast<WriteOp>(user))
-        full = write.getBank() ? 1 : role.getGroups();
+        full = role.getWarps() * (write.getBank() ? 1 : role.getGroups());
       else if (auto acquire = dyn_cast<AcquireOp>(user))
         empty = acquire.getBank() ? 1 : role.getGroups();
       else if (isa<RecvOp>(user))

@@ -1,0 +1,149 @@
+//===- MatrixStorePatterns.cpp - Matrices from registers to memory --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+/// Words of the four lanes of a quad as a 4x4 matrix, lanes by words,
+/// transposed: what each lane held of four chunks of columns becomes one chunk
+/// a lane.
+static void transposeQuad(Emitter &emit, Value lane,
+                          MutableArrayRef<Value> words) {
+  for (int64_t distance : {2, 1}) {
+    Value isUpper = emit.equal(
+        emit.bitAnd(emit.shiftRight(lane, distance - 1), 1), emit.constant(1));
+    auto select = [&](Value upper, Value lower) -> Value {
+      return arith::SelectOp::create(emit.builder, emit.location, isUpper,
+                                     upper, lower);
+    };
+    for (int64_t first = 0; first < 4; ++first) {
+      if (first & distance)
+        continue;
+      Value &low = words[first], &high = words[first + distance];
+      Value other = emit.shuffleButterfly(select(low, high), distance);
+      Value newLow = select(other, low);
+      high = select(high, other);
+      low = newLow;
+    }
+  }
+}
+
+namespace {
+
+/// A matrix of accumulator order, stored by the threads that hold it, by
+/// predicates, since a branch would make the loop around it divergent. Quads
+/// exchange 16-bit elements, so that each lane stores 16 bytes at once.
+struct StoreMatrixPattern : public KernelPattern<StoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    auto memory = cast<MemRefType>(op.getDestination().getType());
+    bool isPacked = isPackedElement(type.getElementType());
+    if (op.getVia() || op.getSizes() || memory.getRank() < 2 ||
+        !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
+        !(isPacked || type.getElementType().isF32()))
+      return rewriter.notifyMatchFailure(op, "not a matrix of floats");
+    Emitter emit(rewriter, op.getLoc());
+    ValueRange values = adaptor.getValue();
+    int64_t registersPerColumns = isPacked ? 1 : 2;
+    int64_t numColumns = type.getDimSize(1);
+    int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
+    for (int64_t first = 0; first < type.getDimSize(0); first += rowsAtOnce) {
+      for (int64_t half : {0, 1}) {
+        // Registers of this row: those of each block of 8 columns in turn.
+        SmallVector<Value> ofRow;
+        for (int64_t block = 0; block < numColumns / 8; ++block)
+          llvm::append_range(
+              ofRow, values.slice((2 * block + half) * registersPerColumns,
+                                  registersPerColumns));
+        storeRow(emit, op, adaptor, first + 8 * half, ofRow, isPacked);
+      }
+      values = values.drop_front(numColumns / 4 * registersPerColumns);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void storeRow(Emitter &emit, StoreOp op, Adaptor adaptor, int64_t rowOffset,
+                MutableArrayRef<Value> values, bool isPacked) const {
+    const RoleThreads &threads = kernel.getThreads(op);
+    SmallVector<Value> indices =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    auto memory = cast<MemRefType>(op.getDestination().getType());
+    Value &row = indices[getRowDim(memory) == memory.getRank() - 1u
+                             ? memory.getRank() - 2
+                             : getRowDim(memory)];
+    Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
+                              emit.shiftRight(threads.lane, 2));
+    row = emit.add(emit.add(row, ofThread), rowOffset);
+    Value predicate;
+    if (!adaptor.getRows().empty())
+      predicate = arith::CmpIOp::create(emit.builder, op.getLoc(),
+                                        arith::CmpIPredicate::slt, row,
+                                        adaptor.getRows().front());
+    else
+      predicate = arith::ConstantOp::create(emit.builder, op.getLoc(),
+                                            emit.builder.getBoolAttr(true));
+    Value inQuad = emit.bitAnd(threads.lane, 3);
+    // The columns that a lane stores: a chunk of 8 of 32, or a pair of 8.
+    int64_t whole = isPacked ? values.size() / 4 * 4 : 0;
+    auto addressOf = [&](int64_t columnsOfLane) {
+      SmallVector<Value> at(indices);
+      at.back() = emit.add(at.back(), emit.multiply(inQuad, columnsOfLane));
+      return getAddress(emit.builder, op.getLoc(), kernel, op.getDestination(),
+                        at);
+    };
+    if (whole) {
+      Value address = addressOf(8);
+      for (int64_t first = 0; first < whole; first += 4) {
+        MutableArrayRef<Value> words = values.slice(first, 4);
+        transposeQuad(emit, inQuad, words);
+        storeWords(emit, address, 16 * first, words, "b32", "r", predicate);
+      }
+    }
+    int64_t perStore = isPacked ? 1 : 2;
+    if (whole == static_cast<int64_t>(values.size()))
+      return;
+    Value address = addressOf(2);
+    for (size_t first = whole; first < values.size(); first += perStore)
+      storeWords(emit, address, 16 * first, values.slice(first, perStore),
+                 isPacked ? "b32" : "f32", isPacked ? "r" : "f", predicate);
+  }
+
+  /// Stores adjacent words at `offset` bytes from an address.
+  static void storeWords(Emitter &emit, Value address, int64_t offset,
+                         ArrayRef<Value> words, StringRef type,
+                         StringRef constraint, Value predicate) {
+    SmallVector<Value> inputs = {address, predicate};
+    std::string list, constraints = "l,b";
+    for (auto [index, word] : llvm::enumerate(words)) {
+      list += (index ? ", $" : "$") + std::to_string(index + 2);
+      constraints += "," + constraint.str();
+      inputs.push_back(word);
+    }
+    std::string vector =
+        words.size() > 1 ? ".v" + std::to_string(words.size()) : "";
+    emit.inlinePTX("@$1 st.global" + vector + "." + type.str() + " [$0 + " +
+                       std::to_string(offset) + "], {" + list + "};",
+                   constraints + ",~{memory}", inputs, {});
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateMatrixStorePatterns(RewritePatternSet &patterns,
+                                              const TypeConverter &converter,
+                                              const KernelContext &kernel) {
+  patterns.add<StoreMatrixPattern>(converter, patterns.getContext(), kernel);
+}

@@ -1,0 +1,65 @@
+//===- SharedTile.cpp - Matrix tiles in shared memory ---------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedTile.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+SharedTile SharedTile::at(Emitter &emit, Value row, Value column) const {
+  Value panel = emit.shiftRight(column, 6);
+  Value offset = emit.add(emit.multiply(panel, rows * rowBytes),
+                          emit.multiply(row, rowBytes));
+  return {emit.add(address, offset), rows};
+}
+
+// Four 8x8 matrices at once, 16 rows by 16 columns of the value. A lane gives
+// the address of one row of one of them: matrices are held first by row, then
+// by column, and so are the groups of eight lanes that address them.
+void SharedTile::store(Emitter &emit, const RoleThreads &threads,
+                       RankedTensorType type, ValueRange registers,
+                       bool transposed) const {
+  int64_t numRows = type.getDimSize(0), numColumns = type.getDimSize(1);
+  int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
+  Value warpRow = emit.shiftLeft(threads.warp, 4);
+  Value matrixRow = emit.bitAnd(threads.lane, 7);
+  Value lowerMatrix = emit.bitAnd(emit.shiftRight(threads.lane, 3), 1);
+  Value rightMatrix = emit.shiftRight(threads.lane, 4);
+  auto shape = NVVM::LdStMatrixShapeAttr::get(emit.builder.getContext(), 8, 8);
+  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+
+  // Where the lane's row lies in the tile, and the first chunk of it.
+  Value row, firstChunk;
+  if (transposed) {
+    row = emit.add(emit.shiftLeft(rightMatrix, 3), matrixRow);
+    firstChunk = emit.add(emit.shiftRight(warpRow, 3), lowerMatrix);
+  } else {
+    row = emit.add(warpRow, emit.bitAnd(threads.lane, 15));
+    firstChunk = rightMatrix;
+  }
+  // Rows start at multiples of 128, so the chunk is in bits of its own, and
+  // chunks that follow differ from the first one by an exclusive or.
+  Value start = emit.add(emit.add(address, emit.multiply(row, rowBytes)),
+                         emit.shiftLeft(emit.bitXor(firstChunk, matrixRow), 4));
+  auto storeAt = [&](int64_t moreRows, int64_t moreChunks) {
+    int64_t panel = moreChunks / 8, inPanel = moreChunks % 8;
+    Value target = emit.add(emit.bitXor(start, emit.constant(16 * inPanel)),
+                            (panel * rows + moreRows) * rowBytes);
+    NVVM::StMatrixOp::create(
+        emit.builder, emit.location, emit.sharedPointer(target),
+        registers.take_front(4), layout, shape, NVVM::LdStMatrixEltType::B16);
+    registers = registers.drop_front(4);
+  };
+  for (int64_t first = 0; first < numRows; first += rowsAtOnce)
+    for (int64_t column = 0; column < numColumns; column += 16) {
+      if (transposed)
+        storeAt(column, first / 8);
+      else
+        storeAt(first, column / 8);
+    }
+}
