@@ -26,6 +26,7 @@
 #include "fa/Pipelines/GPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/NaivePipeline.h"
+#include "fa/Target/NVPTX/Passes.h"
 
 namespace mlir::fa {
 
@@ -44,6 +45,7 @@ inline void registerAllPasses() {
   fagpu::registerFAGPUPasses();
   fagpu::registerFAGPUConversionPasses();
   registerCPUPipelines();
+  registerFANVPTXPasses();
   registerGPUPipelines();
   registerLevel2Pipeline();
   registerNaivePipeline();

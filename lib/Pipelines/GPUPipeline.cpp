@@ -61,6 +61,17 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   addCleanUp(manager);
 }
 
+void fa::buildFAGPUToPTXPipeline(OpPassManager &manager,
+                                 const GPUCompileOptions &options) {
+  buildFAGPUToLLVMPipeline(manager);
+  FAKernelsToBinaryPassOptions binary;
+  binary.chip = options.chip;
+  binary.format = options.format;
+  binary.ptxVersion = options.ptxVersion;
+  binary.failOnSpill = options.failOnSpill;
+  manager.addPass(createFAKernelsToBinaryPass(binary));
+}
+
 void fa::registerGPUPipelines() {
   PassPipelineRegistration<>(
       "fagpu-plan", "From a GPU schedule to one with stages and resources",
@@ -68,4 +79,7 @@ void fa::registerGPUPipelines() {
   PassPipelineRegistration<>("fagpu-to-llvm",
                              "From a GPU schedule to the LLVM dialect",
                              buildFAGPUToLLVMPipeline);
+  PassPipelineRegistration<GPUCompileOptions>(
+      "fagpu-to-ptx", "From a GPU schedule to PTX or machine code",
+      buildFAGPUToPTXPipeline);
 }

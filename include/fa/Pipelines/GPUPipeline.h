@@ -9,7 +9,9 @@
 #ifndef FA_PIPELINES_GPUPIPELINE_H
 #define FA_PIPELINES_GPUPIPELINE_H
 
+#include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::fa {
 
@@ -21,7 +23,33 @@ void buildFAGPUPlanPipeline(OpPassManager &manager);
 /// for each kernel.
 void buildFAGPUToLLVMPipeline(OpPassManager &manager);
 
-/// Registers `fagpu-plan` and `fagpu-to-llvm`.
+/// Options of `fagpu-to-ptx`: those of fagpu-kernels-to-binary.
+struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("Chip to compile for; the kernels' own if empty"),
+      llvm::cl::init("")};
+  Option<KernelFormat> format{
+      *this, "format", llvm::cl::desc("What to compile to"),
+      llvm::cl::init(KernelFormat::ISA),
+      llvm::cl::values(
+          clEnumValN(KernelFormat::ISA, "isa", "PTX"),
+          clEnumValN(KernelFormat::Cubin, "cubin", "machine code, by ptxas"))};
+  Option<unsigned> ptxVersion{
+      *this, "ptx-version",
+      llvm::cl::desc("PTX version, for example 86; 0 chooses"),
+      llvm::cl::init(0)};
+  Option<bool> failOnSpill{*this, "fail-on-spill",
+                           llvm::cl::desc("A spill is an error"),
+                           llvm::cl::init(false)};
+};
+
+/// From a fagpu text to one gpu.binary with the PTX or machine code of its
+/// kernels; the host side is erased.
+void buildFAGPUToPTXPipeline(OpPassManager &manager,
+                             const GPUCompileOptions &options);
+
+/// Registers `fagpu-plan`, `fagpu-to-llvm` and `fagpu-to-ptx`.
 void registerGPUPipelines();
 
 } // namespace mlir::fa

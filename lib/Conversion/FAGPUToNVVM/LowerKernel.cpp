@@ -109,8 +109,7 @@ private:
     if (ArrayAttr attributes = kernel.getArgAttrsAttr())
       function.setArgAttrsAttr(attributes);
     for (NamedAttribute attribute : kernel->getDiscardableAttrs())
-      if (attribute.getName() != FAGPUDialect::kernelAttrName)
-        function->setDiscardableAttr(attribute.getName(), attribute.getValue());
+      function->setDiscardableAttr(attribute.getName(), attribute.getValue());
     auto blocks =
         kernel->getAttrOfType<IntegerAttr>(FAGPUDialect::blocksPerSMAttrName);
     function->setAttr("nvvm.kernel", builder.getUnitAttr());

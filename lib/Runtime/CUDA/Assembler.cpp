@@ -88,36 +88,62 @@ private:
 };
 } // namespace
 
-Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
-                                                  StringRef ptx,
-                                                  StringRef chip) {
-  ScratchFile input, output, messages;
-  if (Error error = input.create("ptx"))
-    return std::move(error);
-  if (Error error = output.create("cubin"))
-    return std::move(error);
-  if (Error error = messages.create("txt"))
-    return std::move(error);
-  if (Error error = input.write(ptx))
-    return std::move(error);
-
-  std::string architecture = ("-arch=" + chip).str();
-  StringRef arguments[] = {assembler, architecture, input.getPath(), "-o",
-                           output.getPath()};
+/// Runs the assembler; `messages` is what it prints. The error says only why.
+static Error runAssembler(StringRef assembler,
+                          llvm::ArrayRef<StringRef> options,
+                          const ScratchFile &messages) {
+  llvm::SmallVector<StringRef> arguments = {assembler};
+  llvm::append_range(arguments, options);
   std::optional<StringRef> redirects[] = {StringRef(""), messages.getPath(),
                                           messages.getPath()};
   std::string reason;
   int status = llvm::sys::ExecuteAndWait(assembler, arguments, std::nullopt,
                                          redirects, /*SecondsToWait=*/0,
                                          /*MemoryLimit=*/0, &reason);
-  if (status != 0)
+  if (status == 0)
+    return Error::success();
+  return makeError(FA_INVALID_IMAGE, reason.empty() ? messages.read() : reason);
+}
+
+Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
+                                                  StringRef ptx, StringRef chip,
+                                                  std::string *messages) {
+  ScratchFile input, output, printed;
+  if (Error error = input.create("ptx"))
+    return std::move(error);
+  if (Error error = output.create("cubin"))
+    return std::move(error);
+  if (Error error = printed.create("txt"))
+    return std::move(error);
+  if (Error error = input.write(ptx))
+    return std::move(error);
+
+  std::string architecture = ("-arch=" + chip).str();
+  llvm::SmallVector<StringRef> options = {architecture, input.getPath(), "-o",
+                                          output.getPath()};
+  if (messages)
+    options.push_back("-v");
+  if (Error error = runAssembler(assembler, options, printed))
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' failed for " + chip + ": " +
-                         (reason.empty() ? messages.read() : reason) +
+                         llvm::toString(std::move(error)) +
                          "; FA_PTXAS=none leaves PTX to the driver");
+  if (messages)
+    *messages = printed.read();
   std::string cubin = output.read();
   if (cubin.empty())
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' wrote no machine code for " + chip);
   return cubin;
+}
+
+Expected<std::string>
+mlir::fa::runtime::describeAssembler(StringRef assembler) {
+  ScratchFile printed;
+  if (Error error = printed.create("txt"))
+    return std::move(error);
+  if (Error error = runAssembler(assembler, {"--version"}, printed))
+    return makeError(FA_INVALID_IMAGE, "'" + assembler + "' does not run: " +
+                                           llvm::toString(std::move(error)));
+  return printed.read();
 }

@@ -7,7 +7,7 @@ func.func @f() attributes {fagpu.kernel = "sm_70"} {
 
 // -----
 
-// expected-error @below {{'fagpu.kernel' is for func.func only}}
+// expected-error @below {{'fagpu.kernel' is for functions only}}
 module attributes {fagpu.kernel = "sm_90a"} {}
 
 // -----

@@ -20,9 +20,14 @@ namespace mlir::fa::runtime {
 std::string findAssembler();
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
-/// what it printed.
+/// what it printed. Where `messages` is not null, it reports registers and
+/// spills too, and `messages` is what it printed.
 llvm::Expected<std::string> assemble(llvm::StringRef assembler,
-                                     llvm::StringRef ptx, llvm::StringRef chip);
+                                     llvm::StringRef ptx, llvm::StringRef chip,
+                                     std::string *messages = nullptr);
+
+/// What `assembler --version` prints.
+llvm::Expected<std::string> describeAssembler(llvm::StringRef assembler);
 
 } // namespace mlir::fa::runtime
 

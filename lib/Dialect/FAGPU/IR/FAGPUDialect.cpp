@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
@@ -80,9 +81,9 @@ static LogicalResult verifySlot(Operation *op, Attribute value) {
 }
 
 static LogicalResult verifyKernel(Operation *op, Attribute value) {
-  if (!isa<func::FuncOp>(op))
+  if (!isa<FunctionOpInterface>(op))
     return op->emitOpError()
-           << "'" << FAGPUDialect::kernelAttrName << "' is for func.func only";
+           << "'" << FAGPUDialect::kernelAttrName << "' is for functions only";
   auto chip = dyn_cast<StringAttr>(value);
   if (!chip || !fa::lookupGPUTarget(chip.getValue()))
     return op->emitOpError()

@@ -34,7 +34,7 @@ def FAGPU_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
-    /// The chip of a kernel, on `func.func`: a name that `lookupTarget` knows.
+    /// The chip of a kernel, on its function: a name that `lookupTarget` knows.
     static constexpr StringLiteral kernelAttrName = "fagpu.kernel";
     /// `[stage, order]` of an operation in a loop that is to be pipelined.
     static constexpr StringLiteral slotAttrName = "fagpu.at";

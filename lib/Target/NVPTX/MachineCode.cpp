@@ -1,0 +1,58 @@
+//===- MachineCode.cpp - From PTX to a cubin, with gates ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/NVPTX/MachineCode.h"
+#include "fa/Runtime/CUDA/Assembler.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// The number that stands before `words` in a line; `value` stays without one.
+static void readNumberBefore(StringRef line, StringRef words, int64_t &value) {
+  size_t position = line.find(words);
+  if (position == StringRef::npos)
+    return;
+  StringRef before = line.take_front(position).rtrim();
+  size_t start = before.find_last_not_of("0123456789");
+  StringRef digits =
+      start == StringRef::npos ? before : before.drop_front(start + 1);
+  int64_t number;
+  if (!digits.getAsInteger(10, number))
+    value = number;
+}
+
+AssemblyReport mlir::fa::parseAssemblyReport(StringRef messages) {
+  AssemblyReport report;
+  std::string kernel;
+  for (StringRef line : llvm::split(messages, '\n')) {
+    if (line.contains("(C75"))
+      report.lostPerformance.push_back(line.trim().str());
+    StringRef rest = line;
+    if (rest.consume_front("ptxas info    : Compiling entry function '"))
+      kernel = rest.take_until([](char c) { return c == '\''; }).str();
+    if (kernel.empty())
+      continue;
+    KernelResources &resources = report.kernels[kernel];
+    readNumberBefore(line, " bytes stack frame", resources.stackFrame);
+    readNumberBefore(line, " bytes spill stores", resources.spillStores);
+    readNumberBefore(line, " bytes spill loads", resources.spillLoads);
+    readNumberBefore(line, " registers,", resources.registers);
+  }
+  return report;
+}
+
+llvm::Expected<std::string> mlir::fa::assemblePTX(StringRef assembler,
+                                                  StringRef ptx, StringRef chip,
+                                                  AssemblyReport &report) {
+  std::string messages;
+  llvm::Expected<std::string> cubin =
+      runtime::assemble(assembler, ptx, chip, &messages);
+  if (cubin)
+    report = parseAssemblyReport(messages);
+  return cubin;
+}

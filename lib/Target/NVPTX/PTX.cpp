@@ -1,0 +1,193 @@
+//===- PTX.cpp - From the LLVM dialect to PTX -----------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/NVPTX/PTX.h"
+#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Target/GPUTarget.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+//===----------------------------------------------------------------------===//
+// PTX versions
+//===----------------------------------------------------------------------===//
+
+/// The highest version that LLVM 22 writes.
+static constexpr unsigned highestOfLLVM = 90;
+
+/// The first version that knows a chip (PTX ISA, release notes).
+static unsigned firstPTXVersion(StringRef chip) {
+  if (chip.starts_with("sm_12"))
+    return 87;
+  if (chip.starts_with("sm_10"))
+    return 86;
+  if (chip == "sm_90a")
+    return 80;
+  if (chip == "sm_90" || chip == "sm_89")
+    return 78;
+  return chip == "sm_86" ? 71 : 70;
+}
+
+/// The version of PTX that came with a release of CUDA.
+static unsigned versionOfToolkit(unsigned major, unsigned minor) {
+  struct Release {
+    unsigned major, minor, version;
+  };
+  // From 13.0 on the numbers are the toolkit's, less 4.
+  static constexpr Release releases[] = {
+      {12, 9, 88}, {12, 8, 87}, {12, 7, 86}, {12, 5, 85}, {12, 4, 84},
+      {12, 3, 83}, {12, 2, 82}, {12, 1, 81}, {12, 0, 80}, {11, 8, 78}};
+  if (major >= 13)
+    return 10 * (major - 4) + minor;
+  for (const Release &release : releases)
+    if (std::pair(major, minor) >= std::pair(release.major, release.minor))
+      return release.version;
+  return 77;
+}
+
+static llvm::Expected<unsigned> highestOfAssembler(StringRef assembler) {
+  auto text = runtime::describeAssembler(assembler);
+  if (!text)
+    return text.takeError();
+  StringRef rest = StringRef(*text).split("release ").second;
+  unsigned major, minor;
+  if (rest.consumeInteger(10, major) || !rest.consume_front(".") ||
+      rest.consumeInteger(10, minor))
+    return llvm::createStringError("'" + assembler +
+                                   " --version' names no release of CUDA");
+  return versionOfToolkit(major, minor);
+}
+
+llvm::Expected<unsigned> mlir::fa::choosePTXVersion(StringRef chip,
+                                                    StringRef assembler,
+                                                    unsigned requested) {
+  const GPUTarget *target = lookupGPUTarget(chip);
+  if (!target)
+    return llvm::createStringError("chip is '" + chip + "', expected one of " +
+                                   listGPUTargets());
+  unsigned version = requested;
+  if (!version &&
+      StringRef(target->ptxFeatures).substr(4).getAsInteger(10, version))
+    llvm_unreachable("features of a target are +ptxNN");
+  unsigned first = firstPTXVersion(chip);
+  unsigned last = highestOfLLVM;
+  if (!assembler.empty()) {
+    auto highest = highestOfAssembler(assembler);
+    if (!highest)
+      return highest.takeError();
+    last = std::min(last, *highest);
+    if (last < first)
+      return llvm::createStringError("'" + assembler + "' takes PTX up to " +
+                                     Twine(last) + ", but " + chip + " needs " +
+                                     Twine(first));
+  }
+  if (!requested)
+    return std::clamp(version, first, last);
+  if (version < first || version > last)
+    return llvm::createStringError("PTX version is " + Twine(version) +
+                                   ", expected " + Twine(first) + " to " +
+                                   Twine(last) + " for " + chip);
+  return version;
+}
+
+//===----------------------------------------------------------------------===//
+// Code generation
+//===----------------------------------------------------------------------===//
+
+void mlir::fa::registerPTXTranslation(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(StringRef chip, unsigned ptxVersion) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return nullptr;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, chip, ("+ptx" + Twine(ptxVersion)).str(), llvm::TargetOptions(),
+      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+namespace {
+/// Turns what the back end complains of into errors on an operation.
+class ErrorHandler : public llvm::DiagnosticHandler {
+public:
+  ErrorHandler(Operation *op, bool &failed) : op(op), failed(failed) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    if (!failed)
+      op->emitError("no PTX: ") << text;
+    failed = true;
+    return true;
+  }
+
+private:
+  Operation *op;
+  bool &failed;
+};
+} // namespace
+
+FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
+                                                unsigned ptxVersion) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context);
+  if (!llvmModule)
+    return failure();
+  std::unique_ptr<llvm::TargetMachine> machine =
+      makeTargetMachine(chip, ptxVersion);
+  if (!machine)
+    return module.emitError("no PTX: this LLVM has no NVPTX back end");
+  llvmModule->setDataLayout(machine->createDataLayout());
+  llvmModule->setTargetTriple(machine->getTargetTriple());
+
+  bool failed = false;
+  context.setDiagnosticHandler(std::make_unique<ErrorHandler>(module, failed));
+  SmallString<0> ptx;
+  llvm::raw_svector_ostream stream(ptx);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("no PTX: the back end writes no assembly");
+  passes.run(*llvmModule);
+  if (failed)
+    return failure();
+  // The back end ends the text with a NUL character.
+  return StringRef(ptx).rtrim('\0').str();
+}

@@ -1,0 +1,44 @@
+// RUN: split-file %s %t
+// RUN: echo '#!/bin/sh' > %t/ptxas
+// RUN: echo 'exec %python %S/Inputs/fake-ptxas.py "$@"' >> %t/ptxas
+// RUN: chmod +x %t/ptxas
+
+// RUN: not fa-opt %t/none.mlir --fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: has no kernel in the LLVM dialect, expected an llvm.func with the attribute 'fagpu.kernel'
+
+// RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_91 2>&1 | FileCheck %s --check-prefix=CHIP
+// CHIP: error: chip is 'sm_91', expected one of sm_80, sm_86
+
+// RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_80 2>&1 | FileCheck %s --check-prefix=OLDER
+// OLDER: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_80
+
+// RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_100 2>&1 | FileCheck %s --check-prefix=LATER
+// LATER: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_100
+
+// RUN: env FA_PTXAS=none not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=ptx-version=78 2>&1 | FileCheck %s --check-prefix=VERSION
+// VERSION: error: PTX version is 78, expected 80 to 90 for sm_90a
+
+// RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_RELEASE=11.8 not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=ASSEMBLER
+// ASSEMBLER: error: '{{.*}}ptxas' takes PTX up to 78, but sm_90a needs 80
+
+// RUN: env FA_PTXAS=none not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=format=cubin 2>&1 | FileCheck %s --check-prefix=ABSENT
+// ABSENT: error: no machine code: found no ptxas; set FA_PTXAS, PATH or CUDA_HOME, or compile to PTX with format=isa
+
+// RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_STATUS=1 FAKE_PTXAS_OUTPUT="line 1; syntax" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=format=cubin 2>&1 | FileCheck %s --check-prefix=FAILED
+// FAILED: error: '{{.*}}ptxas' failed for sm_90a: line 1; syntax
+
+// RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_OUTPUT="ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=format=cubin 2>&1 | FileCheck %s --check-prefix=LOST
+// LOST: error: ptxas does not do what the kernel says: ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async
+
+// RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'kernel' for 'sm_90a'\n    0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n Used 168 registers, used 1 barriers" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary="format=cubin fail-on-spill" 2>&1 | FileCheck %s --check-prefix=SPILL
+// SPILL: error: 'llvm.func' op spills 4 bytes of stores and 8 bytes of loads a thread, at 168 registers
+
+//--- none.mlir
+func.func @host() {
+  return
+}
+
+//--- kernel.mlir
+llvm.func @kernel() attributes {fagpu.kernel = "sm_90a", nvvm.kernel} {
+  llvm.return
+}

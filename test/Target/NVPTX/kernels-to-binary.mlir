@@ -1,0 +1,44 @@
+// Kernels become one object; LLVM's own assembler language is the image.
+
+// RUN: fa-opt %s --fagpu-kernels-to-binary | FileCheck %s
+// RUN: fa-opt %s --fagpu-kernels-to-binary="chip=sm_90a" | FileCheck %s --check-prefix=CHIP
+// RUN: fa-opt %s --fagpu-kernels-to-binary="chip=sm_90 ptx-version=78" | FileCheck %s --check-prefix=VERSION
+
+// An assembler that is older than the target's PTX lowers the version.
+// RUN: echo '#!/bin/sh' > %t.ptxas
+// RUN: echo 'exec %python %S/Inputs/fake-ptxas.py "$@"' >> %t.ptxas
+// RUN: chmod +x %t.ptxas
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_RELEASE=11.8 fa-opt %s --fagpu-kernels-to-binary | FileCheck %s --check-prefix=OLD
+
+// What the assembler reports is kept; a spill is a warning.
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=SPILL
+
+// CHECK-LABEL: module
+// CHECK-NOT: llvm.func
+// CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80">
+// CHECK-SAME: kernels = <[#gpu.kernel_metadata<"copy", !llvm.func<void (ptr<1>)>, metadata = {fagpu.kernel = "sm_80", fagpu.shared_memory = 64 : i64
+// CHECK-SAME: assembly = "{{.*}}.version 8.0\0A.target sm_80
+// CHECK-SAME: .visible .entry copy(
+// CHECK-SAME: .maxntid 128
+// CHECK-SAME: st.global.b32
+// CHECK: func.func @other
+
+// CHIP: chip = "sm_90a", features = "+ptx86"
+// CHIP-SAME: .version 8.6\0A.target sm_90a
+// VERSION: chip = "sm_90", features = "+ptx78"
+// VERSION-SAME: .version 7.8\0A.target sm_90
+// OLD: chip = "sm_80", features = "+ptx78"
+
+// SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// SPILL: registers = 255 : i64, spill_loads = 16 : i64, spill_stores = 12 : i64
+// SPILL-SAME: bin = "
+
+llvm.func @copy(%out: !llvm.ptr<1>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 64 : i64, nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
+  %x = llvm.mlir.constant(7 : i32) : i32
+  llvm.store %x, %out : i32, !llvm.ptr<1>
+  llvm.return
+}
+func.func @other() {
+  return
+}
