@@ -121,6 +121,20 @@ def FAGPUCheckPass : Pass<"fagpu-check", "::mlir::func::FuncOp"> {
     - Views: an acquired view is released exactly once, in the block of the
       acquire, after the wait of each product that reads it, and is not used
       afterwards.
+    - Protocol, once no loop has slots: all groups of all roles of a block are
+      executed, without their arithmetic on block values, for many choices of
+      arguments and loaded scalars, in which a loop does up to three trips each
+      time that it is reached. They neither wait for one another for ever, nor
+      fill a stage twice or without reading it, nor use a view after its release,
+      nor memory that two channels share (`over`) at a time.
+
+    An error of the protocol says what each group waits for, what it did last, and
+    in which execution. Whether an execution ends does not depend on which role is
+    faster, as each channel is filled and read by one role. So a deadlock is
+    excluded for the trip counts that a remark (`--remarks-filter=fagpu-check`)
+    names: 0 to 2 of the steady loops and of the loop over tiles of a pipelined
+    kernel, which is 1 to 3 iterations and tiles, as far as its arguments allow.
+    Counts that no execution reached are named there too.
 
     Accepted:
     ```mlir

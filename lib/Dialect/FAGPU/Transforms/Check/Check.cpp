@@ -39,6 +39,16 @@ Operation *mlir::fagpu::getScheduledNest(Operation *op) {
   return nest;
 }
 
+/// Whether loops of the kernel are still to be pipelined.
+static bool hasSlots(func::FuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isScheduledLoop(op) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct CheckPass : public fagpu::impl::FAGPUCheckPassBase<CheckPass> {
   void runOnOperation() override {
@@ -49,6 +59,8 @@ struct CheckPass : public fagpu::impl::FAGPUCheckPassBase<CheckPass> {
                         checkTurns, checkViews})
       if (failed(check(kernel)))
         return signalPassFailure();
+    if (!hasSlots(kernel) && failed(checkProtocol(kernel)))
+      return signalPassFailure();
     markAllAnalysesPreserved();
   }
 };

@@ -47,6 +47,10 @@ LogicalResult checkTurns(func::FuncOp kernel);
 /// used afterwards.
 LogicalResult checkViews(func::FuncOp kernel);
 
+/// The roles never wait for one another for ever, and leave no stage filled.
+/// For kernels whose loops are not to be pipelined any more.
+LogicalResult checkProtocol(func::FuncOp kernel);
+
 } // namespace mlir::fagpu
 
 #endif // FA_LIB_DIALECT_FAGPU_TRANSFORMS_CHECK_CHECK_H

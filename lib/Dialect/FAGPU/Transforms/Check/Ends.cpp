@@ -7,6 +7,8 @@
 
 #include "../ChannelUse.h"
 #include "Check.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -38,6 +40,29 @@ static LogicalResult checkOneRole(ArrayRef<Operation *> uses, StringRef verb) {
   return success();
 }
 
+/// A role that fills a channel bank by bank fills all of its banks.
+static LogicalResult checkBanks(Value end, ArrayRef<Operation *> fills) {
+  auto channel = end.getDefiningOp<ChannelOp>();
+  if (!channel || fills.empty())
+    return success();
+  llvm::SmallSet<int64_t, 4> banks;
+  for (Operation *fill : fills) {
+    APInt bank;
+    Value number = ChannelUse(fill).getBank();
+    if (!number || !matchPattern(number, m_ConstantInt(&bank)))
+      return success();
+    banks.insert(bank.getSExtValue());
+  }
+  if (banks.size() >= channel.getBanks())
+    return success();
+  InFlightDiagnostic diagnostic =
+      fills.front()->emitOpError()
+      << "is of a role that fills " << banks.size() << " of the "
+      << channel.getBanks() << " banks of a channel; expected all of them";
+  diagnostic.attachNote(channel.getLoc()) << "the channel is made here";
+  return diagnostic;
+}
+
 static LogicalResult checkUsersOf(Value end) {
   SmallVector<Operation *> fills, reads;
   for (Operation *user : end.getUsers())
@@ -50,7 +75,7 @@ static LogicalResult checkUsersOf(Value end) {
       failed(checkOneRole(reads, "reads")))
     return failure();
   if (fills.empty() == reads.empty())
-    return success();
+    return checkBanks(end, fills);
   Operation *op = fills.empty() ? reads.front() : fills.front();
   InFlightDiagnostic diagnostic = op->emitOpError();
   if (fills.empty())
