@@ -25,6 +25,7 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());
   addCleanUp(manager);
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUInferLayoutsPass());
   // Slots are discardable attributes: no pattern runs between these two.
   manager.addPass(fagpu::createFAGPUExpandSlotsPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());

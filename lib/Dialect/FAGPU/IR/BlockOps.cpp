@@ -21,12 +21,14 @@ static LogicalResult emitLayouts(Operation *op, Value source, Value result,
 }
 
 template <typename Layout> static bool has(Value value) {
-  return isa<Layout>(tensorOf(value).getEncoding());
+  return isa_and_nonnull<Layout>(tensorOf(value).getEncoding());
 }
 
+/// Also where a layout is left out.
 static bool sameWarps(Value a, Value b) {
-  return getBlockLayout(a.getType()).getWarps() ==
-         getBlockLayout(b.getType()).getWarps();
+  LayoutInterface first = getBlockLayout(a.getType()),
+                  second = getBlockLayout(b.getType());
+  return !first || !second || first.getWarps() == second.getWarps();
 }
 
 //===----------------------------------------------------------------------===//
@@ -39,12 +41,16 @@ void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult ReduceOp::verify() {
   Value source = getSource(), result = getResult();
+  RankedTensorType from = tensorOf(source), to = tensorOf(result);
   bool legal = (has<AccumulatorLayoutAttr>(source) &&
                 (has<RowLayoutAttr>(result) || has<QuadLayoutAttr>(result))) ||
                (has<QuadLayoutAttr>(source) && has<RowLayoutAttr>(result));
+  if (!hasLayouts(*this))
+    legal = from.getRank() == 2 &&
+            (to.getRank() == 1 || (to.getRank() == 2 && to.getDimSize(1) == 4));
   if (!legal || !sameWarps(source, result) ||
-      tensorOf(source).getDimSize(0) != tensorOf(result).getDimSize(0) ||
-      tensorOf(source).getElementType() != tensorOf(result).getElementType())
+      from.getDimSize(0) != to.getDimSize(0) ||
+      from.getElementType() != to.getElementType())
     return emitLayouts(*this, source, result,
                        "acc to row, acc to quad or quad to row, of the same "
                        "rows, elements and warps");
@@ -66,6 +72,16 @@ void BroadcastOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult BroadcastOp::verify() {
   Value source = getSource(), result = getResult();
+  if (!hasLayouts(*this)) {
+    if (tensorOf(source).getRank() == 1 && tensorOf(result).getRank() == 2 &&
+        llvm::is_contained(tensorOf(result).getShape(),
+                           tensorOf(source).getDimSize(0)) &&
+        tensorOf(source).getElementType() == tensorOf(result).getElementType())
+      return success();
+    return emitLayouts(*this, source, result,
+                       "a vector of the rows or columns of a matrix with the "
+                       "same elements");
+  }
   bool fromRow =
       has<RowLayoutAttr>(source) &&
       (has<AccumulatorLayoutAttr>(result) || has<QuadLayoutAttr>(result)) &&
@@ -139,8 +155,11 @@ void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 /// Whether `type` has the shape and layout of `result`, and elements `element`.
 static bool isLike(Type type, RankedTensorType result, Type element) {
-  return type == RankedTensorType::get(result.getShape(), element,
-                                       result.getEncoding());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getShape() == result.getShape() &&
+         tensor.getElementType() == element &&
+         (!tensor.getEncoding() || !result.getEncoding() ||
+          tensor.getEncoding() == result.getEncoding());
 }
 
 LogicalResult GatherOp::verify() {

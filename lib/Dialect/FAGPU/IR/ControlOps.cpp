@@ -136,7 +136,7 @@ LogicalResult RoleOp::verifyRegions() {
     return success();
   auto result = body.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
-      if (getBlockLayout(type)) {
+      if (isBlockType(type)) {
         op->emitOpError() << "makes the block value " << type
                           << " in the role @" << getSymName()
                           << ", which one thread runs (elect)";

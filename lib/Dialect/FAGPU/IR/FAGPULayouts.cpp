@@ -45,6 +45,20 @@ SmallVector<int64_t> mlir::fagpu::coordinateOf(LayoutInterface layout,
   return coordinate;
 }
 
+bool mlir::fagpu::isBlockType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() &&
+         (!tensor.getEncoding() || isa<LayoutInterface>(tensor.getEncoding()));
+}
+
+bool mlir::fagpu::hasLayouts(Operation *op) {
+  auto leavesOut = [](Type type) {
+    return isBlockType(type) && !getBlockLayout(type);
+  };
+  return llvm::none_of(op->getOperandTypes(), leavesOut) &&
+         llvm::none_of(op->getResultTypes(), leavesOut);
+}
+
 LayoutInterface mlir::fagpu::getBlockLayout(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)

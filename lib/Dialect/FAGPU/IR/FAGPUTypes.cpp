@@ -145,11 +145,13 @@ LogicalResult MailType::verify(EmitError emitError, unsigned depth,
 
 LogicalResult InflightType::verify(EmitError emitError, RankedTensorType value,
                                    RankedTensorType keeps) {
-  if (!isa_and_nonnull<AccumulatorLayoutAttr>(value.getEncoding()) ||
+  if ((value.getEncoding() &&
+       !isa<AccumulatorLayoutAttr>(value.getEncoding())) ||
       !value.getElementType().isF32())
     return emitError() << "a value in flight is " << value
                        << ", expected f32 of layout #fagpu.acc";
-  if (keeps && !isa_and_nonnull<OperandLayoutAttr>(keeps.getEncoding()))
+  if (keeps && keeps.getEncoding() &&
+      !isa<OperandLayoutAttr>(keeps.getEncoding()))
     return emitError() << "a value in flight keeps " << keeps
                        << ", expected layout #fagpu.opa";
   return success();

@@ -32,7 +32,7 @@ static LogicalResult verifyProduct(Op op, RankedTensorType result) {
     return op.emitOpError()
            << "multiplies " << a << " and " << b << ", expected rank 2";
   if (auto tensor = dyn_cast<RankedTensorType>(a))
-    if (!isa<OperandLayoutAttr>(tensor.getEncoding()))
+    if (tensor.getEncoding() && !isa<OperandLayoutAttr>(tensor.getEncoding()))
       return op.emitOpError()
              << "has a first operand of layout " << tensor.getEncoding()
              << ", expected #fagpu.opa (by fagpu.convert) or a "
@@ -54,7 +54,8 @@ static LogicalResult verifyProduct(Op op, RankedTensorType result) {
     return op.emitOpError() << "sums over " << depth
                             << ", expected a multiple of 16; nearest is "
                             << (depth + 8) / 16 * 16;
-  if (!isa<AccumulatorLayoutAttr>(result.getEncoding()) ||
+  if ((result.getEncoding() &&
+       !isa<AccumulatorLayoutAttr>(result.getEncoding())) ||
       !result.getElementType().isF32() || result.getDimSize(0) != rows ||
       result.getDimSize(1) != columns)
     return op.emitOpError() << "makes " << result << ", expected " << rows
@@ -75,8 +76,8 @@ LogicalResult MmaAsyncOp::verify() {
   RankedTensorType value = type.getValue();
   if (failed(verifyProduct(*this, value)))
     return failure();
-  if (value.getDimSize(0) != 64 ||
-      cast<AccumulatorLayoutAttr>(value.getEncoding()).getWarps() != 4)
+  LayoutInterface layout = getBlockLayout(value);
+  if (value.getDimSize(0) != 64 || (layout && layout.getWarps() != 4))
     return emitOpError() << "makes " << value
                          << ", expected 64 rows over 4 warps";
   if (value.getDimSize(1) > 256)

@@ -37,8 +37,17 @@ SmallVector<int64_t> coordinateOf(LayoutInterface layout,
                                   ArrayRef<int64_t> shape, int64_t thread,
                                   int64_t element);
 
-/// The register layout of a block value's type; null for any other type.
+/// Whether this is the type of a block value: a tensor of static shape that has
+/// a register layout, or no encoding as long as the layout is left out.
+bool isBlockType(Type type);
+
+/// The register layout of a block value's type; null where it is left out, and
+/// for any other type.
 LayoutInterface getBlockLayout(Type type);
+
+/// Whether no block value among the operands and results of `op` leaves its
+/// layout out.
+bool hasLayouts(Operation *op);
 
 /// Whether elements of this type are packed in pairs into 32-bit registers.
 bool isPackedElement(Type elementType);

@@ -81,8 +81,10 @@ def FAGPU_TurnsType : FAGPU_Type<"Turns", "turns"> {
   let summary = "A token that the groups of a role pass around";
 }
 
+// A text may leave layouts out; fagpu-infer-layouts puts them in.
 def FAGPU_BlockValue
-    : Type<CPred<"::mlir::fagpu::getBlockLayout($_self) != nullptr">,
-           "tensor with a register layout", "::mlir::RankedTensorType">;
+    : Type<CPred<"::mlir::fagpu::isBlockType($_self)">,
+           "tensor of static shape with a register layout or without encoding",
+           "::mlir::RankedTensorType">;
 
 #endif // FA_DIALECT_FAGPU_IR_FAGPUTYPES_TD

@@ -34,6 +34,38 @@ def FAGPUIsolateKernelsPass : Pass<"fagpu-isolate-kernels", "::mlir::ModuleOp"> 
   }];
 }
 
+def FAGPUInferLayoutsPass : Pass<"fagpu-infer-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Give block values the layouts that a text leaves out";
+  let description = [{
+    Layouts follow from the shapes, the operations and the number of warps of the
+    role: a matrix is an accumulator, or a value per quad where it has four
+    columns; a vector has the rows or the columns of the matrix that it is reduced
+    from or broadcast to; the first operand of a product in registers is an
+    operand, by a conversion that costs nothing behind the operation that makes
+    it. Values that an elementwise operation, a loop or a branch joins have one
+    layout. Layouts in the text are kept.
+
+    Time is linear in the operations. Refused: a vector of which no use says
+    whether it has rows or columns, values of different layouts that are joined,
+    a shape that the layout cannot hold.
+
+    Before, in a role of four warps:
+    ```mlir
+    %m = fagpu.reduce max %s : tensor<64x128xf32> -> tensor<64xf32>
+    %h = arith.truncf %s : tensor<64x128xf32> to tensor<64x128xbf16>
+    %o = fagpu.mma_async nn %h, %v : tensor<64x128xbf16>, !kvv
+        -> !fagpu.inflight<tensor<64x128xf32> keeps tensor<64x128xbf16>>
+    ```
+    After:
+    ```mlir
+    %m = fagpu.reduce max %s : !acc -> !row
+    %h = arith.truncf %s : !acc to !hacc
+    %p = fagpu.convert %h : !hacc -> !p
+    %o = fagpu.mma_async nn %p, %v : !p, !kvv -> !fagpu.inflight<!acc keeps !p>
+    ```
+  }];
+}
+
 def FAGPUExpandSlotsPass : Pass<"fagpu-expand-slots"> {
   let summary = "Give every operation of a scheduled loop its stage and order";
   let description = [{

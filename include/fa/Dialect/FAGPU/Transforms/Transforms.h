@@ -20,6 +20,9 @@
 
 namespace mlir::fagpu {
 
+/// Gives every block value of a role its layout. Fails after one diagnostic.
+LogicalResult inferLayouts(RoleOp role);
+
 /// Gives every operation of a loop body that has slots its own slot, and
 /// refuses a body whose slots contradict its dependences.
 LogicalResult expandSlots(Block *body);
