@@ -1,4 +1,7 @@
 // RUN: fa-opt %s -fa-tile -split-input-file -verify-diagnostics
+// RUN: not fa-opt %s -fa-tile=combine-rows=0 -split-input-file 2>&1 | FileCheck %s
+
+// CHECK: error: combine-rows is 0, expected at least 1
 
 func.func @no_config(%q: memref<1x8x1x64xf32>) {
   // expected-error @below {{'fa.attention' op has no config, expected one that gives the query block; fa-select-config sets it}}

@@ -107,3 +107,57 @@ func.func @tensors(%q: tensor<1x?x2x64xf32>, %k: tensor<1x?x2x64xf32>, %o: tenso
       outs(%o, %lse : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {config = #fa.config<query_block = 64, key_block = 128>}
   return %r#0, %r#1 : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
 }
+
+// A merge becomes a loop like that of attention. It has no lengths to place, and
+// in place it reads and writes one slice.
+// CHECK-LABEL: func.func @combine
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x8x?x64xf32>, %[[LSE_A:[a-z0-9]+]]: memref<?x8x?xf32>, %[[B:[a-z0-9]+]]: memref<?x8x?x64xbf16>
+func.func @combine(%a: memref<?x8x?x64xf32>, %lse_a: memref<?x8x?xf32>, %b: memref<?x8x?x64xbf16>, %lse_b: memref<?x8x?xf32>) {
+  // CHECK-DAG: %[[BATCH:.+]] = memref.dim %[[LSE_A]], %{{.+}}
+  // CHECK-DAG: %[[N:.+]] = memref.dim %[[LSE_A]], %{{.+}}
+  // CHECK: scf.forall (%[[I0:.+]], %[[H:.+]], %[[I:.+]]) = (0, 0, 0) to (%[[BATCH]], 8, %[[N]]) step (1, 1, 64) {
+  // CHECK: %[[R:.+]] = affine.min #[[$ROWS]](%[[I]])[%[[N]]]
+  // CHECK: %[[A1:.+]] = memref.subview %[[A]][%[[I0]], %[[H]], %[[I]], 0] [1, 1, %[[R]], 64]
+  // CHECK: %[[B1:.+]] = memref.subview %[[B]][%[[I0]], %[[H]], %[[I]], 0] [1, 1, %[[R]], 64]
+  // CHECK: %[[LSE_A1:.+]] = memref.subview %[[LSE_A]][%[[I0]], %[[H]], %[[I]]] [1, 1, %[[R]]]
+  // CHECK: fa.combine a(%[[A1]], %[[LSE_A1]] : memref<1x1x?x64xf32, {{[^>]*}}>>, memref<1x1x?xf32, {{[^>]*}}>>)
+  // CHECK-SAME: b(%[[B1]], %
+  // CHECK-SAME: outs(%[[A1]], %[[LSE_A1]] :
+  // CHECK-NOT: offset(
+  fa.combine a(%a, %lse_a : memref<?x8x?x64xf32>, memref<?x8x?xf32>) b(%b, %lse_b : memref<?x8x?x64xbf16>, memref<?x8x?xf32>)
+      outs(%a, %lse_a : memref<?x8x?x64xf32>, memref<?x8x?xf32>) {dims = #fa.dims<b, h, s, d>}
+  return
+}
+
+// Lengths are indexed absolutely: the offsets place the block.
+// CHECK-LABEL: func.func @combine_lengths
+// CHECK-SAME: %[[LENGTHS:[a-z0-9]+]]: memref<?xi32>, %[[AT:[a-z0-9]+]]: index)
+func.func @combine_lengths(%a: memref<2x128x8x64xf32>, %lse: memref<2x8x128xf32>, %o: memref<2x128x8x64xf16>,
+                           %lengths: memref<?xi32>, %at: index) {
+  // CHECK: scf.forall (%[[B:.+]], %[[H:.+]], %[[I:.+]]) = (0, 0, 0) to (2, 8, 128) step (1, 1, 64) {
+  // CHECK: %[[QUERY:.+]] = affine.apply #[[$SUM]]()[%[[AT]], %[[I]]]
+  // CHECK: fa.combine
+  // CHECK-SAME: outs(%{{.+}} : memref<1x64x1x64xf16, {{[^>]*}}>>) query_lengths(%[[LENGTHS]] : memref<?xi32>)
+  // CHECK-SAME: batch_offset(%[[B]]) query_offset(%[[QUERY]])
+  fa.combine a(%a, %lse : memref<2x128x8x64xf32>, memref<2x8x128xf32>) b(%a, %lse : memref<2x128x8x64xf32>, memref<2x8x128xf32>)
+      outs(%o : memref<2x128x8x64xf16>) query_lengths(%lengths : memref<?xi32>) query_offset(%at)
+  return
+}
+
+// On tensors a merge in place reads the loop's own value, so that bufferization
+// copies nothing.
+// CHECK-LABEL: func.func @combine_tensors
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2x128x8x64xf32>, %[[LSE:[a-z0-9]+]]: tensor<2x8x128xf32>, %[[B:[a-z0-9]+]]: tensor<2x128x8x64xf32>
+func.func @combine_tensors(%a: tensor<2x128x8x64xf32>, %lse: tensor<2x8x128xf32>, %b: tensor<2x128x8x64xf32>, %lse_b: tensor<2x8x128xf32>)
+    -> (tensor<2x128x8x64xf32>, tensor<2x8x128xf32>) {
+  // CHECK: scf.forall {{.*}} shared_outs(%[[A1:.+]] = %[[A]], %[[LSE1:.+]] = %[[LSE]])
+  // CHECK: %[[SLICE:.+]] = tensor.extract_slice %[[A1]]
+  // CHECK: tensor.extract_slice %[[B]]
+  // CHECK: %[[LSE_SLICE:.+]] = tensor.extract_slice %[[LSE1]]
+  // CHECK: fa.combine a(%[[SLICE]], %[[LSE_SLICE]] : {{.*}} outs(%[[SLICE]], %[[LSE_SLICE]] :
+  // CHECK: tensor.parallel_insert_slice %{{.+}}#0 into %[[A1]]
+  // CHECK: tensor.parallel_insert_slice %{{.+}}#1 into %[[LSE1]]
+  %r:2 = fa.combine a(%a, %lse : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>) b(%b, %lse_b : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>)
+      outs(%a, %lse : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>) -> tensor<2x128x8x64xf32>, tensor<2x8x128xf32>
+  return %r#0, %r#1 : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>
+}

@@ -29,6 +29,30 @@ bool mlir::fa::isQueryBlockTile(AttentionOp op) {
                         op.getConfigAttr().getQueryBlock());
 }
 
+/// Tiles (batch, head, query) of an operation by one batch, one head and `rows`
+/// queries. `shaped` has as many queries as it has loop iterations.
+static FailureOr<scf::ForallOp> tileRows(RewriterBase &rewriter,
+                                         TilingInterface op, Value shaped,
+                                         DimsAttr order, int64_t rows) {
+  // Fewer queries than a block make one block with a static size.
+  int64_t queries = cast<ShapedType>(shaped.getType())
+                        .getDimSize(order.positionOf(DimKind::Sequence));
+  if (!ShapedType::isDynamic(queries))
+    rows = std::clamp<int64_t>(queries, 1, rows);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  OpFoldResult one = rewriter.getIndexAttr(1);
+  scf::SCFTilingOptions options;
+  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp)
+      .setTileSizes({one, one, rewriter.getIndexAttr(rows)});
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, op, options);
+  if (failed(tiled))
+    return failure();
+  rewriter.replaceOp(op, tiled->replacements);
+  return cast<scf::ForallOp>(tiled->loops.front());
+}
+
 FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
                                                  AttentionOp op) {
   ConfigAttr config = op.getConfigAttr();
@@ -43,35 +67,51 @@ FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
   rewriter.setInsertionPoint(op);
   // Outside of the loop, so that its body does not compute them again.
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
-  // Fewer queries than a block make one block with a static size.
-  int64_t rows = config.getQueryBlock();
-  int64_t queries =
-      cast<ShapedType>(op.getQuery().getType())
-          .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
-  if (!ShapedType::isDynamic(queries))
-    rows = std::clamp<int64_t>(queries, 1, rows);
-  OpFoldResult one = rewriter.getIndexAttr(1);
-  scf::SCFTilingOptions options;
-  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp)
-      .setTileSizes({one, one, rewriter.getIndexAttr(rows)});
-  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
-      rewriter, cast<TilingInterface>(op.getOperation()), options);
-  if (failed(tiled))
+  return tileRows(rewriter, cast<TilingInterface>(op.getOperation()),
+                  op.getQuery(), op.getQueryOrder(), config.getQueryBlock());
+}
+
+FailureOr<scf::ForallOp> mlir::fa::tileCombine(RewriterBase &rewriter,
+                                               CombineOp op, int64_t rows) {
+  SmallVector<Value> destinations(op.getDpsInits());
+  FailureOr<scf::ForallOp> loop =
+      tileRows(rewriter, cast<TilingInterface>(op.getOperation()),
+               op.getOutputA(), op.getOrder(), rows);
+  if (failed(loop))
     return failure();
-  rewriter.replaceOp(op, tiled->replacements);
-  return cast<scf::ForallOp>(tiled->loops.front());
+  // A merge in place, on tensors, reads what no other iteration writes. Read
+  // from the loop's own value, it stays in place.
+  for (auto [argument, init] :
+       llvm::zip(loop->getRegionIterArgs(), destinations))
+    rewriter.replaceUsesWithIf(init, argument, [&](OpOperand &use) {
+      return (*loop)->isProperAncestor(use.getOwner());
+    });
+  return loop;
 }
 
 namespace {
 struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
+  using FATileBase::FATileBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     FATileBase::getDependentDialects(registry);
     registerBoundsDependencies(registry);
   }
 
   void runOnOperation() override {
+    if (combineRows < 1) {
+      getOperation()->emitError("combine-rows is ")
+          << combineRows.getValue() << ", expected at least 1";
+      return signalPassFailure();
+    }
     SmallVector<AttentionOp> attentions;
-    getOperation()->walk([&](AttentionOp op) { attentions.push_back(op); });
+    SmallVector<CombineOp> merges;
+    getOperation()->walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        attentions.push_back(attention);
+      else if (auto merge = dyn_cast<CombineOp>(op))
+        merges.push_back(merge);
+    });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : attentions) {
       // A tile of an earlier run stays as it is.
@@ -81,6 +121,11 @@ struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
       if (failed(tileAttention(rewriter, op)))
         return signalPassFailure();
     }
+    // A merge in a parallel loop is a tile, or one of many side by side.
+    for (CombineOp op : merges)
+      if (!op->getParentOfType<scf::ForallOp>() &&
+          failed(tileCombine(rewriter, op, combineRows)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -65,7 +65,10 @@ def FA_FinalizeOp : FA_Op<"finalize", [
 def FA_CombineOp : FA_Op<"combine", [
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<TilingInterface, [
+      "getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+      "getResultTilePosition"]>]> {
   let summary = "Merges two partial attention results by their lse";
   let description = [{
     Given the results of the same queries over two disjoint sets of keys,

@@ -123,7 +123,8 @@ def FATile : Pass<"fa-tile"> {
     reads key head `h floordiv (heads / key heads)`. Offsets and extents keep
     the indices that the regions see absolute; lengths and captures are not
     sliced. An attention in an `scf.forall` that is one query block already is
-    left alone.
+    left alone. An `fa.combine` outside of an `scf.forall` becomes one over
+    (batch, head, block of queries) in the same way.
 
     Fails where an attention has no config or still has `key_splits` above 1.
 
@@ -151,6 +152,8 @@ def FATile : Pass<"fa-tile"> {
     }
     ```
   }];
+  let options = [Option<"combineRows", "combine-rows", "int64_t", "64",
+                        "Queries in a block of fa.combine, which has no config">];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

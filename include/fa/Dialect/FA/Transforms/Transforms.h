@@ -50,6 +50,11 @@ bool isQueryBlockTile(AttentionOp op);
 /// query block) around an attention of one query block, as `fa-tile` does.
 FailureOr<scf::ForallOp> tileAttention(RewriterBase &rewriter, AttentionOp op);
 
+/// Replaces a merge by a loop over (batch, head, block of `rows` queries)
+/// around a merge of one block, as `fa-tile` does.
+FailureOr<scf::ForallOp> tileCombine(RewriterBase &rewriter, CombineOp op,
+                                     int64_t rows);
+
 /// Replaces an attention of one batch and one head by a state, one
 /// `fa.online_attention` over the valid keys, and `fa.finalize`, as
 /// `fa-convert-to-online` does.
