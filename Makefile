@@ -65,7 +65,8 @@ check-format: dependencies
 	@python3 scripts/check_format.py
 
 sanitize: dependencies venv
-	@test -f $(SANITIZE_BUILD)/build.ninja || cmake --preset sanitize -B $(SANITIZE_BUILD)
+	@test -f $(SANITIZE_BUILD)/build.ninja || \
+	  cmake --preset sanitize -B $(SANITIZE_BUILD) -DFA_PYTHON=$(abspath $(PYTHON))
 	@cmake --build $(SANITIZE_BUILD) -j $(JOBS) || { echo "0 passed, 1 failed"; exit 1; }
 	@$(PYTHON) scripts/check.py --build $(SANITIZE_BUILD) --only lit
 

@@ -1,5 +1,4 @@
-//===- LowerKernel.cpp - Roles to branches, kernels to llvm.func
-//--------------===//
+//===- LowerKernel.cpp - Roles to branches, kernels to llvm.func ----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,8 +44,10 @@ private:
     // The assembler takes a branch on it to be uniform.
     warp = emit.firstLane(emit.shiftRight(thread, 5));
     for (RoleOp role : roles) {
+      // Lowering erases the role.
+      int64_t warpsOfRole = role.getGroups() * warpsPerGroup(role);
       lowerRole(role);
-      numWarps += role.getGroups() * warpsPerGroup(role);
+      numWarps += warpsOfRole;
     }
   }
 
