@@ -159,6 +159,11 @@ def FAGPUCheckPass : Pass<"fagpu-check", "::mlir::func::FuncOp"> {
       time that it is reached. They neither wait for one another for ever, nor
       fill a stage twice or without reading it, nor use a view after its release,
       nor memory that two channels share (`over`) at a time.
+    - Registers, likewise: the block values that are live between two operations
+      fit the registers of a thread, `regs(n)` of its role or its share of the
+      multiprocessor. An estimate from below: scalars, addresses and predicates do
+      not count, nor what is made of constants, indices and row or column values
+      where it is used. A remark names the most that is live.
 
     An error of the protocol says what each group waits for, what it did last, and
     in which execution. Whether an execution ends does not depend on which role is

@@ -59,7 +59,8 @@ struct CheckPass : public fagpu::impl::FAGPUCheckPassBase<CheckPass> {
                         checkTurns, checkViews})
       if (failed(check(kernel)))
         return signalPassFailure();
-    if (!hasSlots(kernel) && failed(checkProtocol(kernel)))
+    if (!hasSlots(kernel) &&
+        (failed(checkProtocol(kernel)) || failed(checkRegisters(kernel))))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -47,6 +47,9 @@ LogicalResult checkTurns(func::FuncOp kernel);
 /// used afterwards.
 LogicalResult checkViews(func::FuncOp kernel);
 
+/// The block values that are live at a time fit the registers of a thread.
+LogicalResult checkRegisters(func::FuncOp kernel);
+
 /// The roles never wait for one another for ever, and leave no stage filled.
 /// For kernels whose loops are not to be pipelined any more.
 LogicalResult checkProtocol(func::FuncOp kernel);

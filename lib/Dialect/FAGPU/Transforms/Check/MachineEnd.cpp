@@ -1,0 +1,171 @@
+//===- MachineEnd.cpp - How an execution of the protocol ends -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+//===----------------------------------------------------------------------===//
+// Memory that two channels share
+//===----------------------------------------------------------------------===//
+
+void ProtocolMachine::stage(Agent &agent, StoreOp op, unsigned lane) {
+  recordAccess(agent, op, lane, agent.fills[lane]++);
+}
+
+void ProtocolMachine::recordAccess(Agent &agent, Operation *op, unsigned number,
+                                   unsigned use) {
+  const Lane &lane = lanes[number];
+  if (!lane.isShared)
+    return;
+  // Banks lie beside each other in each stage.
+  auto channel = cast<ChannelOp>(lane.end);
+  int64_t bytes = channel.getType().getStageBytes();
+  int64_t place = use % lane.depth * lane.banks + lane.bank;
+  accesses[channel].push_back(
+      {place * bytes, (place + 1) * bytes, agent.number, agent.clock, op});
+}
+
+void ProtocolMachine::checkShared(ChannelOp channel) {
+  auto over = channel.getOver().getDefiningOp<ChannelOp>();
+  for (const Access &later : accesses[channel])
+    for (const Access &earlier : accesses[over]) {
+      bool overlap = earlier.begin < later.end && later.begin < earlier.end;
+      if (!overlap ||
+          later.clock[earlier.agent] >= earlier.clock[earlier.agent])
+        continue;
+      fail(later.op, "uses memory that its channel shares with another one "
+                     "(over), which may still be in use; expected the last "
+                     "release of that one before");
+      error->notes.push_back({earlier.op->getLoc(), "the other use is here"});
+      return;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+void ProtocolMachine::checkEnd() {
+  if (!llvm::all_of(agents, [](Agent &agent) { return agent.hasEnded(); }))
+    return reportDeadlock();
+  for (Agent &agent : agents)
+    for (Agent::View &view : agent.views)
+      if (!view.released)
+        return fail(view.acquire, "gives a view that is never released; "
+                                  "expected one 'fagpu.release'");
+  for (auto [number, lane] : llvm::enumerate(lanes)) {
+    if (!lane.lastFill)
+      continue;
+    unsigned numReads = lane.uses.size();
+    for (Agent &agent : agents) {
+      if (agent.skeleton->getRole() == lane.role &&
+          (lane.reader < 0 || lane.reader == agent.group))
+        numReads = std::min(numReads, agent.reads[number]);
+    }
+    if (numReads == lane.uses.size())
+      continue;
+    fail(lane.lastFill, "fills a stage that is never read: " +
+                            std::to_string(lane.uses.size()) +
+                            " are filled, but " + std::to_string(numReads) +
+                            " read; expected as many");
+    error->notes.push_back({lane.end->getLoc(), "the stages are made here"});
+    return;
+  }
+  for (ChannelOp channel : kernel.getOps<ChannelOp>())
+    if (channel.getOver() && !error)
+      checkShared(channel);
+}
+
+std::string mlir::fagpu::describeLine(Operation *op) {
+  Location location = op->getLoc();
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
+  if (auto place = location->findInstanceOf<FileLineColLoc>())
+    return "line " + std::to_string(place.getLine());
+  return "an unknown line";
+}
+
+std::string ProtocolMachine::describeWait(const Agent &agent) const {
+  Operation *op = agent.getOperation();
+  if (auto take = dyn_cast<TakeOp>(op)) {
+    auto turn = turns.find(take.getTurns().getDefiningOp());
+    unsigned group = turn == turns.end() ? 0 : turn->second.first;
+    return "its turn, which group " + std::to_string(group) + " has";
+  }
+  Operation *end = op->getOperand(0).getDefiningOp();
+  std::string of = std::string(" of the ") +
+                   (isa<MailOp>(end) ? "mail" : "channel") + " of " +
+                   describeLine(end);
+  // The bank does not matter for the count of the first lane that waits.
+  for (auto [number, lane] : llvm::enumerate(lanes)) {
+    if (lane.end != end)
+      continue;
+    if (isa<AcquireOp, RecvOp>(op)) {
+      unsigned use = agent.reads[number];
+      if (use < lane.uses.size() && lane.uses[use].elements == lane.tile)
+        continue;
+      return "fill " + std::to_string(use + 1) + of + ", which has had " +
+             std::to_string(use);
+    }
+    unsigned use = agent.fills[number], depth = lane.depth;
+    if (use < depth || lane.uses[use - depth].releases >= lane.numReaders)
+      continue;
+    return "the release of fill " + std::to_string(use - depth + 1) + of +
+           ", to fill one of its " + std::to_string(depth) + " stages again";
+  }
+  return "another role";
+}
+
+std::string ProtocolMachine::describeHistory(const Agent &agent) const {
+  std::string text;
+  ArrayRef<Operation *> last = ArrayRef(agent.history).take_back(4);
+  for (Operation *op : last)
+    text += (text.empty() ? ", after " : ", ") +
+            op->getName().getStringRef().str() + " (" + describeLine(op) + ")";
+  return text;
+}
+
+std::string ProtocolMachine::describeWay() const {
+  std::string text;
+  auto append = [&](std::string item) {
+    text += (text.empty() ? "" : ", ") + item;
+  };
+  llvm::MapVector<Operation *, unsigned> trips;
+  for (const Agent &agent : agents)
+    for (auto [loop, count] : agent.trips)
+      trips[loop] = count;
+  for (auto [loop, count] : trips)
+    append("the loop of " + describeLine(loop) + " did " +
+           std::to_string(count) + (count == 1 ? " trip" : " trips"));
+  for (auto [branch, ways] : reached.branches)
+    if (ways != 3)
+      append("the condition of " + describeLine(branch) + " was " +
+             (ways == 1 ? "true" : "false"));
+  return text;
+}
+
+void ProtocolMachine::reportDeadlock() {
+  SmallVector<std::pair<Location, std::string>> notes;
+  for (Agent &agent : agents) {
+    RoleOp role = agent.skeleton->getRole();
+    std::string who = "group " + std::to_string(agent.group) + " of @" +
+                      role.getSymName().str();
+    std::string before = describeHistory(agent);
+    if (agent.hasEnded()) {
+      notes.push_back({role.getLoc(), who + " has ended" + before});
+      continue;
+    }
+    Operation *op = agent.getOperation();
+    std::string what = describeWait(agent);
+    if (!error)
+      fail(op, "never ends: the roles wait for one another");
+    notes.push_back({op->getLoc(), who + " waits here for " + what + before});
+  }
+  error->notes = std::move(notes);
+}
