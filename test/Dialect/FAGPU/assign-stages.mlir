@@ -104,3 +104,25 @@ func.func @both_ends(%v: tensor<64x128xbf16, #fagpu.acc<4>>)
   }
   return
 }
+
+// A role that reads several banks counts each of them.
+
+// CHECK-LABEL: func.func @banks
+func.func @banks() attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: %[[FIRST:.*]] = memref.alloca() : memref<i32>
+  // CHECK: %[[SECOND:.*]] = memref.alloca() : memref<i32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %q = fagpu.channel tma banks(2) : !q
+  fagpu.role @read groups(1) elect {
+    // CHECK: memref.store %{{.*}}, %[[FIRST]][]
+    // CHECK: fagpu.acquire
+    // CHECK: memref.store %{{.*}}, %[[SECOND]][]
+    // CHECK: fagpu.acquire
+    %v0 = fagpu.acquire %q bank(%c0) : !q
+    fagpu.release %v0 : !qv
+    %v1 = fagpu.acquire %q bank(%c1) : !q
+    fagpu.release %v1 : !qv
+  }
+  return
+}

@@ -10,6 +10,7 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::fagpu {
@@ -82,11 +83,22 @@ private:
     return {stage, arith::AndIOp::create(builder, location, round, one)};
   }
 
-  /// The counter of a role's uses of a channel, zero at the kernel's entry. A
-  /// role that fills and empties a channel counts both.
+  /// The bank that an operation reads, where it is a constant; -1 otherwise.
+  static int64_t getReadBank(ChannelUse use) {
+    APInt bank;
+    if (!use.isProducer() && use.getBank() &&
+        matchPattern(use.getBank(), m_ConstantInt(&bank)))
+      return bank.getSExtValue();
+    return -1;
+  }
+
+  /// The counter of how often a role fills a channel, or reads it or one of its
+  /// banks; zero at the kernel's entry. A role that does both is ahead in
+  /// filling.
   Value getCounter(ChannelUse use) {
-    auto role = use.getOperation()->getParentOfType<RoleOp>();
-    Value &counter = counters[{role, use.isProducer()}][use.getChannel()];
+    auto &counters = use.isProducer() ? filled : read;
+    Value &counter = counters[{use.getOperation()->getParentOfType<RoleOp>(),
+                               use.getChannel(), getReadBank(use)}];
     if (counter)
       return counter;
     Location location = use.getOperation()->getLoc();
@@ -98,7 +110,7 @@ private:
   }
 
   OpBuilder entry;
-  DenseMap<std::pair<Operation *, int>, DenseMap<Value, Value>> counters;
+  DenseMap<std::tuple<Operation *, Value, int64_t>, Value> filled, read;
 };
 
 struct AssignStagesPass
