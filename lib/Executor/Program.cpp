@@ -12,6 +12,8 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
 
+ExecutionContext::~ExecutionContext() = default;
+
 void executor::transfer(Frame &frame, ArrayRef<Use> from,
                         ArrayRef<unsigned> to) {
   if (from.size() == 1) {

@@ -7,6 +7,7 @@
 
 #include "Program.h"
 #include "HostBuffer.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
@@ -72,8 +73,14 @@ FailureOr<func::FuncOp> fa::findEntry(ModuleOp module, StringRef name,
   if (candidates.empty())
     return reportError("'" + path + "' has no public function with a body");
   if (name.empty()) {
+    // Of a file of kernels, what implements something is what one runs.
+    auto implements = llvm::make_filter_range(candidates, [](func::FuncOp f) {
+      return f->hasAttr(FADialect::implementsAttrName);
+    });
     if (candidates.size() == 1)
       return checkEntry(candidates.front());
+    if (llvm::hasSingleElement(implements))
+      return checkEntry(*implements.begin());
     return reportError("'" + path + "' needs --entry: it has " +
                        listEntries(candidates));
   }

@@ -21,7 +21,8 @@ LogicalResult reportError(const Twine &message);
 OwningOpRef<ModuleOp> parseProgram(StringRef path, MLIRContext *context);
 
 /// The function `name`, or, where that is empty, the only public function with
-/// a body. Fails with a diagnostic that lists what there is.
+/// a body, or the only one of them that has `fa.implements`. Fails with a
+/// diagnostic that lists what there is.
 FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name,
                                   StringRef path);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reference.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Executor/FASemantics.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <random>
@@ -32,6 +33,21 @@ static bool isWritten(Value value, DenseSet<Value> &visited) {
         return true;
       continue;
     }
+    if (auto launch = dyn_cast<fagpu::LaunchOp>(owner)) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+          owner, launch.getKernelAttr());
+      unsigned number =
+          use.getOperandNumber() - launch.getArguments().getBeginOperandIndex();
+      if (isWritten(kernel.getArgument(number), visited))
+        return true;
+      continue;
+    }
+    if (auto store = dyn_cast<fagpu::StoreOp>(owner);
+        store && store.getDestination() == value)
+      return true;
+    if (auto drain = dyn_cast<fagpu::DrainOp>(owner);
+        drain && drain.getDestination() == value)
+      return true;
     if (auto effects = dyn_cast<MemoryEffectOpInterface>(owner)) {
       SmallVector<MemoryEffects::EffectInstance> found;
       effects.getEffectsOnValue(value, found);

@@ -8,9 +8,12 @@
 #include "Session.h"
 #include "CPUTarget.h"
 #include "InputSpec.h"
+#include "InterpreterTarget.h"
 #include "Npy.h"
+#include "PastLengths.h"
 #include "Program.h"
 #include "Report.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <chrono>
 
@@ -20,6 +23,19 @@ using namespace mlir::fa::executor;
 
 /// Outputs of up to this many elements are printed when they are not compared.
 static constexpr int64_t maxPrinted = 32;
+
+static StringRef getTargetName(TargetKind target) {
+  switch (target) {
+  case TargetKind::Interpret:
+    return "interpret";
+  case TargetKind::Reference:
+    return "reference";
+  case TargetKind::CUDA:
+    return "cuda";
+  default:
+    return "cpu";
+  }
+}
 
 namespace {
 /// The state of a run, filled step by step; each step may fail with its own
@@ -38,6 +54,8 @@ private:
   LogicalResult verifyOutputs();
   LogicalResult runReferenceTarget();
   LogicalResult runCPUTarget();
+  LogicalResult runInterpreter();
+  LogicalResult runTarget();
   LogicalResult countWork();
   LogicalResult writeFiles();
 
@@ -71,10 +89,16 @@ private:
 LogicalResult Session::load() {
   if (options.target == TargetKind::CUDA)
     return reportError("--target=cuda is not available in this build: the "
-                       "targets are cpu and reference");
-  if (options.bench && options.target == TargetKind::Reference)
-    return reportError("--bench times compiled code, but --target=reference "
-                       "does not compile: use --target=cpu");
+                       "targets are cpu, interpret and reference");
+  bool compiles =
+      options.target == TargetKind::Auto || options.target == TargetKind::CPU;
+  if (options.bench && !compiles)
+    return reportError("--bench times compiled code, but --target=" +
+                       getTargetName(options.target) +
+                       " does not compile: use --target=cpu");
+  if (!options.grid.empty() && options.target != TargetKind::Interpret)
+    return reportError("--grid is for --target=interpret, not for --target=" +
+                       getTargetName(options.target));
   original = parseProgram(options.file, &context);
   if (!original)
     return failure();
@@ -112,6 +136,9 @@ LogicalResult Session::load() {
     if (failed(otherEntry))
       return failure();
     judge = *otherEntry;
+  } else if (auto name = entry->getAttrOfType<FlatSymbolRefAttr>(
+                 FADialect::implementsAttrName)) {
+    judge = original->lookupSymbol<func::FuncOp>(name.getValue());
   }
   return success();
 }
@@ -133,17 +160,16 @@ LogicalResult Session::makeInputs() {
                          "': " + llvm::toString(buffer.takeError()));
     inputs.push_back(std::move(*buffer));
   }
+  auto isRandom = [&](unsigned index) {
+    return index >= options.inputs.size() ||
+           StringRef(options.inputs[index]).find_first_of("=@") ==
+               StringRef::npos;
+  };
   // An output that nobody gave a value is poisoned.
-  for (const Output &output : outputs) {
-    if (!output.isArgument)
-      continue;
-    bool hasValue =
-        output.index < options.inputs.size() &&
-        StringRef(options.inputs[output.index]).find_first_of("=@") !=
-            StringRef::npos;
-    if (!hasValue)
+  for (const Output &output : outputs)
+    if (output.isArgument && isRandom(output.index))
       inputs[output.index].poison();
-  }
+  poisonPastLengths(judge, inputs, isRandom);
   arguments = inputs;
   return success();
 }
@@ -232,6 +258,28 @@ LogicalResult Session::runCPUTarget() {
     return failure();
   report.timing = *timing;
   return countWork();
+}
+
+LogicalResult Session::runInterpreter() {
+  std::optional<std::array<int64_t, 3>> grid;
+  if (!options.grid.empty()) {
+    auto parsed = parseGrid(options.grid);
+    if (failed(parsed))
+      return failure();
+    grid = *parsed;
+  }
+  return interpret(running, options.seed, grid, arguments, results);
+}
+
+LogicalResult Session::runTarget() {
+  switch (options.target) {
+  case TargetKind::Reference:
+    return runReferenceTarget();
+  case TargetKind::Interpret:
+    return runInterpreter();
+  default:
+    return runCPUTarget();
+  }
 }
 
 LogicalResult Session::countWork() {
@@ -355,14 +403,13 @@ LogicalResult Session::writeFiles() {
 LogicalResult Session::run() {
   if (failed(load()) || failed(makeInputs()) || failed(makeResults()))
     return failure();
-  bool onReference = options.target == TargetKind::Reference;
   report.file = options.file;
   report.entry = entry.getName();
-  report.target = onReference ? "reference" : "cpu";
+  report.target = getTargetName(options.target);
   report.seed = options.seed;
   for (const HostBuffer &buffer : inputs)
     report.arguments.push_back(buffer.getTypeName());
-  if (failed(onReference ? runReferenceTarget() : runCPUTarget()))
+  if (failed(runTarget()))
     return failure();
   if (options.verify && failed(verifyOutputs()))
     return failure();

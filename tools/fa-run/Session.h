@@ -12,7 +12,7 @@
 
 namespace mlir::fa {
 
-enum class TargetKind { Auto, CPU, CUDA, Reference };
+enum class TargetKind { Auto, CPU, CUDA, Interpret, Reference };
 
 /// Numbers of the evaluator. Auto rounds where a file casts floats to bits, as
 /// expanded math does: there the declared precision is part of the meaning.
@@ -20,7 +20,7 @@ enum class Precision { Auto, Float64, Declared };
 
 /// The command line.
 struct SessionOptions {
-  std::string file, entry, against, jsonFile, strategy;
+  std::string file, entry, against, jsonFile, strategy, grid;
   TargetKind target = TargetKind::Auto;
   std::vector<std::string> inputs, outputs;
   bool verify = false;

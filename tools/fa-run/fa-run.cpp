@@ -34,6 +34,8 @@ static cl::opt<TargetKind>
                       clEnumValN(TargetKind::CPU, "cpu",
                                  "machine code for this processor"),
                       clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),
+                      clEnumValN(TargetKind::Interpret, "interpret",
+                                 "the interpreter of GPU schedules"),
                       clEnumValN(TargetKind::Reference, "reference",
                                  "the float64 evaluator")),
            cl::cat(category));
@@ -82,8 +84,14 @@ static cl::opt<double>
 static cl::opt<bool> bench("bench",
                            cl::desc("Print median time, speed and peak memory"),
                            cl::cat(category));
-static cl::opt<uint64_t> seed("seed", cl::desc("Seed of random inputs"),
-                              cl::value_desc("N"), cl::cat(category));
+static cl::opt<uint64_t>
+    seed("seed", cl::desc("Seed of random inputs and interleavings"),
+         cl::value_desc("N"), cl::cat(category));
+static cl::opt<std::string>
+    grid("grid",
+         cl::desc("Blocks of a kernel that --target=interpret runs without a "
+                  "host function"),
+         cl::value_desc("X[,Y[,Z]]"), cl::cat(category));
 static cl::opt<std::string> jsonFile("json",
                                      cl::desc("Write the report as JSON"),
                                      cl::value_desc("FILE"), cl::cat(category));
@@ -110,6 +118,7 @@ static SessionOptions getOptions() {
                                           : uint64_t(std::random_device()());
   options.jsonFile = jsonFile;
   options.strategy = strategy;
+  options.grid = grid;
   return options;
 }
 

@@ -51,6 +51,12 @@ struct AttentionWork {
   bool isEstimate = false;
 };
 
+/// Base of what the semantics of a dialect keep for a run.
+class ExecutionContext {
+public:
+  virtual ~ExecutionContext();
+};
+
 /// Choices and limits of one run, shared by all its frames.
 struct Execution {
   /// Check that a mask is true everywhere in a key range declared full.
@@ -69,6 +75,8 @@ struct Execution {
   /// Deepest nesting of calls.
   unsigned maxCallDepth = 128;
   unsigned callDepth = 0;
+  /// Handed through for semantics that need it; null in a plain run.
+  ExecutionContext *context = nullptr;
 };
 
 /// The registers of one activation of a function.

@@ -1,0 +1,253 @@
+//===- BlockSemantics.cpp - Operations on block values --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Channels.h"
+#include "GPUSemantics.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+using namespace mlir::fa::interpreter;
+
+static RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A reduction in f32 in the order in which threads do it.
+struct Reduction {
+  bool isMax;
+  int64_t chains;
+
+  float combine(float a, float b) const {
+    return isMax ? std::fmax(a, b) : a + b;
+  }
+
+  /// What one thread makes of its elements, dealt to the chains in turn.
+  float reduceThread(ArrayRef<float> elements) const {
+    size_t count = std::min<size_t>(chains, elements.size());
+    SmallVector<float> sums(elements.take_front(count));
+    for (size_t i = count; i < elements.size(); ++i)
+      sums[i % count] = combine(sums[i % count], elements[i]);
+    float sum = sums.front();
+    for (float other : ArrayRef<float>(sums).drop_front())
+      sum = combine(sum, other);
+    return sum;
+  }
+
+  /// What the four threads of a row make of theirs.
+  float reduceQuad(const std::array<float, 4> &sums) const {
+    return combine(combine(sums[0], sums[2]), combine(sums[1], sums[3]));
+  }
+};
+} // namespace
+
+/// The sums of the four threads that share a row: of an accumulator, columns
+/// 8 j + 2 c and the next belong to thread c; of a quad, column c.
+static std::array<float, 4> reduceRow(const Reduction &reduction,
+                                      const Slot *row, int64_t columns,
+                                      bool isQuad) {
+  std::array<float, 4> sums;
+  SmallVector<float> elements;
+  for (int64_t thread = 0; thread < 4; ++thread) {
+    elements.clear();
+    for (int64_t column = 0; column < columns; ++column)
+      if ((isQuad ? column : column % 8 / 2) == thread)
+        elements.push_back(row[column].real);
+    sums[thread] = reduction.reduceThread(elements);
+  }
+  return sums;
+}
+
+static LogicalResult compileReduce(fagpu::ReduceOp op,
+                                   ProgramBuilder &builder) {
+  Reduction reduction{op.getKind() == fagpu::ReductionKind::max,
+                      static_cast<int64_t>(op.getChains())};
+  RankedTensorType type = getTensorType(op.getSource());
+  bool isQuad = isa<fagpu::QuadLayoutAttr>(type.getEncoding());
+  bool toQuad = op.getType().getRank() == 2;
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr array = packArray(frame.arrayRef(source));
+    ArrayRefPtr reduced = makeArray(toQuad ? SmallVector<int64_t>{rows, 4}
+                                           : SmallVector<int64_t>{rows});
+    for (int64_t row = 0; row < rows; ++row) {
+      auto sums =
+          reduceRow(reduction, array->data() + row * columns, columns, isQuad);
+      if (!toQuad) {
+        reduced->data()[row].real = reduction.reduceQuad(sums);
+        continue;
+      }
+      for (int64_t thread = 0; thread < 4; ++thread)
+        reduced->data()[row * 4 + thread].real = sums[thread];
+    }
+    frame[result] = reduced;
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcasts, indices and layouts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileBroadcast(fagpu::BroadcastOp op,
+                                      ProgramBuilder &builder) {
+  bool alongRows =
+      isa<fagpu::ColumnLayoutAttr>(getTensorType(op.getSource()).getEncoding());
+  RankedTensorType type = getTensorType(op.getResult());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr array = packArray(frame.arrayRef(source));
+    Slot *target = getResultArray(frame, result, {rows, columns}).data();
+    for (int64_t row = 0; row < rows; ++row, target += columns) {
+      if (alongRows)
+        std::copy_n(array->data(), columns, target);
+      else
+        std::fill_n(target, columns, array->data()[row]);
+    }
+    return success();
+  });
+  return success();
+}
+
+/// The index of each element along a dimension, or the part of it that the
+/// thread or the element has in the layout.
+static ArrayRefPtr makeIndices(RankedTensorType type, int64_t dim,
+                               fagpu::IndexPart part) {
+  fagpu::LayoutInterface layout = fagpu::getBlockLayout(type);
+  ArrayRef<int64_t> shape = type.getShape();
+  ArrayRefPtr indices = makeArray(shape);
+  int64_t numElements = layout.perThread(shape);
+  for (int64_t thread = 0; thread < 32 * layout.getWarps(); ++thread) {
+    SmallVector<int64_t> first = layout.coordinate(shape, thread, 0);
+    for (int64_t element = 0; element < numElements; ++element) {
+      SmallVector<int64_t> offset = layout.getElementOffset(shape, element);
+      int64_t position = 0;
+      for (auto [size, start, more] : llvm::zip_equal(shape, first, offset))
+        position = position * size + start + more;
+      int64_t ofThread = part == fagpu::IndexPart::element ? 0 : first[dim];
+      int64_t ofElement = part == fagpu::IndexPart::thread ? 0 : offset[dim];
+      indices->data()[position].integer = ofThread + ofElement;
+    }
+  }
+  return indices;
+}
+
+static LogicalResult compileIota(fagpu::IotaOp op, ProgramBuilder &builder) {
+  ArrayRefPtr indices =
+      makeIndices(getTensorType(op.getResult()), op.getDim(), op.getPart());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    frame[result] = indices;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileConvert(fagpu::ConvertOp op,
+                                    ProgramBuilder &builder) {
+  Use source = builder.getUse(op.getSourceMutable());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    frame[result] = source.take(frame);
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileLoad(fagpu::LoadOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getView());
+  unsigned result = builder.getRegister(op.getResult());
+  SmallVector<int64_t> shape(getTensorType(op.getResult()).getShape());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    std::vector<Slot> elements;
+    auto &view = static_cast<ViewValue &>(*frame[source].object);
+    if (failed(view.read(**worker, op, elements)))
+      return failure();
+    ArrayRefPtr array = makeArray(shape);
+    llvm::copy(elements, array->data());
+    frame[result] = array;
+    return success();
+  });
+  return success();
+}
+
+namespace {
+/// A number of each element: an array, or one scalar for all.
+struct ElementIndex {
+  const Slot *slots;
+  bool isScalar;
+
+  int64_t operator[](int64_t element) const {
+    return slots[isScalar ? 0 : element].integer;
+  }
+};
+} // namespace
+
+static LogicalResult compileGather(fagpu::GatherOp op,
+                                   ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSource());
+  SmallVector<unsigned> indices = builder.getRegisters(op.getIndices());
+  SmallVector<bool> isScalar =
+      llvm::map_to_vector(op.getIndices(), [](Value index) {
+        return !isa<RankedTensorType>(index.getType());
+      });
+  std::optional<unsigned> mask = getOptionalRegister(builder, op.getMask());
+  unsigned result = builder.getRegister(op.getResult());
+  SmallVector<int64_t> shape(getTensorType(op.getResult()).getShape());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    const Array &memory = frame.array(source);
+    SmallVector<ArrayRefPtr> packed;
+    SmallVector<ElementIndex> at;
+    for (auto [index, scalar] : llvm::zip_equal(indices, isScalar)) {
+      if (!scalar)
+        packed.push_back(packArray(frame.arrayRef(index)));
+      at.push_back(
+          {scalar ? &frame.slot(index) : packed.back()->data(), scalar});
+    }
+    ArrayRefPtr chosen = mask ? packArray(frame.arrayRef(*mask)) : nullptr;
+    ArrayRefPtr values = makeFilledArray(shape, Slot::ofInteger(0));
+    for (int64_t i = 0, e = values->getNumElements(); i < e; ++i) {
+      if (chosen && !chosen->data()[i].integer)
+        continue;
+      SmallVector<int64_t> position = llvm::map_to_vector(
+          at, [&](const ElementIndex &index) { return index[i]; });
+      FailureOr<int64_t> offset = getElementOffset(op, memory, position);
+      if (failed(offset))
+        return failure();
+      values->data()[i] = memory.storage->data()[*offset];
+    }
+    frame[result] = values;
+    return success();
+  });
+  return success();
+}
+
+void interpreter::addBlockSemantics(Semantics &semantics) {
+  semantics.add<fagpu::ReduceOp>(compileReduce);
+  semantics.add<fagpu::BroadcastOp>(compileBroadcast);
+  semantics.add<fagpu::IotaOp>(compileIota);
+  semantics.add<fagpu::ConvertOp>(compileConvert);
+  semantics.add<fagpu::LoadOp>(compileLoad);
+  semantics.add<fagpu::GatherOp>(compileGather);
+}

@@ -1,0 +1,44 @@
+//===- Boxes.h - Boxes of global memory -------------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_INTERPRETER_BOXES_H
+#define FA_LIB_INTERPRETER_BOXES_H
+
+#include "fa/Executor/Value.h"
+#include "mlir/IR/Operation.h"
+
+namespace mlir::fa::interpreter {
+
+class Worker;
+
+/// A box of memory whose elements, row-major, are those of a tile.
+struct Box {
+  executor::Array *memory;
+  SmallVector<int64_t> offsets, sizes;
+  /// The dimension that `limit` is about: indices from it on are not touched.
+  unsigned rowDim;
+  int64_t limit;
+};
+
+/// The dimension that the rows of a tile lie along in memory of this rank: the
+/// last one for a vector, else the second, or the first of two.
+unsigned getRowDim(unsigned memoryRank, unsigned tileRank);
+
+/// Calls `visit(first, count, elements, stride)` for each row of the box:
+/// `first` is the position in the tile of its first element, `count` how many
+/// of its elements are below the limit, `elements` those, null if there are
+/// none, and `stride` the distance between them. Fails, before any visit, if an
+/// element below the limit is outside the memory.
+LogicalResult
+visitBox(Worker &worker, Operation *op, const Box &box,
+         llvm::function_ref<void(int64_t first, int64_t count,
+                                 executor::Slot *elements, int64_t stride)>
+             visit);
+
+} // namespace mlir::fa::interpreter
+
+#endif // FA_LIB_INTERPRETER_BOXES_H

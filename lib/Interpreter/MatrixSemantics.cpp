@@ -1,0 +1,126 @@
+//===- MatrixSemantics.cpp - Matrix products and waits --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUSemantics.h"
+#include "Products.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+using namespace mlir::fa::interpreter;
+
+namespace {
+/// The registers of a product.
+struct ProductRegisters {
+  unsigned a, b;
+  std::optional<unsigned> accumulator;
+  bool isTransposed;
+  int64_t rows, columns;
+
+  template <typename OpT>
+  ProductRegisters(OpT op, RankedTensorType type, ProgramBuilder &builder)
+      : a(builder.getRegister(op.getA())), b(builder.getRegister(op.getB())),
+        accumulator(getOptionalRegister(builder, op.getAcc())),
+        isTransposed(op.getForm() == fagpu::MatrixForm::nt),
+        rows(type.getDimSize(0)), columns(type.getDimSize(1)) {}
+
+  ProductOperands read(Frame &frame) const {
+    return {frame[a].object,
+            ViewRef(static_cast<ViewValue *>(frame[b].object.get())),
+            accumulator ? frame.arrayRef(*accumulator) : nullptr,
+            isTransposed,
+            rows,
+            columns};
+  }
+};
+} // namespace
+
+/// Refuses to read a stage that was given back.
+static LogicalResult checkHeld(Worker &worker, Operation *op,
+                               const ProductOperands &operands) {
+  for (Object *operand :
+       {operands.a.get(), static_cast<Object *>(operands.b.get())}) {
+    auto *view = llvm::dyn_cast<ViewValue>(operand);
+    if (view && view->token->release)
+      return worker.fail(op, "reads a stage that was released at " +
+                                 describePlace(view->token->release));
+  }
+  return success();
+}
+
+static LogicalResult compileIssue(fagpu::MmaAsyncOp op,
+                                  ProgramBuilder &builder) {
+  ProductRegisters registers(op, op.getType().getValue(), builder);
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    llvm::IntrusiveRefCntPtr<InflightValue> product(new InflightValue());
+    product->issue = op;
+    product->operands = registers.read(frame);
+    if (failed(checkHeld(**worker, op, product->operands)) ||
+        failed((*worker)->step(op)))
+      return failure();
+    (*worker)->products.push_back(product);
+    (*worker)->record(op, "issued a product");
+    frame[result].object = product;
+    return success();
+  });
+  return success();
+}
+
+/// Completes products in the order of their issue: all but the last `pending`,
+/// or those up to the one that is waited for.
+static LogicalResult compileWait(fagpu::WaitOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getInflight());
+  unsigned result = builder.getRegister(op.getValue());
+  std::optional<size_t> pending;
+  if (op.getPending())
+    pending = *op.getPending();
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker) || failed((*worker)->step(op)))
+      return failure();
+    auto &product = static_cast<InflightValue &>(*frame[source].object);
+    auto &products = (*worker)->products;
+    while (pending ? products.size() > *pending : !product.value)
+      if (failed(completeOldestProduct(**worker)))
+        return failure();
+    if (!product.value)
+      return (*worker)->fail(
+          op, "leaves " + Twine(*pending) +
+                  " products in flight, among them the one issued at " +
+                  describePlace(product.issue) + " that it waits for");
+    (*worker)->record(op, "waited for a product");
+    frame[result] = product.value;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileProduct(fagpu::MmaOp op, ProgramBuilder &builder) {
+  ProductRegisters registers(op, cast<RankedTensorType>(op.getType()), builder);
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    auto value = multiply(**worker, op, registers.read(frame));
+    if (failed(value))
+      return failure();
+    frame[result] = *value;
+    return success();
+  });
+  return success();
+}
+
+void interpreter::addMatrixSemantics(Semantics &semantics) {
+  semantics.add<fagpu::MmaAsyncOp>(compileIssue);
+  semantics.add<fagpu::WaitOp>(compileWait);
+  semantics.add<fagpu::MmaOp>(compileProduct);
+}

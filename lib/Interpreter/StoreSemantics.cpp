@@ -1,0 +1,157 @@
+//===- StoreSemantics.cpp - Stores to global memory -----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Boxes.h"
+#include "Channels.h"
+#include "GPUSemantics.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+using namespace mlir::fa::interpreter;
+
+namespace {
+/// Where a tile goes: sizes of its box, and the dimension of its rows.
+struct Destination {
+  unsigned memory;
+  SmallVector<unsigned> offsets;
+  SmallVector<int64_t> sizes;
+  unsigned rowDim;
+  std::optional<unsigned> rows;
+
+  /// Rows and columns of a matrix, or the last dimension for a vector.
+  Destination(MemRefType type, ArrayRef<int64_t> shape)
+      : sizes(type.getRank(), 1),
+        rowDim(getRowDim(type.getRank(), shape.size())) {
+    sizes[rowDim] = shape.front();
+    sizes.back() = shape.back();
+  }
+
+  Box getBox(Frame &frame) const {
+    Array &array = frame.array(memory);
+    return {&array, getIndices(frame, offsets), sizes, rowDim,
+            getIntegerOr(frame, rows, array.shape[rowDim])};
+  }
+};
+} // namespace
+
+/// The dimension of the rows in a box that a text spells out: the first that
+/// has several indices, apart from the columns of a matrix.
+static unsigned findRowDim(ArrayRef<int64_t> sizes, unsigned otherwise,
+                           bool isMatrix) {
+  for (auto [dim, size] : llvm::enumerate(sizes.drop_back(isMatrix)))
+    if (size > 1)
+      return dim;
+  return otherwise;
+}
+
+//===----------------------------------------------------------------------===//
+// Block values
+//===----------------------------------------------------------------------===//
+
+/// A group stages its value in its own bank and may do so again when the store
+/// before has read it; nothing orders two groups in one bank.
+static LogicalResult stageValue(Worker &worker, Operation *op,
+                                ChannelState &channel, int64_t bank) {
+  if (bank < 0 || bank >= channel.getNumBanks())
+    return worker.fail(op, "uses bank " + Twine(bank) +
+                               " of a channel that has " +
+                               Twine(channel.getNumBanks()));
+  Worker *&storer = channel.getStage(bank, 0).storer;
+  if (!storer)
+    storer = &worker;
+  if (storer != &worker)
+    return worker.fail(op, "stores through bank " + Twine(bank) +
+                               " of the channel of " +
+                               describePlace(channel.getOp()) + ", as does " +
+                               storer->getName() + ": nothing orders the two");
+  return channel.claim(worker, op, bank, 0);
+}
+
+static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  Destination destination(cast<MemRefType>(op.getDestination().getType()),
+                          type.getShape());
+  destination.memory = builder.getRegister(op.getDestination());
+  destination.offsets = builder.getRegisters(op.getOffsets());
+  destination.rows = getOptionalRegister(builder, op.getRows());
+  if (op.getSizes()) {
+    destination.sizes.assign(op.getSizes()->begin(), op.getSizes()->end());
+    destination.rowDim = findRowDim(destination.sizes, destination.rowDim,
+                                    /*isMatrix=*/type.getRank() == 2);
+  }
+  unsigned source = builder.getRegister(op.getValue());
+  std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
+  std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker) || failed((*worker)->step(op)))
+      return failure();
+    if (via &&
+        failed(stageValue(**worker, op,
+                          static_cast<ChannelState &>(*frame[*via].object),
+                          getIntegerOr(frame, bank, 0))))
+      return failure();
+    (*worker)->record(op, "stored");
+    ArrayRefPtr value = packArray(frame.arrayRef(source));
+    return visitBox(
+        **worker, op, destination.getBox(frame),
+        [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
+          for (int64_t i = 0; i < count; ++i)
+            elements[i * stride] = value->data()[first + i];
+        });
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
+  fagpu::ViewType type = op.getView().getType();
+  Destination destination(cast<MemRefType>(op.getDestination().getType()),
+                          type.getShape());
+  destination.memory = builder.getRegister(op.getDestination());
+  destination.offsets = builder.getRegisters(op.getOffsets());
+  destination.rows = getOptionalRegister(builder, op.getRows());
+  unsigned source = builder.getRegister(op.getView());
+  bool adds = op.getAdd();
+  auto real = dyn_cast<FloatType>(type.getElementType());
+  if (adds && !real)
+    return refuse(op, "that adds integers");
+  const NumberPolicy &policy = builder.getPolicy();
+  builder.emit([=, &policy](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker) || failed((*worker)->step(op)))
+      return failure();
+    auto &view = static_cast<ViewValue &>(*frame[source].object);
+    std::vector<Slot> stage;
+    if (failed(view.read(**worker, op, stage)))
+      return failure();
+    (*worker)->record(op, "drained");
+    return visitBox(
+        **worker, op, destination.getBox(frame),
+        [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
+          for (int64_t i = 0; i < count; ++i) {
+            Slot &target = elements[i * stride];
+            if (!adds) {
+              target = stage[first + i];
+              continue;
+            }
+            target.real += stage[first + i].real;
+            policy.round(real, &target, 1);
+          }
+        });
+  });
+  return success();
+}
+
+void interpreter::addStoreSemantics(Semantics &semantics) {
+  semantics.add<fagpu::StoreOp>(compileStore);
+  semantics.add<fagpu::DrainOp>(compileDrain);
+}

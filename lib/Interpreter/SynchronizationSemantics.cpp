@@ -1,0 +1,228 @@
+//===- SynchronizationSemantics.cpp - Mail, turns and tile counters -------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Channels.h"
+#include "GPUSemantics.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+using namespace mlir::fa::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Mail
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileMail(fagpu::MailOp op, ProgramBuilder &builder) {
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame, /*inRole=*/false);
+    if (failed(worker))
+      return failure();
+    ChannelRef mail(new ChannelState(op));
+    (*worker)->getBlock().channels.push_back(mail);
+    frame[result].object = mail;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileSend(fagpu::SendOp op, ProgramBuilder &builder) {
+  unsigned target = builder.getRegister(op.getMail());
+  SmallVector<unsigned> values = builder.getRegisters(op.getValues());
+  StageOperands stage = getStageOperands(op, builder);
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    auto &mail = static_cast<ChannelState &>(*frame[target].object);
+    int64_t use = (*worker)->filled[mail.getBankKey(0)]++;
+    std::string what = "the mail of " + describePlace(mail.getOp()) +
+                       " to be received by all, to send use " +
+                       std::to_string(use);
+    if (failed(stage.check(**worker, op, frame, use, mail.getDepth(),
+                           /*isFiller=*/true)) ||
+        failed((*worker)->waitUntil(
+            op, what, [&mail, use] { return mail.canFill(0, use); })))
+      return failure();
+    if (!mail.addPart(0, use, {0, 0, 1, mail.getSize()}, op))
+      return (*worker)->fail(op, "sends use " + Twine(use) +
+                                     " of a mail that another group has sent");
+    for (auto [slot, value] :
+         llvm::zip_equal(mail.getStage(0, use).data, values))
+      slot = frame.slot(value);
+    (*worker)->record(op, "sent mail " + Twine(use));
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileRecv(fagpu::RecvOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getMail());
+  SmallVector<unsigned> results = builder.getRegisters(op.getValues());
+  StageOperands stage = getStageOperands(op, builder);
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    auto &mail = static_cast<ChannelState &>(*frame[source].object);
+    int64_t use = (*worker)->acquired[mail.getBankKey(0)]++;
+    std::string what = "use " + std::to_string(use) + " of the mail of " +
+                       describePlace(mail.getOp()) + " to be sent";
+    if (failed(stage.check(**worker, op, frame, use, mail.getDepth(),
+                           /*isFiller=*/false)) ||
+        failed((*worker)->waitUntil(
+            op, what, [&mail, use] { return mail.isFull(0, use); })))
+      return failure();
+    for (auto [slot, result] :
+         llvm::zip_equal(mail.getStage(0, use).data, results))
+      frame.slot(result) = slot;
+    mail.release(0, use);
+    (*worker)->record(op, "received mail " + Twine(use));
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compileTurns(fagpu::TurnsOp op, ProgramBuilder &builder) {
+  unsigned result = builder.getRegister(op.getResult());
+  int64_t groups = op.getGroups();
+  builder.emit([=](Frame &frame) {
+    frame[result].object = new TurnsState(groups);
+    return success();
+  });
+  return success();
+}
+
+/// The turns of an operation in a role that has as many groups.
+static FailureOr<TurnsState *> getTurns(Worker &worker, Operation *op,
+                                        Frame &frame, unsigned index) {
+  auto &turns = static_cast<TurnsState &>(*frame[index].object);
+  int64_t groups = turns.tokens.size();
+  if (worker.getRole().getGroups() == groups)
+    return &turns;
+  return worker.fail(op, "goes round " + Twine(groups) +
+                             " groups, but its role has " +
+                             Twine(worker.getRole().getGroups()));
+}
+
+static LogicalResult compileTake(fagpu::TakeOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getTurns());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    FailureOr<TurnsState *> turns = getTurns(**worker, op, frame, source);
+    if (failed(turns))
+      return failure();
+    if (Operation *taken = (*worker)->turns.lookup(*turns))
+      return (*worker)->fail(op, "takes a turn that its group has since " +
+                                     describePlace(taken));
+    int64_t &token = (*turns)->tokens[(*worker)->getGroup()];
+    if (failed((*worker)->waitUntil(op, "its turn",
+                                    [&token] { return token > 0; })))
+      return failure();
+    --token;
+    (*worker)->turns[*turns] = op;
+    (*worker)->record(op, "took its turn");
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compilePass(fagpu::PassOp op, ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getTurns());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    FailureOr<TurnsState *> turns = getTurns(**worker, op, frame, source);
+    if (failed(turns))
+      return failure();
+    if (!(*worker)->turns.erase(*turns))
+      return (*worker)->fail(op, "passes a turn that its group does not have");
+    if (failed((*worker)->step(op)))
+      return failure();
+    SmallVector<int64_t> &tokens = (*turns)->tokens;
+    ++tokens[((*worker)->getGroup() + 1) % tokens.size()];
+    (*worker)->record(op, "passed its turn");
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tile counters
+//===----------------------------------------------------------------------===//
+
+/// The words of a counter, which the grid then looks at when it ends.
+static FailureOr<Array *> useCounter(Worker &worker, Operation *op,
+                                     Frame &frame, unsigned index) {
+  if (failed(worker.step(op)))
+    return failure();
+  ArrayRefPtr counter = frame.arrayRef(index);
+  worker.getBlock().getGrid().counters.try_emplace(counter.get(), counter, op);
+  return counter.get();
+}
+
+static Slot &getWord(Array &counter, int64_t index) {
+  return counter.data()[index * counter.strides[0]];
+}
+
+static LogicalResult compileTicket(fagpu::TicketOp op,
+                                   ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getCounter());
+  unsigned result = builder.getRegister(op.getTile());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    FailureOr<Array *> counter = useCounter(**worker, op, frame, source);
+    if (failed(counter))
+      return failure();
+    int64_t tile = getWord(**counter, 0).integer++;
+    frame.slot(result).integer =
+        tile + (*worker)->getBlock().getGrid().getNumBlocks();
+    (*worker)->record(op, "drew ticket " + Twine(tile));
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileRetire(fagpu::RetireOp op,
+                                   ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getCounter());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    FailureOr<Array *> counter = useCounter(**worker, op, frame, source);
+    if (failed(counter))
+      return failure();
+    int64_t &retired = getWord(**counter, 1).integer;
+    if (++retired == (*worker)->getBlock().getGrid().getNumBlocks())
+      getWord(**counter, 0).integer = retired = 0;
+    (*worker)->record(op, "retired");
+    return success();
+  });
+  return success();
+}
+
+void interpreter::addSynchronizationSemantics(Semantics &semantics) {
+  semantics.add<fagpu::MailOp>(compileMail);
+  semantics.add<fagpu::SendOp>(compileSend);
+  semantics.add<fagpu::RecvOp>(compileRecv);
+  semantics.add<fagpu::TurnsOp>(compileTurns);
+  semantics.add<fagpu::TakeOp>(compileTake);
+  semantics.add<fagpu::PassOp>(compilePass);
+  semantics.add<fagpu::TicketOp>(compileTicket);
+  semantics.add<fagpu::RetireOp>(compileRetire);
+}

@@ -1,0 +1,87 @@
+//===- InterpreterTarget.cpp - Runs GPU schedules on the CPU --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InterpreterTarget.h"
+#include "Program.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Executor/FASemantics.h"
+#include "fa/Interpreter/Interpreter.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+using namespace mlir::fa::interpreter;
+
+FailureOr<std::array<int64_t, 3>> fa::parseGrid(StringRef text) {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  SmallVector<StringRef> sizes;
+  text.split(sizes, ',');
+  bool isValid = sizes.size() <= grid.size();
+  for (auto [size, word] : llvm::zip(grid, sizes))
+    isValid &= !word.getAsInteger(10, size) && size > 0;
+  if (isValid)
+    return grid;
+  return reportError("--grid=" + text +
+                     " is malformed: expected one to three positive sizes "
+                     "separated by commas");
+}
+
+static LogicalResult runFunction(func::FuncOp function, uint64_t seed,
+                                 std::optional<std::array<int64_t, 3>> grid,
+                                 SmallVector<RuntimeValue> &arguments,
+                                 SmallVector<RuntimeValue> &results) {
+  InterpreterOptions options;
+  options.seed = seed;
+  Interpreter interpreter(options);
+  Semantics semantics;
+  addUpstreamSemantics(semantics);
+  addFASemantics(semantics);
+  interpreter.addSemantics(semantics);
+  Executor executor(function->getParentOfType<ModuleOp>(), semantics,
+                    getDeclaredPolicy());
+  if (fagpu::isKernel(function)) {
+    if (!grid)
+      return reportError("'" + function.getName() +
+                         "' is a kernel: run a function that launches it, or "
+                         "give --grid=SIZES");
+    return interpreter.runKernel(executor, function, *grid, arguments);
+  }
+  if (grid)
+    return reportError("--grid is for kernels, but '" + function.getName() +
+                       "' is none");
+  auto values = executor.run(function, arguments);
+  if (failed(values))
+    return failure();
+  results = std::move(*values);
+  return success();
+}
+
+static void copyBack(HostBuffer &buffer, const RuntimeValue &value) {
+  if (value.object)
+    buffer.fromRuntime(value);
+  else
+    buffer.set(0, value.slot);
+}
+
+LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
+                            std::optional<std::array<int64_t, 3>> grid,
+                            MutableArrayRef<HostBuffer> arguments,
+                            MutableArrayRef<HostBuffer> results) {
+  SmallVector<RuntimeValue> values, returned;
+  for (auto [type, buffer] :
+       llvm::zip_equal(function.getArgumentTypes(), arguments))
+    values.push_back(isa<ShapedType>(type) ? buffer.toRuntime()
+                                           : RuntimeValue(buffer.get(0)));
+  if (failed(runFunction(function, seed, grid, values, returned)))
+    return failure();
+  for (auto [buffer, value] : llvm::zip_equal(arguments, values))
+    if (value.object)
+      buffer.fromRuntime(value);
+  for (auto [buffer, value] : llvm::zip(results, returned))
+    copyBack(buffer, value);
+  return success();
+}

@@ -1,0 +1,31 @@
+//===- InterpreterTarget.h - Runs GPU schedules on the CPU ------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_FA_RUN_INTERPRETERTARGET_H
+#define FA_TOOLS_FA_RUN_INTERPRETERTARGET_H
+
+#include "HostBuffer.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <array>
+
+namespace mlir::fa {
+
+/// Runs a kernel on `grid`, or a host function with the kernels that it
+/// launches; a host function takes no grid. Every result is rounded to its
+/// declared type. Memrefs among the arguments are updated. Fails with one
+/// diagnostic.
+LogicalResult interpret(func::FuncOp function, uint64_t seed,
+                        std::optional<std::array<int64_t, 3>> grid,
+                        MutableArrayRef<HostBuffer> arguments,
+                        MutableArrayRef<HostBuffer> results);
+
+/// Reads a grid of one to three sizes: 4 or 4,2. Fails with a diagnostic.
+FailureOr<std::array<int64_t, 3>> parseGrid(StringRef text);
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_FA_RUN_INTERPRETERTARGET_H

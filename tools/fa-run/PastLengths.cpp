@@ -1,0 +1,51 @@
+//===- PastLengths.cpp - Poison past the lengths of an attention ----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PastLengths.h"
+#include "fa/Dialect/FA/IR/FA.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+/// The position of a value among the arguments of the function, if it is one.
+static std::optional<unsigned> getPosition(func::FuncOp function, Value value) {
+  auto argument = dyn_cast_if_present<BlockArgument>(value);
+  if (!argument || argument.getOwner()->getParentOp() != function)
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+static void poisonRows(HostBuffer &buffer, DimsAttr order,
+                       const HostBuffer &lengths) {
+  int64_t batch = order.positionOf(DimKind::Batch);
+  int64_t sequence = order.positionOf(DimKind::Sequence);
+  auto strides = getRowMajorStrides(buffer.shape);
+  for (int64_t i = 0, e = buffer.getNumElements(); i < e; ++i) {
+    int64_t b = i / strides[batch] % buffer.shape[batch];
+    int64_t row = i / strides[sequence] % buffer.shape[sequence];
+    if (b < lengths.getNumElements() && row >= lengths.get(b).integer)
+      buffer.set(i, getPoison(buffer.elementType));
+  }
+}
+
+void fa::poisonPastLengths(func::FuncOp function,
+                           MutableArrayRef<HostBuffer> arguments,
+                           llvm::function_ref<bool(unsigned)> mayChange) {
+  auto poison = [&](Value operand, DimsAttr order, Value lengths) {
+    auto data = getPosition(function, operand);
+    auto bounds = getPosition(function, lengths);
+    if (data && bounds && operand.hasOneUse() && mayChange(*data) &&
+        std::max(*data, *bounds) < arguments.size())
+      poisonRows(arguments[*data], order, arguments[*bounds]);
+  };
+  function.walk([&](AttentionOp op) {
+    poison(op.getQuery(), op.getQueryOrder(), op.getQueryLengths());
+    poison(op.getKey(), op.getKeyOrder(), op.getKeyLengths());
+    poison(op.getValue(), op.getValueOrder(), op.getKeyLengths());
+  });
+}
