@@ -47,6 +47,9 @@ TEST_F(HostProgramTest, IntegersRoundAsTheirNamesSay) {
   EXPECT_EQ(run("rem", -7, 4), 1);
   EXPECT_EQ(run("rem", 7, -1), 0);
   EXPECT_EQ(run("floordiv", 7, -1), -7);
+  EXPECT_EQ(run("gcd", 12, -18), 6);
+  EXPECT_EQ(run("gcd", 0, 7), 7);
+  EXPECT_EQ(run("gcd", 0, 0), 0);
   EXPECT_EQ(run("sub", 3, 5), -2);
   EXPECT_EQ(run("min", 3, 5), 3);
   EXPECT_EQ(run("max", 3, 5), 5);

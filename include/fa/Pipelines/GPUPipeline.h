@@ -34,7 +34,9 @@ struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {
       llvm::cl::init(KernelFormat::ISA),
       llvm::cl::values(
           clEnumValN(KernelFormat::ISA, "isa", "PTX"),
-          clEnumValN(KernelFormat::Cubin, "cubin", "machine code, by ptxas"))};
+          clEnumValN(KernelFormat::Cubin, "cubin", "machine code, by ptxas"),
+          clEnumValN(KernelFormat::Both, "both",
+                     "machine code and PTX, one object each"))};
   Option<unsigned> ptxVersion{
       *this, "ptx-version",
       llvm::cl::desc("PTX version, for example 86; 0 chooses"),

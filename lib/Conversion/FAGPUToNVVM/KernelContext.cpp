@@ -38,6 +38,9 @@ DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
       builder.getNamedAttr("panels", builder.getI64IntegerAttr(panels)),
       builder.getNamedAttr("swizzle", builder.getI64IntegerAttr(swizzle)),
       builder.getNamedAttr("bounded", builder.getBoolAttr(bounded))};
+  if (bounded)
+    entries.push_back(
+        builder.getNamedAttr("row", builder.getI64IntegerAttr(row)));
   return builder.getDictionaryAttr(entries);
 }
 
@@ -62,6 +65,7 @@ static FailureOr<TensorMap> makeTensorMap(Operation *op, Value memory,
   map.panels = box.back() / map.columns;
   map.swizzle = swizzle;
   map.bounded = bounded;
+  map.row = getRowDim(cast<MemRefType>(memory.getType()));
   if (box.back() % map.columns)
     return op->emitOpError()
            << "copies " << box.back() << " columns, expected a multiple of "
@@ -128,17 +132,25 @@ LogicalResult KernelContext::collectNeeds() {
       needed.maps.push_back(*map);
     return success();
   };
-  auto addElements = [&](Value memory) {
-    if (auto argument = dyn_cast<BlockArgument>(memory))
-      needs[argument.getArgNumber()].elements = true;
+  auto addElements = [&](Value memory, int64_t alignment = 1) {
+    if (auto argument = dyn_cast<BlockArgument>(memory)) {
+      Needs &needed = needs[argument.getArgNumber()];
+      needed.elements = true;
+      needed.alignment = std::max(needed.alignment, alignment);
+    }
     return success();
+  };
+  // Rows of matrices are stored 16 bytes at once.
+  auto addStore = [&](StoreOp store) {
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    return addElements(store.getDestination(), type.getRank() == 2 ? 16 : 1);
   };
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
     if (auto put = dyn_cast<PutOp>(op))
       return addMap(put, makeTensorMap(put));
     if (auto store = dyn_cast<StoreOp>(op))
       return store.getVia() ? addMap(store, makeTensorMap(store))
-                            : addElements(store.getDestination());
+                            : addStore(store);
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
     if (isa<GatherOp, TicketOp, RetireOp>(op))
@@ -168,6 +180,16 @@ static DictionaryAttr describe(MLIRContext *context, StringRef kind,
   return builder.getDictionaryAttr(entries);
 }
 
+static DictionaryAttr describePointer(MLIRContext *context, unsigned argument,
+                                      int64_t alignment) {
+  DictionaryAttr pointer = describe(context, "pointer", argument);
+  if (alignment == 1)
+    return pointer;
+  NamedAttrList entries(pointer);
+  entries.set("alignment", Builder(context).getI64IntegerAttr(alignment));
+  return entries.getDictionary(context);
+}
+
 void KernelContext::replaceArgument(unsigned number, Needs &needed,
                                     SmallVectorImpl<Attribute> &parameters) {
   MLIRContext *context = kernel.getContext();
@@ -193,9 +215,9 @@ void KernelContext::replaceArgument(unsigned number, Needs &needed,
         i32, describe(context, "unit_stride", number, dim), parameters));
   if (!needed.elements)
     return;
-  values.pointer =
-      addParameter(LLVM::LLVMPointerType::get(context, 1),
-                   describe(context, "pointer", number), parameters);
+  values.pointer = addParameter(
+      LLVM::LLVMPointerType::get(context, 1),
+      describePointer(context, number, needed.alignment), parameters);
   auto [strides, offset] = type.getStridesAndOffset();
   for (auto [dim, stride] : llvm::enumerate(strides))
     values.strides.push_back(

@@ -37,6 +37,8 @@ struct TensorMap {
   int64_t columns, panels;
   int64_t swizzle;
   bool bounded;
+  /// The dimension of the memref that is bounded.
+  int64_t row;
 
   bool operator<(const TensorMap &other) const { return key() < other.key(); }
   DictionaryAttr toAttribute(MLIRContext *context) const;
@@ -88,6 +90,9 @@ private:
   struct Needs {
     std::vector<TensorMap> maps;
     bool elements = false;
+    /// Bytes that the address and the strides are multiples of; 1 if only
+    /// single elements are accessed.
+    int64_t alignment = 1;
     bool unitStrides = false;
   };
 

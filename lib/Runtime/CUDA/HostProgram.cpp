@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir::fa::runtime;
 using llvm::ArrayRef;
@@ -37,6 +38,7 @@ static constexpr OpcodeInfo opcodes[] = {
     {Opcode::FloorDiv, "floordiv", 2, true, false},
     {Opcode::CeilDiv, "ceildiv", 2, true, false},
     {Opcode::Rem, "rem", 2, true, false},
+    {Opcode::Gcd, "gcd", 2, true, false},
     {Opcode::Min, "min", 2, true, true},
     {Opcode::Max, "max", 2, true, true},
     {Opcode::Sqrt, "sqrt", 1, false, true},
@@ -192,6 +194,15 @@ Error HostProgram::evaluateInteger(const Step &step,
       result = a - floorDivide(a, b) * b;
     }
     break;
+  case Opcode::Gcd: {
+    auto magnitude = [](int64_t x) {
+      return x < 0 ? -uint64_t(x) : uint64_t(x);
+    };
+    uint64_t divisor = std::gcd(magnitude(a), magnitude(b));
+    result = int64_t(divisor);
+    overflows = divisor > uint64_t(INT64_MAX);
+    break;
+  }
   case Opcode::Min:
     result = std::min(a, b);
     break;
@@ -276,6 +287,7 @@ Error HostProgram::evaluateReal(const Step &step,
   case Opcode::FloorDiv:
   case Opcode::CeilDiv:
   case Opcode::Rem:
+  case Opcode::Gcd:
     llvm_unreachable("operations on integers only");
   }
   return Error::success();

@@ -85,7 +85,7 @@ private:
 
   LogicalResult compile(ArrayRef<LLVM::LLVMFuncOp> kernels) {
     std::string assembler = runtime::findAssembler();
-    if (format == KernelFormat::Cubin && assembler.empty())
+    if (format != KernelFormat::ISA && assembler.empty())
       return getOperation().emitError("no machine code: found no ptxas; set "
                                       "FA_PTXAS, PATH or CUDA_HOME, or "
                                       "compile to PTX with format=isa");
@@ -94,19 +94,20 @@ private:
       return getOperation().emitError() << llvm::toString(version.takeError());
 
     OwningOpRef<ModuleOp> device = extractDeviceCode();
-    FailureOr<std::string> image = translateToPTX(*device, target, *version);
-    if (failed(image))
+    FailureOr<std::string> ptx = translateToPTX(*device, target, *version);
+    if (failed(ptx))
       return failure();
     AssemblyReport report;
-    if (format == KernelFormat::Cubin) {
-      auto cubin = assemblePTX(assembler, *image, target, report);
+    std::string machineCode;
+    if (format != KernelFormat::ISA) {
+      auto cubin = assemblePTX(assembler, *ptx, target, report);
       if (!cubin)
         return getOperation().emitError() << llvm::toString(cubin.takeError());
       if (failed(checkReport(*device, report)))
         return failure();
-      image = std::move(*cubin);
+      machineCode = std::move(*cubin);
     }
-    createBinary(*device, *image, *version, report);
+    createBinary(*device, machineCode, *ptx, *version, report);
     return success();
   }
 
@@ -157,8 +158,8 @@ private:
     return attributes.getDictionary(kernel.getContext());
   }
 
-  void createBinary(ModuleOp device, StringRef image, unsigned version,
-                    const AssemblyReport &report) {
+  void createBinary(ModuleOp device, StringRef machineCode, StringRef ptx,
+                    unsigned version, const AssemblyReport &report) {
     MLIRContext *context = &getContext();
     SmallVector<gpu::KernelMetadataAttr> kernels;
     for (auto function : device.getOps<LLVM::LLVMFuncOp>())
@@ -169,15 +170,19 @@ private:
     auto targetAttr = NVVM::NVVMTargetAttr::get(
         context, /*optLevel=*/3, "nvptx64-nvidia-cuda", target,
         ("+ptx" + Twine(version)).str());
-    auto object = gpu::ObjectAttr::get(
-        targetAttr,
-        format == KernelFormat::Cubin ? gpu::CompilationTarget::Binary
-                                      : gpu::CompilationTarget::Assembly,
-        StringAttr::get(context, image), /*properties=*/nullptr,
-        gpu::KernelTableAttr::get(context, kernels));
+    SmallVector<Attribute> objects;
+    auto addObject = [&](gpu::CompilationTarget kind, StringRef image) {
+      objects.push_back(gpu::ObjectAttr::get(
+          targetAttr, kind, StringAttr::get(context, image),
+          /*properties=*/nullptr, gpu::KernelTableAttr::get(context, kernels)));
+    };
+    if (format != KernelFormat::ISA)
+      addObject(gpu::CompilationTarget::Binary, machineCode);
+    if (format != KernelFormat::Cubin)
+      addObject(gpu::CompilationTarget::Assembly, ptx);
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
     gpu::BinaryOp::create(builder, getOperation().getLoc(), "kernels",
-                          /*offloadingHandler=*/nullptr, {object});
+                          /*offloadingHandler=*/nullptr, objects);
   }
 
   std::string target;

@@ -32,11 +32,12 @@ enum class Opcode {
   Mul,
   /// f64 only.
   Div,
-  /// Integers only: rounding down, rounding up, and the remainder of the
-  /// former.
+  /// Integers only: rounding down, rounding up, the remainder of the former,
+  /// the greatest common divisor (of 0 and x, x).
   FloorDiv,
   CeilDiv,
   Rem,
+  Gcd,
   Min,
   Max,
   /// f64 only, one operand.

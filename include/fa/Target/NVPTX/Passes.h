@@ -13,7 +13,7 @@
 namespace mlir::fa {
 
 /// What kernels are compiled to.
-enum class KernelFormat { ISA, Cubin };
+enum class KernelFormat { ISA, Cubin, Both };
 
 #define GEN_PASS_DECL
 #include "fa/Target/NVPTX/Passes.h.inc"

@@ -15,7 +15,7 @@ def FAKernelsToBinaryPass
   let summary = "Compile kernels in the LLVM dialect to PTX or machine code";
   let description = [{
     Replaces what the module holds in the LLVM dialect by one `gpu.binary` with
-    one object. LLVM's NVPTX back end runs in process, as `llc -O3` does and with
+    one object for each format. LLVM's NVPTX back end runs in process, as `llc -O3` does and with
     no passes on LLVM IR before it: schedules are in order already. `cubin` goes
     through the `ptxas` that FA_PTXAS names, or the one in PATH, CUDA_HOME,
     CUDA_PATH or /usr/local/cuda.
@@ -49,7 +49,9 @@ def FAKernelsToBinaryPass
            [{::llvm::cl::values(
                clEnumValN(::mlir::fa::KernelFormat::ISA, "isa", "PTX"),
                clEnumValN(::mlir::fa::KernelFormat::Cubin, "cubin",
-                          "machine code, by ptxas"))}]>,
+                          "machine code, by ptxas"),
+               clEnumValN(::mlir::fa::KernelFormat::Both, "both",
+                          "machine code and PTX, one object each"))}]>,
     Option<"ptxVersion", "ptx-version", "unsigned", "0",
            "PTX version, for example 86; 0 chooses">,
     Option<"failOnSpill", "fail-on-spill", "bool", "false",

@@ -1,0 +1,52 @@
+//===- Compile.h - From a schedule to images and a manifest ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_EXPORT_COMPILE_H
+#define FA_EXPORT_COMPILE_H
+
+#include "fa/Export/Manifest.h"
+#include "mlir/AsmParser/AsmParserState.h"
+
+namespace mlir::fa {
+
+struct CompileOptions {
+  /// "" for the kernel's own.
+  std::string chip;
+  /// Machine code by ptxas besides PTX; an error where there is no ptxas.
+  bool machineCode = false;
+  bool failOnSpill = false;
+};
+
+/// A host function's kernel, ready for the launcher.
+struct CompiledSchedule {
+  std::string ptx;
+  /// Empty where none was asked for.
+  std::string cubin;
+  llvm::json::Object manifest;
+};
+
+/// The functions of a module that launch kernels, in their order.
+SmallVector<func::FuncOp> findHostFunctions(ModuleOp module);
+
+/// The function `name`, or the only host function where `name` is empty. Fails
+/// with a diagnostic that lists what there is.
+FailureOr<func::FuncOp> findHostFunction(ModuleOp module, StringRef name);
+
+/// The names that the arguments of a function have in its text.
+SmallVector<std::string> getArgumentNames(func::FuncOp function,
+                                          const AsmParserState &state);
+
+/// Compiles the kernel that `host` launches. The module is not changed. `names`
+/// are those of the arguments, and of the files that the manifest refers to.
+/// Fails with a diagnostic.
+FailureOr<CompiledSchedule> compileSchedule(func::FuncOp host,
+                                            const ManifestNames &names,
+                                            const CompileOptions &options);
+
+} // namespace mlir::fa
+
+#endif // FA_EXPORT_COMPILE_H

@@ -1,0 +1,81 @@
+//===- HostValues.h - Arithmetic of host functions as values ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EXPORT_HOSTVALUES_H
+#define FA_LIB_EXPORT_HOSTVALUES_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+
+namespace mlir::fa {
+
+/// An operand of a manifest: a number, or the name of what holds it.
+using Operand = llvm::json::Value;
+
+/// A memref of a host function: an argument, or all of one as one dim.
+struct HostMemRef {
+  unsigned argument;
+  bool isFlat = false;
+};
+
+/// Translates a host function's operations one by one. What they compute are
+/// the `values` of a manifest.
+class HostValues {
+public:
+  /// `names` are those of the arguments.
+  HostValues(func::FuncOp host, ArrayRef<std::string> names);
+
+  /// Translates an operation other than a launch and the end of the function.
+  /// Fails with a diagnostic.
+  LogicalResult add(Operation *op);
+
+  /// What stands for a scalar of the host function.
+  Operand get(Value scalar) const { return scalars.at(scalar); }
+  /// The memref that a value is a view of; nullptr for a counter.
+  const HostMemRef *getMemRef(Value memref) const;
+
+  Operand getDim(unsigned argument, unsigned dim);
+  Operand getStride(unsigned argument, unsigned dim) const;
+  /// Adds a value.
+  Operand emit(StringRef opcode, ArrayRef<Operand> operands);
+  void addRequirement(Operand condition, const Twine &message);
+
+  llvm::json::Array takeValues() { return std::move(values); }
+  llvm::json::Array takeRequirements() { return std::move(requirements); }
+
+private:
+  LogicalResult addConstant(Operation *op, Attribute value);
+  LogicalResult addDimOf(Operation *op);
+  LogicalResult addView(Operation *op);
+  bool addArithmetic(Operation *op);
+  bool addComparison(Operation *op);
+  Operand operand(Operation *op, unsigned number) const {
+    return get(op->getOperand(number));
+  }
+
+  func::FuncOp host;
+  SmallVector<std::string> names;
+  llvm::StringSet<> taken;
+  struct ScalarMap {
+    std::map<void *, Operand> entries;
+    const Operand &at(Value value) const {
+      return entries.at(value.getAsOpaquePointer());
+    }
+    void set(Value value, Operand operand) {
+      entries.insert_or_assign(value.getAsOpaquePointer(), std::move(operand));
+    }
+  } scalars;
+  DenseMap<Value, HostMemRef> memrefs;
+  llvm::json::Array values, requirements;
+  unsigned numValues = 0;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_EXPORT_HOSTVALUES_H

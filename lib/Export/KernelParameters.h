@@ -1,0 +1,70 @@
+//===- KernelParameters.h - What a launch passes to a kernel ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EXPORT_KERNELPARAMETERS_H
+#define FA_LIB_EXPORT_KERNELPARAMETERS_H
+
+#include "HostValues.h"
+
+namespace mlir::fa {
+
+/// What the kernel needs of an argument's address and of its strides, in bytes.
+struct Alignment {
+  int64_t address = 1;
+  int64_t strides = 1;
+};
+
+/// Translates `fagpu.parameters` of a compiled kernel to the `parameters` of a
+/// manifest.
+class KernelParameters {
+public:
+  /// `names` are those of the host function's arguments.
+  KernelParameters(fagpu::LaunchOp launch, HostValues &values,
+                   ArrayRef<std::string> names)
+      : launch(launch), values(values), names(names) {}
+
+  /// Translates every parameter. Fails with a diagnostic.
+  LogicalResult add(ArrayAttr parameters);
+
+  llvm::json::Array take() { return std::move(parameters); }
+  Alignment getAlignment(unsigned argument) const {
+    auto found = alignments.find(argument);
+    return found == alignments.end() ? Alignment() : found->second;
+  }
+
+private:
+  /// Strides of an argument whose copies have bounded rows, in elements. The
+  /// stride of a dim of one element means nothing, so it does not count.
+  struct UnitStrides {
+    SmallVector<Operand> strides;
+    Operand unit = nullptr;
+  };
+
+  LogicalResult add(DictionaryAttr parameter);
+  LogicalResult addScalar(Value value);
+  LogicalResult addPointer(Value value, DictionaryAttr parameter);
+  LogicalResult addTensorMap(unsigned argument, DictionaryAttr parameter);
+  /// The argument that a launch passes; fails where it is a view whose strides
+  /// are not the argument's.
+  FailureOr<unsigned> getArgument(Value value);
+  const UnitStrides &getUnitStrides(unsigned argument, unsigned row);
+  UnitStrides computeUnitStrides(unsigned argument, unsigned row);
+  void requireReach(unsigned argument, unsigned row,
+                    const UnitStrides &strides);
+  MemRefType getType(unsigned argument) const;
+
+  fagpu::LaunchOp launch;
+  HostValues &values;
+  ArrayRef<std::string> names;
+  std::map<unsigned, UnitStrides> unitStrides;
+  std::map<unsigned, Alignment> alignments;
+  llvm::json::Array parameters;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_EXPORT_KERNELPARAMETERS_H

@@ -1,0 +1,227 @@
+//===- Manifest.cpp - A launcher's manifest from a host function ----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Export/Manifest.h"
+#include "DimNames.h"
+#include "KernelParameters.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using fagpu::FAGPUDialect;
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// The name of a type in a manifest; "" where it has none.
+static StringRef getTypeName(Type type) {
+  if (type.isIndex() || type.isInteger(64))
+    return "i64";
+  if (type.isInteger(32))
+    return "i32";
+  if (type.isInteger(8))
+    return "i8";
+  if (type.isF64())
+    return "f64";
+  if (type.isF32())
+    return "f32";
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "f8E4M3FN";
+  return isa<Float8E5M2Type>(type) ? "f8E5M2" : "";
+}
+
+/// The arguments that the kernel writes, by their numbers.
+static llvm::SmallDenseSet<unsigned> findOutputs(func::FuncOp kernel) {
+  llvm::SmallDenseSet<unsigned> outputs;
+  auto add = [&](Value memory) {
+    if (auto argument = dyn_cast<BlockArgument>(memory))
+      if (argument.getOwner() == &kernel.getBody().front())
+        outputs.insert(argument.getArgNumber());
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto store = dyn_cast<fagpu::StoreOp>(op))
+      add(store.getDestination());
+    if (auto drain = dyn_cast<fagpu::DrainOp>(op))
+      add(drain.getDestination());
+  });
+  return outputs;
+}
+
+namespace {
+class ManifestBuilder {
+public:
+  ManifestBuilder(func::FuncOp host, gpu::ObjectAttr object,
+                  const ManifestNames &names)
+      : host(host), object(object), files(names), names(names.arguments),
+        dimNames(findDimNames(host)) {
+    for (unsigned i = this->names.size(); i < host.getNumArguments(); ++i)
+      this->names.push_back("arg" + std::to_string(i));
+  }
+
+  FailureOr<Object> build();
+
+private:
+  LogicalResult translateBody();
+  FailureOr<Array> describeArguments(const KernelParameters &parameters,
+                                     func::FuncOp kernel);
+  Object describeTensor(unsigned number, Alignment alignment);
+  Operand describeDim(unsigned number, unsigned dim);
+
+  func::FuncOp host;
+  gpu::ObjectAttr object;
+  const ManifestNames &files;
+  SmallVector<std::string> names;
+  DimNames dimNames;
+  std::optional<HostValues> values;
+  fagpu::LaunchOp launch;
+};
+} // namespace
+
+LogicalResult ManifestBuilder::translateBody() {
+  if (!llvm::hasSingleElement(host.getBody()))
+    return host.emitOpError(
+        "has control flow, which a manifest cannot express");
+  for (Operation &op : host.getBody().front().without_terminator()) {
+    auto candidate = dyn_cast<fagpu::LaunchOp>(op);
+    if (candidate && launch)
+      return candidate.emitOpError(
+          "is the second of its function, but a manifest describes one launch");
+    if (candidate)
+      launch = candidate;
+    else if (failed(values->add(&op)))
+      return failure();
+  }
+  if (!launch)
+    return host.emitOpError("launches no kernel at its top level");
+  return success();
+}
+
+/// A dim that a launcher may name: dims of one name are equal.
+Operand ManifestBuilder::describeDim(unsigned number, unsigned dim) {
+  auto type = cast<MemRefType>(host.getArgument(number).getType());
+  if (!type.isDynamicDim(dim))
+    return type.getDimSize(dim);
+  auto found = dimNames.find({number, dim});
+  if (found == dimNames.end())
+    return "?";
+  std::string name = found->second.str();
+  while (llvm::is_contained(names, name))
+    name += "_dim";
+  return name;
+}
+
+Object ManifestBuilder::describeTensor(unsigned number, Alignment alignment) {
+  auto type = cast<MemRefType>(host.getArgument(number).getType());
+  Array shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    shape.push_back(describeDim(number, dim));
+  Operand strides = "contiguous";
+  if (!type.getLayout().isIdentity()) {
+    Array each;
+    for (int64_t stride : type.getStridesAndOffset().first)
+      each.push_back(ShapedType::isDynamic(stride) ? Operand("?")
+                                                   : Operand(stride));
+    strides = std::move(each);
+  }
+  return Object{{"shape", std::move(shape)},
+                {"strides", std::move(strides)},
+                {"alignment", alignment.address},
+                {"stride_alignment", alignment.strides}};
+}
+
+FailureOr<Array>
+ManifestBuilder::describeArguments(const KernelParameters &parameters,
+                                   func::FuncOp kernel) {
+  llvm::SmallDenseSet<unsigned> outputs;
+  for (unsigned number : findOutputs(kernel))
+    if (const HostMemRef *memref =
+            values->getMemRef(launch.getArguments()[number]))
+      outputs.insert(memref->argument);
+  Array arguments;
+  for (BlockArgument argument : host.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto memref = dyn_cast<MemRefType>(argument.getType());
+    StringRef type =
+        getTypeName(memref ? memref.getElementType() : argument.getType());
+    if (type.empty() || (memref && !memref.isStrided())) {
+      host.emitOpError() << "takes " << argument.getType() << " as argument "
+                         << number
+                         << ", which a manifest cannot express; expected a "
+                            "strided memref or a scalar of i8, i32, i64, f16, "
+                            "bf16, f32, f64 or f8";
+      return failure();
+    }
+    Object entry;
+    if (memref)
+      entry = describeTensor(number, parameters.getAlignment(number));
+    entry["name"] = names[number];
+    entry["dtype"] = type;
+    if (outputs.contains(number))
+      entry["output"] = true;
+    arguments.push_back(std::move(entry));
+  }
+  return arguments;
+}
+
+FailureOr<Object> ManifestBuilder::build() {
+  values.emplace(host, names);
+  if (failed(translateBody()))
+    return failure();
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      launch, launch.getKernelAttr());
+  gpu::KernelMetadataAttr metadata =
+      object.getKernels() ? object.getKernels().lookup(launch.getKernel())
+                          : nullptr;
+  auto described =
+      metadata ? metadata.getAttr<ArrayAttr>(FAGPUDialect::parametersAttrName)
+               : nullptr;
+  auto block =
+      metadata ? metadata.getAttr<DenseI32ArrayAttr>("nvvm.maxntid") : nullptr;
+  if (!described || !block)
+    return launch.emitOpError() << "runs " << launch.getKernelAttr()
+                                << ", which the compiled object does not have";
+  KernelParameters parameters(launch, *values, names);
+  if (failed(parameters.add(described)))
+    return failure();
+  FailureOr<Array> arguments = describeArguments(parameters, kernel);
+  if (failed(arguments))
+    return failure();
+
+  Array grid, threads;
+  for (Value size : launch.getGrid())
+    grid.push_back(values->get(size));
+  for (int32_t size : block.asArrayRef())
+    threads.push_back(size);
+  Object images;
+  if (!files.cubin.empty())
+    images["cubin"] = files.cubin;
+  if (!files.ptx.empty())
+    images["ptx"] = files.ptx;
+  auto sharedMemory =
+      metadata.getAttr<IntegerAttr>(FAGPUDialect::sharedMemoryAttrName);
+  return Object{
+      {"version", 1},
+      {"kernel", launch.getKernel()},
+      {"chip", cast<NVVM::NVVMTargetAttr>(object.getTarget()).getChip()},
+      {"images", std::move(images)},
+      {"block", std::move(threads)},
+      {"shared_memory", sharedMemory ? sharedMemory.getInt() : 0},
+      {"arguments", std::move(*arguments)},
+      {"values", values->takeValues()},
+      {"requirements", values->takeRequirements()},
+      {"parameters", parameters.take()},
+      {"grid", std::move(grid)}};
+}
+
+FailureOr<Object> mlir::fa::buildManifest(func::FuncOp host,
+                                          gpu::ObjectAttr object,
+                                          const ManifestNames &names) {
+  return ManifestBuilder(host, object, names).build();
+}

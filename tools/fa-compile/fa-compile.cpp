@@ -1,0 +1,148 @@
+//===- fa-compile.cpp - Compiles GPU schedules ahead of time --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Export/Compile.h"
+#include "fa/InitAll.h"
+#include "fa/Runtime/CUDA/Assembler.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+namespace cl = llvm::cl;
+
+namespace {
+enum class Images { Auto, PTX, Both };
+} // namespace
+
+static cl::OptionCategory category("fa-compile options");
+static cl::opt<std::string> fileName(cl::Positional, cl::Required,
+                                     cl::desc("FILE"), cl::cat(category));
+static cl::opt<std::string>
+    chip("chip", cl::desc("Chip to compile for; the kernel's own if not given"),
+         cl::value_desc("NAME"), cl::cat(category));
+static cl::opt<std::string>
+    directory("o", cl::desc("Folder to write to, which is made if need be"),
+              cl::init("."), cl::value_desc("DIR"), cl::cat(category));
+static cl::opt<std::string>
+    entryName("entry",
+              cl::desc("Host function; none needed if there is only one"),
+              cl::value_desc("NAME"), cl::cat(category));
+static cl::opt<std::string>
+    outputName("name", cl::desc("Name of the files; that of FILE if not given"),
+               cl::value_desc("NAME"), cl::cat(category));
+static cl::opt<Images> images(
+    "images", cl::desc("What to compile to:"), cl::init(Images::Auto),
+    cl::values(clEnumValN(Images::Auto, "auto", "a cubin too where ptxas is"),
+               clEnumValN(Images::PTX, "ptx", "PTX alone"),
+               clEnumValN(Images::Both, "both", "PTX and a cubin, by ptxas")),
+    cl::cat(category));
+static cl::opt<bool> failOnSpill("fail-on-spill",
+                                 cl::desc("A spill is an error"),
+                                 cl::cat(category));
+
+static LogicalResult reportError(const Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "fa-compile") << message << "\n";
+  return failure();
+}
+
+/// Writes a file as a whole or not at all.
+static LogicalResult writeFile(StringRef name, StringRef contents) {
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, name);
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+    stream << contents;
+    return llvm::Error::success();
+  });
+  if (error)
+    return reportError("cannot write '" + Twine(path) +
+                       "': " + llvm::toString(std::move(error)));
+  return success();
+}
+
+/// The manifest comes last: it names files that are there.
+static LogicalResult writeFiles(CompiledSchedule compiled,
+                                const ManifestNames &names, StringRef stem) {
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return reportError("cannot make the folder '" + directory +
+                       "': " + code.message());
+  if (failed(writeFile(names.ptx, compiled.ptx)))
+    return failure();
+  if (!names.cubin.empty() && failed(writeFile(names.cubin, compiled.cubin)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::formatv("{0:2}\n",
+                          llvm::json::Value(std::move(compiled.manifest)));
+  return writeFile((stem + ".json").str(), text);
+}
+
+static LogicalResult compileFile(MLIRContext &context) {
+  std::string message;
+  auto buffer = openInputFile(fileName, &message);
+  if (!buffer)
+    return reportError(message);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(*sources, &context);
+  OwningOpRef<ModuleOp> file =
+      ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1));
+  AsmParserState state;
+  if (failed(parseAsmSourceFile(*sources, file->getBody(),
+                                ParserConfig(&context), &state)))
+    return failure();
+  // A file may be one module, or what stands in one.
+  ModuleOp module = *file;
+  if (llvm::hasSingleElement(*module.getBody()))
+    if (auto only = dyn_cast<ModuleOp>(module.getBody()->front()))
+      module = only;
+
+  FailureOr<func::FuncOp> host = findHostFunction(module, entryName);
+  if (failed(host))
+    return failure();
+  bool machineCode =
+      images == Images::Both ||
+      (images == Images::Auto && !runtime::findAssembler().empty());
+  std::string stem = outputName.empty() ? llvm::sys::path::stem(fileName).str()
+                                        : outputName.getValue();
+  ManifestNames names;
+  names.arguments = getArgumentNames(*host, state);
+  names.ptx = stem + ".ptx";
+  names.cubin = machineCode ? stem + ".cubin" : "";
+  CompileOptions options;
+  options.chip = chip;
+  options.machineCode = machineCode;
+  options.failOnSpill = failOnSpill;
+  FailureOr<CompiledSchedule> compiled = compileSchedule(*host, names, options);
+  if (failed(compiled))
+    return failure();
+  return writeFiles(std::move(*compiled), names, stem);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles the kernel of a GPU schedule to PTX and machine code, and its "
+      "host function to the manifest of a launcher\n");
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::fa::registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  return succeeded(compileFile(context)) ? 0 : 1;
+}
