@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/JIT/CPUCompiler.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Runtime/ParallelFor.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -20,7 +21,7 @@ namespace {
 class CPUCompilerTest : public ::testing::Test {
 protected:
   CPUCompilerTest() {
-    context.loadDialect<arith::ArithDialect, func::FuncDialect,
+    context.loadDialect<arith::ArithDialect, FADialect, func::FuncDialect,
                         memref::MemRefDialect, scf::SCFDialect>();
   }
   OwningOpRef<ModuleOp> parse(StringRef text) {
@@ -56,6 +57,36 @@ TEST_F(CPUCompilerTest, PassesMemrefsAndScalars) {
   EXPECT_EQ(y[0], 12);
   EXPECT_EQ(y[1], 24);
   EXPECT_EQ(y[2], 36);
+}
+
+// A framework's tensor without elements may have no memory at all. `ids` has
+// many rows that its other size leaves empty.
+TEST_F(CPUCompilerTest, ReadsNothingOfATableWithoutElements) {
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+    !t = tensor<1x?x2x8xf32>
+    func.func @attend(%q: !t, %o: !t, %slopes: tensor<?xf32>,
+                      %ids: tensor<1x?xi32>, %bias: tensor<1x2x?x1000000xf32>) -> !t {
+      %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+          score alibi(%slopes : tensor<?xf32>) bias(%bias : tensor<1x2x?x1000000xf32>)
+          mask documents(%ids : tensor<1x?xi32>)
+      return %r : !t
+    })mlir");
+  ASSERT_TRUE(module);
+  auto compiled = compileToCPU(*module);
+  ASSERT_TRUE(succeeded(compiled));
+  constexpr int64_t queries = 70;
+  std::vector<float> input(queries * 16, 1.0f), output(input.size(), -1.0f);
+  MemRefDescriptor q(input.data(), {1, queries, 2, 8});
+  MemRefDescriptor slopes(nullptr, {0}), ids(nullptr, {1, 0});
+  MemRefDescriptor bias(nullptr, {1, 2, 0, 1000000});
+  MemRefDescriptor out(output.data(), {1, queries, 2, 8});
+  llvm::Error error =
+      (*compiled)->invoke("attend", {q.get(), out.get(), slopes.get(),
+                                     ids.get(), bias.get(), out.get()});
+  ASSERT_FALSE(bool(error));
+  // Slopes, ids and bias read as 0: the mean of equal values.
+  for (float value : output)
+    EXPECT_NEAR(value, 1.0f, 1e-6f);
 }
 
 TEST_F(CPUCompilerTest, NamesAMissingFunction) {

@@ -67,7 +67,8 @@ public:
 
   /// Calls the public function `name`. `arguments` holds one pointer for each
   /// argument, in order: for a memref a descriptor (MemRefDescriptor::get),
-  /// for a scalar the address of its value (index: 8 bytes).
+  /// for a scalar the address of its value (index: 8 bytes). Outputs must not
+  /// overlap each other or what is read, which is not checked.
   llvm::Error invoke(StringRef name, ArrayRef<void *> arguments) const;
 
 private:

@@ -9,6 +9,12 @@ func.func @step(%q: memref<1x8x1x16xf32>, %k: memref<1x4x1x16xf32>, %v: memref<1
                 %row: index, %key: index, %n: index, %table: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
+  // A table that may have no elements has a stand-in to be read then, of size 0.
+  // CHECK: %[[ELEMENT:.+]] = memref.alloca() : memref<1xf32>
+  // CHECK: %[[COUNT:.+]] = memref.dim %[[GIVEN:[a-z0-9]+]],
+  // CHECK: %[[SOME:.+]] = arith.cmpi ne, %[[COUNT]], %
+  // CHECK: memref.reinterpret_cast %[[ELEMENT]] to offset: [0], sizes: [0], strides: [1]
+  // CHECK: %[[TABLE:.+]] = arith.select %[[SOME]], %[[GIVEN]], %{{.+}} : memref<?xf32>
   // CHECK: %[[S:.+]] = memref.alloca() {{.*}} : memref<4x8xf32>
   // CHECK: linalg.fill {{.*}} outs(%[[S]] :
   // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}} outs(%[[S]] :
@@ -18,7 +24,7 @@ func.func @step(%q: memref<1x8x1x16xf32>, %k: memref<1x4x1x16xf32>, %v: memref<1
   // CHECK: linalg.generic {{.*}}["reduction", "parallel"]{{.*}} outs(%[[S]], %[[SHIFT:.+]] : memref<4x8xf32>, memref<8xf32>)
   // CHECK: %[[I:.+]] = linalg.index 1
   // CHECK: %[[J:.+]] = linalg.index 0
-  // CHECK: %[[SIZE:.+]] = memref.dim %[[TABLE:.+]], %
+  // CHECK: %[[SIZE:.+]] = memref.dim %[[TABLE]], %
   // CHECK: %[[BELOW:.+]] = arith.cmpi ult, %[[INDEX:.+]], %[[SIZE]]
   // CHECK: %[[INSIDE:.+]] = arith.select %[[BELOW]], %[[INDEX]], %
   // CHECK: %[[ENTRY:.+]] = memref.load %[[TABLE]][%[[INSIDE]]]
@@ -98,5 +104,53 @@ func.func @combine(%a: memref<2x3x4x16xf32>, %l: memref<2x4x3xf32>, %b: memref<2
   // CHECK: arith.truncf
   fa.combine a(%a, %l : memref<2x3x4x16xf32>, memref<2x4x3xf32>) b(%b, %m : memref<2x3x4x16xf32>, memref<2x4x3xf32>)
       outs(%o : memref<2x3x4x16xf16>)
+  return
+}
+
+// In a table that may have no elements, an index known to stay inside is held to
+// 0 too; a table that has some, by its type, is read as before. The stand-in
+// starts where the type says, and once for all iterations.
+
+// CHECK-LABEL: func @tables(
+// CHECK-SAME: %[[IDS:[a-z0-9]+]]: memref<4x?xi32, strided<[?, 1], offset: 3>>, %[[SLOPES:[a-z0-9]+]]: memref<4xf32>
+func.func @tables(%q: memref<1x8x1x16xf32>, %acc: memref<8x16xf32>, %row: memref<8xf32>,
+                  %ids: memref<4x?xi32, strided<[?, 1], offset: 3>>, %slopes: memref<4xf32>, %n: index) {
+  %one = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  // CHECK: scf.forall
+  // CHECK-NEXT: %[[ELEMENT:.+]] = memref.alloca() : memref<4xi32>
+  // CHECK: scf.for
+  // CHECK-NOT: memref.alloca() : memref<4xi32>
+  // CHECK: memref.reinterpret_cast %[[ELEMENT]] to offset: [3], sizes: [4, 0], strides: [0, 1]
+  // CHECK: %[[TABLE:.+]] = arith.select %{{.+}}, %[[IDS]], %{{.+}} : memref<4x?xi32, strided<[?, 1], offset: 3>>
+  // CHECK-NOT: %[[SLOPES]],
+  // CHECK: memref.load %[[SLOPES]][%[[C2:.+]]]
+  // CHECK: %[[BATCHES:.+]] = memref.dim %[[TABLE]],
+  // CHECK: %[[KEYS:.+]] = memref.dim %[[TABLE]],
+  // CHECK: %[[EMPTY:.+]] = arith.cmpi eq, %[[KEYS]], %
+  // CHECK: %[[LIMIT:.+]] = arith.select %[[EMPTY]], %{{.+}}, %[[BATCHES]] : index
+  // CHECK: %[[BELOW:.+]] = arith.cmpi ult, %[[C2]], %[[LIMIT]]
+  // CHECK: arith.select %[[BELOW]], %[[C2]], %
+  // CHECK: memref.load %[[TABLE]]
+  scf.forall (%b) in (4) {
+    scf.for %j0 = %c0 to %n step %c8 {
+      fa.online_attention ins(%q, %q, %q : memref<1x8x1x16xf32>, memref<1x8x1x16xf32>, memref<1x8x1x16xf32>)
+          outs(%acc, %row, %row : memref<8x16xf32>, memref<8xf32>, memref<8xf32>) scale(%one)
+          offsets(%c2, %c2, %c0, %j0) extents(%n, %n)
+          score(%s, %x, %h, %i, %j) captures(%t = %slopes : memref<4xf32>) {
+            %e = memref.load %t[%h] : memref<4xf32>
+            %y = arith.addf %s, %e : f32
+            fa.yield %y : f32
+          }
+          mask(%x, %h, %i, %j) captures(%t = %ids : memref<4x?xi32, strided<[?, 1], offset: 3>>) {
+            %e = memref.load %t[%x, %j] : memref<4x?xi32, strided<[?, 1], offset: 3>>
+            %zero = arith.constant 0 : i32
+            %y = arith.cmpi eq, %e, %zero : i32
+            fa.yield %y : i1
+          }
+    }
+  }
   return
 }

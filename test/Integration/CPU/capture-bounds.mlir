@@ -3,6 +3,7 @@
 
 // RUN: fa-run %s --entry=static --verify | FileCheck %s
 // RUN: fa-run %s --entry=dynamic --verify --input=1x96x4x64xf32 --input=1x50xi32 --input=2xf32 | FileCheck %s
+// RUN: fa-run %s --entry=dynamic --verify --input=1x96x4x64xf32 --input=1x0xi32 --input=0xf32 | FileCheck %s
 // RUN: fa-run %s --entry=shifted --verify --input=1x96x4x64xf32 --input=96xf32 | FileCheck %s
 
 // CHECK: ok

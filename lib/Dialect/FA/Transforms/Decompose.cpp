@@ -54,6 +54,7 @@ private:
   Location loc;
   int64_t rows;
   Value query, key, value;
+  SmallVector<Value> scoreCaptures, maskCaptures;
   /// Scores, then probabilities: keys x rows.
   Value scores;
   /// Of each row: the new maximum and then what is subtracted from scores,
@@ -70,6 +71,8 @@ StepDecomposer::StepDecomposer(OpBuilder &builder, OnlineAttentionOp step,
   query = block.matrix(step.getQuery(), step.getQueryOrder());
   key = block.matrix(step.getKey(), step.getKeyOrder());
   value = block.matrix(step.getValue(), step.getValueOrder());
+  scoreCaptures = guardEmptyTables(builder, loc, step.getScoreCaptures());
+  maskCaptures = guardEmptyTables(builder, loc, step.getMaskCaptures());
   OpFoldResult keys = memref::getMixedSize(builder, loc, key, 0);
   scores = block.firstRows(block.scratch({keyBlock, rows}), keys);
   shift = block.scratch({rows});
@@ -150,12 +153,12 @@ Value StepDecomposer::transformScore(OpBuilder &nested, Value score) {
     return score;
   PairPlace place = getPlace(nested);
   if (!step.getScore().empty())
-    score = inlinePairRegion(nested, step.getScore(), score, place,
-                             step.getScoreCaptures());
+    score =
+        inlinePairRegion(nested, step.getScore(), score, place, scoreCaptures);
   if (step.getMask().empty())
     return score;
-  Value visible = inlinePairRegion(nested, step.getMask(), Value(), place,
-                                   step.getMaskCaptures());
+  Value visible =
+      inlinePairRegion(nested, step.getMask(), Value(), place, maskCaptures);
   Value hidden = arith::ConstantOp::create(
       nested, loc, nested.getF32FloatAttr(negativeInfinity));
   return arith::SelectOp::create(nested, loc, visible, score, hidden);

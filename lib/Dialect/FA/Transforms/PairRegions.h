@@ -19,9 +19,17 @@ struct PairPlace {
   Value queries, keys;
 };
 
+/// The tables as loads of `inlinePairRegion` may read them. One that may have
+/// no elements is replaced, when it has none, by readable memory in which each
+/// dynamic size is 0. Sizes are looked up at the builder's place; the memory is
+/// of the function, or of the parallel loop.
+SmallVector<Value> guardEmptyTables(OpBuilder &builder, Location loc,
+                                    ValueRange tables);
+
 /// Copies the body of a score or mask region to the builder's place and
 /// returns what it yields. `score` is null for a mask. A captured load reads 0
-/// out of bounds, where its indices are not known to be inside.
+/// out of bounds, where its indices are not known to be inside; `captures` are
+/// guarded by `guardEmptyTables`.
 Value inlinePairRegion(OpBuilder &builder, Region &region, Value score,
                        const PairPlace &place, ValueRange captures);
 
