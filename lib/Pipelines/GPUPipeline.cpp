@@ -49,6 +49,7 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(fagpu::createFAGPULowerKernelPass());
   addCleanUp(manager);
   manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
+  manager.addPass(fagpu::createFAGPUExpandMathPass());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createCanonicalizerPass());
   // Counters of channel uses become values.

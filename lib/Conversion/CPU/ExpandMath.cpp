@@ -14,9 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FloatArithmetic.h"
 #include "fa/Conversion/CPU/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -28,116 +27,19 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-/// Arithmetic on f32 and i32 of the shape of one value.
-class Arithmetic {
-public:
-  Arithmetic(OpBuilder &builder, Location loc, Type type)
-      : builder(builder), loc(loc), real(type), integer(builder.getI32Type()) {
-    if (auto vector = dyn_cast<VectorType>(type))
-      integer = vector.clone(integer);
-  }
-
-  Value number(float value) {
-    return constant(real, builder.getF32FloatAttr(value));
-  }
-  Value number(int32_t value) {
-    return constant(integer, builder.getI32IntegerAttr(value));
-  }
-  Value add(Value a, Value b) {
-    if (a.getType() == integer)
-      return arith::AddIOp::create(builder, loc, a, b);
-    return arith::AddFOp::create(builder, loc, a, b);
-  }
-  Value sub(Value a, Value b) {
-    if (a.getType() == integer)
-      return arith::SubIOp::create(builder, loc, a, b);
-    return arith::SubFOp::create(builder, loc, a, b);
-  }
-  Value mul(Value a, Value b) {
-    return arith::MulFOp::create(builder, loc, a, b);
-  }
-  Value div(Value a, Value b) {
-    return arith::DivFOp::create(builder, loc, a, b);
-  }
-  Value fma(Value a, Value b, Value c) {
-    return math::FmaOp::create(builder, loc, a, b, c);
-  }
-  Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
-  Value copySign(Value size, Value sign) {
-    return math::CopySignOp::create(builder, loc, size, sign);
-  }
-  Value less(Value a, Value b) {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, a, b);
-  }
-  Value equal(Value a, Value b) {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
-  Value shiftLeft(Value a, int32_t bits) {
-    return arith::ShLIOp::create(builder, loc, a, number(bits));
-  }
-  Value shiftRight(Value a, int32_t bits) {
-    return arith::ShRUIOp::create(builder, loc, a, number(bits));
-  }
-  Value bitAnd(Value a, int32_t mask) {
-    return arith::AndIOp::create(builder, loc, a, number(mask));
-  }
-  Value bitOr(Value a, int32_t mask) {
-    return arith::OrIOp::create(builder, loc, a, number(mask));
-  }
-  Value bits(Value a) {
-    return arith::BitcastOp::create(builder, loc, integer, a);
-  }
-  Value fromBits(Value a) {
-    return arith::BitcastOp::create(builder, loc, real, a);
-  }
-  Value toReal(Value a) {
-    return arith::SIToFPOp::create(builder, loc, real, a);
-  }
-  /// Horner's rule, highest coefficient first.
-  Value polynomial(Value x, ArrayRef<float> coefficients) {
-    Value result = number(coefficients.front());
-    for (float coefficient : coefficients.drop_front())
-      result = fma(result, x, number(coefficient));
-    return result;
-  }
-  /// Moves x into [low, high]; NaN stays.
-  Value clamp(Value x, float low, float high) {
-    Value lowest = number(low), highest = number(high);
-    x = select(less(x, lowest), lowest, x);
-    return select(less(highest, x), highest, x);
-  }
-
-private:
-  Value constant(Type type, TypedAttr scalar) {
-    TypedAttr attribute = scalar;
-    if (auto vector = dyn_cast<VectorType>(type))
-      attribute = DenseElementsAttr::get(vector, Attribute(scalar));
-    return arith::ConstantOp::create(builder, loc, attribute);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  Type real, integer;
-};
-} // namespace
-
 // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer, which then
 // stands in the low bits of the sum.
 static constexpr float roundingShift = 12582912.0f;
 
 /// 2^(n - 1) where `shifted` is n + roundingShift, for n from -126 to 128; zero
 /// for -126. Half of 2^n, so that 2^128 has a finite factor.
-static Value halfPower(Arithmetic &a, Value shifted) {
+static Value halfPower(FloatArithmetic &a, Value shifted) {
   Value exponent = a.shiftLeft(a.bits(shifted), 23);
   return a.fromBits(a.add(exponent, a.number(126 << 23)));
 }
 
 /// exp(x), relative error below 1e-7; 0 below -86.99.
-static Value expandExp(Arithmetic &a, Value x) {
+static Value expandExp(FloatArithmetic &a, Value x) {
   // exp(89) is past the largest f32, and n is -126 at the lower end.
   x = a.clamp(x, -87.3f, 89.0f);
   Value shifted =
@@ -154,7 +56,7 @@ static Value expandExp(Arithmetic &a, Value x) {
 }
 
 /// 2^x, relative error below 1e-7; 0 below -125.5.
-static Value expandExp2(Arithmetic &a, Value x) {
+static Value expandExp2(FloatArithmetic &a, Value x) {
   x = a.clamp(x, -126.0f, 128.5f);
   Value shifted = a.add(x, a.number(roundingShift));
   Value r = a.sub(x, a.sub(shifted, a.number(roundingShift)));
@@ -166,7 +68,7 @@ static Value expandExp2(Arithmetic &a, Value x) {
 }
 
 /// log(x), error below 1e-7 relative to the larger of |log x| and 1e-7.
-static Value expandLog(Arithmetic &a, Value x) {
+static Value expandLog(FloatArithmetic &a, Value x) {
   // Subnormal numbers are brought into the normal range first.
   Value small = a.less(x, a.number(1.17549435e-38f));
   Value scaled = a.select(small, a.mul(x, a.number(8388608.0f)), x);
@@ -198,7 +100,7 @@ static Value expandLog(Arithmetic &a, Value x) {
 }
 
 /// tanh(x), relative error below 3e-7.
-static Value expandTanh(Arithmetic &a, Value x) {
+static Value expandTanh(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), square = a.mul(x, x);
   Value p = a.polynomial(square, {-5.70498872745E-3f, 2.06390887954E-2f,
                                   -5.37397155531E-2f, 1.33314422036E-1f,
@@ -211,7 +113,7 @@ static Value expandTanh(Arithmetic &a, Value x) {
 }
 
 namespace {
-template <typename OpTy, Value (*expand)(Arithmetic &, Value)>
+template <typename OpTy, Value (*expand)(FloatArithmetic &, Value)>
 struct ExpandPattern : public OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
@@ -219,7 +121,7 @@ struct ExpandPattern : public OpRewritePattern<OpTy> {
                                 PatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "not on f32");
-    Arithmetic arithmetic(rewriter, op.getLoc(), op.getType());
+    FloatArithmetic arithmetic(rewriter, op.getLoc(), op.getType());
     rewriter.replaceOp(op, expand(arithmetic, op.getOperand()));
     return success();
   }

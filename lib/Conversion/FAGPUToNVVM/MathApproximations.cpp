@@ -44,6 +44,23 @@ private:
   StringRef intrinsic;
 };
 
+/// The function of LLVM whose approximation is an instruction.
+struct TanhPattern : public OpRewritePattern<math::TanhOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32() ||
+        !bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+      return failure();
+    auto call = rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr("llvm.tanh"),
+        ValueRange{op.getOperand()});
+    call.setFastmathFlags(LLVM::FastmathFlags::afn);
+    return success();
+  }
+};
+
 struct DividePattern : public OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -68,7 +85,7 @@ struct ConvertMathToNVVMApproximationsPass
         &getContext(), "llvm.nvvm.ex2.approx.ftz.f32");
     patterns.add<IntrinsicPattern<math::Log2Op>>(&getContext(),
                                                  "llvm.nvvm.lg2.approx.ftz.f");
-    patterns.add<DividePattern>(&getContext());
+    patterns.add<DividePattern, TanhPattern>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,0 +1,84 @@
+//===- Power.cpp - Powers of f32, by way of f64 ---------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A power in f32 needs a logarithm of more than 32 bits, as its error is
+// multiplied by the exponent; f64 has them. Special cases are those of IEEE
+// 754.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementaryMath.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::fagpu;
+using fa::FloatArithmetic;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+static constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
+
+/// log2 of a positive normal f64.
+static Value logarithm(FloatArithmetic &d, Value x) {
+  Value raw = d.bits(x);
+  Value n = d.toReal(d.sub(d.shiftRight(raw, 52), d.number(1022)));
+  Value m = d.fromBits(
+      d.bitOr(d.bitAnd(raw, 0x000fffffffffffff), 0x3fe0000000000000));
+  Value low = d.less(m, d.number(0.70710678118654752));
+  Value one = d.number(1.0);
+  n = d.select(low, d.sub(n, one), n);
+  m = d.select(low, d.add(m, m), m);
+  // log(m) = 2 s + 2 s^3 / 3 + 2 s^5 / 5 + ..., s = (m - 1) / (m + 1)
+  Value s = d.div(d.sub(m, one), d.add(m, one));
+  Value square = d.mul(s, s);
+  Value series =
+      d.polynomial(square, {2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9,
+                            2.0 / 7, 2.0 / 5, 2.0 / 3, 2.0});
+  return d.fma(d.mul(s, series), d.number(1.44269504088896341), n);
+}
+
+/// 2^t for |t| up to 1000.
+static Value power(FloatArithmetic &d, Value t) {
+  // 1.5 * 2^52, which rounds to an integer in the low bits.
+  Value shift = d.number(6755399441055744.0);
+  Value shifted = d.add(t, shift);
+  Value r =
+      d.mul(d.sub(t, d.sub(shifted, shift)), d.number(0.693147180559945309));
+  Value p =
+      d.polynomial(r, {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                       1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0});
+  return d.fromBits(d.add(d.bits(p), d.shiftLeft(d.bits(shifted), 52)));
+}
+
+Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
+  FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
+  Value size = a.abs(x);
+  Value zero = a.number(0.0f), one = a.number(1.0f);
+  Value isZero = a.equal(size, zero);
+  Value isInfinite = a.equal(size, a.number(infinity));
+  // The exponent t of 2. It is zero where the size is 1, even if y is infinite.
+  Value log = logarithm(d, d.extendReal(size));
+  log = a.select(isZero, d.number(-double(infinity)), log);
+  log = a.select(isInfinite, d.number(double(infinity)), log);
+  Value t = d.mul(d.extendReal(y), log);
+  t = a.select(a.equal(size, one), d.number(0.0), t);
+  t = d.clamp(t, -200.0f, 200.0f);
+  Value result = a.truncateReal(power(d, t));
+  // A negative number has the powers of integers only, with a sign if odd.
+  Value half = a.mul(y, a.number(0.5f));
+  Value isInteger = a.equal(a.floor(y), y);
+  Value isEven = a.equal(a.floor(half), half);
+  Value isFinite = a.less(size, a.number(infinity));
+  Value isOdd = a.butNot(isInteger, isEven);
+  result =
+      a.select(a.bothTrue(a.isNegative(x), isOdd), a.negate(result), result);
+  Value isInvalid = a.butNot(a.bothTrue(a.less(x, zero), isFinite), isInteger);
+  isInvalid = a.eitherTrue(isInvalid, a.eitherTrue(a.isNaN(x), a.isNaN(y)));
+  result = a.select(isInvalid, a.number(notANumber), result);
+  Value isOne = a.eitherTrue(a.equal(x, one), a.equal(y, zero));
+  return a.select(isOne, one, result);
+}

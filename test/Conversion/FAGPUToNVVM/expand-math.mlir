@@ -1,0 +1,49 @@
+// RUN: fa-opt %s -fagpu-expand-math | FileCheck %s
+
+// The errors are measured by the unit tests.
+
+// CHECK-LABEL: func.func @exponential
+// CHECK-SAME: (%[[X:.*]]: f32)
+func.func @exponential(%x: f32) -> f32 {
+  // 2^x = 2^n 2^r, n the integer that is nearest to x.
+  // CHECK: %[[SHIFTED:.*]] = arith.addf %[[CLAMPED:.*]], %[[SHIFT:.*]] : f32
+  // CHECK: %[[N:.*]] = arith.subf %[[SHIFTED]], %{{.*}} : f32
+  // CHECK: arith.subf %[[CLAMPED]], %[[N]] : f32
+  // CHECK-COUNT-6: math.fma
+  // Twice a half of n, so that the result may be subnormal.
+  // CHECK-COUNT-2: arith.mulf
+  %y = math.exp2 %x : f32
+  // CHECK: return
+  return %y : f32
+}
+
+// CHECK-LABEL: func.func @expanded
+// CHECK-NOT: math.{{exp|log|tanh|erf|sin|cos|powf}}
+// CHECK: return
+func.func @expanded(%x: f32, %v: vector<4xf32>)
+    -> (f32, f32, f32, f32, f32, f32, f32, f32, vector<4xf32>) {
+  %a = math.exp %x : f32
+  %b = math.log %x : f32
+  %c = math.log2 %x : f32
+  %d = math.tanh %x : f32
+  %e = math.erf %x : f32
+  %f = math.sin %x : f32
+  %g = math.cos %x : f32
+  %h = math.powf %x, %x : f32
+  %i = math.powf %v, %v : vector<4xf32>
+  return %a, %b, %c, %d, %e, %f, %g, %h, %i
+      : f32, f32, f32, f32, f32, f32, f32, f32, vector<4xf32>
+}
+
+// What the device has instructions for stays.
+
+// CHECK-LABEL: func.func @kept
+func.func @kept(%x: f32, %y: f64) -> (f32, f32, f64) {
+  // CHECK: math.sqrt %{{.*}} : f32
+  %a = math.sqrt %x : f32
+  // CHECK: math.floor %{{.*}} : f32
+  %b = math.floor %x : f32
+  // CHECK: math.fma %{{.*}} : f64
+  %c = math.fma %y, %y, %y : f64
+  return %a, %b, %c : f32, f32, f64
+}

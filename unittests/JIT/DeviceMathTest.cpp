@@ -1,0 +1,176 @@
+//===- DeviceMathTest.cpp - Errors of the device's mathematics ------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What fagpu-expand-math makes of a function, executed on the CPU and compared
+// with f64 all over the range of f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/JIT/CPUCompiler.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/bit.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// A function of two numbers, `math.NAME %x` or `math.NAME %x, %y`.
+class DeviceFunction {
+public:
+  explicit DeviceFunction(StringRef operation) {
+    context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                        linalg::LinalgDialect, math::MathDialect,
+                        memref::MemRefDialect, scf::SCFDialect>();
+    std::string text = R"mlir(
+      func.func @apply(%x: memref<?xf32>, %y: memref<?xf32>) {
+        linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                        iterator_types = ["parallel"]}
+            ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) {
+          ^bb0(%a: f32, %b: f32):
+            %c = )mlir" +
+                       operation.str() +
+                       R"mlir( : f32
+            linalg.yield %c : f32
+        }
+        return
+      })mlir";
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    PassManager manager(&context);
+    manager.addPass(fagpu::createFAGPUExpandMathPass());
+    EXPECT_TRUE(succeeded(manager.run(*module)));
+    code = std::move(*compileToCPU(*module));
+  }
+
+  /// f(x[i], y[i]).
+  std::vector<float> operator()(std::vector<float> x, std::vector<float> y) {
+    fa::MemRefDescriptor in(x.data(), {static_cast<int64_t>(x.size())});
+    fa::MemRefDescriptor out(y.data(), {static_cast<int64_t>(y.size())});
+    llvm::cantFail(code->invoke("apply", {in.get(), out.get()}));
+    return y;
+  }
+  std::vector<float> operator()(std::vector<float> x) { return (*this)(x, x); }
+  float operator()(float x, float y) {
+    return (*this)(std::vector<float>{x}, std::vector<float>{y})[0];
+  }
+
+private:
+  MLIRContext context;
+  std::unique_ptr<CompiledModule> code;
+};
+} // namespace
+
+/// The largest difference that there is where one of them is no number, or of
+/// zeros of different signs where a zero is exact.
+static constexpr double wrong = 1e30;
+
+/// The difference in units of the last place of the exact value.
+static double errorInUlp(float result, double exact) {
+  float rounded = exact;
+  if (std::isnan(exact) || std::isnan(result))
+    return std::isnan(exact) && std::isnan(result) ? 0 : wrong;
+  if (exact == 0 || std::isinf(exact))
+    return llvm::bit_cast<uint32_t>(result) == llvm::bit_cast<uint32_t>(rounded)
+               ? 0
+               : wrong;
+  if (std::isinf(rounded) || std::isinf(result))
+    return result == rounded || std::abs(exact) > 3.4028233e38 ? 0 : wrong;
+  double ulp = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
+  return std::abs(result - exact) / ulp;
+}
+
+/// Every thousandth f32, and special ones.
+static std::vector<float> samplePoints() {
+  std::vector<float> points{0.0f, 1.0f, infinity, NAN};
+  for (uint32_t bits : {0x00000001u, 0x007fffffu, 0x00800000u, 0x7f7fffffu})
+    points.push_back(llvm::bit_cast<float>(bits));
+  for (uint64_t bits = 0; bits < 0x7f800000u; bits += 1009)
+    points.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (size_t i = 0, size = points.size(); i < size; ++i)
+    points.push_back(-points[i]);
+  return points;
+}
+
+static double largestError(StringRef operation, double (*exact)(double)) {
+  DeviceFunction function(operation);
+  std::vector<float> points = samplePoints(), results = function(points);
+  double largest = 0;
+  float where = 0;
+  for (auto [point, result] : llvm::zip_equal(points, results))
+    if (double error = errorInUlp(result, exact(point)); error > largest) {
+      largest = error;
+      where = point;
+    }
+  EXPECT_LT(largest, wrong) << operation.str() << " of " << where;
+  return largest;
+}
+
+TEST(DeviceMath, Exp) { EXPECT_LT(largestError("math.exp %a", std::exp), 1.5); }
+TEST(DeviceMath, Exp2) {
+  EXPECT_LT(largestError("math.exp2 %a", std::exp2), 1.5);
+}
+TEST(DeviceMath, Log) { EXPECT_LT(largestError("math.log %a", std::log), 1); }
+TEST(DeviceMath, Log2) {
+  EXPECT_LT(largestError("math.log2 %a", std::log2), 1);
+}
+TEST(DeviceMath, Tanh) {
+  EXPECT_LT(largestError("math.tanh %a", std::tanh), 1.5);
+}
+TEST(DeviceMath, Erf) { EXPECT_LT(largestError("math.erf %a", std::erf), 1.5); }
+TEST(DeviceMath, Sin) { EXPECT_LT(largestError("math.sin %a", std::sin), 2); }
+TEST(DeviceMath, Cos) { EXPECT_LT(largestError("math.cos %a", std::cos), 2); }
+TEST(DeviceMath, Sqrt) {
+  EXPECT_LE(largestError("math.sqrt %a", std::sqrt), 0.5);
+}
+TEST(DeviceMath, Rsqrt) {
+  auto exact = [](double x) { return 1 / std::sqrt(x); };
+  EXPECT_LT(largestError("math.rsqrt %a", exact), 1.5);
+}
+
+TEST(DeviceMath, Power) {
+  DeviceFunction power("math.powf %a, %b");
+  std::mt19937 generator(11);
+  std::vector<float> x, y;
+  // Any two numbers; then powers that are mostly finite.
+  for (int i = 0; i < 2000000; ++i) {
+    x.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(generator())));
+    y.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(generator())));
+  }
+  std::uniform_real_distribution<float> bounded(-1, 1);
+  for (int i = 0; i < 2000000; ++i) {
+    x.push_back(llvm::bit_cast<float>(
+        static_cast<uint32_t>(generator() % 0x7f800000u)));
+    float limit = 150 / std::max(1e-3f, std::abs(std::log2(x.back())));
+    y.push_back(bounded(generator) * limit);
+  }
+  // Integer powers of any sign, special values among them.
+  std::vector<float> special{0,    1,       2,        3,   0.5f,
+                             1.5f, 8388609, 33554432, 1e9, infinity,
+                             NAN,  1e-40f,  7,        64};
+  for (float a : special)
+    for (float b : special)
+      for (float signA : {1, -1})
+        for (float signB : {1, -1}) {
+          x.push_back(signA * a);
+          y.push_back(signB * b);
+        }
+  std::vector<float> results = power(x, y);
+  for (size_t i = 0; i < x.size(); ++i) {
+    double error = errorInUlp(results[i], std::pow(double(x[i]), double(y[i])));
+    ASSERT_LT(error, 1) << x[i] << " ^ " << y[i] << " = " << results[i];
+  }
+}
