@@ -14,7 +14,8 @@ help:
 	@echo "make demo          compile, run and verify every file in examples/"
 	@echo "make check         run all tests; the last line says N passed, N failed"
 	@echo "make build         build into $(BUILD)/, programs in $(BUILD)/bin"
-	@echo "make bench         run benchmarks/ (ratios; takes several minutes)"
+	@echo "make bench         run benchmarks/ (ratios; takes several minutes; installs"
+	@echo "                   PyTorch; BENCH_OPTIONS='--threads 2' and others of run.py)"
 	@echo "make docs          generate the dialect and pass pages into $(BUILD)/docs"
 	@echo "make install       install the CMake package and tools (PREFIX=/usr/local)"
 	@echo "make format        format the C++ sources"
@@ -48,8 +49,16 @@ $(BUILD)/venv/requirements.txt: scripts/requirements.txt | dependencies
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
 	@cp $< $@
 
-bench: build
-	@$(PYTHON) benchmarks/run.py --build $(BUILD)
+bench: build $(BUILD)/venv-bench/requirements.txt
+	@$(BUILD)/venv-bench/bin/python benchmarks/run.py --build $(BUILD) $(BENCH_OPTIONS)
+
+# PyTorch is large and no test needs it: benchmarks have an environment of their own.
+$(BUILD)/venv-bench/requirements.txt: benchmarks/requirements.txt scripts/requirements.txt | dependencies
+	@echo "creating the Python environment $(BUILD)/venv-bench, with PyTorch"
+	@python3 -m venv $(BUILD)/venv-bench
+	@$(BUILD)/venv-bench/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $(patsubst %,-r %,$(filter %.txt,$^))
+	@cp $< $@
 
 docs: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target fa-doc
