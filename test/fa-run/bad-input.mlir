@@ -21,10 +21,10 @@
 // UNDEFINED: undefined.mlir:1:30: error: 'f' cannot be loaded: Symbols not found: [ nowhere ]
 
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
-// CUDA: fa-run: error: --target=cuda is not available in this build: the targets are cpu, interpret and reference
+// CUDA: fa-run: error: --target=cuda runs functions with a fagpu.launch, but 'static' has none
 
 // RUN: not fa-run %s --entry=static --target=reference --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
-// BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu
+// BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda
 // RUN: not fa-run /dev/null 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=error:
 // NONE: fa-run: error: '/dev/null' has no public function with a body
 

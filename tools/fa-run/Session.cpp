@@ -7,6 +7,7 @@
 
 #include "Session.h"
 #include "CPUTarget.h"
+#include "CUDATarget.h"
 #include "InputSpec.h"
 #include "InterpreterTarget.h"
 #include "Npy.h"
@@ -43,7 +44,7 @@ namespace {
 class Session {
 public:
   Session(const SessionOptions &options, MLIRContext &context)
-      : options(options), context(context) {}
+      : options(options), context(context), target(options.target) {}
 
   LogicalResult run();
 
@@ -54,8 +55,10 @@ private:
   LogicalResult verifyOutputs();
   LogicalResult runReferenceTarget();
   LogicalResult runCPUTarget();
+  LogicalResult runCUDATarget();
   LogicalResult runInterpreter();
   LogicalResult runTarget();
+  LogicalResult chooseTarget();
   LogicalResult countWork();
   LogicalResult writeFiles();
 
@@ -69,6 +72,8 @@ private:
 
   const SessionOptions &options;
   MLIRContext &context;
+  /// Never Auto once the file is read.
+  TargetKind target;
   /// The file as it was read, and the function that runs: another one where a
   /// strategy was applied.
   OwningOpRef<ModuleOp> original, transformed, other;
@@ -87,18 +92,15 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult Session::load() {
-  if (options.target == TargetKind::CUDA)
-    return reportError("--target=cuda is not available in this build: the "
-                       "targets are cpu, interpret and reference");
-  bool compiles =
-      options.target == TargetKind::Auto || options.target == TargetKind::CPU;
+  bool compiles = target == TargetKind::Auto || target == TargetKind::CPU ||
+                  target == TargetKind::CUDA;
   if (options.bench && !compiles)
-    return reportError("--bench times compiled code, but --target=" +
-                       getTargetName(options.target) +
-                       " does not compile: use --target=cpu");
-  if (!options.grid.empty() && options.target != TargetKind::Interpret)
+    return reportError(
+        "--bench times compiled code, but --target=" + getTargetName(target) +
+        " does not compile: use --target=cpu or cuda");
+  if (!options.grid.empty() && target != TargetKind::Interpret)
     return reportError("--grid is for --target=interpret, not for --target=" +
-                       getTargetName(options.target));
+                       getTargetName(target));
   original = parseProgram(options.file, &context);
   if (!original)
     return failure();
@@ -140,6 +142,20 @@ LogicalResult Session::load() {
                  FADialect::implementsAttrName)) {
     judge = original->lookupSymbol<func::FuncOp>(name.getValue());
   }
+  return success();
+}
+
+LogicalResult Session::chooseTarget() {
+  if (target != TargetKind::Auto)
+    return success();
+  target = TargetKind::CPU;
+  if (!isHostFunction(running))
+    return success();
+  if (!hasCUDADevice())
+    return reportError("'" + running.getName() +
+                       "' launches a GPU kernel, and there is no CUDA device: "
+                       "use --target=interpret");
+  target = TargetKind::CUDA;
   return success();
 }
 
@@ -260,6 +276,22 @@ LogicalResult Session::runCPUTarget() {
   return countWork();
 }
 
+LogicalResult Session::runCUDATarget() {
+  FailureOr<CUDATarget> code = CUDATarget::compile(running);
+  if (failed(code))
+    return failure();
+  report.compileSeconds = code->getCompileSeconds();
+  if (failed(code->run(arguments)))
+    return failure();
+  if (!options.bench)
+    return success();
+  auto timing = code->measure(inputs);
+  if (failed(timing))
+    return failure();
+  report.timing = *timing;
+  return countWork();
+}
+
 LogicalResult Session::runInterpreter() {
   std::optional<std::array<int64_t, 3>> grid;
   if (!options.grid.empty()) {
@@ -272,7 +304,9 @@ LogicalResult Session::runInterpreter() {
 }
 
 LogicalResult Session::runTarget() {
-  switch (options.target) {
+  switch (target) {
+  case TargetKind::CUDA:
+    return runCUDATarget();
   case TargetKind::Reference:
     return runReferenceTarget();
   case TargetKind::Interpret:
@@ -401,11 +435,12 @@ LogicalResult Session::writeFiles() {
 }
 
 LogicalResult Session::run() {
-  if (failed(load()) || failed(makeInputs()) || failed(makeResults()))
+  if (failed(load()) || failed(chooseTarget()) || failed(makeInputs()) ||
+      failed(makeResults()))
     return failure();
   report.file = options.file;
   report.entry = entry.getName();
-  report.target = getTargetName(options.target);
+  report.target = getTargetName(target);
   report.seed = options.seed;
   for (const HostBuffer &buffer : inputs)
     report.arguments.push_back(buffer.getTypeName());

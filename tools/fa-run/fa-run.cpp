@@ -30,7 +30,9 @@ static cl::opt<std::string>
               cl::value_desc("NAME"), cl::cat(category));
 static cl::opt<TargetKind>
     target("target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
-           cl::values(clEnumValN(TargetKind::Auto, "auto", "the CPU"),
+           cl::values(clEnumValN(TargetKind::Auto, "auto",
+                                 "a CUDA device for a function that launches a "
+                                 "kernel, else the CPU"),
                       clEnumValN(TargetKind::CPU, "cpu",
                                  "machine code for this processor"),
                       clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),

@@ -526,6 +526,16 @@ FAKE(cuMemFree_v2, DevicePointer address) {
   return state.allocations.erase(address) ? Success : InvalidValue;
 }
 
+FAKE(cuMemcpyHtoD_v2, DevicePointer, const void *, size_t) {
+  ENTER(cuMemcpyHtoD_v2)
+  return Success;
+}
+
+FAKE(cuMemcpyDtoH_v2, void *, DevicePointer, size_t) {
+  ENTER(cuMemcpyDtoH_v2)
+  return Success;
+}
+
 FAKE(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream) {
   ENTER(cuMemsetD8Async)
   return Success;
@@ -633,6 +643,17 @@ FAKE(cuEventRecord, Event event, Stream) {
 FAKE(cuEventQuery, Event event) {
   ENTER_UNSAFE(cuEventQuery)
   return event->pending ? NotReady : Success;
+}
+
+FAKE(cuEventElapsedTime, float *milliseconds, Event, Event) {
+  ENTER(cuEventElapsedTime)
+  *milliseconds = 1;
+  return Success;
+}
+
+FAKE(cuStreamSynchronize, Stream) {
+  ENTER(cuStreamSynchronize)
+  return Success;
 }
 
 FAKE(cuEventDestroy_v2, Event event) {

@@ -84,7 +84,7 @@ static const Mistake mistakes[] = {
      "arguments[3].default: expected a number of type f32, got \"1/8\""},
     {"\"ceildiv\"", "\"divide\"",
      "values[0].op: expected one of add, sub, mul, div, floordiv, ceildiv, "
-     "rem, "
+     "rem, gcd, "
      "min, max, sqrt, less, less_equal, equal, select, got 'divide'"},
     {"[\"queries\", 128]", "[\"quer\", 128]",
      "values[0].operands[0]: expected a number or the name of a dim, a scalar "

@@ -199,10 +199,13 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has 56 bytes");
                        void **parameters, void **extra))                       \
   X(cuMemAlloc_v2, (DevicePointer * address, size_t bytes))                    \
   X(cuMemFree_v2, (DevicePointer address))                                     \
+  X(cuMemcpyHtoD_v2, (DevicePointer target, const void *source, size_t bytes)) \
+  X(cuMemcpyDtoH_v2, (void *target, DevicePointer source, size_t bytes))       \
   X(cuMemsetD8Async,                                                           \
     (DevicePointer address, unsigned char value, size_t count, Stream stream)) \
   X(cuStreamCreate, (Stream * stream, unsigned flags))                         \
   X(cuStreamDestroy_v2, (Stream stream))                                       \
+  X(cuStreamSynchronize, (Stream stream))                                      \
   X(cuStreamGetId, (Stream stream, unsigned long long *identifier))            \
   X(cuStreamWaitEvent, (Stream stream, Event event, unsigned flags))           \
   X(cuStreamGetCaptureInfo_v2,                                                 \
@@ -212,6 +215,7 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has 56 bytes");
   X(cuEventCreate, (Event * event, unsigned flags))                            \
   X(cuEventRecord, (Event event, Stream stream))                               \
   X(cuEventQuery, (Event event))                                               \
+  X(cuEventElapsedTime, (float *milliseconds, Event start, Event end))         \
   X(cuEventDestroy_v2, (Event event))                                          \
   X(cuUserObjectCreate,                                                        \
     (UserObject * object, void *payload, HostFunction destroy,                 \

@@ -1,0 +1,268 @@
+//===- CUDATarget.cpp - Runs GPU schedules on a CUDA device ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDATarget.h"
+#include "Program.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Export/Compile.h"
+#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Runtime/CUDA/Manifest.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::runtime;
+
+/// Ordinal of the device that everything runs on.
+static constexpr int device = 0;
+
+static LogicalResult report(llvm::Error error) {
+  if (!error)
+    return success();
+  return reportError("--target=cuda: " + llvm::toString(std::move(error)));
+}
+
+bool fa::isHostFunction(func::FuncOp function) {
+  return function.walk([](fagpu::LaunchOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+bool fa::hasCUDADevice() {
+  auto driver = Driver::open(/*path=*/nullptr);
+  if (!driver)
+    llvm::consumeError(driver.takeError());
+  return bool(driver);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and time on the device
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The arguments of a launch, with memrefs in device memory; a stream, and two
+/// events. All is freed with this object.
+class DeviceArguments {
+public:
+  explicit DeviceArguments(const Driver &driver)
+      : driver(driver), context(driver) {}
+  ~DeviceArguments();
+
+  llvm::Error copyIn(const Device &device, ArrayRef<HostBuffer> buffers);
+  llvm::Error copyOut(MutableArrayRef<HostBuffer> buffers);
+  llvm::Error wait() {
+    return driver.check(driver.cuStreamSynchronize(stream),
+                        "waiting for the kernel");
+  }
+  /// Seconds that the device takes for what `enqueue` puts on the stream.
+  llvm::Expected<double> measure(llvm::function_ref<llvm::Error()> enqueue);
+
+  ArrayRef<FaArgument> getArguments() const { return arguments; }
+  cuda::Stream getStream() const { return stream; }
+
+private:
+  llvm::Error add(const HostBuffer &buffer);
+
+  const Driver &driver;
+  ScopedContext context;
+  cuda::Stream stream = nullptr;
+  cuda::Event start = nullptr, end = nullptr;
+  /// Of each argument; 0 for a scalar.
+  SmallVector<cuda::DevicePointer> memory;
+  SmallVector<FaArgument> arguments;
+};
+} // namespace
+
+static FaDataType getDataType(Type type) {
+  if (type.isF16())
+    return FA_TYPE_F16;
+  if (type.isBF16())
+    return FA_TYPE_BF16;
+  if (type.isF32())
+    return FA_TYPE_F32;
+  if (type.isF64())
+    return FA_TYPE_F64;
+  if (type.isInteger(8))
+    return FA_TYPE_I8;
+  return type.isInteger(32) ? FA_TYPE_I32 : FA_TYPE_I64;
+}
+
+DeviceArguments::~DeviceArguments() {
+  if (stream)
+    driver.cuStreamSynchronize(stream);
+  for (cuda::DevicePointer address : memory)
+    if (address)
+      driver.cuMemFree_v2(address);
+  for (cuda::Event event : {start, end})
+    if (event)
+      driver.cuEventDestroy_v2(event);
+  if (stream)
+    driver.cuStreamDestroy_v2(stream);
+}
+
+llvm::Error DeviceArguments::add(const HostBuffer &buffer) {
+  FaArgument argument = {};
+  if (buffer.shape.empty()) {
+    bool isReal = isa<FloatType>(buffer.elementType);
+    argument.type = isReal ? FA_TYPE_F64 : FA_TYPE_I64;
+    argument.rank = FA_SCALAR;
+    if (isReal)
+      argument.value.real = buffer.get(0).real;
+    else
+      argument.value.integer = buffer.get(0).integer;
+    memory.push_back(0);
+    arguments.push_back(argument);
+    return llvm::Error::success();
+  }
+  cuda::DevicePointer address = 0;
+  // A tensor without elements has an address too.
+  size_t bytes = std::max<size_t>(buffer.bytes.size(), 16);
+  if (llvm::Error error = driver.check(driver.cuMemAlloc_v2(&address, bytes),
+                                       "allocating " + Twine(bytes) + " bytes"))
+    return error;
+  memory.push_back(address);
+  argument.value.data = reinterpret_cast<void *>(address);
+  argument.type = getDataType(buffer.elementType);
+  argument.rank = buffer.shape.size();
+  argument.device = device;
+  int64_t stride = 1;
+  for (int dim = argument.rank - 1; dim >= 0; --dim) {
+    argument.shape[dim] = buffer.shape[dim];
+    argument.strides[dim] = stride;
+    stride *= buffer.shape[dim];
+  }
+  arguments.push_back(argument);
+  return driver.check(
+      driver.cuMemcpyHtoD_v2(address, buffer.bytes.data(), buffer.bytes.size()),
+      "copying an argument to the device");
+}
+
+llvm::Error DeviceArguments::copyIn(const Device &device,
+                                    ArrayRef<HostBuffer> buffers) {
+  if (llvm::Error error = context.enter(device))
+    return error;
+  for (const HostBuffer &buffer : buffers)
+    if (llvm::Error error = add(buffer))
+      return error;
+  if (llvm::Error error =
+          driver.check(driver.cuStreamCreate(&stream, cuda::StreamNonBlocking),
+                       "creating a stream"))
+    return error;
+  for (cuda::Event *event : {&start, &end})
+    if (llvm::Error error = driver.check(
+            driver.cuEventCreate(event, /*flags=*/0), "creating an event"))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error DeviceArguments::copyOut(MutableArrayRef<HostBuffer> buffers) {
+  for (auto [buffer, address] : llvm::zip_equal(buffers, memory))
+    if (address)
+      if (llvm::Error error =
+              driver.check(driver.cuMemcpyDtoH_v2(buffer.bytes.data(), address,
+                                                  buffer.bytes.size()),
+                           "copying an argument back"))
+        return error;
+  return llvm::Error::success();
+}
+
+llvm::Expected<double>
+DeviceArguments::measure(llvm::function_ref<llvm::Error()> enqueue) {
+  if (llvm::Error error = driver.check(driver.cuEventRecord(start, stream),
+                                       "recording an event"))
+    return std::move(error);
+  if (llvm::Error error = enqueue())
+    return std::move(error);
+  if (llvm::Error error =
+          driver.check(driver.cuEventRecord(end, stream), "recording an event"))
+    return std::move(error);
+  if (llvm::Error error = wait())
+    return std::move(error);
+  float milliseconds = 0;
+  if (llvm::Error error = driver.check(
+          driver.cuEventElapsedTime(&milliseconds, start, end), "reading time"))
+    return std::move(error);
+  return milliseconds * 1e-3;
+}
+
+//===----------------------------------------------------------------------===//
+// CUDATarget
+//===----------------------------------------------------------------------===//
+
+FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
+  using Clock = std::chrono::steady_clock;
+  if (!isHostFunction(host))
+    return reportError(
+        "--target=cuda runs functions with a fagpu.launch, but '" +
+        host.getName() + "' has none");
+  CUDATarget target;
+  auto cuda = Runtime::create(/*path=*/nullptr);
+  if (!cuda)
+    return report(cuda.takeError());
+  target.cuda = std::move(*cuda);
+
+  auto start = Clock::now();
+  CompileOptions options;
+  options.machineCode = !findAssembler().empty();
+  auto compiled = compileSchedule(host, ManifestNames(), options);
+  if (failed(compiled))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::json::Value(std::move(compiled->manifest));
+  auto manifest = readManifest(text);
+  if (!manifest)
+    return report(manifest.takeError());
+  auto kernel =
+      Kernel::create(*target.cuda, std::move(manifest->kernel),
+                     {std::move(compiled->cubin), std::move(compiled->ptx)});
+  if (!kernel)
+    return report(kernel.takeError());
+  target.kernel = std::move(*kernel);
+  if (failed(report(target.kernel->prepare(device))))
+    return failure();
+  target.compileSeconds =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  return target;
+}
+
+LogicalResult CUDATarget::run(MutableArrayRef<HostBuffer> arguments) {
+  auto onDevice = cuda->getDevice(device);
+  if (!onDevice)
+    return report(onDevice.takeError());
+  DeviceArguments copies(cuda->getDriver());
+  if (failed(report(copies.copyIn(**onDevice, arguments))) ||
+      failed(
+          report(kernel->launch(copies.getArguments(), copies.getStream()))) ||
+      failed(report(copies.wait())))
+    return failure();
+  return report(copies.copyOut(arguments));
+}
+
+FailureOr<Timing> CUDATarget::measure(ArrayRef<HostBuffer> arguments) {
+  auto onDevice = cuda->getDevice(device);
+  if (!onDevice)
+    return report(onDevice.takeError());
+  DeviceArguments copies(cuda->getDriver());
+  if (failed(report(copies.copyIn(**onDevice, arguments))))
+    return failure();
+  std::vector<double> times;
+  auto launch = [&] {
+    return kernel->launch(copies.getArguments(), copies.getStream());
+  };
+  // The wall clock says when there are enough; the device's events, how long.
+  auto timing = measureTime([&]() -> LogicalResult {
+    auto seconds = copies.measure(launch);
+    if (!seconds)
+      return report(seconds.takeError());
+    times.push_back(*seconds);
+    return success();
+  });
+  if (failed(timing))
+    return failure();
+  llvm::sort(times);
+  return Timing{times[times.size() / 2], static_cast<unsigned>(times.size())};
+}

@@ -1,0 +1,50 @@
+//===- CUDATarget.h - Runs GPU schedules on a CUDA device -------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_FA_RUN_CUDATARGET_H
+#define FA_TOOLS_FA_RUN_CUDATARGET_H
+
+#include "Benchmark.h"
+#include "HostBuffer.h"
+#include "fa/Runtime/CUDA/Kernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::fa {
+
+/// Whether a function launches a kernel.
+bool isHostFunction(func::FuncOp function);
+
+/// Whether there is a CUDA driver with a device.
+bool hasCUDADevice();
+
+/// A host function's kernel on the first CUDA device.
+class CUDATarget {
+public:
+  /// Compiles the kernel that a host function launches, to machine code where
+  /// there is ptxas. Fails with one diagnostic, also without a driver or a
+  /// device.
+  static FailureOr<CUDATarget> compile(func::FuncOp host);
+
+  /// Launches once, on copies of the arguments in device memory, and copies
+  /// memrefs back. Fails with one diagnostic.
+  LogicalResult run(MutableArrayRef<HostBuffer> arguments);
+
+  /// The median time of launches, by events on the device. Arguments are copied
+  /// before.
+  FailureOr<Timing> measure(ArrayRef<HostBuffer> arguments);
+
+  double getCompileSeconds() const { return compileSeconds; }
+
+private:
+  std::unique_ptr<runtime::Runtime> cuda;
+  std::unique_ptr<runtime::Kernel> kernel;
+  double compileSeconds = 0;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_FA_RUN_CUDATARGET_H
