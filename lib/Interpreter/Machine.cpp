@@ -129,7 +129,7 @@ void Worker::attachTrace(InFlightDiagnostic &diagnostic) {
   else if (getWaitingOp())
     note << "is at '" << waitingAt->getName() << "'";
   else
-    note << "goes on";
+    note << (events.empty() ? "has done nothing yet" : "goes on");
 }
 
 //===----------------------------------------------------------------------===//

@@ -93,9 +93,10 @@ static LogicalResult compileWait(fagpu::WaitOp op, ProgramBuilder &builder) {
         return failure();
     if (!product.value)
       return (*worker)->fail(
-          op, "leaves " + Twine(*pending) +
-                  " products in flight, among them the one issued at " +
-                  describePlace(product.issue) + " that it waits for");
+          op, "with pending(" + Twine(*pending) +
+                  ") leaves in flight the product that it waits for, issued "
+                  "at " +
+                  describePlace(product.issue));
     (*worker)->record(op, "waited for a product");
     frame[result] = product.value;
     return success();

@@ -77,7 +77,7 @@ Coroutine *Scheduler::choose() {
       ready.push_back(coroutine.get());
   if (ready.empty())
     return nullptr;
-  burst = (int64_t(1) << (random() % 6)) - 1;
+  burst = (int64_t(1) << (random() % 5)) - 1;
   return ready[random() % ready.size()];
 }
 

@@ -49,6 +49,15 @@ static unsigned findRowDim(ArrayRef<int64_t> sizes, unsigned otherwise,
   return otherwise;
 }
 
+static LogicalResult checkSizes(Operation *op, const Destination &destination,
+                                ArrayRef<int64_t> shape) {
+  if (getNumElements(destination.sizes) == getNumElements(shape))
+    return success();
+  return refuse(op, "of a tile of rank " + Twine(shape.size()) +
+                        " in memory of rank " +
+                        Twine(destination.sizes.size()));
+}
+
 //===----------------------------------------------------------------------===//
 // Block values
 //===----------------------------------------------------------------------===//
@@ -84,6 +93,8 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
     destination.rowDim = findRowDim(destination.sizes, destination.rowDim,
                                     /*isMatrix=*/type.getRank() == 2);
   }
+  if (failed(checkSizes(op, destination, type.getShape())))
+    return failure();
   unsigned source = builder.getRegister(op.getValue());
   std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
   std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
@@ -119,6 +130,8 @@ static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
   destination.memory = builder.getRegister(op.getDestination());
   destination.offsets = builder.getRegisters(op.getOffsets());
   destination.rows = getOptionalRegister(builder, op.getRows());
+  if (failed(checkSizes(op, destination, type.getShape())))
+    return failure();
   unsigned source = builder.getRegister(op.getView());
   bool adds = op.getAdd();
   auto real = dyn_cast<FloatType>(type.getElementType());

@@ -1,0 +1,717 @@
+// What breaks a rule of channels, views or products in flight is reported once.
+
+// RUN: split-file %s %t
+// RUN: not fa-run %t/twice.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/twice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/never.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/never.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/product_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/product_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/issue_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/issue_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/drain_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/drain_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/in_flight.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/in_flight.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice_in_flight.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice_in_flight.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/pending.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/pending.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/left_full.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/left_full.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/half_full.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/half_full.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/acquired_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquired_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/part.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/part.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/overlap.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/overlap.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice_row.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice_row.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/outside.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/negative.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/negative.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/stored_outside.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/stored_outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/over.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/over.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/taken_over.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/taken_over.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/one_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/one_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/stored_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/stored_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/put_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/put_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/acquire_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquire_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/flat.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/flat.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/added_integers.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/added_integers.mlir --implicit-check-not=error:
+
+//--- twice.mlir
+
+// CHECK: error: 'fagpu.release' op releases a stage that was released at line [[# @LINE + 21]]
+// CHECK: note: in @math of block 0, with --seed=1
+// CHECK: note: @load: filled use 0 of the channel of line {{[0-9]+}} (line {{[0-9]+}}), ended
+// CHECK: note: @math: acquired use 0 of the channel of line {{[0-9]+}} (line {{[0-9]+}}), released use 0 of the channel of line {{[0-9]+}} (line {{[0-9]+}}), goes on
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- never.mlir
+
+// CHECK: error: 'fagpu.acquire' op acquires a stage that @math never releases
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+  }
+  return
+}
+
+//--- after_release.mlir
+
+// CHECK: error: 'fagpu.load' op reads a stage that was released at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+    %x = fagpu.load %v : !qv -> !h
+    fagpu.store %x, %m[%z, %z] : !h into !m
+  }
+  return
+}
+
+//--- product_after_release.mlir
+
+// CHECK: error: 'fagpu.mma' op reads a stage that was released at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m, %mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+    %x = fagpu.mma nt %v, %v : !qv, !qv -> !s
+    fagpu.store %x, %mf[%z, %z] : !s into !mf
+  }
+  return
+}
+
+//--- issue_after_release.mlir
+
+// CHECK: error: 'fagpu.mma_async' op reads a stage that was released at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m, %mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+    %f = fagpu.mma_async nt %v, %v : !qv, !qv -> !f
+    %x = fagpu.wait %f : !f
+    fagpu.store %x, %mf[%z, %z] : !s into !mf
+  }
+  return
+}
+
+//--- drain_after_release.mlir
+
+// CHECK: error: 'fagpu.drain' op reads a stage that was released at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+    fagpu.drain %v, %m[%z, %z] : !qv into !m
+  }
+  return
+}
+
+//--- in_flight.mlir
+
+// CHECK: error: 'fagpu.release' op releases a stage that the product issued at line {{[0-9]+}} still reads: it is not awaited
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m, %mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    %f = fagpu.mma_async nt %v, %v : !qv, !qv -> !f
+    fagpu.release %v : !qv
+    %x = fagpu.wait %f : !f
+    fagpu.store %x, %mf[%z, %z] : !s into !mf
+  }
+  return
+}
+
+//--- slice_in_flight.mlir
+
+// CHECK: error: 'fagpu.release' op releases a stage that the product issued at line {{[0-9]+}} still reads: it is not awaited
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m, %mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    %t = fagpu.slice %v[%z, %z] : !qv to !qv
+    %f = fagpu.mma_async nt %t, %t : !qv, !qv -> !f
+    fagpu.release %v : !qv
+    %x = fagpu.wait %f : !f
+    fagpu.store %x, %mf[%z, %z] : !s into !mf
+  }
+  return
+}
+
+//--- pending.mlir
+
+// CHECK: error: 'fagpu.wait' op with pending(1) leaves in flight the product that it waits for, issued at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m, %mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    %f = fagpu.mma_async nt %v, %v : !qv, !qv -> !f
+    %x = fagpu.wait %f pending(1) : !f
+    fagpu.store %x, %mf[%z, %z] : !s into !mf
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- left_full.mlir
+
+// CHECK: error: 'fagpu.put' op fills a stage that is not acquired and released by all its readers when the block ends
+// CHECK: note: in block 0, with --seed=1
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  return
+}
+
+//--- half_full.mlir
+
+// CHECK: error: 'fagpu.put' op fills a stage that is not acquired and released by all its readers when the block ends
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c part(%z, %z), %m[%z, %z] [32, 64] : !m into !q
+  }
+  return
+}
+
+//--- bank.mlir
+
+// CHECK: error: 'fagpu.put' op uses bank 2 of a channel that has 2
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma banks(2) : !q
+  %two = arith.constant 2 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c bank(%two), %m[%z, %z] [64, 64] : !m into !q
+  }
+  return
+}
+
+//--- acquired_bank.mlir
+
+// CHECK: error: 'fagpu.acquire' op uses bank 2 of a channel that has 2
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma banks(2) : !q
+  %two = arith.constant 2 : i32
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c bank(%two) : !q
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- part.mlir
+
+// CHECK: error: 'fagpu.put' op fills 32x64 elements from row 48, column 0 of a tile of 64x64
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %r = arith.constant 48 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c part(%r, %z), %m[%z, %z] [32, 64] : !m into !q
+  }
+  return
+}
+
+//--- overlap.mlir
+
+// CHECK: error: 'fagpu.put' op fills elements of use 0 that are filled already
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %r = arith.constant 16 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c part(%z, %z), %m[%z, %z] [32, 64] : !m into !q
+    fagpu.put %c part(%r, %z), %m[%z, %z] [32, 64] : !m into !q
+  }
+  return
+}
+
+//--- slice.mlir
+
+// CHECK: error: 'fagpu.slice' op takes 32x64 elements from row 40, column 0 of a view of 64x64
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    %r = arith.constant 40 : i32
+    %t = fagpu.slice %v[%r, %z] : !qv to !fagpu.view<32x64xbf16, #sw>
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- slice_row.mlir
+
+// CHECK: error: 'fagpu.slice' op starts at row 4, column 0, expected a row that is a multiple of 8 and the first column of a panel
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    %r = arith.constant 4 : i32
+    %t = fagpu.slice %v[%r, %z] : !qv to !fagpu.view<32x64xbf16, #sw>
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- outside.mlir
+
+// CHECK: error: 'fagpu.put' op touches index 79 of dimension 0 of the memory, which has 64
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %n = arith.constant 100 : i32
+  %r = arith.constant 16 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%r, %z] [64, 64] rows(%n) : !m into !q
+  }
+  return
+}
+
+//--- negative.mlir
+
+// CHECK: error: 'fagpu.put' op touches index -1 of dimension 0 of the memory, which has 64
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %n = arith.constant 100 : i32
+  %r = arith.constant -1 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%r, %z] [64, 64] rows(%n) : !m into !q
+  }
+  return
+}
+
+//--- stored_outside.mlir
+
+// CHECK: error: 'fagpu.store' op touches index 79 of dimension 1 of the memory, which has 64
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%mf: !mf) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %r = arith.constant 16 : i32
+  %x = arith.constant dense<0.0> : !s
+  fagpu.role @math groups(1) {
+    fagpu.store %x, %mf[%z, %r] : !s into !mf
+  }
+  return
+}
+
+//--- over.mlir
+
+// CHECK: error: 'fagpu.store' op uses memory that it shares with the channel of line {{[0-9]+}}, whose stage 0 is not released yet
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %o = fagpu.channel tma_store over(%c : !q) : !q
+  %h = arith.constant dense<0.0> : !h
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.store %h, %m[%z, %z] via(%o : !q) : !h into !m
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- taken_over.mlir
+
+// CHECK: error: 'fagpu.put' op uses a stage of the channel of line {{[0-9]+}} whose memory another channel has taken over at line
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !q
+  %o = fagpu.channel tma_store over(%c : !q) : !q
+  %h = arith.constant dense<0.0> : !h
+  %mail = fagpu.mail : !fagpu.mail<1, i32>
+  fagpu.role @math groups(1) {
+    fagpu.store %h, %m[%z, %z] via(%o : !q) : !h into !m
+    fagpu.send %mail, %z : !fagpu.mail<1, i32>
+  }
+  fagpu.role @load groups(1) elect {
+    %w = fagpu.recv %mail : !fagpu.mail<1, i32>
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  return
+}
+
+//--- one_bank.mlir
+
+// CHECK: error: 'fagpu.store' op stores through bank 0 of the channel of line {{[0-9]+}}, as does group {{[01]}} of @math: nothing orders the two
+// CHECK: note: in group {{[01]}} of @math of block 0
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %o = fagpu.channel tma_store : !q
+  %h = arith.constant dense<0.0> : !h
+  fagpu.role @math groups(2) {
+    fagpu.store %h, %m[%z, %z] via(%o : !q) : !h into !m
+  }
+  return
+}
+
+//--- stored_bank.mlir
+
+// CHECK: error: 'fagpu.store' op uses bank 2 of a channel that has 2
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %o = fagpu.channel tma_store banks(2) : !q
+  %h = arith.constant dense<0.0> : !h
+  %two = arith.constant 2 : i32
+  fagpu.role @math groups(1) {
+    fagpu.store %h, %m[%z, %z] via(%o : !q) bank(%two) : !h into !m
+  }
+  return
+}
+
+//--- put_stage.mlir
+
+// CHECK: error: 'fagpu.put' op is given stage 0 and phase 0, but use 0 is of stage 0 and phase 1
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] stage(%z, %z) : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !q
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- acquire_stage.mlir
+
+// CHECK: error: 'fagpu.acquire' op is given stage 1 and phase 0, but use 0 is of stage 0 and phase 0
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+!q = !fagpu.channel<64x64xbf16, #sw, 1>
+!qv = !fagpu.view<64x64xbf16, #sw>
+!s = tensor<64x64xf32, #acc>
+!h = tensor<64x64xbf16, #acc>
+!f = !fagpu.inflight<!s>
+!m = memref<64x64xbf16>
+!mf = memref<64x64xf32>
+func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %c = fagpu.channel tma : !q
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 64] : !m into !q
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c stage(%one, %z) : !q
+    fagpu.release %v : !qv
+  }
+  return
+}
+
+//--- flat.mlir
+
+// CHECK: error: the evaluator does not cover 'fagpu.drain' of a tile of rank 2 in memory of rank 1
+!c = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @kernel(%m: memref<64xbf16>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel threads : !c
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !c
+    fagpu.drain %v, %m[%z] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> into memref<64xbf16>
+    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+  }
+  return
+}
+
+//--- added_integers.mlir
+
+// CHECK: error: the evaluator does not cover 'fagpu.drain' that adds integers
+!c = !fagpu.channel<64xi32, #fagpu.smem<0>, 1>
+func.func @kernel(%m: memref<64xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel threads : !c
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !c
+    fagpu.drain %v, %m[%z] add : !fagpu.view<64xi32, #fagpu.smem<0>> into memref<64xi32>
+    fagpu.release %v : !fagpu.view<64xi32, #fagpu.smem<0>>
+  }
+  return
+}

@@ -1,0 +1,363 @@
+// The meaning of the operations on small values, exactly.
+
+// DEFINE: %{entry} =
+// DEFINE: %{more} = --grid=1
+// DEFINE: %{check} = fa-run %s --entry=%{entry} --target=interpret %{more} --seed=1 | FileCheck %s --check-prefix=%{entry}
+
+#acc = #fagpu.acc<1>
+#row = #fagpu.row<1>
+#pl = #fagpu.smem<0>
+!s = tensor<16x8xf32, #acc>
+!i = tensor<16x8xi32, #acc>
+!row = tensor<16xf32, #row>
+!col = tensor<8xf32, #fagpu.col<1>>
+!quad = tensor<16x4xf32, #fagpu.quad<1>>
+!c = !fagpu.channel<16x8xf32, #pl, 1>
+!v = !fagpu.view<16x8xf32, #pl>
+!o = memref<16xf32>
+
+// Element (r, c) is 10 r + c.
+func.func private @numbers() -> !s {
+  %r = fagpu.iota 0 : !i
+  %c = fagpu.iota 1 : !i
+  %ten = arith.constant dense<10> : !i
+  %x = arith.muli %r, %ten : !i
+  %y = arith.addi %x, %c : !i
+  %z = arith.sitofp %y : !i to !s
+  return %z : !s
+}
+
+// Columns 2 q and 2 q + 1 of a row belong to thread q of four.
+// REDEFINE: %{entry} = reduce
+// RUN: %{check}
+// reduce: argument 0: 16xf32 = [7, 17, 27, 37, 47, 57, 67, 77, 87, 97, 107, 117, 127, 137, 147, 157]
+// reduce: argument 1: 16xf32 = [28, 108, 188, 268, 348, 428, 508, 588, 668, 748, 828, 908, 988, 1068, 1148, 1228]
+// reduce: argument 2: 16xf32 = [13, 33, 53, 73, 93, 113, 133, 153, 173, 193, 213, 233, 253, 273, 293, 313]
+// reduce: argument 3: 16xf32 = [28, 108, 188, 268, 348, 428, 508, 588, 668, 748, 828, 908, 988, 1068, 1148, 1228]
+func.func @reduce(%max: !o, %sum: !o, %pairs: !o, %all: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    %m = fagpu.reduce max %x : !s -> !row
+    fagpu.store %m, %max[%z] : !row into !o
+    %a = fagpu.reduce add %x : !s -> !row
+    fagpu.store %a, %sum[%z] : !row into !o
+    %q = fagpu.reduce add %x : !s -> !quad
+    %qm = fagpu.reduce max %q : !quad -> !row
+    fagpu.store %qm, %pairs[%z] : !row into !o
+    %qa = fagpu.reduce add %q chains(1) : !quad -> !row
+    fagpu.store %qa, %all[%z] : !row into !o
+  }
+  return
+}
+
+// An index is the sum of the thread's part and the element's.
+// REDEFINE: %{entry} = index
+// RUN: %{check}
+// index: argument 0: 16xf32 = [6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6]
+// index: argument 1: 16xf32 = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+// index: argument 2: 16xf32 = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]
+// index: argument 3: 16xf32 = [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8]
+func.func @index(%o0: !o, %o1: !o, %o2: !o, %o3: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  fagpu.role @all groups(1) warps(1) {
+    %i0 = fagpu.iota 1 part(thread) : !i
+    %x0 = arith.sitofp %i0 : !i to !s
+    %m0 = fagpu.reduce max %x0 : !s -> !row
+    fagpu.store %m0, %o0[%z] : !row into !o
+    %i1 = fagpu.iota 1 part(element) : !i
+    %x1 = arith.sitofp %i1 : !i to !s
+    %m1 = fagpu.reduce max %x1 : !s -> !row
+    fagpu.store %m1, %o1[%z] : !row into !o
+    %i2 = fagpu.iota 0 part(thread) : !i
+    %x2 = arith.sitofp %i2 : !i to !s
+    %m2 = fagpu.reduce max %x2 : !s -> !row
+    fagpu.store %m2, %o2[%z] : !row into !o
+    %i3 = fagpu.iota 0 part(element) : !i
+    %x3 = arith.sitofp %i3 : !i to !s
+    %m3 = fagpu.reduce max %x3 : !s -> !row
+    fagpu.store %m3, %o3[%z] : !row into !o
+  }
+  return
+}
+
+// Rows from 5 on read as 0; a put whose condition is false is none.
+// REDEFINE: %{entry} = put
+// REDEFINE: %{more} = --grid=1 --input=1x32x2x8xf32=3 --input=16xf32
+// RUN: %{check}
+// put: argument 1: 16xf32 = [24, 24, 24, 24, 24, 0, 0, 0, 24, 24, 24, 24, 24, 24, 0, 0]
+func.func @put(%m: memref<1x32x2x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c5 = arith.constant 5 : i32
+  %c8 = arith.constant 8 : i32
+  %c26 = arith.constant 26 : i32
+  %false = arith.constant false
+  %c = fagpu.channel tma : !c
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c part(%z, %z), %m[%z, %z, %c1, %z] [1, 8, 1, 8] rows(%c5) : memref<1x32x2x8xf32> into !c
+    fagpu.put %c part(%z, %z), %m[%z, %z, %c1, %z] [1, 8, 1, 8] if(%false) : memref<1x32x2x8xf32> into !c
+    fagpu.put %c part(%c8, %z), %m[%z, %c26, %c1, %z] [1, 8, 1, 8] : memref<1x32x2x8xf32> into !c
+  }
+  fagpu.role @all groups(1) warps(1) {
+    %v = fagpu.acquire %c : !c
+    %x = fagpu.load %v : !v -> !s
+    fagpu.release %v : !v
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%z] : !row into !o
+  }
+  return
+}
+
+// Two groups write halves of a stage, and each sees both. Element (r, c) of what
+// a group has is element (8 g + c, r) of the stage.
+// REDEFINE: %{entry} = write
+// REDEFINE: %{more} = --grid=1
+// RUN: %{check}
+// write: argument 0: 2x16xf32 = [150, 151, 152, 153, 154, 155, 156, 157, 150, 151, 152, 153, 154, 155, 156, 157, 150, 151, 152, 153, 154, 155, 156, 157, 150, 151, 152, 153, 154, 155, 156, 157]
+func.func @write(%o: memref<2x16xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %c = fagpu.channel threads : !fagpu.channel<16x16xf32, #pl, 1>
+  fagpu.role @all(%g) groups(2) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    %at = arith.muli %g, %c8 : i32
+    fagpu.write %c part(%at, %z), %x transposed : !s into !fagpu.channel<16x16xf32, #pl, 1>
+    %v = fagpu.acquire %c : !fagpu.channel<16x16xf32, #pl, 1>
+    %y = fagpu.load %v : !fagpu.view<16x16xf32, #pl> -> tensor<16x16xf32, #acc>
+    fagpu.release %v : !fagpu.view<16x16xf32, #pl>
+    %m = fagpu.reduce max %y : tensor<16x16xf32, #acc> -> !row
+    fagpu.store %m, %o[%g, %z] : !row into memref<2x16xf32>
+  }
+  return
+}
+
+// A stage is added to memory, up to row 2.
+// REDEFINE: %{entry} = drain
+// REDEFINE: %{more} = --grid=1 --input=4x8xf32=1
+// RUN: %{check}
+// drain: argument 0: 4x8xf32 = [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+func.func @drain(%o: memref<4x8xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %c = fagpu.channel threads : !c
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    fagpu.write %c, %x : !s into !c
+    %v = fagpu.acquire %c : !c
+    fagpu.drain %v, %o[%z, %z] rows(%c2) add : !v into memref<4x8xf32>
+    fagpu.release %v : !v
+  }
+  return
+}
+
+// A column value is repeated along rows: x(r, c) - 10 r - 2 c, c from 0 to 7.
+// REDEFINE: %{entry} = broadcast
+// REDEFINE: %{more} = --grid=1 --input=8xf32=[0,2,4,6,8,10,12,14]
+// RUN: %{check}
+// broadcast: argument 1: 16xf32 = [-28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28, -28]
+func.func @broadcast(%m: memref<8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !fagpu.channel<8xf32, #pl, 1>
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z] [8] : memref<8xf32> into !fagpu.channel<8xf32, #pl, 1>
+  }
+  fagpu.role @all groups(1) warps(1) {
+    %v = fagpu.acquire %c : !fagpu.channel<8xf32, #pl, 1>
+    %twice = fagpu.load %v : !fagpu.view<8xf32, #pl> -> !col
+    fagpu.release %v : !fagpu.view<8xf32, #pl>
+    %x = func.call @numbers() : () -> !s
+    %columns = fagpu.broadcast %twice : !col -> !s
+    %y = arith.subf %x, %columns : !s
+    %max = fagpu.reduce max %x : !s -> !row
+    %seven = arith.constant dense<7.0> : !row
+    %tens = arith.subf %max, %seven : !row
+    %rows = fagpu.broadcast %tens : !row -> !s
+    %d = arith.subf %y, %rows : !s
+    %a = fagpu.reduce add %d : !s -> !row
+    fagpu.store %a, %o[%z] : !row into !o
+  }
+  return
+}
+
+// Elements where the mask is false touch nothing, wherever their index points.
+// REDEFINE: %{entry} = gather
+// REDEFINE: %{more} = --grid=1 --input=2x10xf32=[[9,9,9,9,9,9,9,9,9,9],[0,1,2,3,4,5,6,7,8,9]]
+// RUN: %{check}
+// gather: argument 1: 16xf32 = [28, 36, 44, 42, 39, 35, 30, 24, 17, 9, 0, 0, 0, 0, 0, 0]
+func.func @gather(%m: memref<2x10xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  fagpu.role @all groups(1) warps(1) {
+    %r = fagpu.iota 0 : !i
+    %c = fagpu.iota 1 : !i
+    %n = arith.addi %r, %c : !i
+    %ten = arith.constant dense<10> : !i
+    %ok = arith.cmpi slt, %n, %ten : !i
+    %x = fagpu.gather %m[%c1, %n] mask(%ok : tensor<16x8xi1, #acc>) : memref<2x10xf32>[i32, !i] -> !s
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%z] : !row into !o
+  }
+  return
+}
+
+// Products with the second operand as N x K and as K x N; a part of a view; and a
+// product in flight. All elements of the memory are 2.
+// REDEFINE: %{entry} = product
+// REDEFINE: %{more} = --grid=1 --input=64x128xbf16=2
+// RUN: %{check}
+// product: argument 1: 4xf32 = [4096, 4160, 16384, 32832]
+func.func @product(%m: memref<64x128xbf16>, %o: memref<4xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c3 = arith.constant 3 : i32
+  %c64 = arith.constant 64 : i32
+  %c = fagpu.channel tma : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z] [64, 128] : memref<64x128xbf16> into !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+  }
+  fagpu.role @all groups(1) {
+    %v = fagpu.acquire %c : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+    %t = fagpu.slice %v[%z, %c64] : !fagpu.view<64x128xbf16, #fagpu.smem<128>> to !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+    %ones = arith.constant dense<1.0> : tensor<64x8xf32, #fagpu.acc<4>>
+    // 64 x 64 by (16 x 64)^T: 64 times 4 in each of 16 columns.
+    %few = fagpu.slice %t[%z, %z] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> to !fagpu.view<16x64xbf16, #fagpu.smem<128>>
+    %a = fagpu.mma nt %t, %few : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<16x64xbf16, #fagpu.smem<128>> -> tensor<64x16xf32, #fagpu.acc<4>>
+    %ra = fagpu.reduce add %a : tensor<64x16xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    fagpu.store %ra, %o[%z] rows(%c1) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    // The same with 4 added to each of the 16.
+    %four = arith.constant dense<4.0> : tensor<64x16xf32, #fagpu.acc<4>>
+    %b = fagpu.mma nt %t, %few acc(%four : tensor<64x16xf32, #fagpu.acc<4>>) : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<16x64xbf16, #fagpu.smem<128>> -> tensor<64x16xf32, #fagpu.acc<4>>
+    %rb = fagpu.reduce add %b : tensor<64x16xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    fagpu.store %rb, %o[%c1] rows(%c2) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    // 64 x 64 by 64 x 64, then by 64 x 128 from registers, 2 in each element.
+    %f = fagpu.mma_async nn %t, %t : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    %two = arith.constant dense<2.0> : tensor<64x64xbf16, #fagpu.opa<4>>
+    %half = arith.constant dense<0.5> : tensor<64x128xf32, #fagpu.acc<4>>
+    %g = fagpu.mma_async nn %two, %v acc(%half : tensor<64x128xf32, #fagpu.acc<4>>) : tensor<64x64xbf16, #fagpu.opa<4>>, !fagpu.view<64x128xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>> keeps tensor<64x64xbf16, #fagpu.opa<4>>>
+    %x = fagpu.wait %f pending(1) : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    %rx = fagpu.reduce add %x : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    fagpu.store %rx, %o[%c2] rows(%c3) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    %y = fagpu.wait %g pending(0) : !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>> keeps tensor<64x64xbf16, #fagpu.opa<4>>>
+    fagpu.release %v : !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+    %ry = fagpu.reduce add %y : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    %c4 = arith.constant 4 : i32
+    fagpu.store %ry, %o[%c3] rows(%c4) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+  }
+  return
+}
+
+// Groups take turns whatever the interleaving: the log alternates.
+// REDEFINE: %{entry} = turns
+// REDEFINE: %{more} = --grid=1
+// RUN: %{check}
+// turns: argument 0: 6xi32 = [0, 1, 0, 1, 0, 1]
+func.func @turns(%log: memref<6xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %next = memref.alloc() : memref<index>
+  memref.store %c0, %next[] : memref<index>
+  %t = fagpu.turns 2 : !fagpu.turns
+  fagpu.role @math(%g) groups(2) {
+    scf.for %i = %c0 to %c3 step %c1 {
+      fagpu.take %t : !fagpu.turns
+      %n = memref.load %next[] : memref<index>
+      memref.store %g, %log[%n] : memref<6xi32>
+      %m = arith.addi %n, %c1 : index
+      memref.store %m, %next[] : memref<index>
+      fagpu.pass %t : !fagpu.turns
+    }
+  }
+  return
+}
+
+// Two blocks draw tiles until there are none, and send each to two groups.
+// REDEFINE: %{entry} = tiles
+// REDEFINE: %{more} = --grid=2 --input=2x6xi32=0 --input=2xi32=0
+// RUN: %{check}
+// tiles: argument 0: 2x6xi32 = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+func.func @tiles(%done: memref<2x6xi32>, %ctr: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c6 = arith.constant 6 : i32
+  %mail = fagpu.mail : !fagpu.mail<2, i32>
+  fagpu.role @load groups(1) elect {
+    %cta = gpu.block_id x
+    %first = arith.index_cast %cta : index to i32
+    fagpu.repeat iter(%tile = %first) : i32 {
+      fagpu.send %mail, %tile : !fagpu.mail<2, i32>
+      %next = fagpu.ticket %ctr : memref<2xi32>
+      %all = arith.cmpi slt, %tile, %c6 : i32
+      fagpu.yield %all, %next : i1, i32
+    }
+    fagpu.retire %ctr : memref<2xi32>
+  }
+  fagpu.role @math(%g) groups(2) {
+    %group = arith.index_cast %g : i32 to index
+    fagpu.repeat {
+      %tile = fagpu.recv %mail : !fagpu.mail<2, i32>
+      %live = arith.cmpi slt, %tile, %c6 : i32
+      scf.if %live {
+        %at = arith.index_cast %tile : i32 to index
+        %old = memref.load %done[%group, %at] : memref<2x6xi32>
+        %new = arith.addi %old, %c1 : i32
+        memref.store %new, %done[%group, %at] : memref<2x6xi32>
+      }
+      fagpu.yield %live : i1
+    }
+  }
+  return
+}
+
+// Memory on the stack belongs to each group, though it is made before the roles.
+// REDEFINE: %{entry} = stack
+// REDEFINE: %{more} = --grid=1
+// RUN: %{check}
+// stack: argument 0: 3xi32 = [5, 5, 5]
+func.func @stack(%o: memref<3xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 1 : i32
+  %n = memref.alloca() : memref<i32>
+  memref.store %one, %n[] : memref<i32>
+  fagpu.role @math(%g) groups(3) {
+    scf.for %i = %c0 to %c4 step %c1 {
+      %old = memref.load %n[] : memref<i32>
+      %new = arith.addi %old, %one : i32
+      memref.store %new, %n[] : memref<i32>
+    }
+    %sum = memref.load %n[] : memref<i32>
+    %at = arith.index_cast %g : i32 to index
+    memref.store %sum, %o[%at] : memref<3xi32>
+  }
+  return
+}
+
+// A host function launches a kernel twice; a launch without blocks does nothing.
+// REDEFINE: %{entry} = host
+// REDEFINE: %{more} = --input=3x2xi32=0
+// RUN: %{check}
+// host: argument 0: 3x2xi32 = [2, 2, 2, 2, 2, 2]
+func.func private @count(%m: memref<3x2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c1 = arith.constant 1 : i32
+  fagpu.role @one groups(1) elect {
+    %x = gpu.block_id x
+    %y = gpu.block_id y
+    %old = memref.load %m[%x, %y] : memref<3x2xi32>
+    %new = arith.addi %old, %c1 : i32
+    memref.store %new, %m[%x, %y] : memref<3x2xi32>
+  }
+  return
+}
+func.func @host(%m: memref<3x2xi32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %sms = fagpu.multiprocessors : index
+  fagpu.launch @count grid(%sms, %c2) (%m) : memref<3x2xi32>
+  fagpu.launch @count grid(%c0) (%m) : memref<3x2xi32>
+  fagpu.launch @count grid(%sms, %c2) (%m) : memref<3x2xi32>
+  return
+}
