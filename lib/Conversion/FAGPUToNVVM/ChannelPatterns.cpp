@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -31,6 +32,13 @@ StageAddress mlir::fagpu::addressStage(Emitter &emit,
   Value number = emit.multiply(stage, made.getBanks());
   if (bank)
     number = emit.add(number, bank);
+  if (!made.getBarriers()) {
+    Value none = emit.constant(0);
+    Value base = emit.add(kernel.getSharedBase(), *made.getOffset());
+    Value data =
+        emit.add(emit.multiply(number, made.getType().getStageBytes()), base);
+    return {data, none, none};
+  }
   return locateStage(emit, kernel.getSharedBase(), *made.getOffset(),
                      *made.getBarriers(), made.getType().getStageBytes(),
                      made.getNumStages(), number);
@@ -100,13 +108,15 @@ struct AcquirePattern : public KernelPattern<AcquireOp> {
   LogicalResult
   matchAndRewrite(AcquireOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getStage() || !isPlanned(op.getChannel()))
+    auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+    if (!op.getStage() || !channel.getOffset())
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     Emitter emit(rewriter, op.getLoc());
     StageAddress stage =
         addressStage(emit, kernel, op.getChannel(),
                      optional(adaptor.getStage()), optional(adaptor.getBank()));
-    emit.waitPhase(stage.full, optional(adaptor.getPhase()));
+    if (channel.getBarriers())
+      emit.waitPhase(stage.full, optional(adaptor.getPhase()));
     rewriter.replaceOpWithMultiple(
         op, {SmallVector<Value>{stage.data, stage.empty}});
     return success();
@@ -120,7 +130,9 @@ struct ReleasePattern : public KernelPattern<ReleaseOp> {
   matchAndRewrite(ReleaseOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter emit(rewriter, op.getLoc());
-    emit.arrive(adaptor.getView()[1], kernel.getThreads(op).isGroupLeader);
+    // A view of a stage that no barrier guards has no address of one.
+    if (!matchPattern(adaptor.getView()[1], m_Zero()))
+      emit.arrive(adaptor.getView()[1], kernel.getThreads(op).isGroupLeader);
     rewriter.eraseOp(op);
     return success();
   }

@@ -46,13 +46,21 @@ void SharedTile::store(Emitter &emit, const RoleThreads &threads,
   // chunks that follow differ from the first one by an exclusive or.
   Value start = emit.add(emit.add(address, emit.multiply(row, rowBytes)),
                          emit.shiftLeft(emit.bitXor(firstChunk, matrixRow), 4));
+  // Opaque to LLVM, which would hoist every address into a register of its own.
+  start = emit.inlinePTX("mov.b32 $0, $1;", "=r,r", {start},
+                         {emit.builder.getI32Type()})[0];
   auto storeAt = [&](int64_t moreRows, int64_t moreChunks) {
     int64_t panel = moreChunks / 8, inPanel = moreChunks % 8;
-    Value target = emit.add(emit.bitXor(start, emit.constant(16 * inPanel)),
-                            (panel * rows + moreRows) * rowBytes);
-    NVVM::StMatrixOp::create(
-        emit.builder, emit.location, emit.sharedPointer(target),
-        registers.take_front(4), layout, shape, NVVM::LdStMatrixEltType::B16);
+    Value chunk =
+        emit.sharedPointer(emit.bitXor(start, emit.constant(16 * inPanel)));
+    // A constant offset of the pointer needs no register.
+    auto offset = static_cast<int32_t>((panel * rows + moreRows) * rowBytes);
+    Value target = LLVM::GEPOp::create(
+        emit.builder, emit.location, chunk.getType(), emit.builder.getI8Type(),
+        chunk, ArrayRef<LLVM::GEPArg>{offset});
+    NVVM::StMatrixOp::create(emit.builder, emit.location, target,
+                             registers.take_front(4), layout, shape,
+                             NVVM::LdStMatrixEltType::B16);
     registers = registers.drop_front(4);
   };
   for (int64_t first = 0; first < numRows; first += rowsAtOnce)

@@ -23,7 +23,7 @@ struct WritePattern : public KernelPattern<WriteOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (!op.getStage() || !channel.getOffset() || !channel.getBarriers())
+    if (!op.getStage() || !channel.getOffset())
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     if (!SharedTile::isSupported(type.getElementType(),
                                  channel.getType().getLayout()) ||
@@ -35,7 +35,8 @@ struct WritePattern : public KernelPattern<WriteOp> {
     Value bank = adaptor.getBank().empty() ? Value() : adaptor.getBank()[0];
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
-    emit.waitPhase(stage.empty, adaptor.getPhase()[0]);
+    if (channel.getBarriers())
+      emit.waitPhase(stage.empty, adaptor.getPhase()[0]);
     SharedTile tile = {stage.data, channel.getType().getShape()[0]};
     if (!op.getPart().empty()) {
       SmallVector<Value> part =
@@ -50,7 +51,8 @@ struct WritePattern : public KernelPattern<WriteOp> {
         NVVM::SharedSpaceAttr::get(rewriter.getContext(),
                                    NVVM::SharedSpace::shared_cta));
     NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
-    emit.arrive(stage.full, threads.isWarpLeader);
+    if (channel.getBarriers())
+      emit.arrive(stage.full, threads.isWarpLeader);
     rewriter.eraseOp(op);
     return success();
   }

@@ -9,6 +9,9 @@
 !memory = memref<?x?x?x32xbf16, strided<[?, ?, ?, 1], offset: ?>>
 !flat = memref<?x32xf32>
 !f16s = memref<?x40xf16>
+!tile = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!view = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!square = tensor<64x64xf32, #acc>
 
 // Two rows of 32 columns a thread: each quad transposes four words by four
 // exchanges, so that a lane holds eight columns; a lane past the rows stores
@@ -70,12 +73,11 @@ func.func @rest_of_columns(%m: !f16s, %x: f32)
 }
 
 // Every warp stores its rows, tells the asynchronous proxy and arrives: four
-// arrivals fill the bank of a group.
+// arrivals fill the bank of a group. A load may read what other warps wrote.
 // CHECK-LABEL: func.func @write
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c4_i32
 func.func @write(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
-  %ch = fagpu.channel threads banks(2) : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
-  // CHECK: fagpu.role @math
+  %ch = fagpu.channel threads banks(2) : !tile
   fagpu.role @math(%g) groups(2) {
     %s = tensor.splat %x : tensor<64x128xf32, #acc>
     %h = arith.truncf %s : tensor<64x128xf32, #acc> to tensor<64x128xbf16, #acc>
@@ -85,12 +87,38 @@ func.func @write(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
     // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     // CHECK: nvvm.bar.warp.sync
     // CHECK: mbarrier.arrive
-    fagpu.write %ch bank(%g), %h : tensor<64x128xbf16, #acc>
-        into !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+    fagpu.write %ch bank(%g), %h : tensor<64x128xbf16, #acc> into !tile
     // CHECK: mbarrier.try_wait.parity
-    %v = fagpu.acquire %ch bank(%g) : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+    %v = fagpu.acquire %ch bank(%g) : !tile
+    %f = fagpu.mma_async nt %v, %v : !view, !view -> !fagpu.inflight<!square>
+    %p = fagpu.wait %f pending(0) : !fagpu.inflight<!square>
     // CHECK: mbarrier.arrive
-    fagpu.release %v : !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+    fagpu.release %v : !view
+  }
+  return
+}
+
+// Read as a first operand only, each warp reads its own rows: no barrier. The
+// second operand's channel has some: full and empty, of two banks.
+// CHECK-LABEL: func.func @private
+// CHECK-COUNT-4: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.stmatrix
+// CHECK: mbarrier.try_wait
+// CHECK-NOT: mbarrier
+// CHECK: return
+func.func @private(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel threads banks(2) : !tile
+  %other = fagpu.channel tma banks(2) : !tile
+  fagpu.role @math(%g) groups(2) {
+    %s = tensor.splat %x : tensor<64x128xf32, #acc>
+    %h = arith.truncf %s : tensor<64x128xf32, #acc> to tensor<64x128xbf16, #acc>
+    fagpu.write %ch bank(%g), %h : tensor<64x128xbf16, #acc> into !tile
+    %v = fagpu.acquire %ch bank(%g) : !tile
+    %b = fagpu.acquire %other bank(%g) : !tile
+    %f = fagpu.mma_async nt %v, %b : !view, !view -> !fagpu.inflight<!square>
+    %p = fagpu.wait %f pending(0) : !fagpu.inflight<!square>
+    fagpu.release %v : !view
   }
   return
 }

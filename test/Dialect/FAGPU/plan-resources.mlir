@@ -49,23 +49,33 @@ func.func @plan(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
 }
 
 // A block value is written by each warp: four arrivals for the bank of a group;
-// four of each of the groups that fill a stage together.
+// four of each of the groups that fill a stage together. What only the first
+// operand of a product reads, each warp reads for itself: no barrier.
 // CHECK-LABEL: func.func @writes
 func.func @writes(%v: !h) attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   // CHECK: fagpu.channel threads banks(2) offset(0) barriers({{[0-9]+}}) arrivals [4, 1]
+  %shared = fagpu.channel threads banks(2) : !q
+  // CHECK: fagpu.channel threads banks(2) offset(32768) : <64x128
   %own = fagpu.channel threads banks(2) : !q
-  // CHECK: fagpu.channel threads offset(32768) barriers({{[0-9]+}}) arrivals [8, 2]
+  // CHECK: fagpu.channel threads offset(65536) barriers({{[0-9]+}}) arrivals [8, 2]
   %both = fagpu.channel threads : !kv
   fagpu.role @math(%g) groups(2) {
     %row = arith.muli %g, %c64 : i32
+    fagpu.write %shared bank(%g), %v : !h into !q
     fagpu.write %own bank(%g), %v : !h into !q
     fagpu.write %both part(%row, %c0), %v : !h into !kv
-    %a = fagpu.acquire %own bank(%g) : !q
-    %b = fagpu.acquire %both : !kv
+    %a = fagpu.acquire %shared bank(%g) : !q
+    %b = fagpu.acquire %own bank(%g) : !q
+    %c = fagpu.acquire %both : !kv
+    %f = fagpu.mma_async nt %b, %a : !qv, !qv
+        -> !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    %x = fagpu.wait %f
+        : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
     fagpu.release %a : !qv
-    fagpu.release %b : !kvv
+    fagpu.release %b : !qv
+    fagpu.release %c : !kvv
   }
   return
 }

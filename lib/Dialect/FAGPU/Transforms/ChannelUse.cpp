@@ -102,3 +102,35 @@ void ChannelUse::setStage(Value stage, Value phase) {
         use.getPhaseMutable().assign(phase);
       });
 }
+
+static bool isOwnBank(Value bank, RoleOp role) {
+  return bank ? bank == role.getGroup() : role.getGroups() == 1;
+}
+
+static bool isFirstOperand(OpOperand &use) {
+  auto product = dyn_cast<MmaAsyncOp>(use.getOwner());
+  return product && use.get() == product.getA() && use.get() != product.getB();
+}
+
+bool mlir::fagpu::isPrivateToWarps(ChannelOp channel) {
+  if (channel.getEngine() != Engine::threads ||
+      channel.getType().getDepth() != 1)
+    return false;
+  Operation *owner = nullptr;
+  for (Operation *user : channel->getUsers()) {
+    auto role = user->getParentOfType<RoleOp>();
+    if (!role || (owner && owner != role) || !(isa<WriteOp, AcquireOp>(user)) ||
+        !isOwnBank(ChannelUse(user).getBank(), role))
+      return false;
+    owner = role;
+    // A part would be of rows that other warps write.
+    if (auto write = dyn_cast<WriteOp>(user))
+      if (!write.getPart().empty() || write.getTransposed())
+        return false;
+    if (auto acquire = dyn_cast<AcquireOp>(user))
+      for (OpOperand &use : acquire.getView().getUses())
+        if (!isa<ReleaseOp>(use.getOwner()) && !isFirstOperand(use))
+          return false;
+  }
+  return owner != nullptr;
+}

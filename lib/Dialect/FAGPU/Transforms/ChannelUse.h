@@ -63,6 +63,11 @@ private:
   Operation *op;
 };
 
+/// Whether each warp reads only what it has written to a channel itself, so
+/// that no barrier has to guard it: one group writes a bank's one stage and
+/// multiplies it as a first operand, whose rows each warp reads for itself.
+bool isPrivateToWarps(ChannelOp channel);
+
 } // namespace mlir::fagpu
 
 #endif // FA_LIB_DIALECT_FAGPU_TRANSFORMS_CHANNELUSE_H

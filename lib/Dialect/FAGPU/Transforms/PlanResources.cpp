@@ -30,7 +30,8 @@ public:
     placeTiles();
     placeMails();
     for (ChannelOp channel : kernel.getOps<ChannelOp>())
-      placeBarriers(channel, channel.getNumStages());
+      if (!isPrivateToWarps(channel))
+        placeBarriers(channel, channel.getNumStages());
     for (MailOp mail : kernel.getOps<MailOp>())
       placeBarriers(mail, mail.getType().getDepth());
     if (failed(placeNamedBarriers()) || failed(verifyThreads()))
