@@ -3,11 +3,12 @@
 !kv = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>
 !three = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 3>
 !q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!q1 = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
 !m = memref<?x?x?x128xbf16>
 !kvv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
 !qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
 
-// One counter for each role and channel, zero at the entry.
+// One counter for what a role fills or reads of a channel, zero at the entry.
 
 // CHECK-LABEL: func.func @roles
 func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
@@ -21,7 +22,7 @@ func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
   // CHECK: %[[PUT3:.*]] = memref.alloca() : memref<i32>
   // CHECK: %[[USEK:.*]] = memref.alloca() : memref<i32>
   // CHECK: memref.store %[[C0]], %[[USEK]][]
-  // CHECK: %[[USEQ:.*]] = memref.alloca() : memref<i32>
+  // CHECK-NOT: memref.alloca
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c64 = arith.constant 64 : i32
@@ -66,15 +67,19 @@ func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
     fagpu.put %t, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] if(%p) : !m into !three
   }
   fagpu.role @use(%g) groups(2) {
-    // A full barrier is awaited in its own phase.
+    // A full barrier is awaited in its own phase. The role uses both channels once
+    // whenever it runs: one counter, which goes up at the last use.
     // CHECK: %[[A:.*]] = memref.load %[[USEK]][]
+    // CHECK-NOT: memref.store
     // CHECK: %[[ASTAGE:.*]] = arith.andi %[[A]], %[[C1]]
     // CHECK: %[[AROUND:.*]] = arith.shrui %[[A]], %[[C1]]
     // CHECK: %[[APHASE:.*]] = arith.andi %[[AROUND]], %[[C1]]
     // CHECK: fagpu.acquire %{{.*}} stage(%[[ASTAGE]], %[[APHASE]])
     %kt = fagpu.acquire %k : !kv
     fagpu.release %kt : !kvv
-    // CHECK: memref.load %[[USEQ]][]
+    // CHECK: %[[B:.*]] = memref.load %[[USEK]][]
+    // CHECK: %[[C:.*]] = arith.addi %[[B]], %[[C1]]
+    // CHECK: memref.store %[[C]], %[[USEK]][]
     // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) stage(%[[C0]], %{{.*}})
     %qt = fagpu.acquire %q bank(%g) : !q
     fagpu.release %qt : !qv
@@ -82,22 +87,22 @@ func.func @roles(%m: !m, %p: i1) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
-// A role that fills a channel and reads it counts its writes and its reads.
+// A role that fills a channel and reads it counts both; here they go together.
 // CHECK-LABEL: func.func @both_ends
 func.func @both_ends(%v: tensor<64x128xbf16, #fagpu.acc<4>>)
     attributes {fagpu.kernel = "sm_90a"} {
-  // CHECK-DAG: %[[READS:.*]] = memref.alloca() : memref<i32>
-  // CHECK-DAG: %[[WRITES:.*]] = memref.alloca() : memref<i32>
+  // CHECK: %[[USES:.*]] = memref.alloca() : memref<i32>
+  // CHECK-NOT: memref.alloca
   %c = fagpu.channel threads : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
   fagpu.role @math(%g) groups(1) {
-    // CHECK: %[[W:.*]] = memref.load %[[A:.*]][] : memref<i32>
-    // CHECK: arith.addi %[[W]],
+    // CHECK: %[[W:.*]] = memref.load %[[USES]][] : memref<i32>
+    // CHECK-NOT: memref.store
     // CHECK: fagpu.write
     fagpu.write %c, %v : tensor<64x128xbf16, #fagpu.acc<4>>
         into !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
-    // CHECK-NOT: memref.load %[[A]][]
-    // CHECK: %[[R:.*]] = memref.load %{{.*}}[] : memref<i32>
-    // CHECK: arith.addi %[[R]],
+    // CHECK: %[[R:.*]] = memref.load %[[USES]][] : memref<i32>
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[R]],
+    // CHECK: memref.store %[[NEXT]], %[[USES]][]
     // CHECK: fagpu.acquire
     %t = fagpu.acquire %c : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
     fagpu.release %t : !fagpu.view<64x128xbf16, #fagpu.smem<128>>
@@ -105,7 +110,7 @@ func.func @both_ends(%v: tensor<64x128xbf16, #fagpu.acc<4>>)
   return
 }
 
-// A role that reads several banks counts each of them.
+// A role that reads several banks counts each of them, if not always together.
 
 // CHECK-LABEL: func.func @banks
 func.func @banks() attributes {fagpu.kernel = "sm_90a"} {
@@ -123,6 +128,39 @@ func.func @banks() attributes {fagpu.kernel = "sm_90a"} {
     fagpu.release %v0 : !qv
     %v1 = fagpu.acquire %q bank(%c1) : !q
     fagpu.release %v1 : !qv
+    // CHECK: memref.store %{{.*}}, %[[FIRST]][]
+    // CHECK: fagpu.acquire
+    %v2 = fagpu.acquire %q bank(%c0) : !q
+    fagpu.release %v2 : !qv
+  }
+  return
+}
+
+// Uses outside and inside a loop are counted apart from those inside alone, and
+// what is filled in one block and read in others is, too.
+// CHECK-LABEL: func.func @apart
+func.func @apart(%n: index, %v: tensor<64x128xbf16, #fagpu.acc<4>>)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[A:.*]] = memref.alloca() : memref<i32>
+  // CHECK: %[[B:.*]] = memref.alloca() : memref<i32>
+  // CHECK-NOT: memref.alloca
+  %a = fagpu.channel tma : !q1
+  %b = fagpu.channel tma : !q1
+  fagpu.role @math(%g) groups(1) {
+    // CHECK: memref.load %[[A]][]
+    %x = fagpu.acquire %a : !q1
+    fagpu.release %x : !qv
+    // CHECK: scf.for
+    scf.for %i = %c0 to %n step %c1 {
+      // CHECK: memref.load %[[A]][]
+      %y = fagpu.acquire %a : !q1
+      fagpu.release %y : !qv
+      // CHECK: memref.load %[[B]][]
+      %z = fagpu.acquire %b : !q1
+      fagpu.release %z : !qv
+    }
   }
   return
 }

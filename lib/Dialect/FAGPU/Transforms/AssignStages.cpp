@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChannelUse.h"
+#include "UseCounters.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::fagpu {
@@ -25,8 +24,9 @@ namespace {
 
 class StageAssigner {
 public:
-  explicit StageAssigner(func::FuncOp kernel)
-      : entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
+  StageAssigner(func::FuncOp kernel, ArrayRef<ChannelUse> uses)
+      : entry(OpBuilder::atBlockBegin(&kernel.getBody().front())),
+        numbers(uses) {}
 
   LogicalResult assign(ChannelUse use) {
     if (failed(use.verifyLockstep()))
@@ -36,7 +36,7 @@ public:
     Location location = op->getLoc();
     Value counter = getCounter(use);
     Value uses = memref::LoadOp::create(builder, location, counter);
-    if (use.endsUse()) {
+    if (numbers.advances(use)) {
       Value step =
           use.getCondition()
               ? arith::ExtUIOp::create(builder, location, builder.getI32Type(),
@@ -83,22 +83,9 @@ private:
     return {stage, arith::AndIOp::create(builder, location, round, one)};
   }
 
-  /// The bank that an operation reads, where it is a constant; -1 otherwise.
-  static int64_t getReadBank(ChannelUse use) {
-    APInt bank;
-    if (!use.isProducer() && use.getBank() &&
-        matchPattern(use.getBank(), m_ConstantInt(&bank)))
-      return bank.getSExtValue();
-    return -1;
-  }
-
-  /// The counter of how often a role fills a channel, or reads it or one of its
-  /// banks; zero at the kernel's entry. A role that does both is ahead in
-  /// filling.
+  /// The counter that a use belongs to, zero at the kernel's entry.
   Value getCounter(ChannelUse use) {
-    auto &counters = use.isProducer() ? filled : read;
-    Value &counter = counters[{use.getOperation()->getParentOfType<RoleOp>(),
-                               use.getChannel(), getReadBank(use)}];
+    Value &counter = counters[numbers.getCounter(use)];
     if (counter)
       return counter;
     Location location = use.getOperation()->getLoc();
@@ -110,7 +97,8 @@ private:
   }
 
   OpBuilder entry;
-  DenseMap<std::tuple<Operation *, Value, int64_t>, Value> filled, read;
+  UseCounters numbers;
+  DenseMap<unsigned, Value> counters;
 };
 
 struct AssignStagesPass
@@ -123,7 +111,7 @@ struct AssignStagesPass
       if (ChannelUse::isUse(op))
         uses.push_back(ChannelUse(op));
     });
-    StageAssigner assigner(getOperation());
+    StageAssigner assigner(getOperation(), uses);
     for (ChannelUse use : uses)
       if (failed(assigner.assign(use)))
         return signalPassFailure();

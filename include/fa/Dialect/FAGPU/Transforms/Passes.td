@@ -216,12 +216,13 @@ def FAGPUAssignWaitsPass : Pass<"fagpu-assign-waits"> {
 def FAGPUAssignStagesPass : Pass<"fagpu-assign-stages", "::mlir::func::FuncOp"> {
   let summary = "Number the stages of channels, with their phase";
   let description = [{
-    One counter for each role that fills a channel, and one for each that reads
-    it: use n of a channel of depth d is of stage n mod d, and its barrier
-    completes phase (n / d) mod 2. A put or send waits for the phase before, of
-    the empty barrier. Counters are rank-0 memrefs at the kernel's entry, so that
-    no pass has to thread them through loops; upstream `mem2reg` makes values of
-    them once control flow is branches.
+    A role counts what it fills and what it reads of each channel: use n of a
+    channel of depth d is of stage n mod d, and its barrier completes phase
+    (n / d) mod 2. A put or send waits for the phase before, of the empty barrier.
+    Channels that a role uses once in each of the same blocks share a counter,
+    since each takes a register. Counters are rank-0 memrefs
+    at the kernel's entry, so that no pass has to thread them through loops;
+    upstream `mem2reg` makes values of them once control flow is branches.
 
     Several puts that fill one stage by parts, or the banks of one channel in
     turn, are one use; they stand in one block, banks from 0 up. A role that reads
