@@ -2,8 +2,8 @@
 // per batch, log-sum-exp; persistent and flattened over tiles.
 //
 // A tile is 128 queries of one head. Two groups of warps compute 64 rows each and
-// take turns at the tensor cores; one thread copies. Tiles come head by head, the
-// longest rows first, from an atomic counter.
+// take turns at the tensor cores; one thread copies. Tiles come from an atomic
+// counter.
 //
 // Slots of the compute role: 0 tile boundary, 1 acquire Q and K, 2 take the turn,
 // 3 issue Q K^T, 4 acquire V, issue P V, pass the turn, 5 statistics of the
@@ -31,20 +31,30 @@
 !len = memref<?xi32>
 !ctr = memref<2xi32>
 // Tile number -> first query row (-1: no such tile), batch, head, lengths.
-// Head-major, longest rows first.
+// Heads in groups of %together, whose keys and values stay in the L2 cache;
+// within a group the longest rows of all heads first, so that what is left at
+// the end is short.
 func.func private @tile(%t: i32, %tiles: i32, %blocks: i32, %heads: i32,
-    %lq: !len, %lk: !len) -> (i32, i32, i32, i32, i32) {
+    %lq: !len, %lk: !len, %together: i32) -> (i32, i32, i32, i32, i32) {
   %c1 = arith.constant 1 : i32
-  %c128 = arith.constant 128 : i32
+  %rows = arith.constant 128 : i32
   %none = arith.constant -1 : i32
   %end = arith.subi %tiles, %c1 : i32
   %live = arith.cmpi sle, %t, %end : i32
   %tc = arith.minsi %t, %end : i32
-  %bh = arith.divui %tc, %blocks : i32
-  %mi = arith.remui %tc, %blocks : i32
+  %sequences = arith.divui %tiles, %blocks : i32
+  %groupTiles = arith.muli %together, %blocks : i32
+  %group = arith.divui %tc, %groupTiles : i32
+  %ofGroup = arith.remui %tc, %groupTiles : i32
+  %firstHead = arith.muli %group, %together : i32
+  %left = arith.subi %sequences, %firstHead : i32
+  %here = arith.minsi %together, %left : i32
+  %mi = arith.divui %ofGroup, %here : i32
+  %hj = arith.remui %ofGroup, %here : i32
+  %bh = arith.addi %firstHead, %hj : i32
   %rb = arith.subi %blocks, %mi : i32
   %mb = arith.subi %rb, %c1 : i32
-  %r = arith.muli %mb, %c128 : i32
+  %r = arith.muli %mb, %rows : i32
   %row = arith.select %live, %r, %none : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
@@ -74,7 +84,7 @@ func.func private @keys(%row: i32, %nq: i32, %nk: i32) -> (i32, i32) {
 }
 func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     %lq: !len, %lk: !len, %tiles: i32, %blocks: i32, %heads: i32, %group: i32,
-               %scale: f32, %counter: !ctr)
+    %together: i32, %scale: f32, %counter: !ctr)
                    attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -89,8 +99,8 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   fagpu.role @load groups(1) regs(40) elect {
     %cta = gpu.block_id x
     %t0 = arith.index_cast %cta : index to i32
-    %w:5 = func.call @tile(%t0, %tiles, %blocks, %heads, %lq, %lk)
-        : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
+    %w:5 = func.call @tile(%t0, %tiles, %blocks, %heads, %lq, %lk, %together)
+        : (i32, i32, i32, i32, !len, !len, i32) -> (i32, i32, i32, i32, i32)
     fagpu.send %mail, %w#0, %w#1, %w#2, %w#3, %w#4 : !work
     fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3,
         %nk = %w#4) : i32, i32, i32, i32, i32 {
@@ -117,8 +127,8 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
             rows(%nk) {fagpu.at = [1, 3]} : !mem into !kv
         fagpu.yield %tn : i32
       } {fagpu.at = [1, 0]}
-      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk)
-          : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
+      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk, %together)
+          : (i32, i32, i32, i32, !len, !len, i32) -> (i32, i32, i32, i32, i32)
       fagpu.send %mail, %n#0, %n#1, %n#2, %n#3, %n#4 {fagpu.at = [1, 0]} : !work
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
@@ -187,7 +197,9 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
         %nb = fagpu.broadcast %nms : !row -> !acc
         %e0 = math.fma %s, %sc, %nb : !acc
         %p = math.exp2 %e0 fastmath<afn> : !acc
-        %a0 = math.fma %m0, %scr, %nms : !row
+        // rounded as above, so that an unchanged maximum gives exactly 1
+        %mo = arith.mulf %m0, %scr : !row
+        %a0 = arith.subf %mo, %ms : !row
         %alpha = math.exp2 %a0 fastmath<afn> : !row
         %sum = fagpu.reduce add %p : !acc -> !part
         %a4 = fagpu.broadcast %alpha : !row -> !part
@@ -252,6 +264,7 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %batch = memref.dim %q, %c0 : !mem
   %queries = memref.dim %q, %c1 : !mem
   %heads = memref.dim %q, %c2 : !mem
+  %keys = memref.dim %k, %c1 : !mem
   %kvHeads = memref.dim %k, %c2 : !mem
   %group = arith.divui %heads, %kvHeads : index
   %blocks = arith.ceildivui %queries, %rows : index
@@ -263,11 +276,18 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %blocksI = arith.index_cast %blocks : index to i32
   %headsI = arith.index_cast %heads : index to i32
   %groupI = arith.index_cast %group : index to i32
+  // heads whose keys and values take at most 8 MiB, which stay in the L2 cache
+  %budget = arith.constant 16384 : index
+  %some = arith.maxui %keys, %c1 : index
+  %fit = arith.divui %budget, %some : index
+  %fit1 = arith.maxui %fit, %c1 : index
+  %together = arith.minui %fit1, %sequences : index
+  %togetherI = arith.index_cast %together : index to i32
   %counter = fagpu.counter : !ctr
   fagpu.launch @fwd grid(%grid)
       (%q, %k, %v, %o, %lse, %lq, %lk, %tilesI, %blocksI, %headsI, %groupI,
-       %scale, %counter)
+        %togetherI, %scale, %counter)
       : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
-        i32, f32, !ctr
+        i32, i32, f32, !ctr
   return
 }

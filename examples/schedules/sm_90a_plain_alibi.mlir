@@ -122,7 +122,9 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %nb = fagpu.broadcast %nms : !row -> !s
       %e0 = math.fma %s, %l2, %nb : !s
       %p = math.exp2 %e0 fastmath<afn> : !s
-      %a0 = math.fma %m0, %l2r, %nms : !row
+      // rounded as above, so that an unchanged maximum gives exactly 1
+      %mo = arith.mulf %m0, %l2r : !row
+      %a0 = arith.subf %mo, %ms : !row
       %alpha = math.exp2 %a0 fastmath<afn> : !row
       %sum = fagpu.reduce add %p : !s -> !part
       %a4 = fagpu.broadcast %alpha : !row -> !part

@@ -1,0 +1,198 @@
+// Forward attention on sm_90a: bf16, head dim 128, grouped heads, lengths per
+// batch, log-sum-exp; sm_90a_plain.mlir without turns: the two groups of warps
+// issue their products whenever they are ready.
+
+#sw = #fagpu.smem<128>
+#acc = #fagpu.acc<4>
+#row = #fagpu.row<4>
+!s = tensor<64x176xf32, #acc>
+!is = tensor<64x176xi32, #acc>
+!hs = tensor<64x176xbf16, #acc>
+!p = tensor<64x176xbf16, #fagpu.opa<4>>
+!o = tensor<64x128xf32, #acc>
+!ho = tensor<64x128xbf16, #acc>
+!row = tensor<64xf32, #row>
+!irow = tensor<64xi32, #row>
+!part = tensor<64x4xf32, #fagpu.quad<4>>
+!q = !fagpu.channel<64x128xbf16, #sw, 1>
+!kv = !fagpu.channel<176x128xbf16, #sw, 2>
+!st = !fagpu.channel<64x128xbf16, #sw, 1>
+!qv = !fagpu.view<64x128xbf16, #sw>
+!kvv = !fagpu.view<176x128xbf16, #sw>
+!mem = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!len = memref<?xi32>
+// Last key block to visit; at least block 0, so that every tile has one.
+func.func private @keys(%nk: i32) -> i32 {
+  %c1 = arith.constant 1 : i32
+  %keys = arith.constant 176 : i32
+  %n = arith.ceildivsi %nk, %keys : i32
+  %n1 = arith.maxsi %n, %c1 : i32
+  %last = arith.subi %n1, %c1 : i32
+  return %last : i32
+}
+
+func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
+    %lq: !len, %lk: !len, %blocks: i32, %heads: i32, %group: i32,
+    %scale: f32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %keys = arith.constant 176 : i32
+  // one bank for each math group
+  %chQ = fagpu.channel tma banks(2) : !q
+  %chK = fagpu.channel tma : !kv
+  %chV = fagpu.channel tma : !kv
+  // O leaves through Q's memory
+  %chO = fagpu.channel tma_store banks(2) over(%chQ : !q) : !st
+  %cta = gpu.block_id x
+  %t = arith.index_cast %cta : index to i32
+  %bh = arith.divui %t, %blocks : i32
+  %mb = arith.remui %t, %blocks : i32
+  %rows = arith.constant 128 : i32
+  %row = arith.muli %mb, %rows : i32
+  %b = arith.divui %bh, %heads : i32
+  %h = arith.remui %bh, %heads : i32
+  %bi = arith.index_cast %b : i32 to index
+  %nq = memref.load %lq[%bi] : !len
+  %nk = memref.load %lk[%bi] : !len
+  fagpu.role @load groups(1) regs(24) elect {
+    %hk = arith.divui %h, %group : i32
+    %last = func.call @keys(%nk) : (i32) -> i32
+    %row1 = arith.addi %row, %c64 : i32
+    fagpu.put %chQ bank(%c0), %q[%b, %row, %h, %c0] [1, 64, 1, 128] rows(%nq)
+        : !mem into !q
+    fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 128] rows(%nq)
+        : !mem into !q
+    fagpu.for %kb = %last step -1 segments(%first: once, %rest: to %c0) {
+      %key = arith.muli %kb, %keys : i32
+      fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 176, 1, 128] rows(%nk)
+          {fagpu.at = [0, 1]} : !mem into !kv
+      fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 176, 1, 128] rows(%nk)
+          {fagpu.at = [1, 3]} : !mem into !kv
+      fagpu.yield
+    }
+  }
+  fagpu.role @math(%g) groups(2) regs(240) {
+    %zero = arith.constant dense<0.0> : !o
+    %none = arith.constant dense<0xFF800000> : !s
+    %mInit = arith.constant dense<0xFF800000> : !row
+    %zrow = arith.constant dense<0.0> : !row
+    %one = arith.constant dense<1.0> : !row
+    %ln2 = arith.constant dense<0.693147182> : !row
+    %lInit = arith.constant dense<0.0> : !part
+    %log2e = arith.constant 1.44269502 : f32
+    %scale2 = arith.mulf %scale, %log2e : f32
+    %sc = tensor.splat %scale2 : !s
+    %scr = tensor.splat %scale2 : !row
+    %g64 = arith.muli %g, %c64 : i32
+    %last = func.call @keys(%nk) : (i32) -> i32
+    %myRow = arith.addi %row, %g64 : i32
+    %qt = fagpu.acquire %chQ bank(%g) : !q
+    %acc, %m, %l = fagpu.for %kb = %last step -1
+        segments(%first: once, %rest: to %c0)
+        iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!o, !row, !part) {
+      %kt = fagpu.acquire %chK {fagpu.at = [0, 1]} : !kv
+      %sf = fagpu.mma_async nt %qt, %kt {fagpu.at = [0, 3]} : !qv, !kvv
+          -> !fagpu.inflight<!s>
+      %s0 = fagpu.wait %sf {fagpu.at = [0, 6]} : !fagpu.inflight<!s>
+      fagpu.release %kt : !kvv
+      %key = arith.muli %kb, %keys : i32
+      %nkl = arith.subi %nk, %key : i32
+      // the mask: only the last block of keys is ragged
+      %s = scf.if %first -> (!s) {
+        %lim = tensor.splat %nkl : !is
+        %col = fagpu.iota 1 : !is
+        %ok = arith.cmpi slt, %col, %lim : !is
+        %x = arith.select %ok, %s0, %none : tensor<64x176xi1, #acc>, !s
+        scf.yield %x : !s
+      } else {
+        scf.yield %s0 : !s
+      }
+      %mx = fagpu.reduce max %s : !s -> !row
+      %m1 = arith.maxnumf %m0, %mx : !row
+      // a row that has seen no key yet: avoid inf - inf
+      %ref = scf.if %first -> (!row) {
+        %e = arith.cmpf oeq, %m1, %mInit : !row
+        %x = arith.select %e, %zrow, %m1 : tensor<64xi1, #row>, !row
+        scf.yield %x : !row
+      } else {
+        scf.yield %m1 : !row
+      }
+      %ms = arith.mulf %ref, %scr : !row
+      %nms = arith.negf %ms : !row
+      %nb = fagpu.broadcast %nms : !row -> !s
+      %e0 = math.fma %s, %sc, %nb : !s
+      %p = math.exp2 %e0 fastmath<afn> : !s
+      // rounded as above, so that an unchanged maximum gives exactly 1
+      %mo = arith.mulf %m0, %scr : !row
+      %a0 = arith.subf %mo, %ms : !row
+      %alpha = math.exp2 %a0 fastmath<afn> : !row
+      %sum = fagpu.reduce add %p : !s -> !part
+      %a4 = fagpu.broadcast %alpha : !row -> !part
+      %l1 = math.fma %l0, %a4, %sum : !part
+      %l2 = arith.select %first, %sum, %l1 : !part
+      // only after the wait that frees the old P
+      %ph = arith.truncf %p {fagpu.at = [0, 8]} : !s to !hs
+      %pa = fagpu.convert %ph : !hs -> !p
+      %aO = fagpu.broadcast %alpha : !row -> !o
+      %os = arith.mulf %o0, %aO : !o
+      %o1 = arith.select %first, %o0, %os : !o
+      %vt = fagpu.acquire %chV {fagpu.at = [1, 4]} : !kv
+      %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !o) : !p, !kvv
+          -> !fagpu.inflight<!o keeps !p>
+      %o2 = fagpu.wait %of {fagpu.at = [1, 7]} : !fagpu.inflight<!o keeps !p>
+      fagpu.release %vt : !kvv
+      fagpu.yield %o2, %m1, %l2 : !o, !row, !part
+    }
+    fagpu.release %qt : !qv
+    %sum = fagpu.reduce add %l : !part -> !row
+    %dead = arith.cmpf oeq, %sum, %zrow : !row
+    %rcp = arith.divf %one, %sum fastmath<arcp, afn> : !row
+    %inv = arith.select %dead, %zrow, %rcp : tensor<64xi1, #row>, !row
+    %lg = math.log2 %sum fastmath<afn> : !row
+    %ls0 = math.fma %m, %scr, %lg : !row
+    %ls = arith.mulf %ls0, %ln2 : !row
+    %invO = fagpu.broadcast %inv : !row -> !o
+    %on = arith.mulf %acc, %invO : !o
+    %oh = arith.truncf %on : !o to !ho
+    fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
+        into memref<?x?x?xf32>
+    fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) via(%chO : !st) bank(%g)
+        : !ho into !mem
+  }
+  return
+}
+
+// What @attention computes.
+func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32) {
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
+      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%lq : !len) key_lengths(%lk : !len)
+  return
+}
+
+func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
+    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32)
+    attributes {fa.implements = @reference} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %rows = arith.constant 128 : index
+  %batch = memref.dim %q, %c0 : !mem
+  %queries = memref.dim %q, %c1 : !mem
+  %heads = memref.dim %q, %c2 : !mem
+  %kvHeads = memref.dim %k, %c2 : !mem
+  %group = arith.divui %heads, %kvHeads : index
+  %blocks = arith.ceildivui %queries, %rows : index
+  %sequences = arith.muli %batch, %heads : index
+  %tiles = arith.muli %blocks, %sequences : index
+  %blocksI = arith.index_cast %blocks : index to i32
+  %headsI = arith.index_cast %heads : index to i32
+  %groupI = arith.index_cast %group : index to i32
+  fagpu.launch @fwd grid(%tiles)
+      (%q, %k, %v, %o, %lse, %lq, %lk, %blocksI, %headsI, %groupI, %scale)
+      : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
+        f32
+  return
+}
