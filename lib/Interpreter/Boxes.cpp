@@ -44,12 +44,13 @@ static LogicalResult checkInside(Worker &worker, Operation *op, const Box &box,
 }
 
 LogicalResult interpreter::visitBox(
-    Worker &worker, Operation *op, const Box &box,
+    Worker &worker, Operation *op, const Box &box, Access access,
     llvm::function_ref<void(int64_t, int64_t, Slot *, int64_t)> visit) {
   SmallVector<int64_t> touched = getTouchedSizes(box);
   if (failed(checkInside(worker, op, box, touched)))
     return failure();
   const Array &memory = *box.memory;
+  WriteLog &log = worker.getBlock().getGrid().writes;
   int64_t length = box.sizes.back(), stride = memory.strides.back();
   int64_t numRows = getNumElements(box.sizes) / length;
   int64_t lastDim = box.sizes.size() - 1;
@@ -64,8 +65,15 @@ LogicalResult interpreter::visitBox(
       isTouched &= index < touched[dim];
       offset += (box.offsets[dim] + index) * memory.strides[dim];
     }
-    visit(row * length, isTouched ? touched[lastDim] : 0,
-          isTouched ? memory.storage->data() + offset : nullptr, stride);
+    if (!isTouched) {
+      visit(row * length, 0, nullptr, stride);
+      continue;
+    }
+    if (failed(log.note(worker, op, *memory.storage, offset, touched[lastDim],
+                        stride, access)))
+      return failure();
+    visit(row * length, touched[lastDim], memory.storage->data() + offset,
+          stride);
   }
   return success();
 }

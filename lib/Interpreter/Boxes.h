@@ -8,6 +8,7 @@
 #ifndef FA_LIB_INTERPRETER_BOXES_H
 #define FA_LIB_INTERPRETER_BOXES_H
 
+#include "WriteLog.h"
 #include "fa/Executor/Value.h"
 #include "mlir/IR/Operation.h"
 
@@ -31,10 +32,11 @@ unsigned getRowDim(unsigned memoryRank, unsigned tileRank);
 /// Calls `visit(first, count, elements, stride)` for each row of the box:
 /// `first` is the position in the tile of its first element, `count` how many
 /// of its elements are below the limit, `elements` those, null if there are
-/// none, and `stride` the distance between them. Fails, before any visit, if an
-/// element below the limit is outside the memory.
+/// none, and `stride` the distance between them. Fails if an element below the
+/// limit is outside the memory, or if nothing orders this access with one of
+/// another group.
 LogicalResult
-visitBox(Worker &worker, Operation *op, const Box &box,
+visitBox(Worker &worker, Operation *op, const Box &box, Access access,
          llvm::function_ref<void(int64_t first, int64_t count,
                                  executor::Slot *elements, int64_t stride)>
              visit);

@@ -189,7 +189,7 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
             getIntegerOr(frame, rows, memory.shape[rowDim])};
     int64_t columns = operands.columns;
     return visitBox(
-        **worker, op, box,
+        **worker, op, box, Access::Read,
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
           Slot *row = target->getRow(first / columns) + first % columns;
           for (int64_t i = 0; i < sizes.back(); ++i)

@@ -37,6 +37,7 @@ FailureOr<Worker *> interpreter::getWorker(Operation *op, Frame &frame,
 
 Worker::Worker(RunningBlock &block, fagpu::RoleOp role, int64_t group)
     : block(block), role(role), group(group),
+      serial(block.getGrid().numWorkers++),
       execution(block.getGrid().getExecution()) {
   execution.context = this;
 }

@@ -14,6 +14,7 @@
 #define FA_LIB_INTERPRETER_MACHINE_H
 
 #include "Scheduler.h"
+#include "WriteLog.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Executor/Program.h"
 #include "fa/Interpreter/Interpreter.h"
@@ -39,6 +40,8 @@ public:
   /// Null for the code before the roles.
   fagpu::RoleOp getRole() { return role; }
   int64_t getGroup() const { return group; }
+  /// Differs from that of every other worker of the launch.
+  int64_t getSerial() const { return serial; }
   /// As in "group 1 of @math".
   std::string getName();
 
@@ -88,7 +91,7 @@ private:
 
   RunningBlock &block;
   fagpu::RoleOp role;
-  int64_t group;
+  int64_t group, serial;
   executor::Execution execution;
   Coroutine *coroutine = nullptr;
   bool ended = false;
@@ -151,6 +154,9 @@ public:
   /// Counters that tickets were drawn from, with one of the operations.
   DenseMap<executor::Array *, std::pair<executor::ArrayRefPtr, Operation *>>
       counters;
+  WriteLog writes;
+  /// Workers made so far.
+  int64_t numWorkers = 0;
 
 private:
   LogicalResult startBlock(int64_t number, RunEntryFn runEntry);

@@ -110,7 +110,7 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
     (*worker)->record(op, "stored");
     ArrayRefPtr value = packArray(frame.arrayRef(source));
     return visitBox(
-        **worker, op, destination.getBox(frame),
+        **worker, op, destination.getBox(frame), Access::Write,
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
           for (int64_t i = 0; i < count; ++i)
             elements[i * stride] = value->data()[first + i];
@@ -149,6 +149,7 @@ static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
     (*worker)->record(op, "drained");
     return visitBox(
         **worker, op, destination.getBox(frame),
+        adds ? Access::Add : Access::Write,
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
           for (int64_t i = 0; i < count; ++i) {
             Slot &target = elements[i * stride];

@@ -29,6 +29,9 @@
 // RUN: not fa-run %t/acquire_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquire_stage.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/flat.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/flat.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/added_integers.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/added_integers.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_twice.mlir --target=interpret --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_and_added.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_and_read.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
 
 //--- twice.mlir
 
@@ -712,6 +715,66 @@ func.func @kernel(%m: memref<64xi32>) attributes {fagpu.kernel = "sm_90a"} {
     %v = fagpu.acquire %c : !c
     fagpu.drain %v, %m[%z] add : !fagpu.view<64xi32, #fagpu.smem<0>> into memref<64xi32>
     fagpu.release %v : !fagpu.view<64xi32, #fagpu.smem<0>>
+  }
+  return
+}
+
+//--- written_twice.mlir
+
+// CHECK: error: 'fagpu.store' op touches memory that @math of block {{[0-2]}} has written at line {{[0-9]+}}: nothing orders the two
+// CHECK: note: in @math of block
+func.func @kernel(%m: memref<96xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c32 = arith.constant 32 : i32
+  %c96 = arith.constant 96 : i32
+  %x = arith.constant dense<0.0> : tensor<64xf32, #fagpu.row<4>>
+  %cta = gpu.block_id x
+  %t = arith.index_cast %cta : index to i32
+  %at = arith.muli %t, %c32 : i32
+  fagpu.role @math groups(1) {
+    fagpu.store %x, %m[%at] rows(%c96) : tensor<64xf32, #fagpu.row<4>> into memref<96xf32>
+  }
+  return
+}
+
+//--- written_and_added.mlir
+
+// CHECK: error: 'fagpu.drain' op touches memory that @math of block {{[01]}} has written at line {{[0-9]+}}: nothing orders the two
+!c = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+!v = !fagpu.view<64xf32, #fagpu.smem<0>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %x = arith.constant dense<0.0> : tensor<64xf32, #fagpu.row<4>>
+  %c = fagpu.channel threads : !c
+  %cta = gpu.block_id x
+  %isFirst = arith.cmpi eq, %cta, %c0 : index
+  fagpu.role @math groups(1) {
+    fagpu.write %c, %x : tensor<64xf32, #fagpu.row<4>> into !c
+    %v = fagpu.acquire %c : !c
+    scf.if %isFirst {
+      fagpu.drain %v, %m[%z] : !v into memref<64xf32>
+    } else {
+      fagpu.drain %v, %m[%z] add : !v into memref<64xf32>
+    }
+    fagpu.release %v : !v
+  }
+  return
+}
+
+//--- written_and_read.mlir
+
+// CHECK: error: 'fagpu.put' op touches memory that @math of block 0 has written at line {{[0-9]+}}: nothing orders the two
+!c = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+!v = !fagpu.view<64xf32, #fagpu.smem<0>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %x = arith.constant dense<0.0> : tensor<64xf32, #fagpu.row<4>>
+  %c = fagpu.channel tma : !c
+  fagpu.role @math groups(1) {
+    fagpu.store %x, %m[%z] : tensor<64xf32, #fagpu.row<4>> into memref<64xf32>
+    fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
+    %v = fagpu.acquire %c : !c
+    fagpu.release %v : !v
   }
   return
 }
