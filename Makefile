@@ -7,7 +7,7 @@ SANITIZE_BUILD = build-sanitize
 PYTHON = $(BUILD)/venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check build configure dependencies venv bench docs install \
+.PHONY: help demo check build configure dependencies venv bench bundle docs install \
         format check-format sanitize clean
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make build         build into $(BUILD)/, programs in $(BUILD)/bin"
 	@echo "make bench         run benchmarks/ (ratios; takes several minutes; installs"
 	@echo "                   PyTorch; BENCH_OPTIONS='--threads 2' and others of run.py)"
+	@echo "make bundle        one folder that runs without LLVM, $(BUILD)/bundle"
 	@echo "make docs          generate the dialect and pass pages into $(BUILD)/docs"
 	@echo "make install       install the CMake package and tools (PREFIX=/usr/local)"
 	@echo "make format        format the C++ sources"
@@ -59,6 +60,9 @@ $(BUILD)/venv-bench/requirements.txt: benchmarks/requirements.txt scripts/requir
 	@$(BUILD)/venv-bench/bin/python -m pip install --quiet --disable-pip-version-check \
 	  $(patsubst %,-r %,$(filter %.txt,$^))
 	@cp $< $@
+
+bundle: build
+	@$(PYTHON) scripts/make_bundle.py --build $(BUILD) --output $(BUILD)/bundle/fa-mlir --archive
 
 docs: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target fa-doc

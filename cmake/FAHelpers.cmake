@@ -56,11 +56,17 @@ function(fa_add_library name)
   install(TARGETS ${name} EXPORT FATargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# fa_add_tool(NAME sources... [LINK libraries...] [NO_INSTALL])
-# NO_INSTALL is for programs that only tests use.
+# fa_add_tool(NAME sources... [MAIN function] [LINK libraries...] [NO_INSTALL])
+# MAIN is a function of tools/ToolMains.h, for a tool that other programs hold
+# too. NO_INSTALL is for programs that only tests use.
 function(fa_add_tool name)
-  cmake_parse_arguments(ARG "NO_INSTALL" "" "LINK" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  cmake_parse_arguments(ARG "NO_INSTALL" "MAIN" "LINK" ${ARGN})
+  if(ARG_MAIN)
+    set(main ${CMAKE_SOURCE_DIR}/tools/SingleTool.cpp)
+    set_source_files_properties(${main} PROPERTIES
+      COMPILE_DEFINITIONS FA_TOOL_MAIN=${ARG_MAIN} SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS} ${main})
   fa_set_compile_flags(${name})
   # CMake would compile a program with -fPIE, which the header's -fPIC refuses.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

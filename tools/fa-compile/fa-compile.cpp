@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolMains.h"
 #include "fa/Export/Compile.h"
 #include "fa/InitAll.h"
 #include "fa/Runtime/CUDA/Assembler.h"
@@ -27,31 +28,42 @@ namespace {
 enum class Images { Auto, PTX, Both };
 } // namespace
 
-static cl::OptionCategory category("fa-compile options");
-static cl::opt<std::string> fileName(cl::Positional, cl::Required,
-                                     cl::desc("FILE"), cl::cat(category));
-static cl::opt<std::string>
-    chip("chip", cl::desc("Chip to compile for; the kernel's own if not given"),
-         cl::value_desc("NAME"), cl::cat(category));
-static cl::opt<std::string>
-    directory("o", cl::desc("Folder to write to, which is made if need be"),
-              cl::init("."), cl::value_desc("DIR"), cl::cat(category));
-static cl::opt<std::string>
-    entryName("entry",
-              cl::desc("Host function; none needed if there is only one"),
-              cl::value_desc("NAME"), cl::cat(category));
-static cl::opt<std::string>
-    outputName("name", cl::desc("Name of the files; that of FILE if not given"),
-               cl::value_desc("NAME"), cl::cat(category));
-static cl::opt<Images> images(
-    "images", cl::desc("What to compile to:"), cl::init(Images::Auto),
-    cl::values(clEnumValN(Images::Auto, "auto", "a cubin too where ptxas is"),
-               clEnumValN(Images::PTX, "ptx", "PTX alone"),
-               clEnumValN(Images::Both, "both", "PTX and a cubin, by ptxas")),
-    cl::cat(category));
-static cl::opt<bool> failOnSpill("fail-on-spill",
-                                 cl::desc("A spill is an error"),
-                                 cl::cat(category));
+namespace {
+/// The options, registered when the program starts and not when it is loaded: a
+/// program may hold several tools.
+struct CommandLine {
+  cl::OptionCategory category{"fa-compile options"};
+  cl::opt<std::string> fileName{cl::Positional, cl::Required, cl::desc("FILE"),
+                                cl::cat(category)};
+  cl::opt<std::string> chip{
+      "chip", cl::desc("Chip to compile for; the kernel's own if not given"),
+      cl::value_desc("NAME"), cl::cat(category)};
+  cl::opt<std::string> directory{
+      "o", cl::desc("Folder to write to, which is made if need be"),
+      cl::init("."), cl::value_desc("DIR"), cl::cat(category)};
+  cl::opt<std::string> entryName{
+      "entry", cl::desc("Host function; none needed if there is only one"),
+      cl::value_desc("NAME"), cl::cat(category)};
+  cl::opt<std::string> outputName{
+      "name", cl::desc("Name of the files; that of FILE if not given"),
+      cl::value_desc("NAME"), cl::cat(category)};
+  cl::opt<Images> images{
+      "images", cl::desc("What to compile to:"), cl::init(Images::Auto),
+      cl::values(clEnumValN(Images::Auto, "auto", "a cubin too where ptxas is"),
+                 clEnumValN(Images::PTX, "ptx", "PTX alone"),
+                 clEnumValN(Images::Both, "both", "PTX and a cubin, by ptxas")),
+      cl::cat(category)};
+  cl::opt<bool> failOnSpill{"fail-on-spill", cl::desc("A spill is an error"),
+                            cl::cat(category)};
+
+  LogicalResult compileFile(MLIRContext &context) const;
+
+private:
+  LogicalResult writeFile(StringRef name, StringRef contents) const;
+  LogicalResult writeFiles(CompiledSchedule compiled,
+                           const ManifestNames &names, StringRef stem) const;
+};
+} // namespace
 
 static LogicalResult reportError(const Twine &message) {
   llvm::WithColor::error(llvm::errs(), "fa-compile") << message << "\n";
@@ -59,7 +71,7 @@ static LogicalResult reportError(const Twine &message) {
 }
 
 /// Writes a file as a whole or not at all.
-static LogicalResult writeFile(StringRef name, StringRef contents) {
+LogicalResult CommandLine::writeFile(StringRef name, StringRef contents) const {
   SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
@@ -73,8 +85,9 @@ static LogicalResult writeFile(StringRef name, StringRef contents) {
 }
 
 /// The manifest comes last: it names files that are there.
-static LogicalResult writeFiles(CompiledSchedule compiled,
-                                const ManifestNames &names, StringRef stem) {
+LogicalResult CommandLine::writeFiles(CompiledSchedule compiled,
+                                      const ManifestNames &names,
+                                      StringRef stem) const {
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return reportError("cannot make the folder '" + directory +
                        "': " + code.message());
@@ -89,7 +102,7 @@ static LogicalResult writeFiles(CompiledSchedule compiled,
   return writeFile((stem + ".json").str(), text);
 }
 
-static LogicalResult compileFile(MLIRContext &context) {
+LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   std::string message;
   auto buffer = openInputFile(fileName, &message);
   if (!buffer)
@@ -131,9 +144,10 @@ static LogicalResult compileFile(MLIRContext &context) {
   return writeFiles(std::move(*compiled), names, stem);
 }
 
-int main(int argc, char **argv) {
+int fa::compileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  CommandLine commandLine;
+  cl::HideUnrelatedOptions(commandLine.category);
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compiles the kernel of a GPU schedule to PTX and machine code, and its "
@@ -144,5 +158,5 @@ int main(int argc, char **argv) {
   mlir::fa::registerAllDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  return succeeded(compileFile(context)) ? 0 : 1;
+  return succeeded(commandLine.compileFile(context)) ? 0 : 1;
 }

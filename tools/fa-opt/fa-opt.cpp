@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolMains.h"
 #include "fa/InitAll.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -24,7 +25,7 @@ static void showOnlyLinesInDiagnostics() {
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
-int main(int argc, char **argv) {
+int mlir::fa::optMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolMains.h"
 #include "Session.h"
 #include "fa/InitAll.h"
 #include "mlir/IR/Diagnostics.h"
@@ -19,90 +20,96 @@ using namespace mlir;
 using namespace mlir::fa;
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("fa-run options");
+namespace {
+/// The options, registered when the program starts and not when it is loaded: a
+/// program may hold several tools.
+struct CommandLine {
+  cl::OptionCategory category{"fa-run options"};
+  cl::opt<std::string> fileName{cl::Positional, cl::Required, cl::desc("FILE"),
+                                cl::cat(category)};
+  cl::opt<std::string> entryName{
+      "entry",
+      cl::desc("Function to run; none needed if only one is "
+               "public"),
+      cl::value_desc("NAME"), cl::cat(category)};
+  cl::opt<TargetKind> target{
+      "target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
+      cl::values(
+          clEnumValN(TargetKind::Auto, "auto",
+                     "a CUDA device for a function that launches a "
+                     "kernel, else the CPU"),
+          clEnumValN(TargetKind::CPU, "cpu", "machine code for this processor"),
+          clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),
+          clEnumValN(TargetKind::Interpret, "interpret",
+                     "the interpreter of GPU schedules"),
+          clEnumValN(TargetKind::Reference, "reference",
+                     "the float64 evaluator")),
+      cl::cat(category)};
+  cl::opt<Precision> precision{
+      "precision", cl::desc("Numbers of the evaluator:"),
+      cl::init(Precision::Auto),
+      cl::values(
+          clEnumValN(Precision::Auto, "auto",
+                     "declared for a file that casts floats to bits, else "
+                     "float64"),
+          clEnumValN(Precision::Float64, "float64",
+                     "every float is a double, nothing is rounded"),
+          clEnumValN(Precision::Declared, "declared",
+                     "every result is rounded to its type, as bit tricks "
+                     "on floats need")),
+      cl::cat(category)};
+  cl::list<std::string> inputs{
+      "input",
+      cl::desc("Value of the next argument: 2x512x8x64xbf16 (random), "
+               "f32=0.125, 4xi32=[3,5,7,0] or @q.npy. Arguments with "
+               "static shapes need none"),
+      cl::value_desc("SPEC"), cl::cat(category)};
+  cl::list<std::string> outputs{
+      "output", cl::desc("Write the next output to a .npy file"),
+      cl::value_desc("@FILE.npy"), cl::cat(category)};
+  cl::opt<bool> verifyResults{
+      "verify",
+      cl::desc("Compare every output with a float64 evaluation; "
+               "exit with 1 if an error is above its bound"),
+      cl::cat(category)};
+  cl::opt<std::string> against{
+      "against", cl::desc("Verify against the evaluation of another file"),
+      cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<double> bound{
+      "bound",
+      cl::desc("Error bound of --verify for all float outputs, in place of "
+               "2e-6 for f32, 1e-3 for f16, 6e-3 for bf16 (relative), and "
+               "1e-5 for f32, 1e-4 otherwise for an lse (largest)"),
+      cl::value_desc("ERROR"), cl::cat(category)};
+  cl::opt<double> verifyWork{
+      "verify-work",
+      cl::desc("Operations up to which --verify evaluates all rows of "
+               "an attention; above, a seeded sample of this work"),
+      cl::init(SampleOptions().maxOperations), cl::value_desc("COUNT"),
+      cl::cat(category)};
+  cl::opt<bool> bench{"bench",
+                      cl::desc("Print median time, speed and peak memory"),
+                      cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed",
+                         cl::desc("Seed of random inputs and interleavings"),
+                         cl::value_desc("N"), cl::cat(category)};
+  cl::opt<std::string> grid{
+      "grid",
+      cl::desc("Blocks of a kernel that --target=interpret runs without a "
+               "host function"),
+      cl::value_desc("X[,Y[,Z]]"), cl::cat(category)};
+  cl::opt<std::string> jsonFile{"json", cl::desc("Write the report as JSON"),
+                                cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<std::string> strategy{
+      "strategy",
+      cl::desc("Apply @__transform_main of this file before lowering"),
+      cl::value_desc("FILE"), cl::cat(category)};
 
-static cl::opt<std::string> fileName(cl::Positional, cl::Required,
-                                     cl::desc("FILE"), cl::cat(category));
-static cl::opt<std::string>
-    entryName("entry",
-              cl::desc("Function to run; none needed if only one is "
-                       "public"),
-              cl::value_desc("NAME"), cl::cat(category));
-static cl::opt<TargetKind>
-    target("target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
-           cl::values(clEnumValN(TargetKind::Auto, "auto",
-                                 "a CUDA device for a function that launches a "
-                                 "kernel, else the CPU"),
-                      clEnumValN(TargetKind::CPU, "cpu",
-                                 "machine code for this processor"),
-                      clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),
-                      clEnumValN(TargetKind::Interpret, "interpret",
-                                 "the interpreter of GPU schedules"),
-                      clEnumValN(TargetKind::Reference, "reference",
-                                 "the float64 evaluator")),
-           cl::cat(category));
-static cl::opt<Precision> precision(
-    "precision", cl::desc("Numbers of the evaluator:"),
-    cl::init(Precision::Auto),
-    cl::values(clEnumValN(Precision::Auto, "auto",
-                          "declared for a file that casts floats to bits, else "
-                          "float64"),
-               clEnumValN(Precision::Float64, "float64",
-                          "every float is a double, nothing is rounded"),
-               clEnumValN(Precision::Declared, "declared",
-                          "every result is rounded to its type, as bit tricks "
-                          "on floats need")),
-    cl::cat(category));
-static cl::list<std::string>
-    inputs("input",
-           cl::desc("Value of the next argument: 2x512x8x64xbf16 (random), "
-                    "f32=0.125, 4xi32=[3,5,7,0] or @q.npy. Arguments with "
-                    "static shapes need none"),
-           cl::value_desc("SPEC"), cl::cat(category));
-static cl::list<std::string>
-    outputs("output", cl::desc("Write the next output to a .npy file"),
-            cl::value_desc("@FILE.npy"), cl::cat(category));
-static cl::opt<bool>
-    verifyResults("verify",
-                  cl::desc("Compare every output with a float64 evaluation; "
-                           "exit with 1 if an error is above its bound"),
-                  cl::cat(category));
-static cl::opt<std::string>
-    against("against",
-            cl::desc("Verify against the evaluation of another file"),
-            cl::value_desc("FILE"), cl::cat(category));
-static cl::opt<double>
-    bound("bound",
-          cl::desc("Error bound of --verify for all float outputs, in place of "
-                   "2e-6 for f32, 1e-3 for f16, 6e-3 for bf16 (relative), and "
-                   "1e-5 for f32, 1e-4 otherwise for an lse (largest)"),
-          cl::value_desc("ERROR"), cl::cat(category));
-static cl::opt<double>
-    verifyWork("verify-work",
-               cl::desc("Operations up to which --verify evaluates all rows of "
-                        "an attention; above, a seeded sample of this work"),
-               cl::init(SampleOptions().maxOperations), cl::value_desc("COUNT"),
-               cl::cat(category));
-static cl::opt<bool> bench("bench",
-                           cl::desc("Print median time, speed and peak memory"),
-                           cl::cat(category));
-static cl::opt<uint64_t>
-    seed("seed", cl::desc("Seed of random inputs and interleavings"),
-         cl::value_desc("N"), cl::cat(category));
-static cl::opt<std::string>
-    grid("grid",
-         cl::desc("Blocks of a kernel that --target=interpret runs without a "
-                  "host function"),
-         cl::value_desc("X[,Y[,Z]]"), cl::cat(category));
-static cl::opt<std::string> jsonFile("json",
-                                     cl::desc("Write the report as JSON"),
-                                     cl::value_desc("FILE"), cl::cat(category));
-static cl::opt<std::string>
-    strategy("strategy",
-             cl::desc("Apply @__transform_main of this file before lowering"),
-             cl::value_desc("FILE"), cl::cat(category));
+  SessionOptions getOptions() const;
+};
+} // namespace
 
-static SessionOptions getOptions() {
+SessionOptions CommandLine::getOptions() const {
   SessionOptions options;
   options.file = fileName;
   options.entry = entryName;
@@ -124,9 +131,10 @@ static SessionOptions getOptions() {
   return options;
 }
 
-int main(int argc, char **argv) {
+int fa::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  CommandLine commandLine;
+  cl::HideUnrelatedOptions(commandLine.category);
   cl::ParseCommandLineOptions(
       argc, argv, "Runs a function of an MLIR file, verifies and times it\n");
   DialectRegistry registry;
@@ -139,5 +147,5 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  return succeeded(runSession(getOptions(), context)) ? 0 : 1;
+  return succeeded(runSession(commandLine.getOptions(), context)) ? 0 : 1;
 }

@@ -1,0 +1,23 @@
+//===- ToolMains.h - The tools as functions ---------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_TOOLMAINS_H
+#define FA_TOOLS_TOOLMAINS_H
+
+namespace mlir::fa {
+
+/// The tools, each with the arguments and the exit status of a program. One
+/// program may hold several, of which one runs in a process: options are
+/// registered when it starts.
+int optMain(int argc, char **argv);
+int runMain(int argc, char **argv);
+int compileMain(int argc, char **argv);
+int fileCheckMain(int argc, char **argv);
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_TOOLMAINS_H
