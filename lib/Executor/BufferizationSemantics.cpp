@@ -42,38 +42,16 @@ static LogicalResult compileAllocTensor(bufferization::AllocTensorOp op,
                                         ProgramBuilder &builder) {
   if (op.getCopy())
     return compileArrayCopy(op, builder);
-  auto type = cast<RankedTensorType>(op.getType());
-  if (!isSlotType(type.getElementType()))
-    return refuse(op, "of elements that are not numbers");
-  SmallVector<unsigned> sizes = builder.getRegisters(op.getDynamicSizes());
-  unsigned result = builder.getRegister(op.getResult());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    SmallVector<int64_t> shape = fillShape(type, getIndices(frame, sizes));
-    if (failed(checkSizes(op, shape, *frame.execution)))
-      return failure();
-    frame[result] = makeFilledArray(shape, getPoison(type.getElementType()));
-    return success();
-  });
-  return success();
+  return compileAllocation(op, cast<ShapedType>(op.getType()),
+                           op.getDynamicSizes(), builder);
 }
 
 static LogicalResult
 compileMaterialize(bufferization::MaterializeInDestinationOp op,
                    ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
   if (op->getNumResults() > 0)
     return compileArrayCopy(op, builder);
-  unsigned target = builder.getRegister(op.getDest());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    Array &from = frame.array(source), &to = frame.array(target);
-    if (failed(checkLive(op, to)))
-      return failure();
-    if (from.shape != to.shape)
-      return op->emitError("operands differ in shape at run time");
-    copyElements(from, to);
-    return success();
-  });
-  return success();
+  return compileCopyInto(op, op.getSource(), op.getDest(), builder);
 }
 
 void executor::addBufferizationSemantics(Semantics &semantics) {

@@ -17,22 +17,10 @@ using namespace mlir::fa::executor;
 //===----------------------------------------------------------------------===//
 
 template <typename OpT>
-static LogicalResult compileAllocation(OpT op, ProgramBuilder &builder) {
-  MemRefType type = op.getType();
-  if (!isSlotType(type.getElementType()))
-    return refuse(op, "of elements that are not numbers");
-  if (!type.getLayout().isIdentity())
+static LogicalResult compileMemRefAllocation(OpT op, ProgramBuilder &builder) {
+  if (!op.getType().getLayout().isIdentity())
     return refuse(op, "with a layout");
-  SmallVector<unsigned> sizes = builder.getRegisters(op.getDynamicSizes());
-  unsigned result = builder.getRegister(op.getResult());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    SmallVector<int64_t> shape = fillShape(type, getIndices(frame, sizes));
-    if (failed(checkSizes(op, shape, *frame.execution)))
-      return failure();
-    frame[result] = makeFilledArray(shape, getPoison(type.getElementType()));
-    return success();
-  });
-  return success();
+  return compileAllocation(op, op.getType(), op.getDynamicSizes(), builder);
 }
 
 static LogicalResult compileDealloc(memref::DeallocOp op,
@@ -107,18 +95,7 @@ static LogicalResult compileStore(memref::StoreOp op, ProgramBuilder &builder) {
 }
 
 static LogicalResult compileCopy(memref::CopyOp op, ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
-  unsigned target = builder.getRegister(op.getTarget());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    Array &from = frame.array(source), &to = frame.array(target);
-    if (failed(checkLive(op, from)) || failed(checkLive(op, to)))
-      return failure();
-    if (from.shape != to.shape)
-      return op->emitError("operands differ in shape at run time");
-    copyElements(from, to);
-    return success();
-  });
-  return success();
+  return compileCopyInto(op, op.getSource(), op.getTarget(), builder);
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,18 +104,8 @@ static LogicalResult compileCopy(memref::CopyOp op, ProgramBuilder &builder) {
 
 static LogicalResult compileSubView(memref::SubViewOp op,
                                     ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
-  unsigned result = builder.getRegister(op.getResult());
-  SliceOperands slice = getSliceOperands(op, builder);
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    FailureOr<ArrayRefPtr> view =
-        makeSlice(op, frame, frame.array(source), slice);
-    if (failed(view))
-      return failure();
-    frame[result] = *view;
-    return success();
-  });
-  return success();
+  return compileSliceView(op, op.getSource(), getSliceOperands(op, builder),
+                          builder);
 }
 
 static LogicalResult compileReinterpretCast(memref::ReinterpretCastOp op,
@@ -164,16 +131,11 @@ static LogicalResult compileReinterpretCast(memref::ReinterpretCastOp op,
   return success();
 }
 
-static SmallVector<SmallVector<int64_t, 2>>
-getGroups(ArrayRef<ReassociationIndices> groups) {
-  return SmallVector<SmallVector<int64_t, 2>>(groups.begin(), groups.end());
-}
-
 static LogicalResult compileCollapse(memref::CollapseShapeOp op,
                                      ProgramBuilder &builder) {
   unsigned source = builder.getRegister(op.getSrc());
   unsigned result = builder.getRegister(op.getResult());
-  auto groups = getGroups(op.getReassociationIndices());
+  auto groups = op.getReassociationIndices();
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<ArrayRefPtr> view =
         collapseArray(op, frame.array(source), groups);
@@ -187,19 +149,8 @@ static LogicalResult compileCollapse(memref::CollapseShapeOp op,
 
 static LogicalResult compileExpand(memref::ExpandShapeOp op,
                                    ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSrc());
-  unsigned result = builder.getRegister(op.getResult());
-  auto groups = getGroups(op.getReassociationIndices());
-  auto sizes = builder.getIndexOperands(op.getMixedOutputShape());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    FailureOr<ArrayRefPtr> view =
-        expandArray(op, frame.array(source), groups, getIndices(frame, sizes));
-    if (failed(view))
-      return failure();
-    frame[result] = *view;
-    return success();
-  });
-  return success();
+  return compileExpandShape(op, op.getSrc(), op.getReassociationIndices(),
+                            op.getMixedOutputShape(), builder);
 }
 
 static LogicalResult compileTranspose(memref::TransposeOp op,
@@ -269,8 +220,8 @@ static LogicalResult compilePrefetch(memref::PrefetchOp, ProgramBuilder &) {
 }
 
 void executor::addMemRefSemantics(Semantics &semantics) {
-  semantics.add<memref::AllocOp>(compileAllocation<memref::AllocOp>);
-  semantics.add<memref::AllocaOp>(compileAllocation<memref::AllocaOp>);
+  semantics.add<memref::AllocOp>(compileMemRefAllocation<memref::AllocOp>);
+  semantics.add<memref::AllocaOp>(compileMemRefAllocation<memref::AllocaOp>);
   semantics.add<memref::DeallocOp>(compileDealloc);
   semantics.add<memref::AllocaScopeOp>(compileAllocaScope);
   semantics.add<memref::GetGlobalOp>(compileGetGlobal);

@@ -17,19 +17,7 @@ using namespace mlir::fa::executor;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult compileEmpty(tensor::EmptyOp op, ProgramBuilder &builder) {
-  RankedTensorType type = op.getType();
-  if (!isSlotType(type.getElementType()))
-    return refuse(op, "of elements that are not numbers");
-  SmallVector<unsigned> sizes = builder.getRegisters(op.getDynamicSizes());
-  unsigned result = builder.getRegister(op.getResult());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    SmallVector<int64_t> shape = fillShape(type, getIndices(frame, sizes));
-    if (failed(checkSizes(op, shape, *frame.execution)))
-      return failure();
-    frame[result] = makeFilledArray(shape, getPoison(type.getElementType()));
-    return success();
-  });
-  return success();
+  return compileAllocation(op, op.getType(), op.getDynamicSizes(), builder);
 }
 
 static LogicalResult compileSplat(tensor::SplatOp op, ProgramBuilder &builder) {
@@ -196,18 +184,8 @@ static LogicalResult compileInsert(tensor::InsertOp op,
 
 static LogicalResult compileExtractSlice(tensor::ExtractSliceOp op,
                                          ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
-  unsigned result = builder.getRegister(op.getResult());
-  SliceOperands slice = getSliceOperands(op, builder);
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    FailureOr<ArrayRefPtr> view =
-        makeSlice(op, frame, frame.array(source), slice);
-    if (failed(view))
-      return failure();
-    frame[result] = *view;
-    return success();
-  });
-  return success();
+  return compileSliceView(op, op.getSource(), getSliceOperands(op, builder),
+                          builder);
 }
 
 /// Emits a copy of `source` into a slice of `target`, the updated tensor going
@@ -254,16 +232,11 @@ compileParallelInsertSlice(tensor::ParallelInsertSliceOp op,
 // Shapes
 //===----------------------------------------------------------------------===//
 
-static SmallVector<SmallVector<int64_t, 2>>
-getGroups(ArrayRef<ReassociationIndices> groups) {
-  return SmallVector<SmallVector<int64_t, 2>>(groups.begin(), groups.end());
-}
-
 static LogicalResult compileCollapse(tensor::CollapseShapeOp op,
                                      ProgramBuilder &builder) {
   unsigned source = builder.getRegister(op.getSrc());
   unsigned result = builder.getRegister(op.getResult());
-  auto groups = getGroups(op.getReassociationIndices());
+  auto groups = op.getReassociationIndices();
   builder.emit([=](Frame &frame) -> LogicalResult {
     ArrayRefPtr packed = packArray(frame.arrayRef(source));
     FailureOr<ArrayRefPtr> view = collapseArray(op, *packed, groups);
@@ -277,20 +250,8 @@ static LogicalResult compileCollapse(tensor::CollapseShapeOp op,
 
 static LogicalResult compileExpand(tensor::ExpandShapeOp op,
                                    ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSrc());
-  unsigned result = builder.getRegister(op.getResult());
-  auto groups = getGroups(op.getReassociationIndices());
-  SmallVector<IndexOperand> sizes =
-      builder.getIndexOperands(op.getMixedOutputShape());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    FailureOr<ArrayRefPtr> view =
-        expandArray(op, frame.array(source), groups, getIndices(frame, sizes));
-    if (failed(view))
-      return failure();
-    frame[result] = *view;
-    return success();
-  });
-  return success();
+  return compileExpandShape(op, op.getSrc(), op.getReassociationIndices(),
+                            op.getMixedOutputShape(), builder);
 }
 
 static LogicalResult compileReshape(tensor::ReshapeOp op,

@@ -71,7 +71,24 @@ FailureOr<ArrayRefPtr> expandArray(Operation *op, const Array &source,
                                    ArrayRef<SmallVector<int64_t, 2>> groups,
                                    ArrayRef<int64_t> shape);
 
-/// Actions and lane steps that several dialects have.
+// Actions and lane steps that several dialects have.
+
+/// The result is a new array of elements that nobody has written.
+LogicalResult compileAllocation(Operation *op, ShapedType type,
+                                ValueRange dynamicSizes,
+                                ProgramBuilder &builder);
+/// The result is a view of a part of `source`.
+LogicalResult compileSliceView(Operation *op, Value source, SliceOperands slice,
+                               ProgramBuilder &builder);
+/// The result is a view of `source` with dims split to `sizes`.
+LogicalResult compileExpandShape(Operation *op, Value source,
+                                 ArrayRef<SmallVector<int64_t, 2>> groups,
+                                 ArrayRef<OpFoldResult> sizes,
+                                 ProgramBuilder &builder);
+/// Copies the elements of `source` to memory of the same shape.
+LogicalResult compileCopyInto(Operation *op, Value source, Value target,
+                              ProgramBuilder &builder);
+/// The result is one element of `array`.
 LogicalResult compileElementLoad(Operation *op, Value array, ValueRange indices,
                                  ProgramBuilder &builder);
 LogicalResult compileElementLoadLanes(Operation *op, Value array,

@@ -14,6 +14,15 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Removes an operation that leaves its destinations as they are.
+static void dropUnchanging(DestinationStyleOpInterface op,
+                           PatternRewriter &rewriter) {
+  if (op->getNumResults() == 0)
+    rewriter.eraseOp(op);
+  else
+    rewriter.replaceOp(op, op.getDpsInits());
+}
+
 namespace {
 
 /// Without batches, heads or queries nothing is written.
@@ -29,10 +38,8 @@ struct DropAttentionWithoutRows : public OpRewritePattern<AttentionOp> {
                      isEmpty(DimKind::Sequence);
     if (!hasNoRows)
       return failure();
-    if (op->getNumResults() == 0)
-      rewriter.eraseOp(op);
-    else
-      rewriter.replaceOp(op, op.getDpsInits());
+    dropUnchanging(cast<DestinationStyleOpInterface>(op.getOperation()),
+                   rewriter);
     return success();
   }
 };
@@ -77,10 +84,8 @@ struct DropEmptyStep : public OpRewritePattern<OnlineAttentionOp> {
     if (sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) != 0 &&
         sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Sequence) != 0)
       return failure();
-    if (op->getNumResults() == 0)
-      rewriter.eraseOp(op);
-    else
-      rewriter.replaceOp(op, op.getDpsInits());
+    dropUnchanging(cast<DestinationStyleOpInterface>(op.getOperation()),
+                   rewriter);
     return success();
   }
 };

@@ -15,6 +15,24 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::bufferization;
 
+// The values with each tensor replaced by its buffer.
+static FailureOr<SmallVector<Value>>
+getBuffers(ValueRange values, RewriterBase &rewriter,
+           const BufferizationOptions &options, BufferizationState &state) {
+  SmallVector<Value> buffers;
+  for (Value value : values) {
+    if (!isa<TensorType>(value.getType())) {
+      buffers.push_back(value);
+      continue;
+    }
+    FailureOr<Value> buffer = getBuffer(rewriter, value, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return buffers;
+}
+
 //===----------------------------------------------------------------------===//
 // Destination style operations
 //===----------------------------------------------------------------------===//
@@ -91,24 +109,17 @@ struct DestinationStyleModel : public DstBufferizableOpInterfaceExternalModel<
                           BufferizationState &state) const {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (!isa<TensorType>(operand.getType())) {
-        operands.push_back(operand);
-        continue;
-      }
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      operands.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> operands =
+        getBuffers(op->getOperands(), rewriter, options, state);
+    if (failed(operands))
+      return failure();
     auto destinations = cast<DestinationStyleOpInterface>(op);
     SmallVector<Value> replacements;
     for (OpResult result : op->getResults())
-      replacements.push_back(
-          operands[destinations.getTiedOpOperand(result)->getOperandNumber()]);
+      replacements.push_back((*operands)[destinations.getTiedOpOperand(result)
+                                             ->getOperandNumber()]);
 
-    OperationState newState(op->getLoc(), op->getName(), operands, TypeRange(),
+    OperationState newState(op->getLoc(), op->getName(), *operands, TypeRange(),
                             op->getAttrs());
     for (unsigned i = 0; i < op->getNumRegions(); ++i)
       newState.addRegion();
@@ -202,20 +213,13 @@ struct KeyRangesModel
     auto ranges = cast<KeyRangesOp>(op);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
-    SmallVector<Value> inits;
-    for (Value init : ranges.getInits()) {
-      if (!isa<TensorType>(init.getType())) {
-        inits.push_back(init);
-        continue;
-      }
-      FailureOr<Value> buffer = getBuffer(rewriter, init, options, state);
-      if (failed(buffer))
-        return failure();
-      inits.push_back(*buffer);
-    }
+    FailureOr<SmallVector<Value>> inits =
+        getBuffers(ranges.getInits(), rewriter, options, state);
+    if (failed(inits))
+      return failure();
     auto newOp = KeyRangesOp::create(rewriter, op->getLoc(), ranges.getBegins(),
                                      ranges.getEnds(), ranges.getFull(),
-                                     ranges.getStep(), inits, nullptr);
+                                     ranges.getStep(), *inits, nullptr);
     Block *body = &newOp.getBodyRegion().front();
     rewriter.setInsertionPointToStart(body);
     SmallVector<Value> arguments(body->getArguments());
@@ -272,18 +276,11 @@ struct YieldModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (!isa<TensorType>(operand.getType())) {
-        operands.push_back(operand);
-        continue;
-      }
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      operands.push_back(*buffer);
-    }
-    replaceOpWithNewBufferizedOp<YieldOp>(rewriter, op, operands);
+    FailureOr<SmallVector<Value>> operands =
+        getBuffers(op->getOperands(), rewriter, options, state);
+    if (failed(operands))
+      return failure();
+    replaceOpWithNewBufferizedOp<YieldOp>(rewriter, op, *operands);
     return success();
   }
 };
