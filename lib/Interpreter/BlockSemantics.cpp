@@ -168,6 +168,19 @@ static LogicalResult compileConvert(fagpu::ConvertOp op,
   return success();
 }
 
+static LogicalResult compilePin(fagpu::PinOp op, ProgramBuilder &builder) {
+  for (auto [operand, pinned] :
+       llvm::zip_equal(op.getValuesMutable(), op.getPinned())) {
+    Use source = builder.getUse(operand);
+    unsigned result = builder.getRegister(pinned);
+    builder.emit([=](Frame &frame) {
+      frame[result] = source.take(frame);
+      return success();
+    });
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -248,6 +261,7 @@ void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::BroadcastOp>(compileBroadcast);
   semantics.add<fagpu::IotaOp>(compileIota);
   semantics.add<fagpu::ConvertOp>(compileConvert);
+  semantics.add<fagpu::PinOp>(compilePin);
   semantics.add<fagpu::LoadOp>(compileLoad);
   semantics.add<fagpu::GatherOp>(compileGather);
 }

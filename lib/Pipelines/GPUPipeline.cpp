@@ -41,6 +41,7 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
 void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(fagpu::createFAGPUIsolateKernelsPass());
   buildFAGPUPlanPipeline(manager);
+  manager.addPass(fagpu::createFAGPUPinPass());
   // No loop-invariant code motion from here on: column indices are immediates
   // where they are used, and registers if they are hoisted.
   manager.addPass(fagpu::createFAGPUSplitIotaPass());

@@ -352,6 +352,39 @@ struct ConvertPattern : public KernelPattern<ConvertOp> {
   }
 };
 
+/// An assembly statement without text, whose results are its operands.
+struct PinPattern : public KernelPattern<PinOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PinOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(rewriter, op.getLoc());
+    SmallVector<Value> inputs;
+    SmallVector<Type> types;
+    std::string outputs, ties;
+    for (ValueRange registers : adaptor.getValues())
+      for (Value value : registers) {
+        if (!value.getType().isF32() && !value.getType().isInteger(32))
+          return rewriter.notifyMatchFailure(op, "registers of no 32 bits");
+        outputs += value.getType().isF32() ? "=f," : "=r,";
+        ties += (ties.empty() ? "" : ",") + std::to_string(inputs.size());
+        inputs.push_back(value);
+        types.push_back(value.getType());
+      }
+    SmallVector<Value> pinned =
+        emit.inlinePTX("", outputs + ties, inputs, types);
+    SmallVector<SmallVector<Value>> results;
+    ArrayRef<Value> rest = pinned;
+    for (ValueRange registers : adaptor.getValues()) {
+      results.emplace_back(rest.take_front(registers.size()));
+      rest = rest.drop_front(registers.size());
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::fagpu::populateBlockPatterns(RewritePatternSet &patterns,
@@ -360,6 +393,6 @@ void mlir::fagpu::populateBlockPatterns(RewritePatternSet &patterns,
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwisePattern>(converter, context);
   patterns.add<TruncatePattern, ExtendPattern, ConstantPattern, SplatPattern,
-               ReducePattern, BroadcastPattern, IotaPattern, ConvertPattern>(
-      converter, context, kernel);
+               ReducePattern, BroadcastPattern, IotaPattern, ConvertPattern,
+               PinPattern>(converter, context, kernel);
 }

@@ -104,3 +104,15 @@ func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strid
   }
   return
 }
+
+// CHECK-LABEL: func.func @pin
+// CHECK-SAME: (%[[S:.*]]: f32, %[[I:.*]]: i32)
+func.func @pin(%s: f32, %i: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %s : !row
+    %y = tensor.splat %i : !irow
+    // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "", "=f,=f,=r,=r,0,1,2,3" %[[S]], %[[S]], %[[I]], %[[I]]
+    %p:2 = fagpu.pin %x, %y : !row, !irow
+  }
+  return
+}

@@ -2,7 +2,7 @@
 
 func.func @no_layout(%f: f32) attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @a groups(1) {
-    // expected-error @below {{'tensor.splat' op makes 'tensor<64x128xf32>', which no register layout spreads over threads; expected an encoding such as #fagpu.acc<4>}}
+    // expected-error @below {{'tensor.splat' op makes 'tensor<64x128xf32>', which no register layout spreads over threads; expected an encoding such as #fagpu.acc<4>, or fagpu-infer-layouts before}}
     %x = tensor.splat %f : tensor<64x128xf32>
   }
   return

@@ -1097,3 +1097,20 @@ func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
   %count = fagpu.multiprocessors : index
   return
 }
+
+// -----
+
+!x = tensor<64x128xf32, #fagpu.acc<4>>
+func.func @pinned_value(%x: !x) {
+  // expected-error @below {{'arith.negf' op 'fagpu.pinned' is 1 : i64, expected no value}}
+  %y = arith.negf %x {fagpu.pinned = 1} : !x
+  return
+}
+
+// -----
+
+func.func @pinned_scalar(%x: f32) {
+  // expected-error @below {{'arith.negf' op has 'fagpu.pinned', but no operand that is a block value; expected it on an operation that computes with one}}
+  %y = arith.negf %x {fagpu.pinned} : f32
+  return
+}

@@ -100,6 +100,8 @@ func.func @values(%q: !halfView, %k: !tileView, %p: !operand, %o: !acc,
   %part = fagpu.reduce add %x chains(4) : !acc -> !quad
   // CHECK: fagpu.reduce add %{{.*}} : tensor<64x4xf32, #fagpu.quad<4>> -> tensor<64xf32, #fagpu.row<4>>
   %sum = fagpu.reduce add %part : !quad -> !row
+  // CHECK: %[[PINNED:.*]]:2 = fagpu.pin %[[X]], %[[MAX]] : tensor<64x128xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>
+  %pinned:2 = fagpu.pin %x, %max : !acc, !row
   // CHECK: fagpu.broadcast %[[MAX]] : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xf32, #fagpu.acc<4>>
   %b = fagpu.broadcast %max : !row -> !acc
   // CHECK: fagpu.broadcast %[[MAX]] : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>

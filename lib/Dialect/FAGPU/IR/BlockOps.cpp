@@ -131,6 +131,11 @@ LogicalResult ConvertOp::verify() {
                      "the same shape and elements");
 }
 
+void PinOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getNumResults())
+    setName(getResult(0), "pinned");
+}
+
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "loaded");
 }

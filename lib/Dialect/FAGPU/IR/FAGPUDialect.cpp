@@ -92,11 +92,25 @@ static LogicalResult verifyKernel(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyPinned(Operation *op, Attribute value) {
+  if (!isa<UnitAttr>(value))
+    return op->emitOpError() << "'" << FAGPUDialect::pinnedAttrName << "' is "
+                             << value << ", expected no value";
+  if (llvm::none_of(op->getOperandTypes(), isBlockType))
+    return op->emitOpError()
+           << "has '" << FAGPUDialect::pinnedAttrName
+           << "', but no operand that is a block value; expected it on an "
+              "operation that computes with one";
+  return success();
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == slotAttrName)
     return verifySlot(op, attribute.getValue());
+  if (name == pinnedAttrName)
+    return verifyPinned(op, attribute.getValue());
   if (name == kernelAttrName)
     return verifyKernel(op, attribute.getValue());
   if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {

@@ -74,6 +74,22 @@ def FAGPU_ConvertOp : FAGPU_NamedOp<"convert", [Pure]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_PinOp : FAGPU_NamedOp<"pin", [
+    RangedTypesMatchWith<"the results are the values", "values", "pinned",
+      "::llvm::to_vector($_self)">]> {
+  let summary = "Keeps values at their place between asynchronous operations";
+  let description = [{
+    The results are the values. They are computed before this operation, what uses
+    the results comes after it, and it stays where it is between issues, waits and
+    the other operations with effects. Made by fagpu-pin.
+
+    Example: `%p = fagpu.pin %x : !acc`
+  }];
+  let arguments = (ins Variadic<FAGPU_BlockValue>:$values);
+  let results = (outs Variadic<FAGPU_BlockValue>:$pinned);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
 def FAGPU_LoadOp : FAGPU_NamedOp<"load"> {
   let summary = "Reads a view into registers";
   let description = [{

@@ -38,6 +38,8 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral kernelAttrName = "fagpu.kernel";
     /// `[stage, order]` of an operation in a loop that is to be pipelined.
     static constexpr StringLiteral slotAttrName = "fagpu.at";
+    /// On an operation that stays behind what stands before it: fagpu-pin.
+    static constexpr StringLiteral pinnedAttrName = "fagpu.pinned";
     /// How many blocks share a multiprocessor, on a kernel; 1 if absent.
     static constexpr StringLiteral blocksPerSMAttrName = "fagpu.blocks_per_sm";
     /// Bytes of dynamic shared memory of a kernel, set by the resource plan.

@@ -271,6 +271,35 @@ def FAGPUPlanResourcesPass : Pass<"fagpu-plan-resources", "::mlir::func::FuncOp"
   }];
 }
 
+def FAGPUPinPass : Pass<"fagpu-pin"> {
+  let summary = "Keep operations behind what stands before them";
+  let description = [{
+    Slots order operations without effects only as far as LLVM keeps the order of
+    the text: no dependence says that a packing to bf16 follows the wait of another
+    product. Where a text carries `fagpu.pinned` on such an operation, its operands
+    go through a `fagpu.pin` at its place, which becomes an empty assembly statement
+    with effects: they are computed before it, the operation after it, and it stays
+    between the issues and waits around it. It is no instruction; LLVM may have to
+    move registers for it.
+
+    Use it where the PTX of a kernel shows that an operation has left its slot, and
+    measure: ptxas sees no statement there and schedules by itself. Without the
+    attribute this pass does nothing.
+
+    Before:
+    ```mlir
+    %o = fagpu.wait %of pending(0) : !fagpu.inflight<!acc keeps !p>
+    %h = arith.truncf %x {fagpu.pinned} : !acc to !hacc
+    ```
+    After:
+    ```mlir
+    %o = fagpu.wait %of pending(0) : !fagpu.inflight<!acc keeps !p>
+    %pinned = fagpu.pin %x : !acc
+    %h = arith.truncf %pinned : !acc to !hacc
+    ```
+  }];
+}
+
 def FAGPUSplitIotaPass : Pass<"fagpu-split-iota"> {
   let summary = "Compare and scale indices by their constant part";
   let description = [{

@@ -19,7 +19,7 @@ static LogicalResult checkType(Operation *op, Type type) {
     return op->emitOpError()
            << "makes " << type
            << ", which no register layout spreads over threads; expected an "
-              "encoding such as #fagpu.acc<4>";
+              "encoding such as #fagpu.acc<4>, or fagpu-infer-layouts before";
   auto role = op->getParentOfType<RoleOp>();
   if (!role || layout.getWarps() == role.getWarps())
     return success();
