@@ -282,3 +282,43 @@ func.func @over(%m: !mem, %x: !x) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// -----
+
+// Trips that no argument changes are executed, however many.
+!word = !fagpu.mail<1, i32>
+// expected-note-re @below {{in an execution where last the loop of line {{[0-9]+}} did 40 trips}}
+func.func @constant_trips() attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c40 = arith.constant 40 : i32
+  // expected-note @below {{the stages are made here}}
+  %mail = fagpu.mail : !word
+  fagpu.role @a groups(1) elect {
+    fagpu.for %i = %c0 step 1 segments(%s: to %c40) {
+      fagpu.send %mail, %i : !word
+      fagpu.yield
+    }
+    // expected-error @below {{'fagpu.send' op fills a stage that is never read: 41 are filled, but 40 read; expected as many}}
+    fagpu.send %mail, %c0 : !word
+  }
+  fagpu.role @b groups(1) {
+    fagpu.for %i = %c0 step 1 segments(%s: to %c40) {
+      %x = fagpu.recv %mail : !word
+      fagpu.yield
+    }
+  }
+  return
+}
+
+// -----
+
+// expected-warning @below {{does too many trips in every execution that was tried, so no deadlock between roles is excluded}}
+func.func @endless() attributes {fagpu.kernel = "sm_90a"} {
+  %true = arith.constant true
+  fagpu.role @a groups(1) elect {
+    fagpu.repeat {
+      fagpu.yield %true : i1
+    }
+  }
+  return
+}

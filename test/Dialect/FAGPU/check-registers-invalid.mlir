@@ -79,3 +79,58 @@ func.func @not_read(%m: memref<?x?xf32>, %n: i32) attributes {fagpu.kernel = "sm
   }
   return
 }
+
+// -----
+
+// What is made at its use of itself twice, many times over, takes no time.
+!x = tensor<64x256xf32, #fagpu.acc<4>>
+!i = tensor<64x256xi32, #fagpu.acc<4>>
+func.func @shared(%m: memref<?x?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @a groups(1) regs(144) {
+    %i0 = fagpu.iota 1 : !i
+    %i1 = arith.addi %i0, %i0 : !i
+    %i2 = arith.addi %i1, %i1 : !i
+    %i3 = arith.addi %i2, %i2 : !i
+    %i4 = arith.addi %i3, %i3 : !i
+    %i5 = arith.addi %i4, %i4 : !i
+    %i6 = arith.addi %i5, %i5 : !i
+    %i7 = arith.addi %i6, %i6 : !i
+    %i8 = arith.addi %i7, %i7 : !i
+    %i9 = arith.addi %i8, %i8 : !i
+    %i10 = arith.addi %i9, %i9 : !i
+    %i11 = arith.addi %i10, %i10 : !i
+    %i12 = arith.addi %i11, %i11 : !i
+    %i13 = arith.addi %i12, %i12 : !i
+    %i14 = arith.addi %i13, %i13 : !i
+    %i15 = arith.addi %i14, %i14 : !i
+    %i16 = arith.addi %i15, %i15 : !i
+    %i17 = arith.addi %i16, %i16 : !i
+    %i18 = arith.addi %i17, %i17 : !i
+    %i19 = arith.addi %i18, %i18 : !i
+    %i20 = arith.addi %i19, %i19 : !i
+    %i21 = arith.addi %i20, %i20 : !i
+    %i22 = arith.addi %i21, %i21 : !i
+    %i23 = arith.addi %i22, %i22 : !i
+    %i24 = arith.addi %i23, %i23 : !i
+    %i25 = arith.addi %i24, %i24 : !i
+    %i26 = arith.addi %i25, %i25 : !i
+    %i27 = arith.addi %i26, %i26 : !i
+    %i28 = arith.addi %i27, %i27 : !i
+    %i29 = arith.addi %i28, %i28 : !i
+    %i30 = arith.addi %i29, %i29 : !i
+    %i31 = arith.addi %i30, %i30 : !i
+    %i32 = arith.addi %i31, %i31 : !i
+    %i33 = arith.addi %i32, %i32 : !i
+    %i34 = arith.addi %i33, %i33 : !i
+    %i35 = arith.addi %i34, %i34 : !i
+    %i36 = arith.addi %i35, %i35 : !i
+    %i37 = arith.addi %i36, %i36 : !i
+    %i38 = arith.addi %i37, %i37 : !i
+    %i39 = arith.addi %i38, %i38 : !i
+    %i40 = arith.addi %i39, %i39 : !i
+    %a = fagpu.gather %m[%c0, %i40] : memref<?x?xf32>[i32, !i] -> !x
+    fagpu.store %a, %m[%c0, %c0] : !x into memref<?x?xf32>
+  }
+  return
+}

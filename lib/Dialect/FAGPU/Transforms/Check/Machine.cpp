@@ -150,13 +150,9 @@ bool ProtocolMachine::advance(Agent &agent, const ScalarInputs &inputs) {
 // Scalars and control flow
 //===----------------------------------------------------------------------===//
 
-bool ProtocolMachine::countTrip(Agent &agent, Operation *loop) {
-  return ++agent.trips[loop] <= maxTrips;
-}
-
 void ProtocolMachine::endLoop(Agent &agent, Operation *loop) {
   unsigned trips = agent.trips[loop];
-  reached.trips[loop] |= 1u << trips;
+  reached.trips[loop] |= 1u << std::min(trips, 31u);
   signature = signature * 31 + trips + 1;
 }
 
@@ -215,7 +211,7 @@ bool ProtocolMachine::execute(Agent &agent, const Instruction &instruction,
     agent.trips[instruction.op] = 0;
     break;
   case Instruction::LoopTrip:
-    if (!countTrip(agent, instruction.op))
+    if (++agent.trips[instruction.op] > maxTrips && !instruction.value)
       return false;
     break;
   case Instruction::LoopEnd:

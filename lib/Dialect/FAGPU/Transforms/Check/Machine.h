@@ -112,6 +112,8 @@ public:
 
   const ProtocolError &getError() const { return *error; }
   const Coverage &getCoverage() const { return coverage; }
+  /// How long the execution was.
+  unsigned getSteps() const { return steps; }
   /// A number for the decisions of the execution.
   uint64_t getSignature() const { return signature; }
 
@@ -128,7 +130,6 @@ private:
   bool advance(Agent &agent, const ScalarInputs &inputs);
   bool execute(Agent &agent, const Instruction &instruction,
                const ScalarInputs &inputs);
-  bool countTrip(Agent &agent, Operation *loop);
   void endLoop(Agent &agent, Operation *loop);
 
   //===--- Operations of the protocol. Each sets `blocked` if it has to wait.

@@ -47,13 +47,22 @@ private:
   using LiveSet = SetVector<Value>;
 
   /// Whether the elements are made where they are used.
-  static bool isMadeAtUse(Operation *op) {
+  bool isMadeAtUse(Operation *op) {
+    auto known = madeAtUse.find(op);
+    if (known != madeAtUse.end())
+      return known->second;
+    bool result = computeMadeAtUse(op);
+    madeAtUse[op] = result;
+    return result;
+  }
+
+  bool computeMadeAtUse(Operation *op) {
     if (matchPattern(op, m_Constant()) ||
         isa<tensor::SplatOp, IotaOp, BroadcastOp, ConvertOp, SliceOp>(op))
       return true;
     if (!op->hasTrait<OpTrait::Elementwise>())
       return false;
-    return llvm::all_of(op->getOperands(), [](Value operand) {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *made = operand.getDefiningOp();
       return !getBlockLayout(operand.getType()) ||
              (made && !isa<ConvertOp>(made) && isMadeAtUse(made));
@@ -74,14 +83,25 @@ private:
       return;
     Operation *made = value.getDefiningOp();
     if (made && isMadeAtUse(made)) {
-      for (Value operand : made->getOperands())
-        collect(operand, live);
+      const LiveSet &needed = collectNeeded(made);
+      live.insert(needed.begin(), needed.end());
       return;
     }
     live.insert(value);
     // What a product in flight still reads.
     if (auto issue = dyn_cast_or_null<MmaAsyncOp>(made))
       collect(issue.getA(), live);
+  }
+
+  /// What the operands of an operation whose result is made at its use need.
+  const LiveSet &collectNeeded(Operation *made) {
+    auto known = needs.find(made);
+    if (known != needs.end())
+      return known->second;
+    LiveSet needed;
+    for (Value operand : made->getOperands())
+      collect(operand, needed);
+    return needs[made] = std::move(needed);
   }
 
   /// Where an operand of a loop or terminator is handed to: arguments, results.
@@ -186,6 +206,8 @@ private:
       collectHanded(op, live);
   }
 
+  DenseMap<Operation *, bool> madeAtUse;
+  DenseMap<Operation *, LiveSet> needs;
   /// Arguments and results that are read.
   DenseSet<Value> read;
 

@@ -15,6 +15,17 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
+bool mlir::fagpu::hasConstantTrips(Operation *loop) {
+  auto isConstant = [](Value value) {
+    return matchPattern(value, m_Constant());
+  };
+  if (auto counted = dyn_cast<scf::ForOp>(loop))
+    return llvm::all_of(loop->getOperands().take_front(3), isConstant);
+  auto counted = dyn_cast<ForOp>(loop);
+  return counted && isConstant(counted.getStart()) &&
+         llvm::all_of(counted.getBounds(), isConstant);
+}
+
 namespace mlir::fagpu {
 class SkeletonCompiler {
 public:
@@ -70,6 +81,11 @@ private:
       targets.push_back(number(target));
     }
     append(Instruction::Copy, op, sources, targets);
+  }
+
+  /// A trip of the loop; the value says whether their number is constant.
+  unsigned appendTrip(Operation *loop) {
+    return append(Instruction::LoopTrip, loop, {}, {}, hasConstantTrips(loop));
   }
 
   unsigned getPosition() const { return skeleton.instructions.size(); }
@@ -154,7 +170,7 @@ private:
     unsigned head = append(Instruction::Less, loop,
                            {index, number(loop.getUpperBound())}, {more});
     unsigned toEnd = append(Instruction::JumpIfZero, nullptr, {more});
-    appendHere(Instruction::LoopTrip, loop);
+    appendTrip(loop);
     compile(*loop.getBody());
     copy(loop, loop.getYieldedValues(), loop.getRegionIterArgs());
     append(Instruction::Add, loop, {index, number(loop.getStep())}, {index});
@@ -174,7 +190,7 @@ private:
     copy(loop, condition.getArgs(), loop.getResults());
     unsigned toEnd = append(Instruction::JumpIfZero, nullptr,
                             {number(condition.getCondition())});
-    appendHere(Instruction::LoopTrip, loop);
+    appendTrip(loop);
     compile(*loop.getAfterBody());
     copy(loop, loop.getYieldOp().getResults(), loop.getBeforeArguments());
     jumpTo(loop, head);
@@ -186,7 +202,7 @@ private:
   void compileIteration(ForOp loop, unsigned segment) {
     for (auto [flagNumber, flag] : llvm::enumerate(loop.getFlags()))
       append(Instruction::Set, loop, {}, {number(flag)}, flagNumber == segment);
-    appendHere(Instruction::LoopTrip, loop);
+    appendTrip(loop);
     Block &body = loop.getBody().front();
     compile(body);
     copy(loop, body.getTerminator()->getOperands(), loop.getIterArguments());
@@ -223,7 +239,7 @@ private:
     Block &body = loop.getBody().front();
     copy(loop, loop.getInits(), body.getArguments());
     appendHere(Instruction::LoopBegin, loop);
-    unsigned head = appendHere(Instruction::LoopTrip, loop);
+    unsigned head = appendTrip(loop);
     compile(body);
     ValueRange yielded = body.getTerminator()->getOperands();
     unsigned again = numRegisters++;

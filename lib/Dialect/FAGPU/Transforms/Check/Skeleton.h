@@ -54,6 +54,9 @@ struct Instruction {
   static constexpr unsigned none = ~0u;
 };
 
+/// Whether the loop does as many trips in every execution.
+bool hasConstantTrips(Operation *loop);
+
 class Skeleton {
 public:
   /// The kernel's operations outside of roles, then those of `role`.
