@@ -20,8 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = ("fa-opt", "fa-run", "fa-compile", "FileCheck")
 # Every system has these, of its own version; they belong together.
 GLIBC = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so")
-TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/python", "test/fa-run/no-device.test",
-         "test/Target/NVPTX/schedules.test")
+TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/python/cuda_runtime.py", "test/python/Inputs",
+         "test/python/lit.local.cfg")
 ARCHIVE_LIMIT = 40 << 20
 
 LIT = """#!/usr/bin/env python3

@@ -101,6 +101,8 @@ else:
 
 if has_cuda_device():
     config.available_features.add("cuda")
+    # Tests that measure what they take of the device run one at a time.
+    lit_config.parallelism_groups["cuda"] = 1
 else:
     lit_config.note("no CUDA device on this machine: tests that run on one are skipped")
 

@@ -270,6 +270,12 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %batch = memref.dim %q, %c0 : !mem
   %queries = memref.dim %q, %c1 : !mem
   %heads = memref.dim %q, %c2 : !mem
+  %keys = memref.dim %k, %c1 : !mem
+  %kvHeads = memref.dim %k, %c2 : !mem
+  %sameLengths = arith.cmpi eq, %queries, %keys : index
+  cf.assert %sameLengths, "queries and keys differ in length"
+  %sameHeads = arith.cmpi eq, %heads, %kvHeads : index
+  cf.assert %sameHeads, "queries and keys differ in heads"
   %blocks = arith.ceildivui %queries, %rows : index
   %sequences = arith.muli %batch, %heads : index
   %tiles = arith.muli %blocks, %sequences : index

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Executor/ProgramBuilder.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -38,6 +39,19 @@ static LogicalResult compileCall(func::CallOp op, ProgramBuilder &builder) {
   return success();
 }
 
+/// An assertion that does not hold ends the run with its message.
+static LogicalResult compileAssert(cf::AssertOp op, ProgramBuilder &builder) {
+  unsigned condition = builder.getRegister(op.getArg());
+  StringRef message = op.getMsg();
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    if (frame.integer(condition))
+      return success();
+    return op->emitError(message);
+  });
+  return success();
+}
+
 void executor::addFuncSemantics(Semantics &semantics) {
+  semantics.add<cf::AssertOp>(compileAssert);
   semantics.add<func::CallOp>(compileCall);
 }

@@ -69,6 +69,7 @@ public:
 
 private:
   LogicalResult translateBody();
+  void requireWholeGroups();
   FailureOr<Array> describeArguments(const KernelParameters &parameters,
                                      func::FuncOp kernel);
   Object describeTensor(unsigned number, Alignment alignment);
@@ -101,6 +102,27 @@ LogicalResult ManifestBuilder::translateBody() {
   if (!launch)
     return host.emitOpError("launches no kernel at its top level");
   return success();
+}
+
+/// Query heads are a multiple of key heads, as the attention's verifier says of
+/// static sizes.
+void ManifestBuilder::requireWholeGroups() {
+  std::optional<std::pair<unsigned, unsigned>> heads, kvHeads;
+  for (auto [place, name] : dimNames) {
+    if (name == "heads" && !heads)
+      heads = place;
+    if (name == "kv_heads" && !kvHeads)
+      kvHeads = place;
+  }
+  if (!heads || !kvHeads)
+    return;
+  Operand rest =
+      values->emit("rem", {values->getDim(heads->first, heads->second),
+                           values->getDim(kvHeads->first, kvHeads->second)});
+  values->addRequirement(values->emit("equal", {rest, 0}),
+                         "the heads of '" + names[heads->first] +
+                             "' are no multiple of those of '" +
+                             names[kvHeads->first] + "'");
 }
 
 /// A dim that a launcher may name: dims of one name are equal.
@@ -172,6 +194,7 @@ ManifestBuilder::describeArguments(const KernelParameters &parameters,
 
 FailureOr<Object> ManifestBuilder::build() {
   values.emplace(host, names);
+  requireWholeGroups();
   if (failed(translateBody()))
     return failure();
   auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(

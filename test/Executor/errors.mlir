@@ -5,6 +5,8 @@
 // RUN: not fa-run %s --entry=slice --target=reference --input=index=3 2>&1 | FileCheck %s --check-prefix=SLICE --implicit-check-not=error:
 // RUN: not fa-run %s --entry=generic --target=reference --input=3xf32 --input=2xf32 2>&1 | FileCheck %s --check-prefix=GENERIC --implicit-check-not=error:
 // RUN: not fa-run %s --entry=division --target=reference --input=i32=0 2>&1 | FileCheck %s --check-prefix=DIVISION --implicit-check-not=error:
+// RUN: not fa-run %s --entry=assertion --target=reference --input=index=3 2>&1 | FileCheck %s --check-prefix=ASSERTION --implicit-check-not=error:
+// RUN: fa-run %s --entry=assertion --target=reference --input=index=2
 // RUN: not fa-run %s --entry=shape --target=reference --input=3xf32 2>&1 | FileCheck %s --check-prefix=SHAPE --implicit-check-not=error:
 // RUN: not fa-run %s --entry=freed --target=reference 2>&1 | FileCheck %s --check-prefix=FREED --implicit-check-not=error:
 // RUN: not fa-run %s --entry=size --target=reference --input=index=-2 2>&1 | FileCheck %s --check-prefix=SIZE --implicit-check-not=error:
@@ -101,5 +103,13 @@ func.func @heads(%q: tensor<1x?x?x4xf32>, %k: tensor<1x?x?x4xf32>, %v: tensor<1x
 func.func private @elsewhere()
 func.func @external() {
   call @elsewhere() : () -> ()
+  return
+}
+
+func.func @assertion(%n: index) {
+  %c2 = arith.constant 2 : index
+  %even = arith.cmpi eq, %n, %c2 : index
+  // ASSERTION: :[[@LINE+1]]:3: error: there are not two
+  cf.assert %even, "there are not two"
   return
 }

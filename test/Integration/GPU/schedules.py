@@ -46,7 +46,7 @@ def record(name, passed, detail=""):
 
 
 class Schedule:
-    """A kernel, and which problem it solves by the names of its arguments."""
+    """A kernel, and which problem it solves, by its name and those of its arguments."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -55,6 +55,7 @@ class Schedule:
         arguments = {argument["name"]: argument for argument in manifest["arguments"]}
         self.has_lengths = "lq" in arguments
         self.has_slopes = "slopes" in arguments
+        self.is_causal = "causal" in self.name
         self.head_dim = arguments["q"]["shape"][3]
         self.kernel = fa_mlir.load(path)
         self.kernel.prepare()
@@ -121,7 +122,7 @@ class Problem:
                 scores = self.q[b, :n, h].double() @ self.k[b, :m, h // group].double().T * self.scale
                 if self.schedule.has_slopes:
                     scores += self.slopes[h].double() * (column - row - (m - n))
-                else:
+                if self.schedule.is_causal:
                     scores = scores.masked_fill(column > row + (m - n), -math.inf)
                 if m == 0:
                     o[b, :n, h], lse[b, h, :n] = 0, -math.inf
@@ -184,6 +185,30 @@ def check_graph(schedule):
     record(f"{schedule.name}: graph capture", good)
 
 
+def check_refusals(schedule):
+    """Bad calls launch nothing, and the next call works."""
+    problem = Problem(schedule, *schedule.cases()[1], seed=7)
+    expected = problem.launch().outputs()
+    problem.poison()
+    good = []
+    for name, wrong in (("dtype", problem.q.half()), ("stride", problem.q[..., ::2]),
+                        ("address", problem.q.new_empty(problem.q.numel() + 1)[1:].view(problem.q.shape)),
+                        ("shape", problem.q[:, :, :, :8]), ("rank", problem.q[0])):
+        kept, problem.q = problem.q, wrong
+        try:
+            problem.launch()
+            good.append(f"{name} accepted")
+        except (fa_mlir.Error, TypeError, ValueError):
+            pass
+        problem.q = kept
+    torch.cuda.synchronize()
+    if not bool((problem.o == POISON).all()):
+        good.append("a refused call wrote")
+    if not all(torch.equal(a, b) for a, b in zip(problem.launch().outputs(), expected)):
+        good.append("the next call differs")
+    record(f"{schedule.name}: bad calls", not good, ", ".join(good))
+
+
 def check_many_launches(schedule, count=10000):
     """Launches of changing shapes, without a wait between them, then all results again."""
     generator = random.Random(schedule.name)
@@ -231,6 +256,7 @@ def check(path):
                           Problem(schedule, *case, heads_first, number))
     check_streams(schedule)
     check_graph(schedule)
+    check_refusals(schedule)
     check_many_launches(schedule)
 
 
