@@ -17,6 +17,13 @@ static RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Refuses an operation on a block value that has no layout.
+static LogicalResult checkLayout(Operation *op, Value value) {
+  if (fagpu::getBlockLayout(value.getType()))
+    return success();
+  return refuse(op, "without a layout; fagpu-infer-layouts gives it one");
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -69,6 +76,8 @@ static std::array<float, 4> reduceRow(const Reduction &reduction,
 
 static LogicalResult compileReduce(fagpu::ReduceOp op,
                                    ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getSource())))
+    return failure();
   Reduction reduction{op.getKind() == fagpu::ReductionKind::max,
                       static_cast<int64_t>(op.getChains())};
   RankedTensorType type = getTensorType(op.getSource());
@@ -103,6 +112,8 @@ static LogicalResult compileReduce(fagpu::ReduceOp op,
 
 static LogicalResult compileBroadcast(fagpu::BroadcastOp op,
                                       ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getSource())))
+    return failure();
   bool alongRows =
       isa<fagpu::ColumnLayoutAttr>(getTensorType(op.getSource()).getEncoding());
   RankedTensorType type = getTensorType(op.getResult());
@@ -147,6 +158,8 @@ static ArrayRefPtr makeIndices(RankedTensorType type, int64_t dim,
 }
 
 static LogicalResult compileIota(fagpu::IotaOp op, ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getResult())))
+    return failure();
   ArrayRefPtr indices =
       makeIndices(getTensorType(op.getResult()), op.getDim(), op.getPart());
   unsigned result = builder.getRegister(op.getResult());

@@ -8,8 +8,11 @@
 #include "InterpreterTarget.h"
 #include "Program.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Executor/FASemantics.h"
 #include "fa/Interpreter/Interpreter.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -28,6 +31,30 @@ FailureOr<std::array<int64_t, 3>> fa::parseGrid(StringRef text) {
   return reportError("--grid=" + text +
                      " is malformed: expected one to three positive sizes "
                      "separated by commas");
+}
+
+static bool leavesOutLayouts(ModuleOp module) {
+  return module
+      .walk([](fagpu::RoleOp role) {
+        return role->walk([](Operation *op) {
+          bool isBare = llvm::any_of(op->getResultTypes(), [](Type type) {
+            return fagpu::isBlockType(type) && !fagpu::getBlockLayout(type);
+          });
+          return isBare ? WalkResult::interrupt() : WalkResult::advance();
+        });
+      })
+      .wasInterrupted();
+}
+
+/// Puts in the layouts that a text leaves out. Those of a function that kernels
+/// share depend on the kernel, so calls are inlined before.
+static LogicalResult addLayouts(ModuleOp module) {
+  if (!leavesOutLayouts(module))
+    return success();
+  PassManager manager(module.getContext());
+  manager.addPass(createInlinerPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUInferLayoutsPass());
+  return manager.run(module);
 }
 
 static LogicalResult runFunction(func::FuncOp function, uint64_t seed,
@@ -71,6 +98,8 @@ LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
                             std::optional<std::array<int64_t, 3>> grid,
                             MutableArrayRef<HostBuffer> arguments,
                             MutableArrayRef<HostBuffer> results) {
+  if (failed(addLayouts(function->getParentOfType<ModuleOp>())))
+    return failure();
   SmallVector<RuntimeValue> values, returned;
   for (auto [type, buffer] :
        llvm::zip_equal(function.getArgumentTypes(), arguments))

@@ -16,8 +16,8 @@ namespace mlir::fa {
 
 /// Runs a kernel on `grid`, or a host function with the kernels that it
 /// launches; a host function takes no grid. Every result is rounded to its
-/// declared type. Memrefs among the arguments are updated. Fails with one
-/// diagnostic.
+/// declared type. Memrefs among the arguments are updated. Layouts that the
+/// text leaves out are put into the module. Fails with one diagnostic.
 LogicalResult interpret(func::FuncOp function, uint64_t seed,
                         std::optional<std::array<int64_t, 3>> grid,
                         MutableArrayRef<HostBuffer> arguments,
