@@ -3,7 +3,9 @@
 import ctypes
 import glob
 import os
+import platform
 import shutil
+import subprocess
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -61,7 +63,6 @@ tools = [
     "split-file",
     ToolSubst("mlir-translate"),
     ToolSubst("%llc", command=os.path.join(config.llvm_tools_dir, "llc")),
-    ToolSubst("%mlir-opt", command=os.path.join(config.llvm_tools_dir, "mlir-opt")),
 ]
 llvm_config.add_tool_substitutions(tools, search_dirs)
 
@@ -108,8 +109,20 @@ else:
 
 # libMLIR.so is not instrumented, while the parts of its allocators that are
 # inlined into our code are: poisoning memory by hand would give false reports.
+# A host that is not instrumented, such as mlir-opt or Python, loads what is with
+# the sanitizers' runtime before it.
+config.fa_in_host = ""
+sanitize_flags = ""
 if config.fa_sanitizer:
     config.available_features.add("sanitizer")
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=1"
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
-    lit_config.note("sanitizer build: tests that load it into other programs are skipped")
+    runtime = subprocess.check_output(
+        [config.cxx_compiler,
+         f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"], text=True)
+    config.fa_in_host = f"env LD_PRELOAD={runtime.strip()} "
+    sanitize_flags = " ".join(f"-fsanitize={name}" for name in config.fa_sanitizer.split(";"))
+config.substitutions += [
+    ("%mlir-opt", config.fa_in_host + os.path.join(config.llvm_tools_dir, "mlir-opt")),
+    ("%sanitize_flags", sanitize_flags),
+]

@@ -120,7 +120,6 @@ struct BareLaunch : cuda::DriverFunctions {
     check(cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
     check(cuStreamCreate(&stream, cuda::StreamNonBlocking), "cuStreamCreate");
     check(cuMemAlloc_v2(&memory, bytes), "cuMemAlloc");
-    cuda::Module module;
     check(cuModuleLoadDataEx(&module, ptx, 0, nullptr, nullptr),
           "cuModuleLoadData");
     check(cuModuleGetFunction(&function, module, "idle"),
@@ -128,6 +127,15 @@ struct BareLaunch : cuda::DriverFunctions {
     for (cuda::TensorMap &value : values)
       parameters.push_back(&value);
   }
+
+  ~BareLaunch() {
+    cuModuleUnload(module);
+    cuMemFree_v2(memory);
+    cuStreamDestroy_v2(stream);
+    cuDevicePrimaryCtxRelease_v2(0);
+  }
+  BareLaunch(const BareLaunch &) = delete;
+  BareLaunch &operator=(const BareLaunch &) = delete;
 
   void launch() {
     check(cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, stream,
@@ -144,6 +152,7 @@ struct BareLaunch : cuda::DriverFunctions {
   cuda::Result (*synchronize)() = nullptr;
   cuda::Stream stream = nullptr;
   cuda::DevicePointer memory = 0;
+  cuda::Module module = nullptr;
   cuda::Function function = nullptr;
   cuda::TensorMap values[12] = {};
   std::vector<void *> parameters;
@@ -271,5 +280,7 @@ int main(int argc, char **argv) {
   print("device_of_pointers", samples[2], samples[0], /*isLast=*/false);
   print("64_shapes_in_turn", samples[3], samples[0], /*isLast=*/true);
   std::printf("}\n");
+  faKernelDestroy(kernel);
+  faRuntimeDestroy(runtime);
   return 0;
 }

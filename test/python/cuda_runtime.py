@@ -1,6 +1,5 @@
 # RUN: %python %s
 # REQUIRES: cuda
-# UNSUPPORTED: sanitizer
 """The launcher on a device: small PTX kernels, no framework."""
 
 import os

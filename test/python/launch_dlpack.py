@@ -1,5 +1,4 @@
 # RUN: %python %s %fake_cuda %t
-# UNSUPPORTED: sanitizer
 """Kernels on tensors with __dlpack__, and no torch."""
 
 import ctypes

@@ -1,5 +1,4 @@
 # RUN: %python %s %fake_cuda %t
-# UNSUPPORTED: sanitizer
 """Kernels on torch tensors: a stand-in for torch on the fake driver."""
 
 import ctypes
