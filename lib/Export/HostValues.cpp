@@ -176,6 +176,11 @@ bool HostValues::addComparison(Operation *op) {
 }
 
 bool HostValues::addArithmetic(Operation *op) {
+  // A select of memrefs, for example, is no arithmetic.
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+        return scalars.entries.count(operand.getAsOpaquePointer());
+      }))
+    return false;
   StringRef opcode = getOpcode(op);
   bool isFlag =
       op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);

@@ -17,6 +17,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -163,6 +164,13 @@ private:
 };
 } // namespace
 
+/// What the back end cannot select ends the program: it keeps no state to go on
+/// from. The message at least is a diagnostic.
+static void reportFatalError(void *op, const char *reason, bool) {
+  static_cast<Operation *>(op)->emitError("no PTX: ") << reason;
+  std::exit(1);
+}
+
 FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
                                                 unsigned ptxVersion) {
   llvm::LLVMContext context;
@@ -185,6 +193,8 @@ FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
   if (machine->addPassesToEmitFile(passes, stream, nullptr,
                                    llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("no PTX: the back end writes no assembly");
+  llvm::ScopedFatalErrorHandler onFatalError(reportFatalError,
+                                             module.getOperation());
   passes.run(*llvmModule);
   if (failed)
     return failure();
