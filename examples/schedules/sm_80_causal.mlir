@@ -2,7 +2,7 @@
 // 128 queries by 64 keys, four warps, two blocks a multiprocessor.
 //
 // Stage -1 is ahead: the copy of the next block of keys starts when this one has
-// been read.
+// been read. Lengths are per batch, query heads share key heads by groups.
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -37,6 +37,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   %t = arith.index_cast %cta : index to i32
   %bh = arith.divui %t, %blocks : i32
   %mi = arith.remui %t, %blocks : i32
+  // longest rows first
   %mr = arith.subi %blocks, %mi : i32
   %mb = arith.subi %mr, %c1 : i32
   %row = arith.muli %mb, %c128 : i32
@@ -46,6 +47,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   %bi = arith.index_cast %b : i32 to index
   %nq = memref.load %lq[%bi] : !len
   %nk = memref.load %lk[%bi] : !len
+  // the last block of keys that a row sees, and the first one that all of them see
   %d = arith.subi %nk, %nq : i32
   %lo = arith.addi %row, %d : i32
   %hi = arith.addi %lo, %c128 : i32
@@ -105,8 +107,12 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %vt = fagpu.acquire %chV {fagpu.at = [0, 3]} : !kv
       %mx = fagpu.reduce max %s {fagpu.at = [0, 5]} : !s -> !row
       %m1 = arith.maxnumf %m0, %mx : !row
-      %dead = arith.cmpf oeq, %m1, %mInit : !row
-      %ref = arith.select %dead, %zrow, %m1 : tensor<128xi1, #row>, !row
+      // a row that has seen no key yet: avoid inf - inf
+      %ref = scf.if %edge -> (!row) {
+        %unseen = arith.cmpf oeq, %m1, %mInit : !row
+        %x = arith.select %unseen, %zrow, %m1 : tensor<128xi1, #row>, !row
+        scf.yield %x : !row
+      } else { scf.yield %m1 : !row }
       %ms = arith.mulf %ref, %scr : !row
       %nms = arith.negf %ms : !row
       %nb = fagpu.broadcast %nms : !row -> !s

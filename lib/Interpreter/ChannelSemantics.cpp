@@ -346,6 +346,11 @@ static LogicalResult compileSlice(fagpu::SliceOp op, ProgramBuilder &builder) {
   return success();
 }
 
+/// A group is one worker here, so its warps have nobody to wait for.
+static LogicalResult compileSync(fagpu::SyncOp op, ProgramBuilder &builder) {
+  return success();
+}
+
 void interpreter::addChannelSemantics(Semantics &semantics) {
   semantics.add<fagpu::ChannelOp>(compileChannel);
   semantics.add<fagpu::PutOp>(compilePut);
@@ -353,4 +358,5 @@ void interpreter::addChannelSemantics(Semantics &semantics) {
   semantics.add<fagpu::AcquireOp>(compileAcquire);
   semantics.add<fagpu::ReleaseOp>(compileRelease);
   semantics.add<fagpu::SliceOp>(compileSlice);
+  semantics.add<fagpu::SyncOp>(compileSync);
 }

@@ -33,6 +33,7 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   addCleanUp(manager);
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());
   manager.addPass(fagpu::createFAGPUAssignWaitsPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignCopiesPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignStagesPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUPlanResourcesPass());
   addCleanUp(manager);

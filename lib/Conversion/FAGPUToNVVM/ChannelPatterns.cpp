@@ -109,8 +109,10 @@ struct AcquirePattern : public KernelPattern<AcquireOp> {
   matchAndRewrite(AcquireOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-    if (!op.getStage() || !channel.getOffset())
-      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+    if (!op.getStage() || !channel.getOffset() ||
+        channel.getEngine() == Engine::cp_async)
+      return rewriter.notifyMatchFailure(
+          op, "no stage, no plan, or threads count their copies");
     Emitter emit(rewriter, op.getLoc());
     StageAddress stage =
         addressStage(emit, kernel, op.getChannel(),

@@ -39,6 +39,9 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateMemoryPatterns(patterns, converter, kernel);
   populateMatrixStorePatterns(patterns, converter, kernel);
   populateWritePatterns(patterns, converter, kernel);
+  populateMmaPatterns(patterns, converter, kernel);
+  populateCopyPatterns(patterns, converter, kernel);
+  populateStorePatterns(patterns, converter, kernel);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

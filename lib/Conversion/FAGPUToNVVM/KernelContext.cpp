@@ -145,12 +145,23 @@ LogicalResult KernelContext::collectNeeds() {
     auto type = cast<RankedTensorType>(store.getValue().getType());
     return addElements(store.getDestination(), type.getRank() == 2 ? 16 : 1);
   };
+  auto usesEngine = [](Value channel, Engine engine) {
+    return channel && channel.getDefiningOp<ChannelOp>().getEngine() == engine;
+  };
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
-    if (auto put = dyn_cast<PutOp>(op))
-      return addMap(put, makeTensorMap(put));
+    if (auto put = dyn_cast<PutOp>(op)) {
+      if (!usesEngine(put.getChannel(), Engine::cp_async))
+        return addMap(put, makeTensorMap(put));
+      if (failed(verifyCopiedTile(put, put.getSource(), put.getSizes(),
+                                  put.getRows(),
+                                  put.getChannel().getType().getView())))
+        return WalkResult::interrupt();
+      return addElements(put.getSource(), 16);
+    }
     if (auto store = dyn_cast<StoreOp>(op))
-      return store.getVia() ? addMap(store, makeTensorMap(store))
-                            : addStore(store);
+      return usesEngine(store.getVia(), Engine::tma_store)
+                 ? addMap(store, makeTensorMap(store))
+                 : addStore(store);
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
     if (isa<GatherOp, TicketOp, RetireOp>(op))
@@ -297,6 +308,24 @@ void KernelContext::emitSharedBase() {
                                         address);
 }
 
+/// The threads of a role that starts at thread `start`, of thread `number`.
+static RoleThreads makeThreads(Emitter &emit, RoleOp role, Value number,
+                               int64_t start) {
+  int64_t size = role.getThreadsPerGroup();
+  RoleThreads threads;
+  if (llvm::isPowerOf2_64(size) && start % size == 0)
+    threads.thread = emit.bitAnd(number, size - 1);
+  else
+    threads.thread = arith::RemUIOp::create(
+        emit.builder, emit.location,
+        emit.subtract(number, emit.constant(start)), emit.constant(size));
+  threads.lane = emit.bitAnd(number, 31);
+  threads.warp = emit.shiftRight(threads.thread, 5);
+  threads.isGroupLeader = emit.equal(threads.thread, emit.constant(0));
+  threads.isWarpLeader = emit.equal(threads.lane, emit.constant(0));
+  return threads;
+}
+
 void KernelContext::emitThreads() {
   OpBuilder builder(kernel.getContext());
   builder.setInsertionPointAfter(sharedBase.getDefiningOp());
@@ -305,24 +334,25 @@ void KernelContext::emitThreads() {
       NVVM::ThreadIdXOp::create(builder, kernel.getLoc(), builder.getI32Type());
   int64_t start = 0;
   for (RoleOp role : kernel.getOps<RoleOp>()) {
-    int64_t size = role.getThreadsPerGroup();
-    RoleThreads &ofRole = threads[role];
-    if (llvm::isPowerOf2_64(size) && start % size == 0)
-      ofRole.thread = emit.bitAnd(number, size - 1);
-    else
-      ofRole.thread = arith::RemUIOp::create(
-          builder, kernel.getLoc(), emit.subtract(number, emit.constant(start)),
-          emit.constant(size));
-    ofRole.lane = emit.bitAnd(number, 31);
-    ofRole.warp = emit.shiftRight(ofRole.thread, 5);
-    ofRole.isGroupLeader = emit.equal(ofRole.thread, emit.constant(0));
-    ofRole.isWarpLeader = emit.equal(ofRole.lane, emit.constant(0));
-    start += role.getGroups() * llvm::alignTo(size, 128);
+    threads[role] = makeThreads(emit, role, number, start);
+    firstThreads[role] = start;
+    start += role.getGroups() * llvm::alignTo(role.getThreadsPerGroup(), 128);
   }
+}
+
+RoleThreads KernelContext::readThreads(Emitter &emit, Operation *op) const {
+  auto role = op->getParentOfType<RoleOp>();
+  Value number = emit.inlinePTX("mov.u32 $0, %tid.x;", "=r", {},
+                                emit.builder.getI32Type())[0];
+  return makeThreads(emit, role, number, firstThreads.at(role));
 }
 
 /// Thread 0 sets up every mbarrier before anybody uses one.
 void KernelContext::emitBarriers() {
+  auto hasBarriers = [](auto op) { return op.getBarriers().has_value(); };
+  if (llvm::none_of(kernel.getOps<ChannelOp>(), hasBarriers) &&
+      llvm::none_of(kernel.getOps<MailOp>(), hasBarriers))
+    return;
   Location location = kernel.getLoc();
   RoleOp firstRole = *kernel.getOps<RoleOp>().begin();
   OpBuilder builder(firstRole);
@@ -362,7 +392,9 @@ void KernelContext::frameRoles() {
       if (auto take = dyn_cast<TakeOp>(op))
         turns.insert(take.getTurns().getDefiningOp());
       if (auto store = dyn_cast<StoreOp>(op))
-        stores |= store.getVia() != nullptr;
+        stores |= store.getVia() &&
+                  store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
+                      Engine::tma_store;
     });
     OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
     for (Operation *op : turns) {

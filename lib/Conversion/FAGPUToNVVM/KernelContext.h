@@ -53,6 +53,19 @@ private:
 /// The dimension of a memref that `rows(...)` bounds.
 unsigned getRowDim(MemRefType type);
 
+/// The dimension of a memref whose elements are the rows of a tile that threads
+/// copy: the one of `box` above 1; without a box, the one before the columns,
+/// or dimension 1 of four.
+unsigned getCopiedRowDim(MemRefType type, ArrayRef<int64_t> box);
+
+/// Refuses what threads cannot copy between `box` of `memory`, of which `rows`
+/// exist, and `tile`.
+LogicalResult verifyCopiedTile(Operation *op, Value memory,
+                               ArrayRef<int64_t> box, Value rows,
+                               ViewType tile);
+
+class Emitter;
+
 /// Rewrites the parameters of a kernel, and holds what its patterns share.
 class KernelContext {
 public:
@@ -65,7 +78,12 @@ public:
   void finish();
 
   Value getSharedBase() const { return sharedBase; }
+  /// The numbers of a thread of the role of an operation, from the kernel's
+  /// entry.
   const RoleThreads &getThreads(Operation *op) const;
+  /// The same, read again where they are needed: after loops, so that they take
+  /// no registers in them.
+  RoleThreads readThreads(Emitter &emit, Operation *op) const;
 
   /// The map of a put or of a staged store.
   const TensorMap &getTensorMap(Operation *op) const {
@@ -110,6 +128,8 @@ private:
   func::FuncOp kernel;
   Value sharedBase;
   DenseMap<Operation *, RoleThreads> threads;
+  /// The number of the first thread of a role.
+  DenseMap<Operation *, int64_t> firstThreads;
   std::map<unsigned, Needs> needs;
   std::map<TensorMap, Value> maps;
   DenseMap<Operation *, TensorMap> mapOf;

@@ -46,7 +46,7 @@ private:
     for (RoleOp role : roles) {
       // Lowering erases the role.
       int64_t warpsOfRole = role.getGroups() * warpsPerGroup(role);
-      lowerRole(role);
+      lowerRole(role, /*isOnlyRole=*/roles.size() == 1);
       numWarps += warpsOfRole;
     }
   }
@@ -61,7 +61,7 @@ private:
     builder.setInsertionPointToStart(branch.thenBlock());
   }
 
-  void lowerRole(RoleOp role) {
+  void lowerRole(RoleOp role, bool isOnlyRole) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(role);
     Emitter emit(builder, location);
@@ -72,7 +72,12 @@ private:
                       : arith::DivUIOp::create(builder, location, ofRole,
                                                emit.constant(perGroup))
                             .getResult();
-    enter(lessThan(group, role.getGroups()));
+    // A role that is the whole block needs no branch.
+    bool isWholeBlock = isOnlyRole && role.getWarps() % 4 == 0;
+    if (isWholeBlock && role.getGroups() == 1)
+      group = emit.constant(0);
+    if (!isWholeBlock)
+      enter(lessThan(group, role.getGroups()));
     if (role.getRegs())
       NVVM::SetMaxRegisterOp::create(
           builder, location, *role.getRegs(),

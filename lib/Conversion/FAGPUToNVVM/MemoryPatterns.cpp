@@ -111,6 +111,8 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     auto role = op->getParentOfType<RoleOp>();
     if (!op.getVia() || !role.getBarrier() ||
+        op.getVia().getDefiningOp<ChannelOp>().getEngine() !=
+            Engine::tma_store ||
         !isPackedElement(type.getElementType()) ||
         !isa<AccumulatorLayoutAttr>(type.getEncoding()))
       return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");

@@ -73,6 +73,15 @@ StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
 /// are 64 bits, as 2^31 elements may be passed.
 Value getAddress(OpBuilder &builder, Location location,
                  const KernelContext &kernel, Value memory, ValueRange indices);
+void populateMmaPatterns(RewritePatternSet &patterns,
+                         const TypeConverter &converter,
+                         const KernelContext &kernel);
+void populateCopyPatterns(RewritePatternSet &patterns,
+                          const TypeConverter &converter,
+                          const KernelContext &kernel);
+void populateStorePatterns(RewritePatternSet &patterns,
+                           const TypeConverter &converter,
+                           const KernelContext &kernel);
 
 /// Coordinates of a bulk copy at `offsets` of a memref, in dimensions of its
 /// map, where rows end at `rows` (null: the dimension's size).

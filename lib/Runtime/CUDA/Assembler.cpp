@@ -8,6 +8,7 @@
 #include "fa/Runtime/CUDA/Assembler.h"
 
 #include "fa/Runtime/CUDA/Driver.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -105,36 +106,65 @@ static Error runAssembler(StringRef assembler,
   return makeError(FA_INVALID_IMAGE, reason.empty() ? messages.read() : reason);
 }
 
-Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
-                                                  StringRef ptx, StringRef chip,
-                                                  std::string *messages) {
-  ScratchFile input, output, printed;
-  if (Error error = input.create("ptx"))
-    return std::move(error);
+/// Machine code, and what the assembler printed.
+static Expected<std::pair<std::string, std::string>>
+assembleAtLevel(StringRef assembler, StringRef input, StringRef chip,
+                StringRef level) {
+  ScratchFile output, printed;
   if (Error error = output.create("cubin"))
     return std::move(error);
   if (Error error = printed.create("txt"))
     return std::move(error);
-  if (Error error = input.write(ptx))
-    return std::move(error);
-
   std::string architecture = ("-arch=" + chip).str();
-  llvm::SmallVector<StringRef> options = {architecture, input.getPath(), "-o",
-                                          output.getPath()};
-  if (messages)
-    options.push_back("-v");
-  if (Error error = runAssembler(assembler, options, printed))
+  if (Error error = runAssembler(
+          assembler, {architecture, level, "-v", input, "-o", output.getPath()},
+          printed))
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' failed for " + chip + ": " +
                          llvm::toString(std::move(error)) +
                          "; FA_PTXAS=none leaves PTX to the driver");
-  if (messages)
-    *messages = printed.read();
   std::string cubin = output.read();
   if (cubin.empty())
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' wrote no machine code for " + chip);
-  return cubin;
+  return std::pair(std::move(cubin), printed.read());
+}
+
+/// Bytes that the kernels spill, as ptxas -v reports them.
+static int64_t countSpills(StringRef messages) {
+  int64_t sum = 0;
+  for (StringRef line : llvm::split(messages, '\n')) {
+    StringRef list = line.trim();
+    for (StringRef part : llvm::split(list, ", ")) {
+      int64_t bytes = 0;
+      if (part.contains(" bytes spill ") && !part.consumeInteger(10, bytes))
+        sum += bytes;
+    }
+  }
+  return sum;
+}
+
+Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
+                                                  StringRef ptx, StringRef chip,
+                                                  std::string *messages) {
+  ScratchFile input;
+  if (Error error = input.create("ptx"))
+    return std::move(error);
+  if (Error error = input.write(ptx))
+    return std::move(error);
+  auto best = assembleAtLevel(assembler, input.getPath(), chip, "-O3");
+  if (!best)
+    return best.takeError();
+  if (int64_t spills = countSpills(best->second)) {
+    auto other = assembleAtLevel(assembler, input.getPath(), chip, "-O1");
+    if (!other)
+      return other.takeError();
+    if (countSpills(other->second) < spills)
+      best = std::move(other);
+  }
+  if (messages)
+    *messages = std::move(best->second);
+  return std::move(best->first);
 }
 
 Expected<std::string>

@@ -90,3 +90,84 @@ func.func @costly_convert(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.sh
   }
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_no_argument(%n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  %m = memref.alloca() : memref<64x64xbf16>
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies memory that is no argument of the kernel, so its address is not known}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+func.func @copies_swizzle(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies by threads to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_two_dimensions(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies 8 of dimension 1 and 8 of dimension 2 by threads, expected rows in one dimension}}
+    fagpu.put %t, %m[%c0, %c0, %c0, %c0] [1, 8, 8, 64] rows(%n) : memref<8x8x8x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_threads(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @a groups(1) warps(3) {
+    // expected-error @below {{'fagpu.put' op copies 64 rows, 12 at once by 96 threads; expected 8, 16, 32, ... at once and a multiple of it}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_no_rows(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies by threads without rows(...), so where the memory ends is not known}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+// Without fagpu-assign-copies nobody knows what is in flight.
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async offset(0) : !t
+  fagpu.role @a groups(1) {
+    fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) stage(%c0, %c0) : memref<64x64xbf16> into !t
+    // expected-error @below {{failed to legalize operation 'fagpu.acquire' that was explicitly marked illegal}}
+    %v = fagpu.acquire %t stage(%c0, %c0) : !t
+  }
+  return
+}

@@ -1114,3 +1114,21 @@ func.func @pinned_scalar(%x: f32) {
   %y = arith.negf %x {fagpu.pinned} : f32
   return
 }
+
+// -----
+
+!kv = !fagpu.view<24x64xbf16, #fagpu.smem<128>>
+func.func @f(%q: !fagpu.view<64x64xbf16, #fagpu.smem<128>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma' op makes 24 columns, expected a multiple of 16; nearest is 32}}
+  %x = fagpu.mma nt %q, %k : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !kv -> tensor<64x24xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!kv = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @f(%p: tensor<64x64xbf16, #fagpu.opa<2>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma' op has a first operand of layout #fagpu.opa<2>, expected the warps of its result, 4}}
+  %x = fagpu.mma nt %p, %k : tensor<64x64xbf16, #fagpu.opa<2>>, !kv -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}

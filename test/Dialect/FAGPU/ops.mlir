@@ -69,6 +69,11 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
     fagpu.release %view : !halfView
     // CHECK: %[[WHOLE:.*]] = fagpu.acquire %[[K]] stage(%{{.*}}, %{{.*}}) : <128x128xbf16, #fagpu.smem<128>, 2>
     %whole = fagpu.acquire %k stage(%c0, %c1) : !tile
+    // CHECK: fagpu.acquire %[[Q]] bank(%[[GROUP]]) pending(2) :
+    %copied = fagpu.acquire %q bank(%g) pending(2) : !half
+    // CHECK: fagpu.sync
+    fagpu.sync
+    fagpu.release %copied : !halfView
     // CHECK: fagpu.slice %[[WHOLE]][%{{.*}}, %{{.*}}] : <128x128xbf16, #fagpu.smem<128>> to <64x128xbf16, #fagpu.smem<128>>
     %part = fagpu.slice %whole[%c0, %c0] : !tileView to !halfView
     // CHECK: fagpu.drain %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] rows(%{{.*}}) add : <64x128xbf16, #fagpu.smem<128>> into memref

@@ -20,8 +20,10 @@ namespace mlir::fa::runtime {
 std::string findAssembler();
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
-/// what it printed. Where `messages` is not null, it reports registers and
-/// spills too, and `messages` is what it printed.
+/// what it printed. Where `messages` is not null, it is what was printed, with
+/// registers and spills. Where the code spills it is assembled again with -O1,
+/// which hoists fewer reads past the registers that there are, and what spills
+/// less is taken.
 llvm::Expected<std::string> assemble(llvm::StringRef assembler,
                                      llvm::StringRef ptx, llvm::StringRef chip,
                                      std::string *messages = nullptr);

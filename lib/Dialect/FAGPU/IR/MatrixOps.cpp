@@ -114,5 +114,21 @@ void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult MmaOp::verify() {
-  return verifyProduct(*this, cast<RankedTensorType>(getType()));
+  auto result = cast<RankedTensorType>(getType());
+  if (failed(verifyProduct(*this, result)))
+    return failure();
+  // Fragments of the second operand are 16 columns.
+  if (int64_t columns = result.getDimSize(1); columns % 16)
+    return emitOpError() << "makes " << columns
+                         << " columns, expected a multiple of 16; nearest is "
+                         << (columns + 8) / 16 * 16;
+  // Either layout may still have to be inferred.
+  auto a = dyn_cast<RankedTensorType>(getA().getType());
+  LayoutInterface layoutA = a ? getBlockLayout(a) : LayoutInterface();
+  LayoutInterface layout = getBlockLayout(result);
+  if (layoutA && layout && layoutA.getWarps() != layout.getWarps())
+    return emitOpError() << "has a first operand of layout " << a.getEncoding()
+                         << ", expected the warps of its result, "
+                         << layout.getWarps();
+  return success();
 }

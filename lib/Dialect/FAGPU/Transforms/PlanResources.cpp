@@ -73,8 +73,12 @@ private:
     }
   }
 
-  /// Arrivals that make a stage full and empty; none if nobody acquires it.
+  /// Arrivals that make a stage full and empty; none if nobody acquires it, or
+  /// if threads copy to it, which count their own copies.
   std::optional<std::array<int32_t, 2>> countArrivals(Value channel) {
+    auto made = channel.getDefiningOp<ChannelOp>();
+    if (made && made.getEngine() == Engine::cp_async)
+      return std::nullopt;
     int32_t full = 1, empty = 0;
     for (Operation *user : channel.getUsers()) {
       auto role = user->getParentOfType<RoleOp>();
@@ -101,6 +105,16 @@ private:
     op.setArrivals(*arrivals);
   }
 
+  /// Whether the threads of a group wait for each other at the operation. A
+  /// group that is the whole block has barrier 0 for what it copies.
+  bool synchronizesGroup(Operation *op) {
+    if (auto store = dyn_cast<StoreOp>(op))
+      return store.getVia() &&
+             store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
+                 Engine::tma_store;
+    return isa<SyncOp>(op) && !llvm::hasSingleElement(kernel.getOps<RoleOp>());
+  }
+
   LogicalResult placeNamedBarriers() {
     // Barrier 0 is that of the whole block.
     int64_t next = 1;
@@ -109,10 +123,11 @@ private:
       next += turns.getGroups();
     }
     for (RoleOp role : kernel.getOps<RoleOp>()) {
-      WalkResult staged = role.walk([](StoreOp store) {
-        return store.getVia() ? WalkResult::interrupt() : WalkResult::advance();
+      WalkResult result = role.walk([&](Operation *op) {
+        return synchronizesGroup(op) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
       });
-      if (!staged.wasInterrupted())
+      if (!result.wasInterrupted())
         continue;
       role.setBarrier(next);
       next += role.getGroups();

@@ -128,7 +128,8 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     The value goes to the box of `sizes` (its own shape when absent, at the last
     dimensions for a vector, at rows and columns for a matrix) at `offsets`;
     rows from `rows` on are not written. With `via`, the value is staged in that
-    channel's shared memory and leaves by a bulk store.
+    channel's shared memory and leaves by a bulk store (engine `tma_store`) or by
+    the threads, 16 bytes each (engine `threads`).
 
     Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`
   }];

@@ -90,15 +90,19 @@ def FAGPU_AcquireOp : FAGPU_NamedOp<"acquire", [
   let summary = "Waits for the next full stage";
   let description = [{
     The stage is given back by exactly one `fagpu.release` of each group.
+    `pending`, set by fagpu-assign-copies on a channel of the engine `cp_async`,
+    is how many copies started after this one may still be in flight; a
+    `fagpu.sync` follows.
 
     Example: `%k = fagpu.acquire %keys : !kv`
   }];
   let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
-                       Optional<I32>:$stage, Optional<I32>:$phase);
+                       Optional<I32>:$stage, Optional<I32>:$phase,
+                       OptionalAttr<I32Attr>:$pending);
   let results = (outs FAGPU_ViewType:$view);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
-    attr-dict `:` type($channel)
+    (`pending` `(` $pending^ `)`)? attr-dict `:` type($channel)
   }];
   let hasVerifier = 1;
 }
@@ -107,6 +111,16 @@ def FAGPU_ReleaseOp : FAGPU_Op<"release"> {
   let summary = "Lets the stage of a view be filled again";
   let arguments = (ins FAGPU_ViewType:$view);
   let assemblyFormat = "$view attr-dict `:` type($view)";
+}
+
+def FAGPU_SyncOp : FAGPU_Op<"sync"> {
+  let summary = "Lets the warps of a group wait for each other";
+  let description = [{
+    What any of them has read from and written to shared memory before is done
+    after it. Placed by fagpu-assign-copies where threads read what others have
+    copied, or fill memory that others may still read.
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def FAGPU_SliceOp : FAGPU_NamedOp<"slice", [Pure]> {

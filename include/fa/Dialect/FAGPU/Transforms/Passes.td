@@ -213,6 +213,46 @@ def FAGPUAssignWaitsPass : Pass<"fagpu-assign-waits"> {
   }];
 }
 
+def FAGPUAssignCopiesPass : Pass<"fagpu-assign-copies", "::mlir::func::FuncOp"> {
+  let summary = "Count the copies in flight behind each acquire, and place barriers";
+  let description = [{
+    On channels of the engine `cp_async` the threads of a role copy, and wait for
+    their own copies in the order in which they were started. An acquire gets the
+    number of copies started after its own, which may stay in flight, and a
+    barrier, `fagpu.sync`, behind it, since every thread waits only for what it
+    copied itself; acquires that stand together share one. A put gets a barrier
+    before it where none lies between it and the last release of the stage that
+    it fills; so does a store that is staged in the memory of such a channel.
+
+    What is in flight must be the same on entry to a loop and at the end of its
+    body, and at the end of both branches of an `scf.if`. A put under a false
+    `if` starts an empty copy, so it counts. Releases without a barrier are
+    followed around loops to a fixed point.
+
+    Refused: an acquire of what was never put, a put while all stages are in use,
+    copies by one thread (`elect`), by several groups, to banks or by parts.
+
+    Before:
+    ```mlir
+    fagpu.put %chK, %k[%j, %c0] [64, 128] rows(%n) : !mem into !kv
+    fagpu.put %chV, %v[%j, %c0] [64, 128] rows(%n) : !mem into !kv
+    %kt = fagpu.acquire %chK : !kv
+    fagpu.release %kt : !kvv
+    fagpu.put %chK, %k[%j1, %c0] [64, 128] rows(%n) : !mem into !kv
+    ```
+    After:
+    ```mlir
+    fagpu.put %chK, %k[%j, %c0] [64, 128] rows(%n) : !mem into !kv
+    fagpu.put %chV, %v[%j, %c0] [64, 128] rows(%n) : !mem into !kv
+    %kt = fagpu.acquire %chK pending(1) : !kv
+    fagpu.sync
+    fagpu.release %kt : !kvv
+    fagpu.sync
+    fagpu.put %chK, %k[%j1, %c0] [64, 128] rows(%n) : !mem into !kv
+    ```
+  }];
+}
+
 def FAGPUAssignStagesPass : Pass<"fagpu-assign-stages", "::mlir::func::FuncOp"> {
   let summary = "Number the stages of channels, with their phase";
   let description = [{

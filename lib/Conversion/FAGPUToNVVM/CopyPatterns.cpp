@@ -1,0 +1,254 @@
+//===- CopyPatterns.cpp - Channels that threads copy to by cp.async -------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "TilePlace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static ChannelOp getCopiedChannel(Value channel) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  return made && made.getEngine() == Engine::cp_async ? made : ChannelOp();
+}
+
+static Value optional(ValueRange range) {
+  return range.empty() ? Value() : range.front();
+}
+
+/// The address of a stage; null without a plan.
+static Value addressStage(Emitter &emit, const KernelContext &kernel,
+                          ChannelOp channel, Value stage) {
+  if (!channel.getOffset() || !stage)
+    return {};
+  Value offset =
+      emit.add(emit.multiply(stage, channel.getType().getStageBytes()),
+               *channel.getOffset());
+  return emit.add(offset, kernel.getSharedBase());
+}
+
+namespace {
+
+/// A thread copies 16 bytes of some rows, the same chunk in every panel. Rows
+/// past the limit are filled with zeros by the instruction, without an access.
+class TileCopy {
+public:
+  TileCopy(PutOp put, Emitter &emit, const KernelContext &kernel)
+      : put(put), emit(emit), kernel(kernel),
+        type(cast<MemRefType>(put.getSource().getType())),
+        rowDim(getCopiedRowDim(type, put.getSizes())),
+        tile(put.getChannel().getType().getShape()),
+        rowsAtOnce(put->getParentOfType<RoleOp>().getThreadsPerGroup() /
+                   TilePlace::chunksPerPanel) {}
+
+  void run(Value stage, ValueRange offsets, Value rows, Value condition) {
+    emitThreadPart();
+    TilePlace target(emit, kernel.getSharedBase(), stage, placeInTile, tile[0]);
+    Value source = getSource(offsets);
+    // How many rows are left for this thread.
+    Value left = emit.subtract(emit.subtract(rows, rowInTile), offsets[rowDim]);
+    for (int64_t row = 0; row < tile[0]; row += rowsAtOnce) {
+      Value isPast = arith::CmpIOp::create(emit.builder, emit.location,
+                                           arith::CmpIPredicate::sle, left,
+                                           emit.constant(row));
+      for (int64_t chunk = 0; chunk < tile[1] / TilePlace::chunkColumns;
+           chunk += TilePlace::chunksPerPanel)
+        copy(target.getPointer(row, chunk),
+             advance(source, chunk * TilePlace::chunkColumns), isPast,
+             condition);
+      if (row + rowsAtOnce < tile[0])
+        source = advance(source, stepInMemory);
+    }
+  }
+
+private:
+  /// What does not change in loops, at the kernel's entry.
+  void emitThreadPart() {
+    OpBuilder::InsertionGuard guard(emit.builder);
+    const RoleThreads &threads = kernel.getThreads(put);
+    emit.builder.setInsertionPointAfter(threads.isWarpLeader.getDefiningOp());
+    Value chunk = emit.bitAnd(threads.thread, TilePlace::chunksPerPanel - 1);
+    rowInTile = emit.shiftRight(threads.thread, 3);
+    placeInTile = TilePlace::getPlace(emit, rowInTile, chunk);
+    Value stride = getStride(rowDim);
+    offsetInMemory = add(multiply(extend(rowInTile), stride),
+                         extend(emit.multiply(chunk, TilePlace::chunkColumns)));
+    stepInMemory = multiply(stride, emit.constant64(rowsAtOnce));
+  }
+
+  /// The dimension of the rows comes last: it is the one that loops change.
+  Value getSource(ValueRange offsets) {
+    Value offset = offsetInMemory;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != rowDim)
+        offset = add(offset, multiply(extend(offsets[dim]), getStride(dim)));
+    Value source = advance(kernel.getPointer(put.getSource()), offset);
+    return advance(source,
+                   multiply(extend(offsets[rowDim]), getStride(rowDim)));
+  }
+
+  void copy(Value target, Value source, Value isPast, Value condition) {
+    // NVVM's operation for it has no predicate, neither for the copy nor to
+    // ignore the source.
+    std::string text = "cp.async.cg.shared.global [$0], [$1], 16, $2;";
+    std::string constraints = "l,l,b";
+    SmallVector<Value> inputs = {target, source, isPast};
+    if (condition) {
+      text = "@$3 " + text;
+      constraints += ",b";
+      inputs.push_back(condition);
+    }
+    emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
+  }
+
+  Value getStride(unsigned dim) {
+    return kernel.getStride(emit.builder, put.getSource(), dim);
+  }
+  Value extend(Value value) {
+    return arith::ExtSIOp::create(emit.builder, emit.location,
+                                  emit.builder.getI64Type(), value);
+  }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(emit.builder, emit.location, a, b);
+  }
+  Value multiply(Value a, Value b) {
+    return arith::MulIOp::create(emit.builder, emit.location, a, b);
+  }
+  Value advance(Value pointer, LLVM::GEPArg elements) {
+    return LLVM::GEPOp::create(emit.builder, emit.location, pointer.getType(),
+                               type.getElementType(), pointer,
+                               ArrayRef<LLVM::GEPArg>{elements});
+  }
+
+  PutOp put;
+  Emitter &emit;
+  const KernelContext &kernel;
+  MemRefType type;
+  unsigned rowDim;
+  ArrayRef<int64_t> tile;
+  int64_t rowsAtOnce;
+  Value rowInTile, placeInTile, offsetInMemory, stepInMemory;
+};
+
+struct PutCopyPattern : public KernelPattern<PutOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PutOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ChannelOp channel = getCopiedChannel(op.getChannel());
+    if (!channel)
+      return rewriter.notifyMatchFailure(op, "not a cp_async channel");
+    Emitter emit(rewriter, op.getLoc());
+    Value stage =
+        addressStage(emit, kernel, channel, optional(adaptor.getStage()));
+    if (!stage)
+      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+    TileCopy(op, emit, kernel)
+        .run(stage, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
+             adaptor.getRows().front(), optional(adaptor.getCondition()));
+    NVVM::CpAsyncCommitGroupOp::create(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AcquireCopyPattern : public KernelPattern<AcquireOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(AcquireOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ChannelOp channel = getCopiedChannel(op.getChannel());
+    if (!channel || !op.getPending())
+      return rewriter.notifyMatchFailure(op, "no count of pending copies");
+    Emitter emit(rewriter, op.getLoc());
+    Value stage =
+        addressStage(emit, kernel, channel, optional(adaptor.getStage()));
+    if (!stage)
+      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+    NVVM::CpAsyncWaitGroupOp::create(rewriter, op.getLoc(), *op.getPending());
+    // Null: no barrier frees the stage, a `fagpu.sync` stands where one is
+    // needed.
+    rewriter.replaceOpWithMultiple(
+        op, {SmallVector<Value>{stage, emit.constant(0)}});
+    return success();
+  }
+};
+
+struct SyncPattern : public KernelPattern<SyncOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(SyncOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(rewriter, op.getLoc());
+    auto role = op->getParentOfType<RoleOp>();
+    if (role.getBarrier())
+      NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange{},
+                              emit.add(role.getGroup(), *role.getBarrier()),
+                              emit.constant(role.getThreadsPerGroup()),
+                              NVVM::BarrierReductionAttr(), Value());
+    else
+      NVVM::Barrier0Op::create(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+unsigned mlir::fagpu::getCopiedRowDim(MemRefType type, ArrayRef<int64_t> box) {
+  for (size_t dim = 0; dim + 1 < box.size(); ++dim)
+    if (box[dim] > 1)
+      return dim;
+  return type.getRank() == 4 ? 1 : type.getRank() - 2;
+}
+
+LogicalResult mlir::fagpu::verifyCopiedTile(Operation *op, Value memory,
+                                            ArrayRef<int64_t> box, Value rows,
+                                            ViewType tile) {
+  auto type = cast<MemRefType>(memory.getType());
+  auto argument = dyn_cast<BlockArgument>(memory);
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return op->emitOpError() << "copies memory that is no argument of the "
+                                "kernel, so its address is not known";
+  if (tile.getLayout().getSwizzle() != SharedTile::rowBytes ||
+      tile.getElementType().getIntOrFloatBitWidth() != 16)
+    return op->emitOpError()
+           << "copies by threads to a tile " << tile
+           << ", expected 16-bit elements and #fagpu.smem<128>";
+  unsigned rowDim = getCopiedRowDim(type, box);
+  for (auto [dim, size] : llvm::enumerate(box.drop_back()))
+    if (size > 1 && dim != rowDim)
+      return op->emitOpError()
+             << "copies " << box[rowDim] << " of dimension " << rowDim
+             << " and " << size << " of dimension " << dim
+             << " by threads, expected rows in one dimension";
+  int64_t rowsAtOnce = op->getParentOfType<RoleOp>().getThreadsPerGroup() /
+                       TilePlace::chunksPerPanel;
+  if (rowsAtOnce % 8 || box[rowDim] % rowsAtOnce)
+    return op->emitOpError()
+           << "copies " << box[rowDim] << " rows, " << rowsAtOnce
+           << " at once by "
+           << op->getParentOfType<RoleOp>().getThreadsPerGroup()
+           << " threads; expected 8, 16, 32, ... at once and a multiple of it";
+  if (!rows)
+    return op->emitOpError()
+           << "copies by threads without rows(...), so where the memory ends "
+              "is not known";
+  return success();
+}
+
+void mlir::fagpu::populateCopyPatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       const KernelContext &kernel) {
+  patterns.add<PutCopyPattern, AcquireCopyPattern, SyncPattern>(
+      converter, patterns.getContext(), kernel);
+}

@@ -1,0 +1,210 @@
+//===- StorePatterns.cpp - Stores of matrices by threads ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "TilePlace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+namespace {
+
+/// Addresses and limits of the rows of a matrix in global memory.
+class RowsInMemory {
+public:
+  RowsInMemory(StoreOp op, Emitter &emit, const KernelContext &kernel,
+               ValueRange offsets, Value rows)
+      : emit(emit), kernel(kernel), op(op),
+        type(cast<MemRefType>(op.getDestination().getType())),
+        rowDim(
+            getCopiedRowDim(type, op.getSizes().value_or(ArrayRef<int64_t>()))),
+        offsets(offsets), rows(rows) {}
+
+  /// The address of a row of the value and a column of it, and whether the row
+  /// is to be written.
+  std::pair<Value, Value> get(Value row, Value column) {
+    Value pointer = kernel.getPointer(op.getDestination());
+    Value inMemory = emit.add(offsets[rowDim], row);
+    Value offset;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      Value index = dim == rowDim ? inMemory : offsets[dim];
+      if (dim + 1 == type.getRank())
+        index = emit.add(index, column);
+      Value part = arith::MulIOp::create(
+          emit.builder, emit.location,
+          arith::ExtSIOp::create(emit.builder, emit.location,
+                                 emit.builder.getI64Type(), index),
+          kernel.getStride(emit.builder, op.getDestination(), dim));
+      offset = offset ? arith::AddIOp::create(emit.builder, emit.location,
+                                              offset, part)
+                            .getResult()
+                      : part;
+    }
+    Value address = LLVM::GEPOp::create(
+        emit.builder, emit.location, pointer.getType(), type.getElementType(),
+        pointer, ArrayRef<LLVM::GEPArg>{offset});
+    if (!rows)
+      return {address, Value()};
+    Value isWritten = arith::CmpIOp::create(
+        emit.builder, emit.location, arith::CmpIPredicate::slt, inMemory, rows);
+    return {address, isWritten};
+  }
+
+  /// The address `columns` columns on.
+  Value advance(Value address, int64_t columns) {
+    return LLVM::GEPOp::create(
+        emit.builder, emit.location, address.getType(), type.getElementType(),
+        address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(columns)});
+  }
+
+private:
+  Emitter &emit;
+  const KernelContext &kernel;
+  StoreOp op;
+  MemRefType type;
+  unsigned rowDim;
+  ValueRange offsets;
+  Value rows;
+};
+
+} // namespace
+
+/// Stores 32-bit values side by side where the predicate, if any, is true: a
+/// branch would make the loop around it divergent.
+static void storeIf(Emitter &emit, Value address, Value predicate,
+                    ValueRange values) {
+  StringRef kind = values.front().getType().isF32() ? "f" : "r";
+  std::string text = "st.global", list, constraints = "l";
+  for (size_t index = 0; index < values.size(); ++index) {
+    list += (index ? ", $" : "$") + std::to_string(index + 1);
+    constraints += ("," + kind).str();
+  }
+  if (values.size() > 1) {
+    text += ".v" + std::to_string(values.size());
+    list = "{" + list + "}";
+  }
+  text += ".b32 [$0], " + list + ";";
+  SmallVector<Value> inputs = {address};
+  llvm::append_range(inputs, values);
+  if (predicate) {
+    text = "@$" + std::to_string(inputs.size()) + " " + text;
+    constraints += ",b";
+    inputs.push_back(predicate);
+  }
+  emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
+}
+
+static Value firstOrNull(ValueRange range) {
+  return range.empty() ? Value() : range.front();
+}
+
+namespace {
+
+/// Stages a matrix in swizzled shared memory, from where its rows leave by 16
+/// bytes a thread. A warp stages and stores its own rows, so no other has to
+/// wait for it.
+struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto via =
+        op.getVia() ? op.getVia().getDefiningOp<ChannelOp>() : ChannelOp();
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    if (!via || via.getEngine() != Engine::threads || !via.getOffset() ||
+        !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
+        !isPackedElement(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
+    Emitter emit(rewriter, op.getLoc());
+    Value address = emit.add(kernel.getSharedBase(), *via.getOffset());
+    if (Value bank = firstOrNull(adaptor.getBank()))
+      address =
+          emit.add(address, emit.multiply(bank, via.getType().getStageBytes()));
+    SmallVector<Value> offsets =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    RowsInMemory memory(op, emit, kernel, offsets,
+                        firstOrNull(adaptor.getRows()));
+    // What the warp has stored before is read.
+    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    RoleThreads threads = kernel.readThreads(emit, op);
+    stage(emit, op, adaptor.getValue(), address, threads);
+    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    leave(emit, op, address, memory, threads);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void stage(Emitter &emit, StoreOp op, ValueRange values, Value address,
+             const RoleThreads &threads) const {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    Value row = emit.add(emit.shiftLeft(threads.warp, 4),
+                         emit.shiftRight(threads.lane, 2));
+    Value inChunk = emit.shiftLeft(emit.bitAnd(threads.lane, 3), 2);
+    Value place =
+        emit.add(TilePlace::getPlace(emit, row, emit.constant(0)), inChunk);
+    TilePlace tile(emit, kernel.getSharedBase(), address, place,
+                   type.getDimSize(0));
+    LayoutInterface layout = getBlockLayout(type);
+    for (auto [pair, value] : llvm::enumerate(values)) {
+      SmallVector<int64_t> at =
+          layout.getElementOffset(type.getShape(), 2 * pair);
+      LLVM::StoreOp::create(
+          emit.builder, emit.location, value,
+          tile.getPointer(at[0], at[1] / TilePlace::chunkColumns));
+    }
+  }
+
+  /// Eight lanes take the chunks of a row of a panel, so a warp takes four rows
+  /// at once. Rows 4 to 7 of eight have their chunks elsewhere than rows 0
+  /// to 3.
+  void leave(Emitter &emit, StoreOp op, Value address, RowsInMemory &memory,
+             const RoleThreads &threads) const {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    Value chunk = emit.bitAnd(threads.lane, TilePlace::chunksPerPanel - 1);
+    Value column = emit.multiply(chunk, TilePlace::chunkColumns);
+    int64_t rows = type.getDimSize(0);
+    int64_t rowsOfWarps = 16 * getBlockLayout(type).getWarps();
+    auto vector = VectorType::get({4}, emit.builder.getI32Type());
+    for (int64_t upper : {0, 4}) {
+      Value row = emit.add(emit.add(emit.shiftLeft(threads.warp, 4),
+                                    emit.shiftRight(threads.lane, 3)),
+                           upper);
+      TilePlace tile(emit, kernel.getSharedBase(), address,
+                     TilePlace::getPlace(emit, row, chunk), rows);
+      for (int64_t block = 0; block < rows; block += rowsOfWarps)
+        for (int64_t half : {0, 8}) {
+          auto [target, isWritten] =
+              memory.get(emit.add(row, block + half), column);
+          for (int64_t first = 0; first < type.getDimSize(1);
+               first += SharedTile::panelColumns) {
+            Value chunkValue = LLVM::LoadOp::create(
+                emit.builder, emit.location, vector,
+                tile.getPointer(block + half, first / TilePlace::chunkColumns),
+                /*alignment=*/16);
+            SmallVector<Value> words;
+            for (int64_t word = 0; word < 4; ++word)
+              words.push_back(LLVM::ExtractElementOp::create(
+                  emit.builder, emit.location, chunkValue,
+                  emit.constant(word)));
+            storeIf(emit, memory.advance(target, first), isWritten, words);
+          }
+        }
+    }
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populateStorePatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        const KernelContext &kernel) {
+  patterns.add<StoreByThreadsPattern>(converter, patterns.getContext(), kernel);
+}

@@ -1,0 +1,69 @@
+//===- TilePlace.h - A thread's place in a tile -----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FAGPUTONVVM_TILEPLACE_H
+#define FA_LIB_CONVERSION_FAGPUTONVVM_TILEPLACE_H
+
+#include "SharedTile.h"
+
+namespace mlir::fagpu {
+
+/// A thread's place in a tile, see SharedTile: one chunk of 16 bytes, from
+/// which it reaches others by immediates and an xor of the chunk.
+class TilePlace {
+public:
+  static constexpr int64_t chunksPerPanel = 8;
+  static constexpr int64_t chunkColumns = 8;
+
+  /// Offset of a thread's place from the start of the tile, in bytes.
+  static Value getPlace(Emitter &emit, Value row, Value chunk) {
+    Value swizzled = emit.bitXor(chunk, emit.bitAnd(row, chunksPerPanel - 1));
+    return emit.add(emit.shiftLeft(row, 7), emit.shiftLeft(swizzled, 4));
+  }
+
+  /// A place in a tile of `rows` at an address that is a multiple of 1024, in
+  /// the shared memory from `base` on.
+  TilePlace(Emitter &emit, Value base, Value address, Value place, int64_t rows)
+      : emit(emit), base(base), inMemory(emit.subtract(address, base)),
+        place(place), rows(rows) {}
+
+  /// The place `row` rows and `chunk` chunks on. `row` is a multiple of 8, and
+  /// `chunk` has no bit in common with the chunks of the threads' places.
+  Value getPointer(int64_t row, int64_t chunk) {
+    int64_t inPanel = chunk % chunksPerPanel;
+    if (!ofChunk[inPanel])
+      ofChunk[inPanel] = advance(getPlaceOfChunk(inPanel), inMemory);
+    int64_t bytes =
+        (row + chunk / chunksPerPanel * rows) * SharedTile::rowBytes;
+    return advance(ofChunk[inPanel], static_cast<int32_t>(bytes));
+  }
+
+private:
+  /// All tiles share the places of a thread, so these are in few registers;
+  /// what is added to a pointer and constant is an immediate of the access.
+  Value getPlaceOfChunk(int64_t chunk) {
+    Value ofThread =
+        chunk ? emit.bitXor(place, emit.constant(chunk << 4)) : place;
+    return emit.sharedPointer(emit.add(base, ofThread));
+  }
+
+  Value advance(Value pointer, LLVM::GEPArg bytes) {
+    return LLVM::GEPOp::create(emit.builder, emit.location, pointer.getType(),
+                               emit.builder.getI8Type(), pointer,
+                               ArrayRef<LLVM::GEPArg>{bytes});
+  }
+
+  Emitter &emit;
+  Value base, inMemory, place;
+  int64_t rows;
+  /// Where the chunks of the same row are.
+  std::array<Value, chunksPerPanel> ofChunk;
+};
+
+} // namespace mlir::fagpu
+
+#endif // FA_LIB_CONVERSION_FAGPUTONVVM_TILEPLACE_H

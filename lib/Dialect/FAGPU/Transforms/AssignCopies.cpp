@@ -1,0 +1,309 @@
+//===- AssignCopies.cpp - Copies in flight, and barriers between them -----===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::fagpu {
+#define GEN_PASS_DEF_FAGPUASSIGNCOPIESPASS
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static bool isCopied(Value channel) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  return made && made.getEngine() == Engine::cp_async;
+}
+
+/// The copied channel whose memory a store is staged in, if any.
+static Value getStagingMemory(StoreOp store) {
+  if (!store.getVia())
+    return {};
+  Value over = store.getVia().getDefiningOp<ChannelOp>().getOver();
+  return over && isCopied(over) ? over : Value();
+}
+
+static bool usesCopies(Operation *op) {
+  return op
+      ->walk([](Operation *nested) {
+        bool uses =
+            isa<PutOp, AcquireOp>(nested) && isCopied(nested->getOperand(0));
+        if (auto store = dyn_cast<StoreOp>(nested))
+          uses |= getStagingMemory(store) != nullptr;
+        return uses ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+
+/// What is known of the stages of one channel at a point of the program.
+struct StageState {
+  /// Puts less releases.
+  int64_t inUse = 0;
+  /// How many of the last releases no barrier has followed.
+  int64_t unsynchronized = 0;
+};
+
+struct CopyState {
+  /// The channels of copies that no acquire has taken, in order of their start.
+  SmallVector<Value> started;
+  llvm::MapVector<Value, StageState> stages;
+
+  void synchronize() {
+    for (auto &[channel, state] : stages)
+      state.unsynchronized = 0;
+  }
+
+  bool hasSameCopies(const CopyState &other) const {
+    auto inUse = [](const CopyState &state, Value channel) {
+      auto found = state.stages.find(channel);
+      return found == state.stages.end() ? 0 : found->second.inUse;
+    };
+    for (const CopyState *state : {this, &other})
+      for (auto &[channel, unused] : state->stages)
+        if (inUse(*this, channel) != inUse(other, channel))
+          return false;
+    return started == other.started;
+  }
+
+  /// Takes the releases of both. Returns whether this changed.
+  bool join(const CopyState &other) {
+    bool changed = false;
+    for (auto &[channel, state] : other.stages) {
+      int64_t &mine = stages[channel].unsynchronized;
+      changed |= mine < state.unsynchronized;
+      mine = std::max(mine, state.unsynchronized);
+      stages[channel].inUse = state.inUse;
+    }
+    return changed;
+  }
+};
+
+/// Follows one role. Operations are changed only where `assign` is set, which
+/// is once, with what holds whenever they run.
+class CopyTracker {
+public:
+  LogicalResult run(Block *block, CopyState &state, bool assign) {
+    for (Operation &op : llvm::make_early_inc_range(*block))
+      if (failed(visit(&op, state, assign)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult visit(Operation *op, CopyState &state, bool assign) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<PutOp, AcquireOp, ReleaseOp, StoreOp, scf::ForOp, scf::WhileOp,
+              scf::IfOp>(
+            [&](auto known) { return follow(known, state, assign); })
+        .Case([&](SyncOp) {
+          state.synchronize();
+          return success();
+        })
+        .Default([](Operation *other) -> LogicalResult {
+          if (!other->getNumRegions() || !usesCopies(other))
+            return success();
+          return other->emitOpError()
+                 << "holds copies in flight; run fagpu-pipeline before";
+        });
+  }
+
+  //===--- Uses of channels ----------------------------------------------===//
+
+  static void placeBarrier(Operation *op, CopyState &state, bool assign) {
+    state.synchronize();
+    if (!assign)
+      return;
+    OpBuilder builder(op);
+    SyncOp::create(builder, op->getLoc());
+  }
+
+  LogicalResult follow(PutOp put, CopyState &state, bool assign) {
+    Value channel = put.getChannel();
+    if (!isCopied(channel))
+      return success();
+    if (failed(verifyCopy(put)))
+      return failure();
+    StageState &stages = state.stages[channel];
+    int64_t depth = put.getChannel().getType().getDepth();
+    if (stages.inUse >= depth)
+      return put.emitOpError()
+             << "fills a stage while all " << depth
+             << " of its channel are in use; release one before";
+    // The stage is that of the release `depth - inUse` before the last one.
+    if (stages.unsynchronized > depth - 1 - stages.inUse)
+      placeBarrier(put, state, assign);
+    ++stages.inUse;
+    state.started.push_back(channel);
+    return success();
+  }
+
+  static LogicalResult verifyCopy(PutOp put) {
+    auto role = put->getParentOfType<RoleOp>();
+    if (role.getElect() || role.getGroups() != 1)
+      return put.emitOpError()
+             << "copies by the threads of the role @" << role.getSymName()
+             << (role.getElect()
+                     ? ", which is one thread (elect)"
+                     : ", which has " + std::to_string(role.getGroups()) +
+                           " groups")
+             << "; expected one group of warps";
+    auto channel = put.getChannel().getDefiningOp<ChannelOp>();
+    if (channel.getBanks() != 1)
+      return put.emitOpError() << "copies by threads to a channel of "
+                               << channel.getBanks() << " banks, expected 1";
+    if (!put.getPart().empty())
+      return put.emitOpError()
+             << "copies by threads to a part(...) of a stage, expected all";
+    return success();
+  }
+
+  LogicalResult follow(AcquireOp acquire, CopyState &state, bool assign) {
+    Value channel = acquire.getChannel();
+    if (!isCopied(channel))
+      return success();
+    auto oldest = llvm::find(state.started, channel);
+    if (oldest == state.started.end())
+      return acquire.emitOpError()
+             << "acquires a stage that no 'fagpu.put' of its role before it "
+                "has filled";
+    if (assign)
+      acquire.setPending(std::distance(oldest, state.started.end()) - 1);
+    state.started.erase(oldest);
+    // One barrier serves acquires that stand together.
+    if (!isBeforeAcquire(acquire))
+      placeBarrier(acquire->getNextNode(), state, assign);
+    return success();
+  }
+
+  /// Whether the next operation that is no scalar arithmetic is one more
+  /// acquire.
+  static bool isBeforeAcquire(AcquireOp acquire) {
+    for (Operation *next = acquire->getNextNode(); next;
+         next = next->getNextNode()) {
+      if (auto other = dyn_cast<AcquireOp>(next))
+        return isCopied(other.getChannel());
+      if (next->getNumRegions() || !isMemoryEffectFree(next) ||
+          llvm::any_of(next->getOperands(), [](Value operand) {
+            return isa<ViewType>(operand.getType());
+          }))
+        return false;
+    }
+    return false;
+  }
+
+  LogicalResult follow(ReleaseOp release, CopyState &state, bool assign) {
+    auto acquire = release.getView().getDefiningOp<AcquireOp>();
+    if (!acquire)
+      return release.emitOpError() << "releases a view that comes from no "
+                                      "'fagpu.acquire' of its block";
+    if (!isCopied(acquire.getChannel()))
+      return success();
+    StageState &stages = state.stages[acquire.getChannel()];
+    --stages.inUse;
+    stages.unsynchronized = std::min<int64_t>(
+        stages.unsynchronized + 1, acquire.getChannel().getType().getDepth());
+    return success();
+  }
+
+  LogicalResult follow(StoreOp store, CopyState &state, bool assign) {
+    Value memory = getStagingMemory(store);
+    if (!memory)
+      return success();
+    StageState &stages = state.stages[memory];
+    if (stages.inUse)
+      return store.emitOpError()
+             << "is staged over a channel of which " << stages.inUse
+             << " stages are in use; release them before";
+    if (stages.unsynchronized)
+      placeBarrier(store, state, assign);
+    // What is put there next waits until the staged value has left.
+    stages.unsynchronized = cast<ChannelType>(memory.getType()).getDepth();
+    return success();
+  }
+
+  //===--- Control flow --------------------------------------------------===//
+
+  static LogicalResult verifySame(Operation *op, const CopyState &a,
+                                  const CopyState &b, StringRef where) {
+    if (a.hasSameCopies(b))
+      return success();
+    return op->emitOpError() << "has other copies in flight " << where
+                             << ", so how many are there is not known";
+  }
+
+  /// Runs `iterate` until what it does to the state is known, then once more
+  /// where operations are to be changed. The state is then the one at the start
+  /// of any iteration.
+  LogicalResult
+  iterate(Operation *op, CopyState &state, bool assign,
+          llvm::function_ref<LogicalResult(CopyState &, bool)> body) {
+    bool changed = true;
+    while (changed) {
+      CopyState after = state;
+      if (failed(body(after, /*assign=*/false)) ||
+          failed(verifySame(op, state, after,
+                            "at the end of its body than on entry")))
+        return failure();
+      changed = state.join(after);
+    }
+    CopyState last = state;
+    return assign ? body(last, /*assign=*/true) : success();
+  }
+
+  LogicalResult follow(scf::ForOp loop, CopyState &state, bool assign) {
+    return iterate(loop, state, assign, [&](CopyState &inside, bool change) {
+      return run(loop.getBody(), inside, change);
+    });
+  }
+
+  LogicalResult follow(scf::WhileOp loop, CopyState &state, bool assign) {
+    CopyState atCondition;
+    if (failed(
+            iterate(loop, state, assign, [&](CopyState &inside, bool change) {
+              if (failed(run(loop.getBeforeBody(), inside, change)))
+                return failure();
+              atCondition = inside;
+              return run(loop.getAfterBody(), inside, change);
+            })))
+      return failure();
+    state = atCondition;
+    return success();
+  }
+
+  LogicalResult follow(scf::IfOp branch, CopyState &state, bool assign) {
+    CopyState otherwise = state;
+    if (failed(run(branch.thenBlock(), state, assign)) ||
+        (branch.elseBlock() &&
+         failed(run(branch.elseBlock(), otherwise, assign))) ||
+        failed(verifySame(branch, state, otherwise,
+                          "at the end of one branch than of the other")))
+      return failure();
+    state.join(otherwise);
+    return success();
+  }
+};
+
+struct AssignCopiesPass
+    : public fagpu::impl::FAGPUAssignCopiesPassBase<AssignCopiesPass> {
+  void runOnOperation() override {
+    if (!isKernel(getOperation()))
+      return;
+    for (RoleOp role : getOperation().getOps<RoleOp>()) {
+      CopyState state;
+      if (usesCopies(role) &&
+          failed(CopyTracker().run(&role.getBody().front(), state, true)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
