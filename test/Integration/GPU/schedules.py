@@ -25,6 +25,8 @@ OUTPUT_BOUND, LSE_BOUND = 6e-3, 1e-4
 POISON = 7.0
 # Queries and keys of each batch, query heads, key heads.
 CASES = [
+    ([1], [1], 1, 1),                               # every stride is that of one element
+    ([1], [200], 2, 1),
     ([128], [128], 1, 1),
     ([300], [300], 2, 1),
     ([17, 1, 129], [17, 129, 1000], 2, 2),          # ragged ends
@@ -73,7 +75,8 @@ class Problem:
         self.schedule, self.queries, self.keys = schedule, queries, keys
         generator = torch.Generator("cuda").manual_seed(seed)
         batch, dim = len(queries), schedule.head_dim
-        extra = (3, 5) if schedule.has_lengths else (0, 0)
+        # With one batch the lengths are the sizes of the tensors.
+        extra = (3, 5) if batch > 1 and schedule.has_lengths else (0, 0)
 
         def make(length, n):
             shape = (batch, n, length, dim) if heads_first else (batch, length, n, dim)
