@@ -54,6 +54,10 @@ ChannelState::ChannelState(fagpu::ChannelOp op, ChannelState *over)
   numReaders = countGroups<fagpu::AcquireOp>(channel, numBanks);
   numFillers = std::max<int64_t>(
       1, countGroups<fagpu::PutOp, fagpu::WriteOp>(channel, numBanks));
+  hasCountedCopies = llvm::any_of(channel.getUsers(), [](Operation *user) {
+    auto acquire = dyn_cast<fagpu::AcquireOp>(user);
+    return acquire && acquire.getPending();
+  });
   makeStages(numBanks);
 }
 
@@ -113,7 +117,6 @@ bool ChannelState::addPart(int64_t bank, int64_t use, const Part &part,
     if (part.overlaps(other))
       return false;
   stage.parts.push_back(part);
-  stage.numFilled += part.getNumElements();
   stage.filler = filler;
   return true;
 }
@@ -144,11 +147,25 @@ LogicalResult ChannelState::claim(Worker &worker, Operation *user, int64_t bank,
                                  " whose memory another channel has taken "
                                  "over at " +
                                  describePlace(other));
+  if (failed(checkSync(worker, user, getStage(bank, use))))
+    return failure();
   int64_t first = getStageOffset(bank, use % depth);
   for (ChannelState *below = over.get(); below; below = below->over.get())
     if (failed(claimFrom(*below, worker, user, first)))
       return failure();
   return success();
+}
+
+/// Every warp reads a copied stage for itself, so its release says nothing of
+/// the others: a barrier has to lie between it and what is put there next.
+LogicalResult ChannelState::checkSync(Worker &worker, Operation *user,
+                                      const Stage &stage) {
+  if (!hasCountedCopies || !stage.release ||
+      worker.numSyncs > stage.syncsAtRelease)
+    return success();
+  return worker.fail(user, "fills memory that other warps may still read: no "
+                           "'fagpu.sync' has followed the release at " +
+                               describePlace(stage.release));
 }
 
 LogicalResult ChannelState::claimFrom(ChannelState &below, Worker &worker,
@@ -164,6 +181,8 @@ LogicalResult ChannelState::claimFrom(ChannelState &below, Worker &worker,
                                      describePlace(below.op) +
                                      ", whose stage " + Twine(number) +
                                      " is not released yet");
+      if (failed(below.checkSync(worker, user, stage)))
+        return failure();
       if (!stage.takenOverBy)
         stage.takenOverBy = user;
     }
@@ -174,11 +193,21 @@ LogicalResult ChannelState::claimFrom(ChannelState &below, Worker &worker,
 // Views
 //===----------------------------------------------------------------------===//
 
+LogicalResult ViewToken::checkReadable(Worker &worker, Operation *op) const {
+  if (release)
+    return worker.fail(op, "reads a stage that was released at " +
+                               describePlace(release));
+  if (worker.numSyncs > syncsAtAcquire)
+    return success();
+  return worker.fail(op, "reads what other warps have copied: no 'fagpu.sync' "
+                         "has followed the acquire at " +
+                             describePlace(acquire));
+}
+
 LogicalResult ViewValue::read(Worker &worker, Operation *op,
                               std::vector<Slot> &elements) const {
-  if (token->release)
-    return worker.fail(op, "reads a stage that was released at " +
-                               describePlace(token->release));
+  if (failed(token->checkReadable(worker, op)))
+    return failure();
   ChannelState &channel = *token->channel;
   const Stage &stage = channel.getStage(token->bank, token->use);
   elements.resize(part.getNumElements());

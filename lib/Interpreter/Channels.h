@@ -44,6 +44,9 @@ public:
   Operation *filler = nullptr;
   /// Readers that have released this use.
   int64_t numReleases = 0;
+  /// The last release, and the barriers that its group had passed by then.
+  Operation *release = nullptr;
+  int64_t syncsAtRelease = 0;
   /// The elements of a tile, row-major, or the scalars of a mail.
   std::vector<executor::Slot> data;
   /// A channel that has begun to use this memory, and where.
@@ -72,6 +75,8 @@ public:
   int64_t getNumReaders() const { return numReaders; }
   /// Groups that fill a stage together.
   int64_t getNumFillers() const { return numFillers; }
+  /// Whether acquires count copies in flight (fagpu-assign-copies).
+  bool countsCopies() const { return hasCountedCopies; }
 
   Stage &getStage(int64_t bank, int64_t use) {
     return banks[bank][use % depth];
@@ -83,9 +88,13 @@ public:
   /// in the same stage has been released by all.
   bool canFill(int64_t bank, int64_t use);
   bool isFull(int64_t bank, int64_t use);
-  /// Adds a part to a stage that can be filled. False if it overlaps one that
-  /// has come.
+  /// Adds a part, which has not arrived yet, to a stage that can be filled.
+  /// False if it overlaps one that was added.
   bool addPart(int64_t bank, int64_t use, const Part &part, Operation *filler);
+  /// This many elements of the parts that were added have arrived.
+  void arrive(int64_t bank, int64_t use, int64_t count) {
+    getStage(bank, use).numFilled += count;
+  }
   /// One reader gives the stage back; the last one poisons it.
   void release(int64_t bank, int64_t use);
   /// The filling operation of a stage that not all readers have released, or
@@ -98,6 +107,7 @@ public:
 
 private:
   void makeStages(int64_t numBanks);
+  LogicalResult checkSync(Worker &worker, Operation *op, const Stage &stage);
   void poison(Stage &stage);
   bool isIdle(const Stage &stage) const;
   int64_t getStageOffset(int64_t bank, int64_t stage) const {
@@ -111,6 +121,7 @@ private:
   llvm::IntrusiveRefCntPtr<ChannelState> over;
   int64_t depth, size, columns, stageBytes = 0;
   int64_t numReaders = 0, numFillers = 1;
+  bool hasCountedCopies = false;
   executor::Slot poisonValue;
   std::vector<std::vector<Stage>> banks;
 };
@@ -119,10 +130,31 @@ using ChannelRef = llvm::IntrusiveRefCntPtr<ChannelState>;
 
 /// What a view and its slices share.
 struct ViewToken : llvm::RefCountedBase<ViewToken> {
+  ViewToken(ChannelRef channel, int64_t bank, int64_t use, Operation *acquire)
+      : channel(std::move(channel)), bank(bank), use(use), acquire(acquire) {}
+
   ChannelRef channel;
   int64_t bank, use;
   Operation *acquire;
   Operation *release = nullptr;
+  /// Barriers that the group had passed at the acquire, where one has to follow
+  /// it before the stage is read; -1 otherwise.
+  int64_t syncsAtAcquire = -1;
+
+  /// Refuses to read what was given back, or what other warps have copied
+  /// before a barrier.
+  LogicalResult checkReadable(Worker &worker, Operation *op) const;
+};
+
+/// A copy by the threads of a group that is in flight; null for an empty one.
+struct CopyInFlight {
+  ChannelRef channel;
+  int64_t bank = 0, use = 0, count = 0;
+
+  void arrive() {
+    if (channel)
+      channel->arrive(bank, use, count);
+  }
 };
 
 /// A full stage or a part of one.

@@ -16,8 +16,10 @@ namespace mlir::fa::interpreter {
 
 /// Roles, loops and the position of a block.
 void addControlSemantics(executor::Semantics &semantics);
-/// Channels, what fills them, views and their release.
+/// Channels, views and their release.
 void addChannelSemantics(executor::Semantics &semantics);
+/// What fills channels.
+void addFillSemantics(executor::Semantics &semantics);
 /// Mail, turns and tile counters.
 void addSynchronizationSemantics(executor::Semantics &semantics);
 /// Matrix products and waits.
@@ -41,6 +43,12 @@ inline int64_t getIntegerOr(executor::Frame &frame,
                             std::optional<unsigned> index, int64_t otherwise) {
   return index ? frame.integer(*index) : otherwise;
 }
+
+ChannelState &getChannel(executor::Frame &frame, unsigned index);
+/// The number of a bank, 0 if the operand is absent. Fails with a diagnostic.
+FailureOr<int64_t> getBank(Worker &worker, Operation *op,
+                           executor::Frame &frame, const ChannelState &channel,
+                           std::optional<unsigned> bank);
 
 /// Stage and phase that fagpu-assign-stages gives an operation, if it has.
 struct StageOperands {

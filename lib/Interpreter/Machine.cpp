@@ -265,6 +265,7 @@ Interpreter::~Interpreter() = default;
 void Interpreter::addSemantics(Semantics &semantics) {
   addControlSemantics(semantics);
   addChannelSemantics(semantics);
+  addFillSemantics(semantics);
   addSynchronizationSemantics(semantics);
   addMatrixSemantics(semantics);
   addBlockSemantics(semantics);

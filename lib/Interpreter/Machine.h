@@ -27,6 +27,7 @@ class ChannelState;
 class Machine;
 class RunningBlock;
 class RunningGrid;
+struct CopyInFlight;
 struct InflightValue;
 struct ViewToken;
 
@@ -76,6 +77,11 @@ public:
   SmallVector<llvm::IntrusiveRefCntPtr<ViewToken>> heldViews;
   /// Products that are not complete, in the order of their issue.
   std::deque<llvm::IntrusiveRefCntPtr<InflightValue>> products;
+  /// Copies by the threads of this group that have not been waited for, in the
+  /// order of their start.
+  std::deque<CopyInFlight> copies;
+  /// Barriers among its warps that the group has passed.
+  int64_t numSyncs = 0;
   /// Where each token that this worker holds was taken.
   DenseMap<void *, Operation *> turns;
 

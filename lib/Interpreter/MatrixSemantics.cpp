@@ -39,15 +39,14 @@ struct ProductRegisters {
 };
 } // namespace
 
-/// Refuses to read a stage that was given back.
+/// Refuses to read stages that may not be read.
 static LogicalResult checkHeld(Worker &worker, Operation *op,
                                const ProductOperands &operands) {
   for (Object *operand :
        {operands.a.get(), static_cast<Object *>(operands.b.get())}) {
     auto *view = llvm::dyn_cast<ViewValue>(operand);
-    if (view && view->token->release)
-      return worker.fail(op, "reads a stage that was released at " +
-                                 describePlace(view->token->release));
+    if (view && failed(view->token->checkReadable(worker, op)))
+      return failure();
   }
   return success();
 }

@@ -52,6 +52,7 @@ static LogicalResult compileSend(fagpu::SendOp op, ProgramBuilder &builder) {
     if (!mail.addPart(0, use, {0, 0, 1, mail.getSize()}, op))
       return (*worker)->fail(op, "sends use " + Twine(use) +
                                      " of a mail that another group has sent");
+    mail.arrive(0, use, mail.getSize());
     for (auto [slot, value] :
          llvm::zip_equal(mail.getStage(0, use).data, values))
       slot = frame.slot(value);

@@ -32,6 +32,8 @@
 // RUN: not fa-run %t/written_twice.mlir --target=interpret --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_and_added.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_and_read.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/refilled.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/refilled.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/empty_copy.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/empty_copy.mlir --implicit-check-not=error:
 
 //--- twice.mlir
 
@@ -774,6 +776,45 @@ func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
     fagpu.store %x, %m[%z] : tensor<64xf32, #fagpu.row<4>> into memref<64xf32>
     fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
     %v = fagpu.acquire %c : !c
+    fagpu.release %v : !v
+  }
+  return
+}
+
+//--- refilled.mlir
+
+// CHECK: error: 'fagpu.put' op fills memory that other warps may still read: no 'fagpu.sync' has followed the release at line
+!c = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+!v = !fagpu.view<64xf32, #fagpu.smem<0>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel cp_async : !c
+  fagpu.role @all groups(1) {
+    fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
+    %v = fagpu.acquire %c pending(0) : !c
+    fagpu.sync
+    fagpu.release %v : !v
+    fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
+    %w = fagpu.acquire %c pending(0) : !c
+    fagpu.release %w : !v
+  }
+  return
+}
+
+//--- empty_copy.mlir
+
+// A put that does not happen starts an empty copy, which counts.
+// CHECK: error: 'fagpu.acquire' op with pending(2) leaves in flight the copy of use 0 that it acquires
+!c = !fagpu.channel<64xf32, #fagpu.smem<0>, 2>
+!v = !fagpu.view<64xf32, #fagpu.smem<0>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %false = arith.constant false
+  %c = fagpu.channel cp_async : !c
+  fagpu.role @all groups(1) {
+    fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
+    fagpu.put %c, %m[%z] [64] if(%false) : memref<64xf32> into !c
+    %v = fagpu.acquire %c pending(2) : !c
     fagpu.release %v : !v
   }
   return
