@@ -201,6 +201,12 @@ struct MmaPattern : public KernelPattern<MmaOp> {
   LogicalResult
   matchAndRewrite(MmaOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    for (Type type : {op.getA().getType(), Type(op.getB().getType())})
+      if (auto view = dyn_cast<ViewType>(type);
+          view &&
+          !SharedTile::isSupported(view.getElementType(), view.getLayout()))
+        return rewriter.notifyMatchFailure(op,
+                                           "operands are not #fagpu.smem<128>");
     Emitter emit(rewriter, op.getLoc());
     Product product(op, emit, kernel, adaptor.getA(), adaptor.getB(),
                     adaptor.getAcc());

@@ -120,7 +120,9 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     if (!via || via.getEngine() != Engine::threads || !via.getOffset() ||
         !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
-        !isPackedElement(type.getElementType()))
+        !kernel.getPointer(op.getDestination()) ||
+        !SharedTile::isSupported(type.getElementType(),
+                                 via.getType().getLayout()))
       return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
     Emitter emit(rewriter, op.getLoc());
     Value address = emit.add(kernel.getSharedBase(), *via.getOffset());

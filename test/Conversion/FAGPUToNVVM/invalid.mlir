@@ -171,3 +171,31 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
   }
   return
 }
+
+// -----
+
+!view = !fagpu.view<64x64xbf16, #fagpu.smem<0>>
+func.func @mma_swizzle(%v: !view) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %t = fagpu.channel threads offset(0) : !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
+  fagpu.role @a groups(1) {
+    // expected-error @below {{failed to legalize operation 'fagpu.mma' that was explicitly marked illegal}}
+    %x = fagpu.mma nt %v, %v : !view, !view -> tensor<64x64xf32, #fagpu.acc<4>>
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel threads offset(0) : !t
+  fagpu.role @a groups(1) {
+    %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
+    %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
+    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    fagpu.store %h, %m[%c0, %c0] via(%t : !t) : !h into memref<64x64xbf16>
+  }
+  return
+}
