@@ -152,11 +152,30 @@ TEST_F(DriverTest, ImageNewerThanTheDriver) {
 TEST_F(DriverTest, AssemblesPTXWithPtxas) {
   create();
   ASSERT_EQ(load(attentionManifest, "", "fake PTX"), FA_SUCCESS);
-  // Called as: ptxas -arch=CHIP INPUT -o OUTPUT.
+  // Called as: ptxas -arch=CHIP INPUT -o OUTPUT, then options.
   std::string script = writeScript(
       "test \"$1\" = -arch=sm_90a || exit 3\n"
       "grep -q 'fake PTX' \"$2\" || exit 4\n"
       "echo 'fake-kernel: attn 384 1024 128 128 8 4 4 8 8' >\"$4\"");
+  setenv("FA_PTXAS", script.c_str(), /*overwrite=*/1);
+  EXPECT_EQ(launch(makeArguments()), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  EXPECT_EQ(fakeGetLaunchCount(), 1);
+  unlink(script.c_str());
+}
+
+TEST_F(DriverTest, AssemblesAgainWhatSpills) {
+  create();
+  ASSERT_EQ(load(attentionManifest, "", "fake PTX"), FA_SUCCESS);
+  // Only the image of -O1 has the kernel.
+  std::string script = writeScript(
+      "case \"$*\" in\n"
+      "*-O1*) echo '    0 bytes stack frame, 0 bytes spill stores, 0 bytes "
+      "spill loads'\n"
+      "  echo 'fake-kernel: attn 384 1024 128 128 8 4 4 8 8' >\"$4\";;\n"
+      "*) echo '    8 bytes stack frame, 8 bytes spill stores, 16 bytes spill "
+      "loads'\n"
+      "  echo nothing >\"$4\";;\n"
+      "esac");
   setenv("FA_PTXAS", script.c_str(), /*overwrite=*/1);
   EXPECT_EQ(launch(makeArguments()), FA_SUCCESS) << faRuntimeGetErrorMessage();
   EXPECT_EQ(fakeGetLaunchCount(), 1);

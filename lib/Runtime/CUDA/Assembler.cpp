@@ -117,7 +117,7 @@ assembleAtLevel(StringRef assembler, StringRef input, StringRef chip,
     return std::move(error);
   std::string architecture = ("-arch=" + chip).str();
   if (Error error = runAssembler(
-          assembler, {architecture, level, "-v", input, "-o", output.getPath()},
+          assembler, {architecture, input, "-o", output.getPath(), level, "-v"},
           printed))
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' failed for " + chip + ": " +
