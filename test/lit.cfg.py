@@ -111,8 +111,10 @@ else:
 # inlined into our code are: poisoning memory by hand would give false reports.
 # A host that is not instrumented, such as mlir-opt or Python, loads what is with
 # the sanitizers' runtime before it.
-config.fa_in_host = ""
+in_host = ""
 sanitize_flags = ""
+# The Python of tests that load a library of this project.
+config.fa_host_python = config.fa_python
 if config.fa_sanitizer:
     config.available_features.add("sanitizer")
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=1"
@@ -120,9 +122,12 @@ if config.fa_sanitizer:
     runtime = subprocess.check_output(
         [config.cxx_compiler,
          f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"], text=True)
-    config.fa_in_host = f"env LD_PRELOAD={runtime.strip()} "
+    in_host = f"env LD_PRELOAD={runtime.strip()} "
+    # Python itself leaks when it ends.
+    options = config.environment["ASAN_OPTIONS"] + ":detect_leaks=0"
+    config.fa_host_python = f"{in_host}ASAN_OPTIONS={options} {config.fa_python}"
     sanitize_flags = " ".join(f"-fsanitize={name}" for name in config.fa_sanitizer.split(";"))
 config.substitutions += [
-    ("%mlir-opt", config.fa_in_host + os.path.join(config.llvm_tools_dir, "mlir-opt")),
+    ("%mlir-opt", in_host + os.path.join(config.llvm_tools_dir, "mlir-opt")),
     ("%sanitize_flags", sanitize_flags),
 ]

@@ -1,6 +1,5 @@
 # RUN: env FA_PTXAS=none fa-compile %S/Inputs/host.mlir -o %t
 # RUN: %python %s %fake_cuda %t
-# UNSUPPORTED: sanitizer
 """What a manifest computes is what its host function computes."""
 
 import ctypes

@@ -4,7 +4,6 @@
 // RUN: %mlir-opt --load-dialect-plugin=%fa_plugin --mlir-print-op-generic %s \
 // RUN:   | %mlir-opt --load-dialect-plugin=%fa_plugin | FileCheck %s
 // RUN: not %mlir-opt %s 2>&1 | FileCheck %s --check-prefix=WITHOUT
-// UNSUPPORTED: sanitizer
 
 // WITHOUT: Dialect `fa' not found
 

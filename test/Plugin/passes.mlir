@@ -10,7 +10,6 @@
 
 // RUN: not %mlir-opt --load-dialect-plugin=%fa_plugin --pass-pipeline="builtin.module(fa-tile)" %s 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WITHOUT
-// UNSUPPORTED: sanitizer
 
 // WITHOUT: 'fa-tile' does not refer to a registered pass or pass pipeline
 

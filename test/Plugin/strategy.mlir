@@ -13,7 +13,6 @@
 // Strategies are read, checked and printed alone too.
 // RUN: %mlir-opt --load-dialect-plugin=%fa_plugin %{strategy} | FileCheck %s --check-prefix=PRINTED
 // RUN: not %mlir-opt --pass-pipeline=%{pipeline} %s 2>&1 | FileCheck %s --check-prefix=WITHOUT
-// UNSUPPORTED: sanitizer
 
 // PRINTED: transform.fa.results_to_out_parameters
 // PRINTED: transform.fa.configure {{.*}} with(#fa.config<query_block = 64, key_block = 512>)
