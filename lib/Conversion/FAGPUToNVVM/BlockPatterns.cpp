@@ -278,16 +278,18 @@ struct BroadcastPattern : public KernelPattern<BroadcastOp> {
   }
 };
 
-/// A layout's index expression of the thread's number.
-static Value expand(Emitter &emit, AffineExpr expression, Value thread) {
+} // namespace
+
+Value mlir::fagpu::expandIndex(Emitter &emit, AffineExpr expression,
+                               Value thread) {
   if (isa<AffineDimExpr>(expression))
     return thread;
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))
     return emit.constant(constant.getValue());
   auto binary = cast<AffineBinaryOpExpr>(expression);
-  Value left = expand(emit, binary.getLHS(), thread);
+  Value left = expandIndex(emit, binary.getLHS(), thread);
   if (binary.getKind() == AffineExprKind::Add)
-    return emit.add(left, expand(emit, binary.getRHS(), thread));
+    return emit.add(left, expandIndex(emit, binary.getRHS(), thread));
   int64_t right = cast<AffineConstantExpr>(binary.getRHS()).getValue();
   if (binary.getKind() == AffineExprKind::Mul)
     return emit.multiply(left, right);
@@ -296,6 +298,8 @@ static Value expand(Emitter &emit, AffineExpr expression, Value thread) {
              ? emit.bitAnd(left, right - 1)
              : emit.shiftRight(left, llvm::Log2_64(right));
 }
+
+namespace {
 
 struct IotaPattern : public KernelPattern<IotaOp> {
   using KernelPattern::KernelPattern;
@@ -312,8 +316,8 @@ struct IotaPattern : public KernelPattern<IotaOp> {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointAfter(thread.getDefiningOp());
       Emitter emit(rewriter, op.getLoc());
-      threadPart =
-          expand(emit, layout.getThreadMap().getResult(op.getDim()), thread);
+      threadPart = expandIndex(
+          emit, layout.getThreadMap().getResult(op.getDim()), thread);
     }
     Emitter emit(rewriter, op.getLoc());
     SmallVector<Value> results;

@@ -132,9 +132,16 @@ struct ReleasePattern : public KernelPattern<ReleaseOp> {
   matchAndRewrite(ReleaseOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter emit(rewriter, op.getLoc());
-    // A view of a stage that no barrier guards has no address of one.
-    if (!matchPattern(adaptor.getView()[1], m_Zero()))
-      emit.arrive(adaptor.getView()[1], kernel.getThreads(op).isGroupLeader);
+    Value barrier = adaptor.getView()[1];
+    const RoleThreads &threads = kernel.getThreads(op);
+    auto acquire = op.getView().getDefiningOp<AcquireOp>();
+    if (acquire && isReadByLoads(acquire.getChannel())) {
+      NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+      emit.arrive(barrier, threads.isWarpLeader);
+    } else if (!matchPattern(barrier, m_Zero())) {
+      // Where no barrier guards the stage, the view has no address of one.
+      emit.arrive(barrier, threads.isGroupLeader);
+    }
     rewriter.eraseOp(op);
     return success();
   }

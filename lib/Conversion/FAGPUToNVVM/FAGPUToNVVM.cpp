@@ -38,6 +38,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateMatrixPatterns(patterns, converter, kernel);
   populateMemoryPatterns(patterns, converter, kernel);
   populateMatrixStorePatterns(patterns, converter, kernel);
+  populateViewPatterns(patterns, converter, kernel);
   populateWritePatterns(patterns, converter, kernel);
   populateMmaPatterns(patterns, converter, kernel);
   populateCopyPatterns(patterns, converter, kernel);

@@ -40,6 +40,11 @@ static void appendTies(std::string &constraints, int64_t count) {
     constraints += "," + std::to_string(index);
 }
 
+/// Rows of the tile that an operand is, or is a slice of.
+static int64_t getWholeRows(Value view) {
+  return cast<ViewType>(getWholeView(view).getType()).getShape()[0];
+}
+
 namespace {
 
 /// How the tile of a matrix operand lies in shared memory: panels of 128 bytes
@@ -90,7 +95,7 @@ struct MmaAsyncPattern : public KernelPattern<MmaAsyncOp> {
     int64_t numResults = registersPerThread(type);
     bool transposed = op.getForm() == MatrixForm::nt;
     ViewType b = op.getB().getType();
-    OperandTile tileB{b.getShape()[0], transposed};
+    OperandTile tileB{getWholeRows(op.getB()), transposed};
     int64_t steps = b.getShape()[transposed ? 1 : 0] / 16;
 
     SmallVector<Value> inputs;
@@ -103,7 +108,7 @@ struct MmaAsyncPattern : public KernelPattern<MmaAsyncOp> {
     auto view = dyn_cast<ViewType>(op.getA().getType());
     int64_t firstA = numResults + inputs.size();
     if (view) {
-      OperandTile tileA{view.getShape()[0], true};
+      OperandTile tileA{getWholeRows(op.getA()), true};
       inputs.push_back(tileA.getDescriptor(emit, adaptor.getA()[0]));
       append(constraints, "l", 1);
     } else {
@@ -121,10 +126,11 @@ struct MmaAsyncPattern : public KernelPattern<MmaAsyncOp> {
     for (int64_t step = 0; step < steps; ++step) {
       std::string a = "a";
       if (view)
-        text += "add.s64 a, $" + std::to_string(firstA) + ", " +
-                std::to_string(
-                    OperandTile{view.getShape()[0], true}.stepOffset(step)) +
-                "; ";
+        text +=
+            "add.s64 a, $" + std::to_string(firstA) + ", " +
+            std::to_string(
+                OperandTile{getWholeRows(op.getA()), true}.stepOffset(step)) +
+            "; ";
       else
         a = registerList(firstA + 4 * step, 4);
       text += "add.s64 b, " + descriptorB + ", " +

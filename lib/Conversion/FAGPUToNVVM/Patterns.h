@@ -50,15 +50,15 @@ void populateMemoryPatterns(RewritePatternSet &patterns,
 void populateMatrixStorePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
                                  const KernelContext &kernel);
+void populateViewPatterns(RewritePatternSet &patterns,
+                          const TypeConverter &converter,
+                          const KernelContext &kernel);
 void populateWritePatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);
 
-/// The address of an element of global memory. Indices are i32 or index;
-/// offsets are 64 bits, as 2^31 elements may be passed.
-Value getElementAddress(OpBuilder &builder, Location location,
-                        const KernelContext &kernel, Value memory,
-                        ValueRange indices);
+/// A layout's index expression of the thread's number.
+Value expandIndex(Emitter &emit, AffineExpr expression, Value thread);
 
 /// Where a stage of a channel lies, and the barriers that guard it.
 struct StageAddress {

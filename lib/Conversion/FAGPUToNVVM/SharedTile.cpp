@@ -21,17 +21,15 @@ SharedTile SharedTile::at(Emitter &emit, Value row, Value column) const {
 // Four 8x8 matrices at once, 16 rows by 16 columns of the value. A lane gives
 // the address of one row of one of them: matrices are held first by row, then
 // by column, and so are the groups of eight lanes that address them.
-void SharedTile::store(Emitter &emit, const RoleThreads &threads,
-                       RankedTensorType type, ValueRange registers,
-                       bool transposed) const {
+void SharedTile::forEachFour(
+    Emitter &emit, const RoleThreads &threads, RankedTensorType type,
+    bool transposed, llvm::function_ref<void(Value pointer)> access) const {
   int64_t numRows = type.getDimSize(0), numColumns = type.getDimSize(1);
   int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
   Value warpRow = emit.shiftLeft(threads.warp, 4);
   Value matrixRow = emit.bitAnd(threads.lane, 7);
   Value lowerMatrix = emit.bitAnd(emit.shiftRight(threads.lane, 3), 1);
   Value rightMatrix = emit.shiftRight(threads.lane, 4);
-  auto shape = NVVM::LdStMatrixShapeAttr::get(emit.builder.getContext(), 8, 8);
-  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
 
   // Where the lane's row lies in the tile, and the first chunk of it.
   Value row, firstChunk;
@@ -49,25 +47,52 @@ void SharedTile::store(Emitter &emit, const RoleThreads &threads,
   // Opaque to LLVM, which would hoist every address into a register of its own.
   start = emit.inlinePTX("mov.b32 $0, $1;", "=r,r", {start},
                          {emit.builder.getI32Type()})[0];
-  auto storeAt = [&](int64_t moreRows, int64_t moreChunks) {
+  auto accessAt = [&](int64_t moreRows, int64_t moreChunks) {
     int64_t panel = moreChunks / 8, inPanel = moreChunks % 8;
     Value chunk =
         emit.sharedPointer(emit.bitXor(start, emit.constant(16 * inPanel)));
     // A constant offset of the pointer needs no register.
     auto offset = static_cast<int32_t>((panel * rows + moreRows) * rowBytes);
-    Value target = LLVM::GEPOp::create(
-        emit.builder, emit.location, chunk.getType(), emit.builder.getI8Type(),
-        chunk, ArrayRef<LLVM::GEPArg>{offset});
-    NVVM::StMatrixOp::create(emit.builder, emit.location, target,
-                             registers.take_front(4), layout, shape,
-                             NVVM::LdStMatrixEltType::B16);
-    registers = registers.drop_front(4);
+    access(LLVM::GEPOp::create(emit.builder, emit.location, chunk.getType(),
+                               emit.builder.getI8Type(), chunk,
+                               ArrayRef<LLVM::GEPArg>{offset}));
   };
   for (int64_t first = 0; first < numRows; first += rowsAtOnce)
     for (int64_t column = 0; column < numColumns; column += 16) {
       if (transposed)
-        storeAt(column, first / 8);
+        accessAt(column, first / 8);
       else
-        storeAt(first, column / 8);
+        accessAt(first, column / 8);
     }
+}
+
+void SharedTile::store(Emitter &emit, const RoleThreads &threads,
+                       RankedTensorType type, ValueRange registers,
+                       bool transposed) const {
+  auto shape = NVVM::LdStMatrixShapeAttr::get(emit.builder.getContext(), 8, 8);
+  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  forEachFour(emit, threads, type, transposed, [&](Value pointer) {
+    NVVM::StMatrixOp::create(emit.builder, emit.location, pointer,
+                             registers.take_front(4), layout, shape,
+                             NVVM::LdStMatrixEltType::B16);
+    registers = registers.drop_front(4);
+  });
+}
+
+SmallVector<Value> SharedTile::load(Emitter &emit, const RoleThreads &threads,
+                                    RankedTensorType type) const {
+  MLIRContext *context = emit.builder.getContext();
+  auto shape = NVVM::LdStMatrixShapeAttr::get(context, 8, 8);
+  Type four = LLVM::LLVMStructType::getLiteral(
+      context, SmallVector<Type>(4, emit.builder.getI32Type()));
+  SmallVector<Value> registers;
+  forEachFour(emit, threads, type, /*transposed=*/false, [&](Value pointer) {
+    Value loaded = NVVM::LdMatrixOp::create(
+        emit.builder, emit.location, four, pointer, /*num=*/4,
+        NVVM::MMALayout::row, shape, NVVM::LdStMatrixEltType::B16);
+    for (int64_t index = 0; index < 4; ++index)
+      registers.push_back(LLVM::ExtractValueOp::create(
+          emit.builder, emit.location, loaded, index));
+  });
+  return registers;
 }

@@ -35,6 +35,17 @@ struct SharedTile {
   /// Stores the packed registers of a block value of accumulator order.
   void store(Emitter &emit, const RoleThreads &threads, RankedTensorType type,
              ValueRange registers, bool transposed = false) const;
+
+  /// Loads the packed registers of a block value of accumulator order.
+  SmallVector<Value> load(Emitter &emit, const RoleThreads &threads,
+                          RankedTensorType type) const;
+
+private:
+  /// Calls `access` with what each lane addresses of four 8x8 matrices, in the
+  /// order of the registers that hold them.
+  void forEachFour(Emitter &emit, const RoleThreads &threads,
+                   RankedTensorType type, bool transposed,
+                   llvm::function_ref<void(Value pointer)> access) const;
 };
 
 } // namespace mlir::fagpu

@@ -10,6 +10,26 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
+Value mlir::fagpu::getWholeView(Value view) {
+  while (auto slice = view.getDefiningOp<SliceOp>())
+    view = slice.getView();
+  return view;
+}
+
+static bool isLoaded(Value view) {
+  return llvm::any_of(view.getUsers(), [](Operation *user) {
+    auto slice = dyn_cast<SliceOp>(user);
+    return slice ? isLoaded(slice.getResult()) : isa<LoadOp>(user);
+  });
+}
+
+bool mlir::fagpu::isReadByLoads(Value channel) {
+  return llvm::any_of(channel.getUsers(), [](Operation *user) {
+    auto acquire = dyn_cast<AcquireOp>(user);
+    return acquire && isLoaded(acquire.getView());
+  });
+}
+
 /// Prints a shape as 64x128.
 static std::string toString(ArrayRef<int64_t> shape) {
   std::string text;

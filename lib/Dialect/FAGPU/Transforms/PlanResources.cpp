@@ -87,7 +87,8 @@ private:
       else if (auto write = dyn_cast<WriteOp>(user))
         full = role.getWarps() * (write.getBank() ? 1 : role.getGroups());
       else if (auto acquire = dyn_cast<AcquireOp>(user))
-        empty = acquire.getBank() ? 1 : role.getGroups();
+        empty = (acquire.getBank() ? 1 : role.getGroups()) *
+                (isReadByLoads(channel) ? role.getWarps() : 1);
       else if (isa<RecvOp>(user))
         empty = role.getGroups() * role.getWarps();
     }

@@ -52,6 +52,13 @@ bool hasLayouts(Operation *op);
 /// Whether elements of this type are packed in pairs into 32-bit registers.
 bool isPackedElement(Type elementType);
 
+/// The view that slices were taken of; the view itself if it is no slice.
+Value getWholeView(Value view);
+
+/// Whether threads read stages of a channel into registers, each at its own
+/// time: then the stage is free when every warp has said so.
+bool isReadByLoads(Value channel);
+
 /// Stage and order of an operation in a loop that is to be pipelined: stage 0
 /// belongs to the newer iteration, stage 1 to the one before it, a negative
 /// stage runs that many iterations ahead.
