@@ -1,15 +1,19 @@
-// The schedule of sm_90a_causal.mlir with three groups of 64 rows, as head dim 64
-// uses it.
+// Causal forward attention on sm_90a: bf16, head dim 64, grouped heads,
+// lengths per batch, log-sum-exp; the schedule of sm_90a_causal.mlir with
+// three groups of 64 rows.
+//
+// Queries past a length are copied, since their rows are not stored: a bound
+// would cost the copying thread registers that it does not have.
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
 #row = #fagpu.row<4>
-!acc = tensor<64x128xf32, #acc>
-!iacc = tensor<64x128xi32, #acc>
-!hacc = tensor<64x128xbf16, #acc>
-!out = tensor<64x64xf32, #acc>
-!hout = tensor<64x64xbf16, #acc>
+!s = tensor<64x128xf32, #acc>
+!is = tensor<64x128xi32, #acc>
+!hs = tensor<64x128xbf16, #acc>
 !p = tensor<64x128xbf16, #fagpu.opa<4>>
+!o = tensor<64x64xf32, #acc>
+!ho = tensor<64x64xbf16, #acc>
 !row = tensor<64xf32, #row>
 !irow = tensor<64xi32, #row>
 !part = tensor<64x4xf32, #fagpu.quad<4>>
@@ -22,58 +26,76 @@
 !mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
 !len = memref<?xi32>
 !ctr = memref<2xi32>
+
 // Tile number -> first query row (-1: no such tile), batch, head, lengths.
-// Head-major, longest rows first.
+// Heads in groups of %together, whose keys and values stay in the L2 cache;
+// within a group the longest rows of all heads first, so that what is left at
+// the end is short.
 func.func private @tile(%t: i32, %tiles: i32, %blocks: i32, %heads: i32,
-    %lq: !len, %lk: !len) -> (i32, i32, i32, i32, i32) {
+    %lq: !len, %lk: !len, %together: i32) -> (i32, i32, i32, i32, i32) {
   %c1 = arith.constant 1 : i32
-  %c128 = arith.constant 192 : i32
+  %rows = arith.constant 192 : i32
   %none = arith.constant -1 : i32
   %end = arith.subi %tiles, %c1 : i32
   %live = arith.cmpi sle, %t, %end : i32
   %tc = arith.minsi %t, %end : i32
-  %bh = arith.divui %tc, %blocks : i32
-  %mi = arith.remui %tc, %blocks : i32
+  %sequences = arith.divui %tiles, %blocks : i32
+  %groupTiles = arith.muli %together, %blocks : i32
+  %group = arith.divui %tc, %groupTiles : i32
+  %before = arith.muli %group, %groupTiles : i32
+  %ofGroup = arith.subi %tc, %before : i32
+  %firstHead = arith.muli %group, %together : i32
+  %left = arith.subi %sequences, %firstHead : i32
+  %here = arith.minsi %together, %left : i32
+  %mi = arith.divui %ofGroup, %here : i32
+  %longer = arith.muli %mi, %here : i32
+  %hj = arith.subi %ofGroup, %longer : i32
+  %bh = arith.addi %firstHead, %hj : i32
   %rb = arith.subi %blocks, %mi : i32
   %mb = arith.subi %rb, %c1 : i32
-  %r = arith.muli %mb, %c128 : i32
+  %r = arith.muli %mb, %rows : i32
   %row = arith.select %live, %r, %none : i32
   %b = arith.divui %bh, %heads : i32
-  %h = arith.remui %bh, %heads : i32
+  %hb = arith.muli %b, %heads : i32
+  %h = arith.subi %bh, %hb : i32
   %bi = arith.index_cast %b : i32 to index
   %nq = memref.load %lq[%bi] : !len
   %nk = memref.load %lk[%bi] : !len
   return %row, %b, %h, %nq, %nk : i32, i32, i32, i32, i32
 }
+
 // Last key block to visit (at least block 0, so that every tile has one) and
 // the first block below which nothing is masked.
 func.func private @keys(%row: i32, %nq: i32, %nk: i32) -> (i32, i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
-  %c128 = arith.constant 128 : i32
+  %rows = arith.constant 192 : i32
+  %keys = arith.constant 128 : i32
   %d = arith.subi %nk, %nq : i32
   %lo = arith.addi %row, %d : i32
-  %c192 = arith.constant 192 : i32
-  %hi = arith.addi %lo, %c192 : i32
+  %hi = arith.addi %lo, %rows : i32
   %end = arith.minsi %hi, %nk : i32
-  %n = arith.ceildivsi %end, %c128 : i32
+  %n = arith.ceildivsi %end, %keys : i32
   %n1 = arith.maxsi %n, %c1 : i32
   %last = arith.subi %n1, %c1 : i32
   %f0 = arith.addi %lo, %c1 : i32
   %f1 = arith.maxsi %f0, %c0 : i32
-  %f2 = arith.divsi %f1, %c128 : i32
+  %f2 = arith.divsi %f1, %keys : i32
   %full = arith.minsi %f2, %last : i32
   return %last, %full : i32, i32
 }
+
 func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     %lq: !len, %lk: !len, %tiles: i32, %blocks: i32, %heads: i32, %group: i32,
-               %scale: f32, %counter: !ctr)
-                   attributes {fagpu.kernel = "sm_90a"} {
+    %together: i32, %scale: f32,
+    %counter: !ctr) attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
   %c64 = arith.constant 64 : i32
   %c128 = arith.constant 128 : i32
-  %c2 = arith.constant 2 : i32
+  %keys = arith.constant 128 : i32
+  // one bank for each math group
   %chQ = fagpu.channel tma banks(3) : !q
   %chK = fagpu.channel tma : !kv
   %chV = fagpu.channel tma : !kv
@@ -83,39 +105,41 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   fagpu.role @load groups(1) regs(32) elect {
     %cta = gpu.block_id x
     %t0 = arith.index_cast %cta : index to i32
-    %w:5 = func.call @tile(%t0, %tiles, %blocks, %heads, %lq, %lk)
-        : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
+    %w:5 = func.call @tile(%t0, %tiles, %blocks, %heads, %lq, %lk, %together)
+        : (i32, i32, i32, i32, !len, !len, i32) -> (i32, i32, i32, i32, i32)
     fagpu.send %mail, %w#0, %w#1, %w#2, %w#3, %w#4 : !work
-    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3,
-        %nk = %w#4) : i32, i32, i32, i32, i32 {
+    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3, %nk = %w#4)
+        : i32, i32, i32, i32, i32 {
       %hk = arith.divui %h, %group : i32
-      %row1 = arith.addi %row, %c64 : i32
-      %row2 = arith.addi %row, %c128 : i32
       %last, %full = func.call @keys(%row, %nq, %nk) : (i32, i32, i32)
           -> (i32, i32)
+      %row1 = arith.addi %row, %c64 : i32
+      %row2 = arith.addi %row, %c128 : i32
       fagpu.put %chQ bank(%c0), %q[%b, %row, %h, %c0] [1, 64, 1, 64]
-          rows(%nq) {fagpu.at = [0, 1]} : !mem into !q
-      fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 64]
-          rows(%nq) : !mem into !q
-      fagpu.put %chQ bank(%c2), %q[%b, %row2, %h, %c0] [1, 64, 1, 64]
-          rows(%nq) : !mem into !q
-      %t = fagpu.for %kb = %last step -1
-          segments(%first: once, %rest: to %c0) iter(%seen = %c0) -> (i32) {
-        %key = arith.muli %kb, %c128 : i32
+          {fagpu.at = [0, 1]} : !mem into !q
+      fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 64] : !mem
+          into !q
+      fagpu.put %chQ bank(%c2), %q[%b, %row2, %h, %c0] [1, 64, 1, 64] : !mem
+          into !q
+      %t = fagpu.for %kb = %last step -1 segments(%first: once, %rest: to %c0)
+          iter(%seen = %c0) -> (i32) {
+        %key = arith.muli %kb, %keys : i32
         %end = arith.cmpi eq, %kb, %c0 : i32
-        // take the next tile just before this tile's last K
+        // just before the tile's last K
         %tn = scf.if %end -> (i32) {
           %n = fagpu.ticket %counter : !ctr
           scf.yield %n : i32
-        } else { scf.yield %seen : i32 } {fagpu.at = [0, 2]}
-        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 64] rows(%nk)
-            : !mem into !kv
-        fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 64]
-            rows(%nk) {fagpu.at = [1, 3]} : !mem into !kv
+        } else {
+          scf.yield %seen : i32
+        } {fagpu.at = [0, 2]}
+        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 64] rows(%nk) : !mem
+            into !kv
+        fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 64] rows(%nk)
+            {fagpu.at = [1, 3]} : !mem into !kv
         fagpu.yield %tn : i32
       } {fagpu.at = [1, 0]}
-      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk)
-          : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
+      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk, %together)
+          : (i32, i32, i32, i32, !len, !len, i32) -> (i32, i32, i32, i32, i32)
       fagpu.send %mail, %n#0, %n#1, %n#2, %n#3, %n#4 {fagpu.at = [1, 0]} : !work
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
@@ -125,8 +149,8 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     fagpu.retire %counter : !ctr
   }
   fagpu.role @math(%g) groups(3) regs(160) {
-    %zero = arith.constant dense<0.0> : !out
-    %none = arith.constant dense<0xFF800000> : !acc
+    %zero = arith.constant dense<0.0> : !o
+    %none = arith.constant dense<0xFF800000> : !s
     %mInit = arith.constant dense<0xFF800000> : !row
     %zrow = arith.constant dense<0.0> : !row
     %one = arith.constant dense<1.0> : !row
@@ -134,29 +158,29 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     %lInit = arith.constant dense<0.0> : !part
     %log2e = arith.constant 1.44269502 : f32
     %scale2 = arith.mulf %scale, %log2e : f32
-    %sc = tensor.splat %scale2 : !acc
+    %sc = tensor.splat %scale2 : !s
     %scr = tensor.splat %scale2 : !row
     %g64 = arith.muli %g, %c64 : i32
     %w:5 = fagpu.recv %mail : !work
-    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3,
-        %nk = %w#4) : i32, i32, i32, i32, i32 {
+    fagpu.repeat iter(%row = %w#0, %b = %w#1, %h = %w#2, %nq = %w#3, %nk = %w#4)
+        : i32, i32, i32, i32, i32 {
       %last, %full = func.call @keys(%row, %nq, %nk) : (i32, i32, i32)
           -> (i32, i32)
       %myRow = arith.addi %row, %g64 : i32
       %qt = fagpu.acquire %chQ bank(%g) {fagpu.at = [0, 1]} : !q
       %acc, %m, %l = fagpu.for %kb = %last step -1
           segments(%first: once, %diag: to %full, %rest: to %c0)
-          iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!out, !row, !part) {
+          iter(%o0 = %zero, %m0 = %mInit, %l0 = %lInit) -> (!o, !row, !part) {
         %kt = fagpu.acquire %chK {fagpu.at = [0, 1]} : !kv
         %sf = fagpu.mma_async nt %qt, %kt {fagpu.at = [0, 3]} : !qv, !kvv
-            -> !fagpu.inflight<!acc>
-        %s0 = fagpu.wait %sf {fagpu.at = [0, 6]} : !fagpu.inflight<!acc>
+            -> !fagpu.inflight<!s>
+        %s0 = fagpu.wait %sf {fagpu.at = [0, 6]} : !fagpu.inflight<!s>
         fagpu.release %kt : !kvv
         %edge = arith.ori %first, %diag : i1
+        %key = arith.muli %kb, %keys : i32
+        %nkl = arith.subi %nk, %key : i32
         // the mask: key <= query + (nk - nq) and key < nk
-        %s = scf.if %edge -> (!acc) {
-          %key = arith.muli %kb, %c128 : i32
-          %nkl = arith.subi %nk, %key : i32
+        %s = scf.if %edge -> (!s) {
           %d0 = arith.subi %nkl, %nq : i32
           %d1 = arith.addi %d0, %myRow : i32
           %d2 = arith.addi %d1, %c1 : i32
@@ -165,48 +189,51 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
           %lim0 = arith.addi %r, %dr : !irow
           %nkr = tensor.splat %nkl : !irow
           %lim1 = arith.minsi %lim0, %nkr : !irow
-          %lim = fagpu.broadcast %lim1 : !irow -> !iacc
-          %col = fagpu.iota 1 : !iacc
-          %ok = arith.cmpi slt, %col, %lim : !iacc
-          %x = arith.select %ok, %s0, %none : tensor<64x128xi1, #acc>, !acc
-          scf.yield %x : !acc
-        } else { scf.yield %s0 : !acc }
-        %mx = fagpu.reduce max %s : !acc -> !row
+          %lim = fagpu.broadcast %lim1 : !irow -> !is
+          %col = fagpu.iota 1 : !is
+          %ok = arith.cmpi slt, %col, %lim : !is
+          %x = arith.select %ok, %s0, %none : tensor<64x128xi1, #acc>, !s
+          scf.yield %x : !s
+        } else {
+          scf.yield %s0 : !s
+        }
+        %mx = fagpu.reduce max %s : !s -> !row
         %m1 = arith.maxnumf %m0, %mx : !row
         // a row that has seen no key yet: avoid inf - inf
         %ref = scf.if %edge -> (!row) {
           %e = arith.cmpf oeq, %m1, %mInit : !row
           %x = arith.select %e, %zrow, %m1 : tensor<64xi1, #row>, !row
           scf.yield %x : !row
-        } else { scf.yield %m1 : !row }
+        } else {
+          scf.yield %m1 : !row
+        }
         %ms = arith.mulf %ref, %scr : !row
         %nms = arith.negf %ms : !row
-        %nb = fagpu.broadcast %nms : !row -> !acc
-        %e0 = math.fma %s, %sc, %nb : !acc
-        %p = math.exp2 %e0 fastmath<afn> : !acc
+        %nb = fagpu.broadcast %nms : !row -> !s
+        %e0 = math.fma %s, %sc, %nb : !s
+        %p = math.exp2 %e0 fastmath<afn> : !s
         // rounded as above, so that an unchanged maximum gives exactly 1
         %mo = arith.mulf %m0, %scr : !row
         %a0 = arith.subf %mo, %ms : !row
         %alpha = math.exp2 %a0 fastmath<afn> : !row
-        %sum = fagpu.reduce add %p : !acc -> !part
+        %sum = fagpu.reduce add %p : !s -> !part
         %a4 = fagpu.broadcast %alpha : !row -> !part
         %l1 = math.fma %l0, %a4, %sum : !part
         %l2 = arith.select %first, %sum, %l1 : !part
-        // slot 8: after the wait that frees the old P
-        %ph = arith.truncf %p {fagpu.at = [0, 8]} : !acc to !hacc
-        %pa = fagpu.convert %ph : !hacc -> !p
-        %aO = fagpu.broadcast %alpha : !row -> !out
-        %os = arith.mulf %o0, %aO : !out
-        %o1 = arith.select %first, %o0, %os : !out
+        // only after the wait that frees the old P
+        %ph = arith.truncf %p {fagpu.at = [0, 8]} : !s to !hs
+        %pa = fagpu.convert %ph : !hs -> !p
+        %aO = fagpu.broadcast %alpha : !row -> !o
+        %os = arith.mulf %o0, %aO : !o
+        %o1 = arith.select %first, %o0, %os : !o
         fagpu.take %turns {fagpu.at = [1, 2]} : !fagpu.turns
         %vt = fagpu.acquire %chV {fagpu.at = [1, 4]} : !kv
-        %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !out) : !p, !kvv
-            -> !fagpu.inflight<!out keeps !p>
+        %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !o) : !p, !kvv
+            -> !fagpu.inflight<!o keeps !p>
         fagpu.pass %turns : !fagpu.turns
-        %o2 = fagpu.wait %of {fagpu.at = [1, 7]}
-            : !fagpu.inflight<!out keeps !p>
+        %o2 = fagpu.wait %of {fagpu.at = [1, 7]} : !fagpu.inflight<!o keeps !p>
         fagpu.release %vt : !kvv
-        fagpu.yield %o2, %m1, %l2 : !out, !row, !part
+        fagpu.yield %o2, %m1, %l2 : !o, !row, !part
       } {fagpu.at = [1, 0]}
       fagpu.release %qt {fagpu.at = [1, 0]} : !qv
       %n:5 = fagpu.recv %mail : !work
@@ -217,13 +244,13 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %lg = math.log2 %sum fastmath<afn> : !row
       %ls0 = math.fma %m, %scr, %lg : !row
       %ls = arith.mulf %ls0, %ln2 : !row
-      %invO = fagpu.broadcast %inv {fagpu.at = [1, 9]} : !row -> !out
-      %on = arith.mulf %acc, %invO : !out
-      %oh = arith.truncf %on : !out to !hout
+      %invO = fagpu.broadcast %inv {fagpu.at = [1, 9]} : !row -> !o
+      %on = arith.mulf %acc, %invO : !o
+      %oh = arith.truncf %on : !o to !ho
       fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
           into memref<?x?x?xf32>
-      fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) via(%chO
-          : !st) bank(%g) : !hout into !mem
+      fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq)
+          via(%chO : !st) bank(%g) : !ho into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
           : i1, i32, i32, i32, i32, i32
@@ -251,6 +278,7 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %batch = memref.dim %q, %c0 : !mem
   %queries = memref.dim %q, %c1 : !mem
   %heads = memref.dim %q, %c2 : !mem
+  %keys = memref.dim %k, %c1 : !mem
   %kvHeads = memref.dim %k, %c2 : !mem
   %group = arith.divui %heads, %kvHeads : index
   %blocks = arith.ceildivui %queries, %rows : index
@@ -262,11 +290,18 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %blocksI = arith.index_cast %blocks : index to i32
   %headsI = arith.index_cast %heads : index to i32
   %groupI = arith.index_cast %group : index to i32
+  // heads whose keys and values take at most 16 MiB, which stay in the L2 cache
+  %budget = arith.constant 65536 : index
+  %some = arith.maxui %keys, %c1 : index
+  %fit = arith.divui %budget, %some : index
+  %fit1 = arith.maxui %fit, %c1 : index
+  %together = arith.minui %fit1, %sequences : index
+  %togetherI = arith.index_cast %together : index to i32
   %counter = fagpu.counter : !ctr
   fagpu.launch @fwd grid(%grid)
       (%q, %k, %v, %o, %lse, %lq, %lk, %tilesI, %blocksI, %headsI, %groupI,
-       %scale, %counter)
+        %togetherI, %scale, %counter)
       : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
-        i32, f32, !ctr
+        i32, i32, f32, !ctr
   return
 }

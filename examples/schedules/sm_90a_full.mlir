@@ -4,13 +4,14 @@
 //
 // Only the last block of keys is ragged, and it comes first, so the loop over
 // the others has no mask. Tiles come head by head, so that those at work share
-// keys and values.
+// keys and values; the next one is taken a step before the last keys of this
+// one, so that nothing waits for it between tiles.
 //
-// Slots of the compute role: 0 tile boundary, 1 acquire Q and K, 2 nothing, 3
-// issue Q K^T, 4 acquire V, issue P V, 5 statistics of the finished tile, 6
-// wait for the scores, release K, mask, softmax, 7 wait for the output,
-// release V, 8 P to bf16, rescale the output, 9 normalise and store. Stage 0
-// belongs to the next key block, stage 1 to the one before.
+// Slots of the compute role: 0 tile boundary, 1 acquire Q and K, 2 take the
+// turn, 3 issue Q K^T, 4 acquire V, issue P V, pass the turn, 5 statistics of
+// the finished tile, 6 wait for the scores, release K, mask, softmax, 7 wait
+// for the output, release V, 8 P to bf16, rescale the output, 9 normalise and
+// store. Stage 0 belongs to the next key block, stage 1 to the one before.
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -80,6 +81,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
   %chV = fagpu.channel tma : !kv
   %chO = fagpu.channel tma_store banks(2) : !st
   %mail = fagpu.mail : !work
+  %turns = fagpu.turns 2 : !fagpu.turns
   fagpu.role @load groups(1) regs(40) elect {
     %cta = gpu.block_id x
     %t0 = arith.index_cast %cta : index to i32
@@ -95,25 +97,29 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
           {fagpu.at = [0, 1]} : !mem into !q
       fagpu.put %chQ bank(%c1), %q[%b, %row1, %h, %c0] [1, 64, 1, 128] rows(%nq)
           : !mem into !q
-      %t = fagpu.for %kb = %last step -1 segments(%first: once, %rest: to %c0)
-          iter(%seen = %c0) -> (i32) {
+      %takeAt = arith.minsi %last, %c1 : i32
+      %n:5 = fagpu.for %kb = %last step -1 segments(%first: once, %rest: to %c0)
+          iter(%seen0 = %c0, %seen1 = %c0, %seen2 = %c0, %seen3 = %c0,
+          %seen4 = %c0) -> (i32, i32, i32, i32, i32) {
         %key = arith.muli %kb, %keys : i32
-        %end = arith.cmpi eq, %kb, %c0 : i32
-        // just before the tile's last K
-        %tn = scf.if %end -> (i32) {
-          %n = fagpu.ticket %counter : !ctr
-          scf.yield %n : i32
-        } else {
-          scf.yield %seen : i32
-        } {fagpu.at = [0, 2]}
-        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 128] rows(%nk) : !mem
-            into !kv
+        fagpu.put %chK, %k[%b, %key, %hk, %c0] [1, 128, 1, 128] rows(%nk)
+            {fagpu.at = [0, 2]} : !mem into !kv
         fagpu.put %chV, %v[%b, %key, %hk, %c0] [1, 128, 1, 128] rows(%nk)
             {fagpu.at = [1, 3]} : !mem into !kv
-        fagpu.yield %tn : i32
+        // the next tile, a step before this one's last keys, or with them
+        %end = arith.cmpi eq, %kb, %takeAt : i32
+        %tn:5 = scf.if %end -> (i32, i32, i32, i32, i32) {
+          %t = fagpu.ticket %counter : !ctr
+          %new:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk)
+              : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
+          scf.yield %new#0, %new#1, %new#2, %new#3, %new#4
+              : i32, i32, i32, i32, i32
+        } else {
+          scf.yield %seen0, %seen1, %seen2, %seen3, %seen4
+              : i32, i32, i32, i32, i32
+        } {fagpu.at = [0, 5]}
+        fagpu.yield %tn#0, %tn#1, %tn#2, %tn#3, %tn#4 : i32, i32, i32, i32, i32
       } {fagpu.at = [1, 0]}
-      %n:5 = func.call @tile(%t, %tiles, %blocks, %heads, %lq, %lk)
-          : (i32, i32, i32, i32, !len, !len) -> (i32, i32, i32, i32, i32)
       fagpu.send %mail, %n#0, %n#1, %n#2, %n#3, %n#4 {fagpu.at = [1, 0]} : !work
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
@@ -190,9 +196,11 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
         %aO = fagpu.broadcast %alpha : !row -> !o
         %os = arith.mulf %o0, %aO : !o
         %o1 = arith.select %first, %o0, %os : !o
+        fagpu.take %turns {fagpu.at = [1, 2]} : !fagpu.turns
         %vt = fagpu.acquire %chV {fagpu.at = [1, 4]} : !kv
         %of = fagpu.mma_async nn %pa, %vt acc(%o1 : !o) : !p, !kvv
             -> !fagpu.inflight<!o keeps !p>
+        fagpu.pass %turns : !fagpu.turns
         %o2 = fagpu.wait %of {fagpu.at = [1, 7]} : !fagpu.inflight<!o keeps !p>
         fagpu.release %vt : !kvv
         fagpu.yield %o2, %m1, %l2 : !o, !row, !part
