@@ -135,11 +135,15 @@ struct ReleasePattern : public KernelPattern<ReleaseOp> {
     Value barrier = adaptor.getView()[1];
     const RoleThreads &threads = kernel.getThreads(op);
     auto acquire = op.getView().getDefiningOp<AcquireOp>();
+    // Where no barrier guards the stage, the view has no address of one.
+    if (matchPattern(barrier, m_Zero())) {
+      rewriter.eraseOp(op);
+      return success();
+    }
     if (acquire && isReadByLoads(acquire.getChannel())) {
       NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
       emit.arrive(barrier, threads.isWarpLeader);
-    } else if (!matchPattern(barrier, m_Zero())) {
-      // Where no barrier guards the stage, the view has no address of one.
+    } else {
       emit.arrive(barrier, threads.isGroupLeader);
     }
     rewriter.eraseOp(op);
