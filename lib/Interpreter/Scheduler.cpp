@@ -36,12 +36,15 @@ LogicalResult Coroutine::waitUntil(std::function<bool()> ready) {
   return failure(scheduler.isCancelled);
 }
 
-void Scheduler::runBody(Coroutine &self, std::function<LogicalResult()> body) {
+void Scheduler::runBody(Coroutine &self, std::function<LogicalResult()> &body) {
   {
     std::unique_lock<std::mutex> lock(mutex);
     self.turn.wait(lock, [&] { return self.hasTurn; });
   }
   self.result = isCancelled ? failure() : body();
+  // It holds values that are shared, and counted without atomics: they are
+  // touched in this thread's turn alone.
+  body = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
   self.finished = true;
   self.hasTurn = false;
@@ -89,7 +92,7 @@ Coroutine &Scheduler::spawn(std::function<LogicalResult()> body) {
   coroutines.emplace_back(new Coroutine(*this));
   Coroutine &self = *coroutines.back();
   self.thread = std::thread(
-      [this, &self, body = std::move(body)] { runBody(self, body); });
+      [this, &self, body = std::move(body)]() mutable { runBody(self, body); });
   return self;
 }
 

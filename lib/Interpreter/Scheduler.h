@@ -86,7 +86,7 @@ private:
   /// waits until it comes back.
   void handOver(Coroutine *self, Coroutine *next);
   void giveTurn(Coroutine *next);
-  void runBody(Coroutine &self, std::function<llvm::LogicalResult()> body);
+  void runBody(Coroutine &self, std::function<llvm::LogicalResult()> &body);
   void finish(Coroutine &coroutine);
 
   std::mt19937_64 &random;
