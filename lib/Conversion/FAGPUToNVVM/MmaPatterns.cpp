@@ -32,17 +32,18 @@ enum class MatrixOrder {
   chunksFirst
 };
 
-/// Reads fragments of a view.
+/// Reads fragments of a view, which may be a slice: panels are as far apart as
+/// those of the whole.
 class FragmentReader {
 public:
   /// With `ofWarp`, each warp reads its own 16 rows.
   FragmentReader(Emitter &emit, const KernelContext &kernel, MmaOp op,
-                 ViewType view, Value address, MatrixOrder order, bool ofWarp,
+                 Value operand, Value address, MatrixOrder order, bool ofWarp,
                  NVVM::MMALayout layout)
       : emit(emit), layout(layout),
         tile(emit, kernel.getSharedBase(), address,
              getPlace(emit, kernel.getThreads(op), order, ofWarp),
-             view.getShape()[0]) {}
+             cast<ViewType>(getWholeView(operand).getType()).getShape()[0]) {}
 
   /// The registers of the matrices at 16 rows from `row` and 2 chunks from
   /// `chunk`.
@@ -95,13 +96,13 @@ public:
       : emit(emit), result(cast<RankedTensorType>(op.getType())),
         element(op.getB().getType().getElementType()),
         transposed(op.getForm() == MatrixForm::nt),
-        readerB(emit, kernel, op, op.getB().getType(), b[0],
+        readerB(emit, kernel, op, op.getB(), b[0],
                 transposed ? MatrixOrder::chunksFirst : MatrixOrder::rowsFirst,
                 /*ofWarp=*/false,
                 transposed ? NVVM::MMALayout::row : NVVM::MMALayout::col),
         sums(accumulators) {
-    if (auto view = dyn_cast<ViewType>(op.getA().getType()))
-      readerA.emplace(emit, kernel, op, view, a[0], MatrixOrder::rowsFirst,
+    if (isa<ViewType>(op.getA().getType()))
+      readerA.emplace(emit, kernel, op, op.getA(), a[0], MatrixOrder::rowsFirst,
                       /*ofWarp=*/true, NVVM::MMALayout::row);
     else
       llvm::append_range(registersA, a);

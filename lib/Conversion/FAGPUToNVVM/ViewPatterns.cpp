@@ -32,7 +32,7 @@ struct SlicePattern : public KernelPattern<SliceOp> {
           op, "expected 16-bit elements in #fagpu.smem<128>");
     // Who reads a slice looks up the whole by its operations.
     if (!llvm::all_of(op->getUsers(), [](Operation *user) {
-          return isa<MmaAsyncOp, LoadOp, SliceOp>(user);
+          return isa<MmaAsyncOp, MmaOp, LoadOp, SliceOp>(user);
         }))
       return rewriter.notifyMatchFailure(op, "carried by control flow");
     Emitter emit(rewriter, op.getLoc());

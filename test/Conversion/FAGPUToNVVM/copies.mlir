@@ -119,3 +119,26 @@ func.func @roles(%m: memref<?x64xf16>, %f: memref<?x16xf32>, %n: i32) attributes
   }
   return
 }
+
+// The panels of a slice are as far apart as those of the whole: 128 rows.
+!big = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 1>
+!bigv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+!sliced = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+// CHECK-LABEL: func.func @slice
+func.func @slice(%m: memref<?x128xbf16>, %f: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %t = fagpu.channel cp_async : !big
+  fagpu.role @all groups(1) {
+    fagpu.put %t, %m[%c0, %c0] [128, 128] rows(%n) : memref<?x128xbf16> into !big
+    %v = fagpu.acquire %t : !big
+    %s = fagpu.slice %v[%c64, %c0] : !bigv to !sliced
+    // CHECK: nvvm.ldmatrix
+    // CHECK: llvm.getelementptr %{{.*}}[16384] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    // CHECK-NEXT: nvvm.ldmatrix
+    %x = fagpu.mma nt %s, %s : !sliced, !sliced -> tensor<64x64xf32, #fagpu.acc<4>>
+    fagpu.release %v : !bigv
+    fagpu.store %x, %f[%c0, %c0] rows(%n) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x64xf32>
+  }
+  return
+}
