@@ -105,7 +105,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
         scf.yield %x : !s
       } else { scf.yield %s0 : !s }
       %vt = fagpu.acquire %chV {fagpu.at = [0, 3]} : !kv
-      %mx = fagpu.reduce max %s {fagpu.at = [0, 5]} : !s -> !row
+      %mx = fagpu.reduce max %s chains(1) {fagpu.at = [0, 5]} : !s -> !row
       %m1 = arith.maxnumf %m0, %mx : !row
       // a row that has seen no key yet: avoid inf - inf
       %ref = scf.if %edge -> (!row) {

@@ -119,7 +119,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %p = math.exp2 %e0 fastmath<afn> : !s
       %a0 = math.fma %m0, %scr, %nms : !row
       %alpha = math.exp2 %a0 fastmath<afn> : !row
-      %sum = fagpu.reduce add %p : !s -> !part
+      %sum = fagpu.reduce add %p chains(1) : !s -> !part
       %a4 = fagpu.broadcast %alpha : !row -> !part
       %l1 = math.fma %l0, %a4, %sum : !part
       %aO = fagpu.broadcast %alpha : !row -> !o
