@@ -36,7 +36,7 @@ class Bench:
         self.notes = []
         table = json.loads((Path(__file__).parent / "kernels.json").read_text())
         self.kernels = Kernels(arguments.kernels, {
-            (entry["head_dim"], entry["causal"]): entry["kernels"] for entry in table})
+            (entry["head_dim"], entry["causal"]): entry["kernels"] for entry in table[arguments.form]})
         self.peers = find_peers(arguments.reference, self.note)
         if arguments.peers:
             self.peers = {name: self.peers[name] for name in arguments.peers if name in self.peers}
@@ -124,6 +124,8 @@ def parse():
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON and the plot")
     parser.add_argument("--reference", type=Path, help="folder of reference cubins and their launch.py")
+    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a",
+                        help="which of the kernels in kernels.json")
     parser.add_argument("--peers", nargs="*", help="only these: fa3 fa4 cudnn fa2 reference")
     parser.add_argument("--head-dims", type=integers, default=[64, 128, 256])
     parser.add_argument("--lengths", type=integers, default=[512, 1024, 2048, 4096, 8192, 16384])
@@ -151,7 +153,7 @@ def main():
     for mean in results["means"]:
         print(f"{mean['mode']:9s} {mean['group']:18s} to {mean['peer']:10s} geometric mean {mean['mean']:.3f}")
     slug = "-".join(results["device"].lower().split())
-    stem = arguments.out / f"{results['date']}-{slug}-forward"
+    stem = arguments.out / f"{results['date']}-{slug}-{arguments.form}-forward"
     stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
     try:
         report.plot(results, stem.with_suffix(".png"))
