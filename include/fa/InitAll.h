@@ -16,6 +16,7 @@
 #define FA_INITALL_H
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -26,6 +27,7 @@
 #include "fa/Pipelines/GPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/NaivePipeline.h"
+#include "fa/Pipelines/SchedulePipeline.h"
 #include "fa/Target/NVPTX/Passes.h"
 
 namespace mlir::fa {
@@ -44,11 +46,13 @@ inline void registerAllPasses() {
   registerFAPasses();
   fagpu::registerFAGPUPasses();
   fagpu::registerFAGPUConversionPasses();
+  registerFAToFAGPUPasses();
   registerCPUPipelines();
   registerFANVPTXPasses();
   registerGPUPipelines();
   registerLevel2Pipeline();
   registerNaivePipeline();
+  registerSchedulePipeline();
 }
 
 } // namespace mlir::fa

@@ -1275,3 +1275,11 @@ func.func private @reference(f32)
 func.func @other_arguments(%x: i32) attributes {fa.implements = @reference} {
   return
 }
+
+// -----
+
+func.func @partial_outside() -> i1 {
+  // expected-error @below {{'fa.is_partial' op stands outside of 'fa.key_ranges', whose ranges it asks for}}
+  %p = fa.is_partial : i1
+  return %p : i1
+}

@@ -75,3 +75,17 @@ func.func @control_flow(%n: i32, %c: i1, %x: f32) attributes {fagpu.kernel = "sm
   }
   return
 }
+
+// A constant outside of the role says its layout to what it meets.
+// CHECK-LABEL: func.func @stated_outside
+func.func @stated_outside(%m: memref<?xf32>, %c0: i32, %x: f32) attributes {fagpu.kernel = "sm_90a"} {
+  %one = arith.constant dense<1.0> : tensor<64xf32, #fagpu.row<4>>
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : tensor<64x8xf32>
+    // CHECK: fagpu.reduce max %{{.*}} : tensor<64x8xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    %r = fagpu.reduce max %s : tensor<64x8xf32> -> tensor<64xf32, #fagpu.row<4>>
+    %y = arith.mulf %r, %one : tensor<64xf32, #fagpu.row<4>>
+    fagpu.store %y, %m[%c0] : tensor<64xf32, #fagpu.row<4>> into memref<?xf32>
+  }
+  return
+}

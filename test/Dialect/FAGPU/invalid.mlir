@@ -1132,3 +1132,35 @@ func.func @f(%p: tensor<64x64xbf16, #fagpu.opa<2>>, %k: !kv) {
   %x = fagpu.mma nt %p, %k : tensor<64x64xbf16, #fagpu.opa<2>>, !kv -> tensor<64x64xf32, #fagpu.acc<4>>
   return
 }
+
+// -----
+
+func.func @f(%m: memref<?x?xf16>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op has 1 offsets and 2 sizes into 'memref<?x?xf16>', expected 2}}
+  %x = fagpu.fetch %m[%c] [64, 64] : memref<?x?xf16> -> tensor<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xf16>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op reads elements of 'memref<?x?xf16>' into 'tensor<64x64xbf16>', expected the same elements}}
+  %x = fagpu.fetch %m[%c, %c] [64, 64] : memref<?x?xf16> -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xf16>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op reads a box of 4096 elements, 64 a row, into 'tensor<64x128xf16>', expected as many}}
+  %x = fagpu.fetch %m[%c, %c] [64, 64] : memref<?x?xf16> -> tensor<64x128xf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<64x64xf16>, %b: tensor<64x32xf16>) {
+  // expected-error @below {{'fagpu.product' op sums over 64 in its first operand, but over 32 in its second}}
+  %x = fagpu.product nt %a, %b : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
+  return
+}

@@ -306,3 +306,14 @@ LogicalResult KeyRangesOp::verifyRegions() {
                          << "), expected (" << getResultTypes() << ')';
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// IsPartialOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult IsPartialOp::verify() {
+  if ((*this)->getParentOfType<KeyRangesOp>())
+    return success();
+  return emitOpError() << "stands outside of 'fa.key_ranges', whose ranges it "
+                          "asks for";
+}

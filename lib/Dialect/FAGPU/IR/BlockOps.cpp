@@ -193,3 +193,33 @@ LogicalResult GatherOp::verify() {
                          << result;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// FetchOp
+//===----------------------------------------------------------------------===//
+
+void FetchOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "fetched");
+}
+
+LogicalResult FetchOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  RankedTensorType result = tensorOf(getResult());
+  int64_t rank = source.getRank(), offsets = getOffsets().size(),
+          sizes = getSizes().size();
+  if (offsets != rank || sizes != rank)
+    return emitOpError() << "has " << offsets << " offsets and " << sizes
+                         << " sizes into " << source << ", expected " << rank;
+  if (source.getElementType() != result.getElementType())
+    return emitOpError() << "reads elements of " << source << " into " << result
+                         << ", expected the same elements";
+  int64_t elements = 1;
+  for (int64_t size : getSizes())
+    elements *= size;
+  if (elements != result.getNumElements() ||
+      getSizes().back() != result.getShape().back())
+    return emitOpError() << "reads a box of " << elements << " elements, "
+                         << getSizes().back() << " a row, into " << result
+                         << ", expected as many";
+  return success();
+}

@@ -27,8 +27,8 @@ static Type elementOf(Type type) {
 template <typename Op>
 static LogicalResult verifyProduct(Op op, RankedTensorType result) {
   Type a = op.getA().getType();
-  ViewType b = op.getB().getType();
-  if (shapeOf(a).size() != 2 || b.getShape().size() != 2)
+  Type b = op.getB().getType();
+  if (shapeOf(a).size() != 2 || shapeOf(b).size() != 2)
     return op.emitOpError()
            << "multiplies " << a << " and " << b << ", expected rank 2";
   if (auto tensor = dyn_cast<RankedTensorType>(a))
@@ -38,14 +38,14 @@ static LogicalResult verifyProduct(Op op, RankedTensorType result) {
              << ", expected #fagpu.opa (by fagpu.convert) or a "
                 "view";
   Type element = elementOf(a);
-  if (element != b.getElementType() || !isPackedElement(element))
+  if (element != elementOf(b) || !isPackedElement(element))
     return op.emitOpError()
            << "multiplies elements of type " << element << " and "
-           << b.getElementType() << ", expected f16 or bf16 on both sides";
+           << elementOf(b) << ", expected f16 or bf16 on both sides";
   bool transposed = op.getForm() == MatrixForm::nt;
   int64_t rows = shapeOf(a)[0], depth = shapeOf(a)[1];
-  int64_t columns = b.getShape()[transposed ? 0 : 1];
-  int64_t otherDepth = b.getShape()[transposed ? 1 : 0];
+  int64_t columns = shapeOf(b)[transposed ? 0 : 1];
+  int64_t otherDepth = shapeOf(b)[transposed ? 1 : 0];
   if (depth != otherDepth)
     return op.emitOpError()
            << "sums over " << depth << " in its first operand, but over "
@@ -131,4 +131,12 @@ LogicalResult MmaOp::verify() {
                          << ", expected the warps of its result, "
                          << layout.getWarps();
   return success();
+}
+
+void ProductOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "product");
+}
+
+LogicalResult ProductOp::verify() {
+  return verifyProduct(*this, cast<RankedTensorType>(getType()));
 }

@@ -137,6 +137,8 @@ void LayoutInference::collect() {
       numbers.insert({value, static_cast<unsigned>(numbers.size())});
   };
   role.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    // Constants from outside that have a layout say it to those they meet.
+    llvm::for_each(op->getOperands(), add);
     llvm::for_each(op->getResults(), add);
     for (Region &region : op->getRegions())
       for (Block &block : region)

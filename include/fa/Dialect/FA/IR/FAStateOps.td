@@ -189,4 +189,17 @@ def FA_KeyRangesOp : FA_Op<"key_ranges", [
   }];
 }
 
+def FA_IsPartialOp : FA_Op<"is_partial", [Pure]> {
+  let summary = "Whether the visited block is of a partial range";
+  let description = [{
+    Inside the body of `fa.key_ranges`. It lets one body hold the mask for the
+    ranges that need it; what expands the ranges makes a constant or a flag of it.
+
+    Example: `%partial = fa.is_partial : i1`
+  }];
+  let results = (outs I1:$partial);
+  let assemblyFormat = "attr-dict `:` type($partial)";
+  let hasVerifier = 1;
+}
+
 #endif // FA_DIALECT_FA_IR_FASTATEOPS_TD

@@ -101,6 +101,29 @@ def FAGPU_LoadOp : FAGPU_NamedOp<"load"> {
   let hasVerifier = 1;
 }
 
+def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
+  let summary = "Reads a box of global memory";
+  let description = [{
+    The box of `sizes` at `offsets`; leading sizes collapse into the rows of the
+    result. Rows of the memref's second dimension from `rows` on read as zero and
+    touch no memory; without `rows` the dimension's size is the limit. What
+    brings the box to the threads is decided later: fagpu-form-channels makes a
+    channel of a fetch that a product reads.
+
+    Example: `%k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n)
+      : !mem -> tensor<64x128xbf16>`
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
+                       Optional<I32>:$rows);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
   let summary = "Reads elements of global memory at indices of their own";
   let description = [{

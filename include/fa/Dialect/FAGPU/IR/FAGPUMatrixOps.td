@@ -50,6 +50,25 @@ def FAGPU_WaitOp : FAGPU_NamedOp<"wait", [
   }];
 }
 
+def FAGPU_ProductOp : FAGPU_NamedOp<"product", [Pure]> {
+  let summary = "A matrix product of which nothing is decided yet";
+  let description = [{
+    As `fagpu.mma` on block values: which instruction computes it, and how its
+    operands reach it, is decided later.
+
+    Example: `%s = fagpu.product nt %q, %k
+      : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>`
+  }];
+  let arguments = (ins FAGPU_MatrixForm:$form, FAGPU_MatrixOperand:$a,
+                       FAGPU_MatrixOperand:$b, Optional<FAGPU_BlockValue>:$acc);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $form $a `,` $b (`acc` `(` $acc^ `:` type($acc) `)`)? attr-dict
+    `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_MmaOp : FAGPU_NamedOp<"mma", [Pure]> {
   let summary = "Product by mma.sync, complete at once";
   let description = [{

@@ -1,0 +1,197 @@
+//===- Passes.td - From tiled attention to GPU schedules -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_FATOFAGPU_PASSES_TD
+#define FA_CONVERSION_FATOFAGPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make a kernel of each parallel loop over tiles";
+  let description = [{
+    A tile becomes a block of threads: the loop's indices are computed from the
+    number of the block, the last one fastest and from its end (with a causal
+    mask the longest rows come first, so that no block starts late with much to
+    do). The function that held the loop is left as the host side; what it
+    computes before the loop is passed to the kernel, sizes as i32.
+
+    Refused: a loop that yields values, and memory that is no argument of the
+    function.
+
+    Before:
+    ```mlir
+    func.func @f(%q: !mem, %o: !mem) {
+      scf.forall (%b, %i) = (0, 0) to (%batches, %queries) step (1, 128) { ... }
+      return
+    }
+    ```
+    After, for `chip=sm_80`:
+    ```mlir
+    func.func @f_kernel(%q: !mem, %o: !mem, %n0: i32, %n1: i32)
+        attributes {fagpu.kernel = "sm_80"} {
+      %block = gpu.block_id x
+      ...
+      fagpu.role @compute groups(1) { ... }
+      return
+    }
+    func.func @f(%q: !mem, %o: !mem) {
+      ...
+      fagpu.launch @f_kernel grid(%blocks) (%q, %o, %n0, %n1) : ...
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_80\"",
+           "The target that the kernels are for">,
+    Option<"warps", "warps", "int64_t", /*default=*/"4",
+           "Warps of a block">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def FADecomposeToBlocksPass
+    : Pass<"fa-decompose-to-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Turn steps of online softmax into operations on block values";
+  let description = [{
+    In kernels, a step becomes: fetch the keys, multiply, apply the score region,
+    hide what the mask region hides, update the statistics, fetch the values,
+    multiply. Regions become arithmetic on block values: what depends on neither
+    query nor key stays a scalar, what depends on one of them is a vector.
+    Captured tensors are loaded by `fagpu.gather`, guarded by their bounds. The
+    mask stands under `fa.is_partial`.
+
+    Nothing is decided here: layouts, channels and roles come later. Exponentials
+    are of base 2; where the score is only scaled by a factor known to be
+    positive, the factor is folded into the exponent.
+
+    Before:
+    ```mlir
+    %acc1, %m1, %l1 = fa.online_attention ins(%q, %k, %v : ...)
+        outs(%acc, %m, %l : tensor<128x128xf32>, tensor<128xf32>, tensor<128xf32>) ...
+    ```
+    After:
+    ```mlir
+    %k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%end) : !mem -> tensor<64x128xbf16>
+    %s = fagpu.product nt %q, %k : tensor<128x128xbf16>, tensor<64x128xbf16> -> tensor<128x64xf32>
+    ...
+    %p = math.exp2 %e fastmath<afn> : tensor<128x64xf32>
+    ...
+    %acc1 = fagpu.product nn %ph, %v acc(%scaled : tensor<128x128xf32>) : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
+  let summary = "Turn key ranges into loops with segments";
+  let description = [{
+    Blocks are visited from the last to the first: the block at the end is
+    visited once in any case, under the mask; then come the ranges from the last
+    one back, each a segment. `fa.is_partial` becomes the flags of the partial
+    ranges.
+
+    Before:
+    ```mlir
+    %r = fa.key_ranges (%key, %count) = [full %c0 to %d, partial %d to %end] step 64 ...
+    ```
+    After:
+    ```mlir
+    %r = fagpu.for %kb = %last step -1
+        segments(%first: once, %partial: to %diagonal, %full: to %c0) ... {
+      %key = arith.muli %kb, %c64 : i32
+      ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
+  let summary = "Compute with 32-bit indices in kernels";
+  let description = [{
+    Sizes and indices of one dimension fit 32 bits; products with strides, which
+    may not, are formed at 64 bits when addresses are. An index is only cast to
+    `index` where an operation asks for it.
+
+    Before: `%i = arith.addi %a, %b : index`
+    After: `%i = arith.addi %a, %b : i32`
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FAGPUFormChannelsPass
+    : Pass<"fagpu-form-channels", "::mlir::func::FuncOp"> {
+  let summary = "Bring the operands of products through shared memory";
+  let description = [{
+    A fetch that products read becomes a put into a channel, an acquire of the
+    stage where the fetch stood, and a release behind the last product that reads
+    it. A store of a matrix goes through the memory of a channel that is no
+    longer used where one has its shape.
+
+    Before:
+    ```mlir
+    %k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n) : !mem -> tensor<64x128xbf16>
+    %s = fagpu.product nt %q, %k : ...
+    ```
+    After:
+    ```mlir
+    fagpu.put %channel, %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n) : !mem into !k
+    %k = fagpu.acquire %channel : !k
+    %s = fagpu.mma nt %q, %k : ...
+    fagpu.release %k : !kv
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+}
+
+def FAGPUAssignSlotsPass
+    : Pass<"fagpu-assign-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order in the loops of a role that copies for itself";
+  let description = [{
+    In a loop in which one role fills channels and multiplies, three rules: what
+    the first product reads is copied for the next iteration as soon as the
+    product has read it; what later products read is copied while the first one
+    runs; the wait for that copy stands before the statistics, where its barrier
+    also says that every thread has read the first operand. A copy whose place
+    depends on the segment is not made ahead. Loops that have slots already stay
+    as they are.
+
+    Before:
+    ```mlir
+    fagpu.put %keys, ...
+    %k = fagpu.acquire %keys : !k
+    %s = fagpu.mma nt %q, %k : ...
+    fagpu.release %k : !kv
+    ...
+    fagpu.put %values, ...
+    %v = fagpu.acquire %values : !k
+    %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
+    ```
+    After:
+    ```mlir
+    fagpu.put %keys, ... {fagpu.at = [-1, 4]}
+    %k = fagpu.acquire %keys {fagpu.at = [0, 0]} : !k
+    fagpu.put %values, ... {fagpu.at = [0, 1]}
+    %s = fagpu.mma nt %q, %k {fagpu.at = [0, 2]} : ...
+    fagpu.release %k : !kv
+    %v = fagpu.acquire %values {fagpu.at = [0, 3]} : !k
+    ... {fagpu.at = [0, 5]}
+    %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
+    ```
+  }];
+}
+
+#endif // FA_CONVERSION_FATOFAGPU_PASSES_TD

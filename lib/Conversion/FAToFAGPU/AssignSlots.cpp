@@ -1,0 +1,136 @@
+//===- AssignSlots.cpp - Stage and order where one role copies for itself -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUASSIGNSLOTSPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+namespace {
+
+/// The order numbers of a step; a copy ahead belongs to the next iteration.
+enum Order : int64_t {
+  acquireFirst,
+  copyOthers,
+  multiplyFirst,
+  acquireOthers,
+  copyFirst,
+  theRest
+};
+
+/// The protocol operations of one loop body, by what its first product reads.
+struct Step {
+  SmallVector<PutOp> putsFirst, putsOthers;
+  SmallVector<AcquireOp> acquiresFirst, acquiresOthers;
+  SmallVector<ReleaseOp> releasesFirst;
+  MmaOp first;
+
+  bool collect(Block &body);
+  void schedule(Block &body);
+};
+
+} // namespace
+
+/// False where the body is not a role that copies for itself, or has slots.
+bool Step::collect(Block &body) {
+  for (Operation &op : body)
+    if (getSlot(&op))
+      return false;
+  auto products = body.getOps<MmaOp>();
+  if (products.empty())
+    return false;
+  first = *products.begin();
+  SmallPtrSet<Value, 4> firstChannels;
+  for (AcquireOp acquire : body.getOps<AcquireOp>()) {
+    bool isFirst =
+        llvm::is_contained(acquire->getUsers(), first.getOperation());
+    (isFirst ? acquiresFirst : acquiresOthers).push_back(acquire);
+    if (isFirst)
+      firstChannels.insert(acquire.getChannel());
+  }
+  for (PutOp put : body.getOps<PutOp>())
+    (firstChannels.contains(put.getChannel()) ? putsFirst : putsOthers)
+        .push_back(put);
+  for (ReleaseOp release : body.getOps<ReleaseOp>())
+    if (auto acquire = release.getView().getDefiningOp<AcquireOp>();
+        acquire && firstChannels.contains(acquire.getChannel()))
+      releasesFirst.push_back(release);
+  return !putsFirst.empty();
+}
+
+/// Whether `op` needs to know the segment: then it cannot run for an iteration
+/// of another one.
+static bool readsFlags(Operation *op, ForOp loop) {
+  for (Value operand : op->getOperands()) {
+    if (llvm::is_contained(loop.getFlags(), operand))
+      return true;
+    Operation *source = operand.getDefiningOp();
+    if (source && source->getBlock() == op->getBlock() &&
+        readsFlags(source, loop))
+      return true;
+  }
+  return false;
+}
+
+/// Moves `op` before `position`, and before it what its operands come from.
+static void moveBefore(Operation *op, Operation *position) {
+  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
+    return;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      moveBefore(source, position);
+  op->moveBefore(position);
+}
+
+void Step::schedule(Block &body) {
+  // What the product needs stands before it; the protocol operations follow
+  // each other there, in their order.
+  Operation *position = first;
+  auto place = [&](Operation *op, int64_t stage, Order order) {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        moveBefore(source, position);
+    op->moveBefore(position);
+    setSlot(op, {stage, order});
+  };
+  for (PutOp op : putsFirst) {
+    bool isAhead = !readsFlags(op, cast<ForOp>(body.getParentOp()));
+    place(op, isAhead ? -1 : 0, isAhead ? copyFirst : acquireFirst);
+  }
+  for (AcquireOp op : acquiresFirst)
+    place(op, 0, acquireFirst);
+  for (PutOp op : putsOthers)
+    place(op, 0, copyOthers);
+  setSlot(first, {0, multiplyFirst});
+  position = first->getNextNode();
+  for (ReleaseOp op : releasesFirst) {
+    op->moveBefore(position);
+    position = op->getNextNode();
+  }
+  for (AcquireOp op : acquiresOthers)
+    place(op, 0, acquireOthers);
+  setSlot(position, {0, theRest});
+}
+
+namespace {
+struct AssignSlotsPass
+    : public fa::impl::FAGPUAssignSlotsPassBase<AssignSlotsPass> {
+  void runOnOperation() override {
+    getOperation().walk([](ForOp loop) {
+      Block &body = loop.getBody().front();
+      Step step;
+      if (step.collect(body))
+        step.schedule(body);
+    });
+  }
+};
+} // namespace

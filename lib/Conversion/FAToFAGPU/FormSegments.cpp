@@ -1,0 +1,177 @@
+//===- FormSegments.cpp - Key ranges to loops with segments ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAFORMSEGMENTSPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+/// Builds the loop of one `fa.key_ranges`. Blocks of all ranges are numbered
+/// through, from the first block of the first range.
+class SegmentBuilder {
+public:
+  SegmentBuilder(KeyRangesOp ranges)
+      : ranges(ranges), builder(ranges), loc(ranges.getLoc()) {}
+  void run();
+
+private:
+  bool areContiguous();
+  void countBlocks();
+  void fillBody(fagpu::ForOp loop);
+  Value constant(int64_t number) {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  }
+  Value cast(Value value, Type type) {
+    return builder.createOrFold<arith::IndexCastOp>(loc, type, value);
+  }
+  Value choose(ArrayRef<Value> conditions, ArrayRef<Value> values);
+
+  KeyRangesOp ranges;
+  OpBuilder builder;
+  Location loc;
+  /// The number of the first block of each range, then of all blocks.
+  SmallVector<Value> starts;
+};
+
+} // namespace
+
+/// Whether the ranges lie on one grid of blocks, each next to the one before:
+/// then a block's first key follows from its number alone.
+bool SegmentBuilder::areContiguous() {
+  for (unsigned i = 1; i < ranges.getNumRanges(); ++i)
+    if (!ranges.getFull()[i - 1] ||
+        ranges.getBegins()[i] != ranges.getEnds()[i - 1])
+      return false;
+  return true;
+}
+
+void SegmentBuilder::countBlocks() {
+  Value step = constant(ranges.getStep()), zero = constant(0);
+  starts.push_back(zero);
+  for (auto [begin, end] :
+       llvm::zip_equal(ranges.getBegins(), ranges.getEnds())) {
+    Value length = builder.createOrFold<arith::SubIOp>(loc, end, begin);
+    Value blocks = builder.createOrFold<arith::CeilDivSIOp>(loc, length, step);
+    blocks = builder.createOrFold<arith::MaxSIOp>(loc, blocks, zero);
+    starts.push_back(
+        builder.createOrFold<arith::AddIOp>(loc, starts.back(), blocks));
+  }
+}
+
+/// The last value whose condition holds.
+Value SegmentBuilder::choose(ArrayRef<Value> conditions,
+                             ArrayRef<Value> values) {
+  Value chosen = values.front();
+  for (auto [condition, value] :
+       llvm::zip_equal(conditions.drop_front(), values.drop_front()))
+    chosen =
+        builder.createOrFold<arith::SelectOp>(loc, condition, value, chosen);
+  return chosen;
+}
+
+void SegmentBuilder::fillBody(fagpu::ForOp loop) {
+  Block &body = loop.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  unsigned count = ranges.getNumRanges();
+  Type index = builder.getIndexType();
+  Value number = cast(loop.getIndex(), index),
+        step = constant(ranges.getStep());
+  // Flags: the first block, then the ranges from the last one back.
+  auto flags = loop.getFlags();
+  auto flagOf = [&](unsigned range) -> Value { return flags[count - range]; };
+
+  Value key, end;
+  if (areContiguous()) {
+    key = builder.createOrFold<arith::MulIOp>(loc, number, step);
+    key = builder.createOrFold<arith::AddIOp>(loc, key,
+                                              ranges.getBegins().front());
+    end = ranges.getEnds().back();
+  } else {
+    SmallVector<Value> conditions, keys;
+    for (unsigned range = 0; range < count; ++range) {
+      Value isFrom = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sge, number, starts[range]);
+      Value isFirst =
+          arith::AndIOp::create(builder, loc, flags.front(), isFrom);
+      conditions.push_back(
+          arith::OrIOp::create(builder, loc, isFirst, flagOf(range)));
+      Value inRange =
+          builder.createOrFold<arith::SubIOp>(loc, number, starts[range]);
+      Value offset = builder.createOrFold<arith::MulIOp>(loc, inRange, step);
+      keys.push_back(builder.createOrFold<arith::AddIOp>(
+          loc, offset, ranges.getBegins()[range]));
+    }
+    key = choose(conditions, keys);
+    end = choose(conditions, SmallVector<Value>(ranges.getEnds()));
+  }
+  Value partial = flags.front();
+  for (unsigned range = 0; range < count; ++range)
+    if (!ranges.getFull()[range])
+      partial = arith::OrIOp::create(builder, loc, partial, flagOf(range));
+
+  Block &old = ranges.getBodyRegion().front();
+  Value left = builder.createOrFold<arith::SubIOp>(loc, end, key);
+  SmallVector<Value> arguments = {key, left};
+  llvm::append_range(arguments, loop.getIterArguments());
+  Operation *terminator = old.getTerminator();
+  fagpu::YieldOp::create(builder, loc, terminator->getOperands());
+  Operation *yield = &body.back();
+  for (auto [from, to] : llvm::zip_equal(old.getArguments(), arguments))
+    from.replaceAllUsesWith(to);
+  terminator->erase();
+  body.getOperations().splice(Block::iterator(yield), old.getOperations());
+  loop.walk([&](IsPartialOp op) {
+    op.replaceAllUsesWith(partial);
+    op.erase();
+  });
+}
+
+void SegmentBuilder::run() {
+  countBlocks();
+  Type i32 = builder.getI32Type();
+  Value one = constant(1);
+  Value blocks = builder.createOrFold<arith::MaxSIOp>(loc, starts.back(), one);
+  Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, one);
+  SmallVector<Value> bounds;
+  for (unsigned range = ranges.getNumRanges(); range-- > 0;)
+    bounds.push_back(cast(starts[range], i32));
+  auto loop = fagpu::ForOp::create(builder, loc, ranges.getResultTypes(),
+                                   cast(last, i32), bounds, ranges.getInits(),
+                                   builder.getI32IntegerAttr(-1),
+                                   builder.getBoolAttr(true));
+  Block *body = builder.createBlock(&loop.getBody());
+  body->addArgument(i32, loc);
+  for (unsigned i = 0; i <= bounds.size(); ++i)
+    body->addArgument(builder.getI1Type(), loc);
+  for (Type type : ranges.getResultTypes())
+    body->addArgument(type, loc);
+  fillBody(loop);
+  ranges.replaceAllUsesWith(loop.getResults());
+  ranges.erase();
+}
+
+namespace {
+struct FormSegmentsPass
+    : public fa::impl::FAFormSegmentsPassBase<FormSegmentsPass> {
+  void runOnOperation() override {
+    if (!fagpu::isKernel(getOperation()))
+      return;
+    SmallVector<KeyRangesOp> all;
+    getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
+    for (KeyRangesOp op : all)
+      SegmentBuilder(op).run();
+  }
+};
+} // namespace

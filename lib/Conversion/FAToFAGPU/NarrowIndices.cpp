@@ -1,0 +1,101 @@
+//===- NarrowIndices.cpp - 32-bit indices in kernels ----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FANARROWINDICESPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+
+/// Whether the operation takes and makes integers of any width; what asks for
+/// an index keeps it.
+static bool isNarrowed(Operation *op) {
+  return isa<arith::ArithDialect, scf::SCFDialect>(op->getDialect()) ||
+         isa<fagpu::RoleOp, fagpu::ForOp, fagpu::RepeatOp, fagpu::YieldOp>(op);
+}
+
+static void narrowResults(Operation *op) {
+  Type i32 = IntegerType::get(op->getContext(), 32);
+  auto narrow = [&](Value value) {
+    if (value.getType().isIndex())
+      value.setType(i32);
+  };
+  llvm::for_each(op->getResults(), narrow);
+  for (Region &region : op->getRegions())
+    llvm::for_each(region.getArguments(), narrow);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    if (auto number = dyn_cast<IntegerAttr>(constant.getValue());
+        number && number.getType().isIndex())
+      constant.setValueAttr(IntegerAttr::get(i32, number.getInt()));
+}
+
+/// A cast from or to an index has become one between integers.
+static void replaceCast(Operation *op) {
+  if (!isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return;
+  Value in = op->getOperand(0), out = op->getResult(0);
+  if (in.getType().isIndex() || out.getType().isIndex())
+    return;
+  OpBuilder builder(op);
+  Value replacement = in;
+  unsigned from = in.getType().getIntOrFloatBitWidth(),
+           to = out.getType().getIntOrFloatBitWidth();
+  if (from > to)
+    replacement =
+        arith::TruncIOp::create(builder, op->getLoc(), out.getType(), in);
+  else if (from < to && isa<arith::IndexCastUIOp>(op))
+    replacement =
+        arith::ExtUIOp::create(builder, op->getLoc(), out.getType(), in);
+  else if (from < to)
+    replacement =
+        arith::ExtSIOp::create(builder, op->getLoc(), out.getType(), in);
+  out.replaceAllUsesWith(replacement);
+  op->erase();
+}
+
+namespace {
+struct NarrowIndicesPass
+    : public fa::impl::FANarrowIndicesPassBase<NarrowIndicesPass> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!fagpu::isKernel(kernel))
+      return;
+    OpBuilder builder(&getContext());
+    SmallVector<Operation *> narrowed, kept;
+    kernel.getBody().walk([&](Operation *op) {
+      (isNarrowed(op) ? narrowed : kept).push_back(op);
+    });
+    SmallVector<OpOperand *> indices;
+    for (Operation *op : kept)
+      for (OpOperand &operand : op->getOpOperands())
+        if (operand.get().getType().isIndex())
+          indices.push_back(&operand);
+    for (Operation *op : kept)
+      for (Value result : op->getResults())
+        if (result.getType().isIndex()) {
+          builder.setInsertionPointAfter(op);
+          auto cast = arith::IndexCastOp::create(builder, op->getLoc(),
+                                                 builder.getI32Type(), result);
+          result.replaceAllUsesExcept(cast.getResult(), cast);
+        }
+    llvm::for_each(narrowed, narrowResults);
+    for (OpOperand *operand : indices)
+      if (!operand->get().getType().isIndex()) {
+        builder.setInsertionPoint(operand->getOwner());
+        operand->set(
+            arith::IndexCastOp::create(builder, operand->getOwner()->getLoc(),
+                                       builder.getIndexType(), operand->get()));
+      }
+    llvm::for_each(narrowed, replaceCast);
+  }
+};
+} // namespace

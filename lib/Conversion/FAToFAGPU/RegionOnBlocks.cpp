@@ -1,0 +1,224 @@
+//===- RegionOnBlocks.cpp - Score and mask regions on block values --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionOnBlocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+RegionOnBlocks::Kind RegionOnBlocks::kindOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return Kind::Scalar;
+  if (type.getRank() == 2)
+    return Kind::Matrix;
+  return isa<fagpu::RowLayoutAttr>(type.getEncoding()) ? Kind::Row
+                                                       : Kind::Column;
+}
+
+RegionOnBlocks::Kind RegionOnBlocks::join(Kind a, Kind b) {
+  if (a == b || b == Kind::Scalar)
+    return a;
+  return a == Kind::Scalar ? b : Kind::Matrix;
+}
+
+RankedTensorType RegionOnBlocks::typeOf(Kind kind, Type element) {
+  MLIRContext *context = element.getContext();
+  if (element.isIndex())
+    element = IntegerType::get(context, 32);
+  if (kind == Kind::Matrix)
+    return RankedTensorType::get({place.rows, place.columns}, element);
+  if (kind == Kind::Row)
+    return RankedTensorType::get(
+        {place.rows}, element, fagpu::RowLayoutAttr::get(context, place.warps));
+  return RankedTensorType::get(
+      {place.columns}, element,
+      fagpu::ColumnLayoutAttr::get(context, place.warps));
+}
+
+/// `value` repeated along what `kind` has beyond it.
+Value RegionOnBlocks::spread(Value value, Kind kind) {
+  Kind from = kindOf(value);
+  if (from == kind)
+    return value;
+  if (from == Kind::Scalar) {
+    if (value.getType().isIndex())
+      value =
+          arith::IndexCastOp::create(outside, loc, outside.getI32Type(), value);
+    OpBuilder &builder = builderOf(kind);
+    return tensor::SplatOp::create(builder, loc, value,
+                                   typeOf(kind, value.getType()));
+  }
+  Type element = getElementTypeOrSelf(value);
+  return fagpu::BroadcastOp::create(inside, loc, typeOf(kind, element), value);
+}
+
+/// The absolute query of each row, or key of each column.
+Value RegionOnBlocks::makeIndex(Kind kind) {
+  OpBuilder &builder = builderOf(kind);
+  Type i32 = builder.getI32Type();
+  Value number = fagpu::IotaOp::create(builder, loc, typeOf(kind, i32), 0,
+                                       fagpu::IndexPart::all);
+  Value first = kind == Kind::Row ? place.query : place.key;
+  first = arith::IndexCastOp::create(builder, loc, i32, first);
+  Value all = tensor::SplatOp::create(builder, loc, first, typeOf(kind, i32));
+  return arith::AddIOp::create(builder, loc, number, all);
+}
+
+Value RegionOnBlocks::isBelow(Value end) {
+  // Relative to the block, so that the comparison is with the column's number.
+  Type i32 = inside.getI32Type();
+  Value rest = arith::SubIOp::create(inside, loc, end, place.key);
+  rest = arith::IndexCastOp::create(inside, loc, i32, rest);
+  Value column = fagpu::IotaOp::create(inside, loc, typeOf(Kind::Matrix, i32),
+                                       1, fagpu::IndexPart::all);
+  Value limit =
+      tensor::SplatOp::create(inside, loc, rest, typeOf(Kind::Matrix, i32));
+  return arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, column,
+                               limit);
+}
+
+/// Whether an index of a load is below the size of its dimension; null where
+/// that is known.
+Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
+                            unsigned dim) {
+  int64_t size = cast<MemRefType>(memory.getType()).getDimSize(dim);
+  if (std::optional<int64_t> constant = getConstantIntValue(mapped);
+      constant && !ShapedType::isDynamic(size) && *constant >= 0 &&
+      *constant < size)
+    return {};
+  Kind kind = kindOf(mapped);
+  Value limit =
+      memref::DimOp::create(outside, loc, memory, static_cast<int64_t>(dim));
+  if (kind == Kind::Scalar)
+    return arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::ult,
+                                 mapped, limit);
+  // Queries and keys are not negative.
+  auto predicate = mapped == queryIndex || mapped == keyIndex
+                       ? arith::CmpIPredicate::slt
+                       : arith::CmpIPredicate::ult;
+  return arith::CmpIOp::create(builderOf(kind), loc, predicate, mapped,
+                               spread(limit, kind));
+}
+
+/// A load reads 0 out of bounds, and touches no memory there.
+Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
+  Value memory = mapping.lookup(op.getMemRef());
+  // A load at scalar indices is one of rows, which has a predicate.
+  Kind kind = Kind::Row;
+  SmallVector<Value> indices;
+  SmallVector<Value> guards;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    Value mapped = mapping.lookup(index);
+    indices.push_back(mapped);
+    kind = join(kind, kindOf(mapped));
+    if (Value inBounds = guard(index, mapped, memory, dim))
+      guards.push_back(inBounds);
+  }
+  if (llvm::all_of(indices,
+                   [](Value index) {
+                     Kind kind = kindOf(index);
+                     return kind == Kind::Scalar || kind == Kind::Column;
+                   }) &&
+      llvm::any_of(indices,
+                   [](Value index) { return kindOf(index) == Kind::Column; }))
+    kind = Kind::Column;
+  OpBuilder &builder = builderOf(kind);
+  Value mask;
+  for (Value inBounds : guards) {
+    Value wide = spread(inBounds, kind);
+    mask = mask ? arith::AndIOp::create(builder, loc, mask, wide).getResult()
+                : wide;
+  }
+  for (Value &index : indices)
+    if (kindOf(index) != Kind::Scalar)
+      index = spread(index, kind);
+    else
+      index =
+          arith::IndexCastOp::create(outside, loc, outside.getI32Type(), index);
+  return fagpu::GatherOp::create(builder, loc,
+                                 typeOf(kind, op.getResult().getType()), memory,
+                                 indices, mask);
+}
+
+Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind) {
+  OperationState state(loc, like->getName(), operands,
+                       {typeOf(kind, like->getResult(0).getType())},
+                       like->getAttrs());
+  return builderOf(kind).create(state)->getResult(0);
+}
+
+FailureOr<Value> RegionOnBlocks::convert(Operation *op,
+                                         const IRMapping &mapping) {
+  SmallVector<Value> operands;
+  Kind kind = Kind::Scalar;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(mapping.lookup(operand));
+    kind = join(kind, kindOf(operands.back()));
+  }
+  if (kind == Kind::Scalar) {
+    IRMapping scalars(mapping);
+    return outside.clone(*op, scalars)->getResult(0);
+  }
+  for (Value &operand : operands)
+    operand = spread(operand, kind);
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    Type to = typeOf(kind, op->getResult(0).getType()).getElementType();
+    if (getElementTypeOrSelf(operands[0]) == to)
+      return operands[0];
+    OpBuilder &builder = builderOf(kind);
+    if (getElementTypeOrSelf(operands[0]).getIntOrFloatBitWidth() >
+        to.getIntOrFloatBitWidth())
+      return arith::TruncIOp::create(builder, loc, typeOf(kind, to),
+                                     operands[0])
+          .getResult();
+    return arith::ExtSIOp::create(builder, loc, typeOf(kind, to), operands[0])
+        .getResult();
+  }
+  if (op->getNumResults() != 1 || op->getNumRegions() ||
+      !OpTrait::hasElementwiseMappableTraits(op)) {
+    op->emitOpError() << "has no form on block values, expected an elementwise "
+                         "operation of arith or math";
+    return failure();
+  }
+  return create(op, operands, kind);
+}
+
+FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
+                                       ValueRange captures) {
+  if (!queryIndex) {
+    queryIndex = makeIndex(Kind::Row);
+    keyIndex = makeIndex(Kind::Column);
+  }
+  Block &body = region.front();
+  SmallVector<Value> arguments;
+  if (score)
+    arguments.push_back(score);
+  arguments.append({place.batch, place.head, queryIndex, keyIndex});
+  llvm::append_range(arguments, captures);
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (Operation &op : body.without_terminator()) {
+    FailureOr<Value> result = failure();
+    if (isa<QueryLengthOp>(op))
+      result = place.queries;
+    else if (isa<KeyLengthOp>(op))
+      result = place.keys;
+    else if (auto loadOp = dyn_cast<memref::LoadOp>(op))
+      result = load(loadOp, mapping);
+    else
+      result = convert(&op, mapping);
+    if (failed(result))
+      return failure();
+    mapping.map(op.getResult(0), *result);
+  }
+  return spread(mapping.lookup(body.getTerminator()->getOperand(0)),
+                Kind::Matrix);
+}

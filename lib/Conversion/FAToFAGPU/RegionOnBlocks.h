@@ -1,0 +1,72 @@
+//===- RegionOnBlocks.h - Score and mask regions on block values ----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::fa {
+
+/// A block of (query, key) pairs. Scalars are of type index.
+struct PairBlock {
+  Value batch, head;
+  /// The first query and the first key.
+  Value query, key;
+  /// Valid queries and keys of this batch.
+  Value queries, keys;
+  int64_t rows, columns;
+  /// Warps that the rows are spread over.
+  unsigned warps;
+};
+
+/// Computes the scalar operations of a region on block values. A value that
+/// depends on no index of a pair is a scalar, on the query alone a vector of
+/// rows, on the key alone a vector of columns, else a matrix. Index values of
+/// vectors and matrices are i32.
+class RegionOnBlocks {
+public:
+  /// What does not depend on the key goes to `outside`, where it is computed
+  /// once for all key blocks; the rest to `inside`.
+  RegionOnBlocks(OpBuilder &outside, OpBuilder &inside, Location loc,
+                 const PairBlock &place)
+      : outside(outside), inside(inside), loc(loc), place(place) {}
+
+  /// What the region yields, as a matrix. `score` is null for a mask. Fails
+  /// with a diagnostic where an operation has no form on block values.
+  FailureOr<Value> apply(Region &region, Value score, ValueRange captures);
+
+  /// Whether each key of the block is below `end`, as a matrix of i1.
+  Value isBelow(Value end);
+
+private:
+  enum class Kind { Scalar, Row, Column, Matrix };
+
+  static Kind kindOf(Value value);
+  static Kind join(Kind a, Kind b);
+  OpBuilder &builderOf(Kind kind) {
+    return kind == Kind::Scalar || kind == Kind::Row ? outside : inside;
+  }
+  RankedTensorType typeOf(Kind kind, Type element);
+  Value spread(Value value, Kind kind);
+  Value makeIndex(Kind kind);
+  Value create(Operation *like, ValueRange operands, Kind kind);
+  Value load(memref::LoadOp op, const IRMapping &mapping);
+  Value guard(Value index, Value mapped, Value memory, unsigned dim);
+  FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
+
+  OpBuilder &outside, &inside;
+  Location loc;
+  const PairBlock &place;
+  Value queryIndex, keyIndex;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H

@@ -1,0 +1,51 @@
+//===- SchedulePipeline.cpp - From attention to GPU schedules -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/SchedulePipeline.h"
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "fa/Pipelines/Level2Pipeline.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+static void addCleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void fa::buildFAToSchedulePipeline(OpPassManager &manager,
+                                   const ScheduleOptions &options) {
+  Level2Options level2;
+  level2.target = options.chip;
+  buildFAToLevel2Pipeline(manager, level2);
+  manager.addPass(createLowerAffinePass());
+  addCleanUp(manager);
+  FAOutlineKernelsPassOptions kernels;
+  kernels.chip = options.chip;
+  manager.addPass(createFAOutlineKernelsPass(kernels));
+  addCleanUp(manager);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createFADecomposeToBlocksPass());
+  addCleanUp(functions);
+  functions.addPass(createFAFormSegmentsPass());
+  functions.addPass(createFANarrowIndicesPass());
+  addCleanUp(functions);
+  functions.addPass(createFAGPUFormChannelsPass());
+  addCleanUp(functions);
+  functions.addPass(fagpu::createFAGPUInferLayoutsPass());
+  functions.addPass(createFAGPUAssignSlotsPass());
+}
+
+void fa::registerSchedulePipeline() {
+  PassPipelineRegistration<ScheduleOptions>(
+      "fa-to-schedule", "From level 0 to a GPU schedule (level 4)",
+      buildFAToSchedulePipeline);
+}

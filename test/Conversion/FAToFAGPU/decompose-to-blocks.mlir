@@ -1,0 +1,78 @@
+// RUN: fa-opt %s -fa-decompose-to-blocks -canonicalize -cse | FileCheck %s
+
+!mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!tile = memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!keys = memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+
+// CHECK-LABEL: func.func @kernel
+// CHECK-SAME: (%[[Q:.*]]: memref<?x?x?x64xbf16, {{.*}}>, %[[K:.*]]: memref{{.*}}, %[[V:.*]]: memref{{.*}}, %[[O:.*]]: memref{{.*}}, %[[BIAS:.*]]: memref<?x?xf32>, %[[N:.*]]: index, %[[ROW:.*]]: index, %[[DIAGONAL:.*]]: index)
+func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>, %n: index, %row: index, %diagonal: index)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %row, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %vt = memref.subview %v[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %row, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    // Rows past the end of the slice are not read.
+    // CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : tensor<64x128xf32>
+    // CHECK: %[[END:.*]] = arith.addi %[[ROW]], %{{.*}} : index
+    // CHECK: %[[QT:.*]] = fagpu.fetch %[[Q]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] [1, 64, 1, 64] rows(%{{.*}}) : {{.*}} -> tensor<64x64xbf16>
+    // The query's index does not change in the loop.
+    // CHECK: %[[QUERY:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<64xi32, #fagpu.row<4>>
+    // CHECK: memref.dim %[[BIAS]]
+    // The sum stays per thread: four values a row.
+    // CHECK: fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = {{.*}} -> (tensor<64x64xf32>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32>) {
+    %r:3 = fa.key_ranges (%key, %count) = [full %c0 to %diagonal, partial %diagonal to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %vb = memref.subview %vt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      // CHECK: %[[KT:.*]] = fagpu.fetch %[[K]]
+      // CHECK: %[[S:.*]] = fagpu.product nt %[[QT]], %[[KT]] : tensor<64x64xbf16>, tensor<128x64xbf16> -> tensor<64x128xf32>
+      // CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %{{.*}} : tensor<64x128xf32>
+      // A capture is read where both indices are below its sizes.
+      // CHECK: %[[B:.*]] = fagpu.gather %[[BIAS]][%{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<64x128xi1>) : memref<?x?xf32>[tensor<64x128xi32>, tensor<64x128xi32>] -> tensor<64x128xf32>
+      // CHECK: %[[X:.*]] = arith.addf %[[SCALED]], %[[B]] : tensor<64x128xf32>
+      // CHECK: %[[PARTIAL:.*]] = fa.is_partial : i1
+      // CHECK: %[[HIDDEN:.*]] = scf.if %[[PARTIAL]] -> (tensor<64x128xf32>) {
+      // CHECK: arith.cmpi sle
+      // CHECK: arith.select %{{.*}}, %[[X]], %{{.*}}
+      // CHECK: } else {
+      // CHECK-NEXT: scf.yield %[[X]]
+      // CHECK: %[[MAX:.*]] = fagpu.reduce max %[[HIDDEN]]
+      // CHECK: arith.maxnumf %{{.*}}, %[[MAX]]
+      // CHECK: math.fma %[[HIDDEN]], %[[LOG2E]], %{{.*}} : tensor<64x128xf32>
+      // CHECK: %[[P:.*]] = math.exp2 %{{.*}} fastmath<afn> : tensor<64x128xf32>
+      // CHECK: fagpu.reduce add %[[P]] : tensor<64x128xf32> -> tensor<64x4xf32>
+      // CHECK: %[[VT:.*]] = fagpu.fetch %[[V]]
+      // CHECK: %[[PH:.*]] = arith.truncf %[[P]] : tensor<64x128xf32> to tensor<64x128xbf16>
+      // CHECK: fagpu.product nn %[[PH]], %[[VT]] acc(%{{.*}} : tensor<64x64xf32>)
+      %t:3 = fa.online_attention ins(%qt, %kb, %vb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %row, %key) extents(%n, %n)
+          score(%x, %b, %h, %i, %j) captures(%c = %bias : memref<?x?xf32>) {
+        %y = memref.load %c[%i, %j] : memref<?x?xf32>
+        %z = arith.addf %x, %y : f32
+        fa.yield %z : f32
+      } mask(%b, %h, %i, %j) {
+        %ok = arith.cmpi sle, %j, %i : index
+        fa.yield %ok : i1
+      }
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    // A row without a visible key gives 0.
+    // CHECK: %[[SUM:.*]] = fagpu.reduce add %{{.*}} : tensor<64x4xf32> -> tensor<64xf32, #fagpu.row<4>>
+    // CHECK: arith.select
+    // CHECK: fagpu.store %{{.*}}, %[[O]][{{.*}}] rows(%{{.*}}) : tensor<64x64xbf16>
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}

@@ -1,0 +1,12 @@
+// RUN: fa-opt %s -fagpu-form-channels -verify-diagnostics
+
+!mem = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+func.func @kernel(%q: !mem, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.fetch' op is read by 'arith.extf', expected only 'fagpu.product'}}
+    %qt = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %x = arith.extf %qt : tensor<64x64xf16> to tensor<64x64xf32>
+  }
+  return
+}

@@ -1,0 +1,51 @@
+// RUN: fa-opt %s -fagpu-form-channels | FileCheck %s --check-prefixes=CHECK,FORM
+// RUN: fa-opt %s -fagpu-form-channels -fagpu-assign-slots | FileCheck %s --check-prefixes=CHECK,SLOTS
+
+!mem = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+
+// CHECK-LABEL: func.func @kernel
+func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // CHECK: %[[CHQ:.*]] = fagpu.channel cp_async : <64x64xf16, #fagpu.smem<128>, 1>
+  // CHECK: %[[CHK:.*]] = fagpu.channel cp_async
+  // CHECK: %[[CHV:.*]] = fagpu.channel cp_async
+  // The result leaves through the query's memory.
+  // CHECK: %[[CHO:.*]] = fagpu.channel threads over(%[[CHQ]]
+  // CHECK: fagpu.role @compute
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.put %[[CHQ]], %{{.*}}[{{.*}}] [1, 64, 1, 64] rows(%{{.*}})
+    // CHECK: %[[Q:.*]] = fagpu.acquire %[[CHQ]]
+    %qt = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    // CHECK: fagpu.for
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%a = %zero) -> (tensor<64x64xf32>) {
+      %key = arith.muli %i, %c64 : i32
+      // FORM: fagpu.put %[[CHK]]
+      // FORM-NEXT: %[[K:.*]] = fagpu.acquire %[[CHK]]
+      // FORM-NEXT: %[[S:.*]] = fagpu.mma nt %[[Q]], %[[K]]
+      // FORM-NEXT: fagpu.release %[[K]]
+      // SLOTS: fagpu.put %[[CHK]], {{.*}} {fagpu.at = [-1, 4]}
+      // SLOTS: %[[K:.*]] = fagpu.acquire %[[CHK]] {fagpu.at = [0, 0]}
+      // SLOTS: fagpu.put %[[CHV]], {{.*}} {fagpu.at = [0, 1]}
+      // SLOTS: %[[S:.*]] = fagpu.mma nt %[[Q]], %[[K]] {fagpu.at = [0, 2]}
+      // SLOTS: fagpu.release %[[K]]
+      // SLOTS: fagpu.acquire %[[CHV]] {fagpu.at = [0, 3]}
+      // SLOTS: math.exp2 %[[S]] fastmath<afn> {fagpu.at = [0, 5]}
+      %kt = fagpu.fetch %k[%c0, %key, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+      %s = fagpu.product nt %qt, %kt : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      %p = math.exp2 %s fastmath<afn> : tensor<64x64xf32>
+      %vt = fagpu.fetch %v[%c0, %key, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+      %ph = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xf16>
+      // CHECK: fagpu.mma nn %{{.*}}, %[[V:.*]] acc(
+      // CHECK-NEXT: fagpu.release %[[V]]
+      %b = fagpu.product nn %ph, %vt acc(%a : tensor<64x64xf32>) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      fagpu.yield %b : tensor<64x64xf32>
+    }
+    // CHECK: fagpu.release %[[Q]]
+    %h = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
+    // CHECK: fagpu.store %{{.*}} via(%[[CHO]]
+    fagpu.store %h, %o[%c0, %c0, %c0, %c0] rows(%n) : tensor<64x64xf16> into !mem
+  }
+  return
+}

@@ -1,0 +1,48 @@
+// RUN: fa-opt %s -fa-form-segments -split-input-file -allow-unregistered-dialect | FileCheck %s
+
+// Contiguous ranges lie on one grid: the key follows from the block's number.
+// CHECK-LABEL: func.func @contiguous
+// CHECK-SAME: (%[[D:.*]]: index, %[[END:.*]]: index)
+func.func @contiguous(%d: index, %end: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant 1.0 : f32
+  fagpu.role @compute groups(1) {
+    // CHECK: %[[N0:.*]] = arith.ceildivsi %[[D]], %{{.*}} : index
+    // CHECK: fagpu.for %[[I:.*]] = %{{.*}} step -1 segments(%[[FIRST:.*]]: once, %[[PARTIAL:.*]]: to %{{.*}}, %{{.*}}: to %{{.*}}) iter(%[[X:.*]] = %{{.*}}) -> f32 {
+    %r = fa.key_ranges (%key, %count) = [full %c0 to %d, partial %d to %end] step 64
+        iter_args(%a = %x) -> (f32) {
+      // CHECK: %[[NUMBER:.*]] = arith.index_cast %[[I]] : i32 to index
+      // CHECK: %[[KEY:.*]] = arith.muli %[[NUMBER]], %{{.*}} : index
+      // CHECK: %[[IS:.*]] = arith.ori %[[FIRST]], %[[PARTIAL]] : i1
+      // CHECK: %[[COUNT:.*]] = arith.subi %[[END]], %[[KEY]] : index
+      %p = fa.is_partial : i1
+      // CHECK: "keep"(%[[KEY]], %[[COUNT]])
+      "keep"(%key, %count) : (index, index) -> ()
+      // CHECK: arith.select %[[IS]], %[[X]], %{{.*}} : f32
+      %y = arith.select %p, %a, %x : f32
+      fa.yield %y : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// A range that ends within a block: the next one starts a grid of its own, and
+// the block visited first is of the last range that has one.
+// CHECK-LABEL: func.func @gaps
+func.func @gaps(%a: index, %b: index, %c: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.for %{{.*}} = %{{.*}} step -1 segments(%[[FIRST:.*]]: once, %[[SECOND:.*]]: to %{{.*}}, %[[SINK:.*]]: to %{{.*}}) {
+    fa.key_ranges (%key, %count) = [partial %c0 to %a, full %b to %c] step 64 {
+      // CHECK: %[[LATE:.*]] = arith.cmpi sge
+      // CHECK: arith.andi %[[FIRST]], %[[LATE]] : i1
+      // CHECK: arith.select
+      // CHECK: arith.ori %[[FIRST]], %[[SINK]] : i1
+      %p = fa.is_partial : i1
+      "keep"(%key, %count, %p) : (index, index, i1) -> ()
+    }
+  }
+  return
+}
