@@ -55,8 +55,50 @@ FailureOr<func::FuncOp> mlir::fa::findHostFunction(ModuleOp module,
   return failure();
 }
 
-SmallVector<std::string>
+/// A name of a manifest has letters, digits and '_', and no digit first.
+static std::string makeManifestName(StringRef text) {
+  std::string name = text.str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  if (name.empty() || llvm::isDigit(name.front()))
+    name = "arg" + name;
+  return name;
+}
+
+static std::string findFreeName(StringRef name, ArrayRef<std::string> taken) {
+  for (unsigned number = 2;; ++number) {
+    std::string free = (name + "_" + Twine(number)).str();
+    if (!llvm::is_contained(taken, free))
+      return free;
+  }
+}
+
+/// The launcher refuses a manifest where a name stands for two things.
+static LogicalResult checkNames(func::FuncOp function,
+                                ArrayRef<StringRef> texts,
+                                ArrayRef<std::string> names) {
+  for (auto [number, name] : llvm::enumerate(names)) {
+    unsigned first = llvm::find(names, name) - names.begin();
+    if (name != "multiprocessors" && first == number)
+      continue;
+    InFlightDiagnostic error = emitError(function.getArgument(number).getLoc())
+                               << "argument '%" << texts[number] << "' of '@"
+                               << function.getSymName() << "' is '" << name
+                               << "' in the manifest, ";
+    if (first == number)
+      error << "which holds the number of the device's multiprocessors";
+    else
+      error << "as is '%" << texts[first] << "'";
+    return error << "; expected another name, such as '%"
+                 << findFreeName(name, names) << "'";
+  }
+  return success();
+}
+
+FailureOr<SmallVector<std::string>>
 mlir::fa::getArgumentNames(func::FuncOp function, const AsmParserState &state) {
+  SmallVector<StringRef> texts;
   SmallVector<std::string> names;
   const AsmParserState::BlockDefinition *block =
       function.isExternal() ? nullptr
@@ -67,15 +109,11 @@ mlir::fa::getArgumentNames(func::FuncOp function, const AsmParserState &state) {
     const char *start = argument.loc.Start.getPointer();
     StringRef text(start, argument.loc.End.getPointer() - start);
     text.consume_front("%");
-    // A name of a manifest has letters, digits and '_', and no digit first.
-    std::string name = text.str();
-    for (char &c : name)
-      if (!llvm::isAlnum(c))
-        c = '_';
-    if (name.empty() || llvm::isDigit(name.front()))
-      name = "arg" + name;
-    names.push_back(name);
+    texts.push_back(text);
+    names.push_back(makeManifestName(text));
   }
+  if (failed(checkNames(function, texts, names)))
+    return failure();
   return names;
 }
 

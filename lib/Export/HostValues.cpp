@@ -118,9 +118,110 @@ LogicalResult HostValues::addView(Operation *op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// What operations require of their operands
+//===----------------------------------------------------------------------===//
+
+static unsigned getWidth(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+}
+
+/// Whether an operation reads the bits of its operands as unsigned.
+static bool isUnsigned(Operation *op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() >= arith::CmpIPredicate::ult;
+  return isa<arith::MinUIOp, arith::MaxUIOp, arith::DivUIOp, arith::CeilDivUIOp,
+             arith::RemUIOp, arith::ExtUIOp, arith::IndexCastUIOp,
+             arith::UIToFPOp>(op);
+}
+
+bool HostValues::readsScalars(Operation *op) const {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return scalars.entries.count(operand.getAsOpaquePointer());
+  });
+}
+
+bool HostValues::isNonNegative(Value value) const {
+  // A flag is 0 or 1.
+  return value.getType().isInteger(1) || nonNegative.contains(value);
+}
+
+bool HostValues::computesNonNegative(Operation *op) const {
+  if (APInt constant; matchPattern(op, m_ConstantInt(&constant)))
+    return !constant.isNegative();
+  // What unsigned operations read is required to be non-negative.
+  if (isUnsigned(op) || isa<memref::DimOp, fagpu::MultiprocessorsOp>(op))
+    return true;
+  auto isKnown = [&](Value operand) { return isNonNegative(operand); };
+  if (isa<arith::MaxSIOp>(op))
+    return llvm::any_of(op->getOperands(), isKnown);
+  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op) &&
+      op->getOperand(0).getType().isInteger(1))
+    return false;
+  return isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::SelectOp, arith::ExtSIOp,
+             arith::TruncIOp, arith::IndexCastOp>(op) &&
+         llvm::all_of(op->getOperands(), isKnown);
+}
+
+std::string HostValues::describe(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return "'" + names[argument.getArgNumber()] + "'";
+  return "the result of '" +
+         value.getDefiningOp()->getName().getStringRef().str() + "'";
+}
+
+LogicalResult HostValues::requireNonNegative(Operation *op, Value operand) {
+  if (isNonNegative(operand))
+    return success();
+  if (APInt constant; matchPattern(operand, m_ConstantInt(&constant)))
+    return op->emitOpError() << "reads the constant " << constant.getSExtValue()
+                             << " as unsigned, but a manifest computes on "
+                                "signed numbers; expected at least 0";
+  addRequirement(emit("less_equal", {0, get(operand)}),
+                 describe(operand) + " is negative, but '" +
+                     op->getName().getStringRef() + "' reads it as unsigned");
+  nonNegative.insert(operand);
+  return success();
+}
+
+void HostValues::requireFit(Operation *op, unsigned width) {
+  Value source = op->getOperand(0);
+  int64_t least = width == 1 ? 0 : llvm::minIntN(width);
+  int64_t most = width == 1 ? 1 : llvm::maxIntN(width);
+  std::string message =
+      describe(source) + " does not fit " + std::to_string(width) + " bits";
+  if (!isNonNegative(source))
+    addRequirement(emit("less_equal", {least, get(source)}), message);
+  addRequirement(emit("less_equal", {get(source), most}), message);
+}
+
+LogicalResult HostValues::requireOperands(Operation *op) {
+  if (!readsScalars(op))
+    return success();
+  if (isUnsigned(op))
+    for (Value operand : op->getOperands())
+      if (failed(requireNonNegative(op, operand)))
+        return failure();
+  if (!isa<arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return success();
+  unsigned width = getWidth(op->getResult(0).getType());
+  if (width >= getWidth(op->getOperand(0).getType()))
+    return success();
+  // The launcher checks that a number fits its parameter.
+  if (width > 1 && llvm::all_of(op->getUsers(), llvm::IsaPred<fagpu::LaunchOp>))
+    return success();
+  requireFit(op, width);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
 /// The opcode of two-operand arithmetic that a manifest computes alike; "" for
-/// any other operation. Dims are never negative, so unsigned operations are
-/// those on integers.
+/// any other operation.
 static StringRef getOpcode(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
       .Case<arith::AddIOp, arith::AddFOp>([](auto) { return "add"; })
@@ -142,11 +243,16 @@ static StringRef getOpcode(Operation *op) {
 }
 
 bool HostValues::addComparison(Operation *op) {
+  using Predicate = arith::CmpIPredicate;
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare)
     return false;
+  // A flag that is set is -1 where it is signed.
+  if (compare.getLhs().getType().isInteger(1) && !isUnsigned(op) &&
+      compare.getPredicate() != Predicate::eq &&
+      compare.getPredicate() != Predicate::ne)
+    return false;
   Operand left = operand(op, 0), right = operand(op, 1);
-  using Predicate = arith::CmpIPredicate;
   switch (compare.getPredicate()) {
   case Predicate::eq:
     scalars.set(compare.getResult(), emit("equal", {left, right}));
@@ -175,19 +281,35 @@ bool HostValues::addComparison(Operation *op) {
   llvm_unreachable("every predicate is handled");
 }
 
+bool HostValues::addCast(Operation *op) {
+  bool isSigned = isa<arith::IndexCastOp, arith::ExtSIOp, arith::SIToFPOp>(op);
+  bool toFloat = isa<arith::SIToFPOp, arith::UIToFPOp>(op);
+  if (!isSigned && !toFloat &&
+      !isa<arith::IndexCastUIOp, arith::ExtUIOp, arith::TruncIOp, arith::ExtFOp,
+           arith::TruncFOp>(op))
+    return false;
+  Operand result = operand(op, 0);
+  // A manifest holds a flag as 0 or 1; a signed bit is 0 or -1.
+  if (isSigned && op->getOperand(0).getType().isInteger(1))
+    result = emit("sub", {0, result});
+  if (toFloat)
+    result = emit("mul", {result, 1.0});
+  scalars.set(op->getResult(0), result);
+  return true;
+}
+
 bool HostValues::addArithmetic(Operation *op) {
-  // A select of memrefs, for example, is no arithmetic.
-  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
-        return scalars.entries.count(operand.getAsOpaquePointer());
-      }))
+  if (!readsScalars(op))
     return false;
   StringRef opcode = getOpcode(op);
   bool isFlag =
       op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
-  if (isFlag && isa<arith::AndIOp>(op))
-    opcode = "mul";
-  if (isFlag && isa<arith::OrIOp>(op))
-    opcode = "max";
+  // Of one bit, sums wrap around and a signed 1 is -1.
+  if (isFlag)
+    opcode = isa<arith::AndIOp>(op)     ? "mul"
+             : isa<arith::OrIOp>(op)    ? "max"
+             : isa<arith::SelectOp>(op) ? "select"
+                                        : "";
   if (!opcode.empty()) {
     SmallVector<Operand> operands;
     for (Value value : op->getOperands())
@@ -195,25 +317,22 @@ bool HostValues::addArithmetic(Operation *op) {
     scalars.set(op->getResult(0), emit(opcode, operands));
     return true;
   }
-  // The launcher checks that a number fits its parameter.
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp, arith::ExtFOp, arith::TruncFOp>(
-          op)) {
-    scalars.set(op->getResult(0), operand(op, 0));
-    return true;
-  }
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
-    scalars.set(op->getResult(0), emit("mul", {operand(op, 0), 1.0}));
-    return true;
-  }
   if (isa<arith::NegFOp>(op)) {
     scalars.set(op->getResult(0), emit("sub", {0.0, operand(op, 0)}));
     return true;
   }
-  return addComparison(op);
+  return addCast(op) || addComparison(op);
 }
 
 LogicalResult HostValues::add(Operation *op) {
+  if (failed(translate(op)))
+    return failure();
+  if (op->getNumResults() == 1 && computesNonNegative(op))
+    nonNegative.insert(op->getResult(0));
+  return success();
+}
+
+LogicalResult HostValues::translate(Operation *op) {
   if (Attribute value; matchPattern(op, m_Constant(&value)))
     return addConstant(op, value);
   if (isa<memref::DimOp>(op))
@@ -230,6 +349,8 @@ LogicalResult HostValues::add(Operation *op) {
     addRequirement(get(assertion.getArg()), assertion.getMsg());
     return success();
   }
+  if (failed(requireOperands(op)))
+    return failure();
   if (addArithmetic(op))
     return success();
   return op->emitOpError(

@@ -50,11 +50,23 @@ public:
   llvm::json::Array takeRequirements() { return std::move(requirements); }
 
 private:
+  LogicalResult translate(Operation *op);
   LogicalResult addConstant(Operation *op, Attribute value);
   LogicalResult addDimOf(Operation *op);
   LogicalResult addView(Operation *op);
   bool addArithmetic(Operation *op);
+  bool addCast(Operation *op);
   bool addComparison(Operation *op);
+  /// Numbers of a manifest are signed and wider than those of the host
+  /// function: requires that an operation gives the same on both.
+  LogicalResult requireOperands(Operation *op);
+  LogicalResult requireNonNegative(Operation *op, Value operand);
+  void requireFit(Operation *op, unsigned width);
+  std::string describe(Value value) const;
+  /// A select of memrefs, for example, does not.
+  bool readsScalars(Operation *op) const;
+  bool isNonNegative(Value value) const;
+  bool computesNonNegative(Operation *op) const;
   Operand operand(Operation *op, unsigned number) const {
     return get(op->getOperand(number));
   }
@@ -72,6 +84,8 @@ private:
     }
   } scalars;
   DenseMap<Value, HostMemRef> memrefs;
+  /// Integers that are at least 0 for every call that meets the requirements.
+  DenseSet<Value> nonNegative;
   llvm::json::Array values, requirements;
   unsigned numValues = 0;
 };

@@ -130,8 +130,12 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
       (images == Images::Auto && !runtime::findAssembler().empty());
   std::string stem = outputName.empty() ? llvm::sys::path::stem(fileName).str()
                                         : outputName.getValue();
+  FailureOr<SmallVector<std::string>> arguments =
+      getArgumentNames(*host, state);
+  if (failed(arguments))
+    return failure();
   ManifestNames names;
-  names.arguments = getArgumentNames(*host, state);
+  names.arguments = std::move(*arguments);
   names.ptx = stem + ".ptx";
   names.cubin = machineCode ? stem + ".cubin" : "";
   CompileOptions options;

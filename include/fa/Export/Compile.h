@@ -36,9 +36,11 @@ SmallVector<func::FuncOp> findHostFunctions(ModuleOp module);
 /// with a diagnostic that lists what there is.
 FailureOr<func::FuncOp> findHostFunction(ModuleOp module, StringRef name);
 
-/// The names that the arguments of a function have in its text.
-SmallVector<std::string> getArgumentNames(func::FuncOp function,
-                                          const AsmParserState &state);
+/// The names that the arguments of a function have in its text, with '_' for
+/// what a manifest's names cannot hold; empty where there is no text. Fails
+/// with a diagnostic where two become one or where a manifest reserves one.
+FailureOr<SmallVector<std::string>>
+getArgumentNames(func::FuncOp function, const AsmParserState &state);
 
 /// Compiles the kernel that `host` launches. The module is not changed. `names`
 /// are those of the arguments, and of the files that the manifest refers to.

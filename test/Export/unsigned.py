@@ -1,0 +1,71 @@
+# RUN: env FA_PTXAS=none fa-compile %S/Inputs/unsigned.mlir -o %t
+# RUN: %python %s %fake_cuda %t
+"""Unsigned operations and casts compute what their host function does, or the launch is refused."""
+
+import ctypes
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
+from fake_driver import FakeDriver
+
+import fa_mlir
+
+DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+
+
+class Unsigned(unittest.TestCase):
+    def setUp(self):
+        self.driver = FakeDriver(DRIVER)
+        self.driver.Reset()
+        with open(os.path.join(FOLDER, "unsigned.json")) as file:
+            manifest = json.load(file)
+        manifest["chip"], manifest["images"] = "sm_90a", {"cubin": "unsigned.fake"}
+        with open(os.path.join(FOLDER, "unsigned.fake"), "w") as file:
+            file.write("fake-kernel: kernel 128 0 4 4 4 4 8 8 4\n")
+        with open(os.path.join(FOLDER, "fake.json"), "w") as file:
+            json.dump(manifest, file)
+        self.runtime = fa_mlir.Runtime(driver=DRIVER)
+        self.kernel = fa_mlir.load(os.path.join(FOLDER, "fake.json"), self.runtime)
+        self.manifest = manifest
+
+    def tearDown(self):
+        self.kernel.close()
+        self.runtime.close()
+
+    def test_values(self):
+        for n, m, wide in ((7, 2, 5), (0, -4, -9), (9, 9, 2**31 - 10), (2, 1, -(2**31))):
+            with self.subTest(n=n, m=m, wide=wide):
+                self.kernel(n, m, wide)
+                launch = self.driver.last_launch()
+                quotient, rest = n // 3, (n - m) % 3
+                self.assertEqual(launch.parameter(0, ctypes.c_int32), min(n, 8))
+                self.assertEqual(launch.parameter(1, ctypes.c_int32), quotient)
+                self.assertEqual(launch.parameter(2, ctypes.c_int32), rest)
+                self.assertEqual(launch.parameter(3, ctypes.c_int32), m - int(rest < quotient))
+                self.assertEqual(launch.parameter(4, ctypes.c_int64), min(n, 8))
+                self.assertEqual(launch.parameter(5, ctypes.c_int64), wide)
+                self.assertEqual(launch.parameter(6, ctypes.c_int32), wide + min(n, 8))
+
+    def test_negative_numbers_are_refused(self):
+        with self.assertRaisesRegex(fa_mlir.Error, "'n' is negative, but 'arith.minui' reads it as unsigned"):
+            self.kernel(-1, -2, 0)
+        with self.assertRaisesRegex(fa_mlir.Error, "the result of 'arith.subi' is negative, but 'arith.remui' reads it as unsigned"):
+            self.kernel(1, 2, 0)
+
+    def test_lost_bits_are_refused(self):
+        for wide in (2**31, -(2**31) - 1):
+            with self.subTest(wide=wide), self.assertRaisesRegex(fa_mlir.Error, "'wide' does not fit 32 bits"):
+                self.kernel(1, 0, wide)
+        # What only a parameter takes is checked where it is passed.
+        with self.assertRaises(fa_mlir.Error):
+            self.kernel(5, 0, 2**31 - 1)
+
+    def test_each_number_is_checked_once(self):
+        messages = [requirement["message"] for requirement in self.manifest["requirements"]]
+        self.assertEqual(len([message for message in messages if "negative" in message]), 2)
+
+
+unittest.main()
