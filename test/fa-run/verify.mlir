@@ -17,9 +17,17 @@
 // CPU-NEXT: peak memory {{[0-9.]+}} MiB beyond inputs and outputs (growth of VmHWM)
 // CPU-NEXT: compiled in {{[0-9.]+}} s
 
+// The CPU keeps f32 inside: an f32 output has the bound of f32 with inputs of bf16.
+// RUN: fa-run %fa_src_root/examples/value_head_dim.mlir --target=cpu --verify --seed=1 | FileCheck %s --check-prefix=SINGLE
+// SINGLE: result 0: 1x256x4x128xf32 relative error {{.*}}, bound 2.0e-06 (relative): ok
+// SINGLE-NEXT: result 1: 1x4x256xf32 {{.*}} bound 1.0e-04 (largest): ok
+
 // RUN: not fa-run %s --entry=top_left --target=reference --against=%S/Inputs/causal.mlir --seed=1 | FileCheck %s --check-prefix=OTHER
 // OTHER: result 0: 1x6x2x4xf32 relative error {{.*}}, bound 2.0e-06 (relative): FAILED
 // OTHER: result 1: 1x2x6xf32 {{.*}}: FAILED
+// OTHER-NEXT: compared all rows
+// RUN: not fa-run %s --entry=causal --target=reference --verify --verify-work=1 --seed=1 --bound=-1 | FileCheck %s --check-prefix=FAILEDSAMPLE
+// FAILEDSAMPLE: compared a sample of {{[0-9]+}} of 12 rows
 // RUN: fa-run %s --entry=top_left --target=reference --against=%S/Inputs/causal.mlir --seed=1 --bound=10 | FileCheck %s --check-prefix=BOUND
 // BOUND: bound 1.0e+01 (relative): ok
 

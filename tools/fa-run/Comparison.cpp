@@ -13,12 +13,16 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
 
-ErrorBound fa::getDefaultBound(Type type, bool isLse, Type narrowest) {
-  if (!isa<FloatType>(getElementTypeOrSelf(type)))
+ErrorBound fa::getDefaultBound(Type type, bool isLse, Type narrowest,
+                               bool keepsSingle) {
+  Type element = getElementTypeOrSelf(type);
+  if (!isa<FloatType>(element))
     return {ErrorMeasure::Exact, 0};
   bool isHalf = narrowest.isF16(), isBrain = narrowest.isBF16();
   if (isLse)
     return {ErrorMeasure::Largest, isHalf || isBrain ? 1e-4 : 1e-5};
+  if (keepsSingle && element.isF32())
+    return {ErrorMeasure::Relative, 2e-6};
   return {ErrorMeasure::Relative, isBrain ? 6e-3 : isHalf ? 1e-3 : 2e-6};
 }
 

@@ -30,7 +30,9 @@ struct ErrorBound {
 
 /// The bound of an output of this type in a function whose narrowest float
 /// operand is `narrowest`. Rank-3 f32 outputs next to a rank-4 one are lse.
-ErrorBound getDefaultBound(Type type, bool isLse, Type narrowest);
+/// `keepsSingle`: nothing but outputs is rounded to less than f32.
+ErrorBound getDefaultBound(Type type, bool isLse, Type narrowest,
+                           bool keepsSingle);
 
 struct Comparison {
   ErrorBound bound;

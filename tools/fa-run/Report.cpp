@@ -57,12 +57,13 @@ void Report::print(raw_ostream &stream) const {
     else
       stream << '\n';
   }
+  StringRef verb = passed() ? "verified" : "compared";
   if (sampledRows)
-    stream << "verified a sample of " << *sampledRows << " of " << totalRows
+    stream << verb << " a sample of " << *sampledRows << " of " << totalRows
            << " rows (work above " << llvm::format("%.1e", sampleThreshold)
            << " operations)\n";
   else if (!outputs.empty() && outputs.front().comparison)
-    stream << "verified all rows\n";
+    stream << verb << " all rows\n";
   if (referencePrecision == "declared")
     stream << "reference: every result rounded to its declared type\n";
   if (timing) {

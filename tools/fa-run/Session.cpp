@@ -359,8 +359,10 @@ static bool isLse(const Output &output, ArrayRef<Output> outputs) {
 }
 
 ErrorBound Session::getBound(const Output &output) {
-  ErrorBound bound =
-      getDefaultBound(output.type, isLse(output, outputs), getNarrowestType());
+  // Kernels of a device round the softmax to the type of the values.
+  bool keepsSingle = target == TargetKind::CPU;
+  ErrorBound bound = getDefaultBound(output.type, isLse(output, outputs),
+                                     getNarrowestType(), keepsSingle);
   if (options.bound && bound.measure != ErrorMeasure::Exact)
     bound.limit = *options.bound;
   return bound;

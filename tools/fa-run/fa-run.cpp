@@ -78,7 +78,8 @@ struct CommandLine {
   cl::opt<double> bound{
       "bound",
       cl::desc("Error bound of --verify for all float outputs, in place of "
-               "2e-6 for f32, 1e-3 for f16, 6e-3 for bf16 (relative), and "
+               "2e-6 for f32, 1e-3 for f16, 6e-3 for bf16 (relative; 2e-6 "
+               "for an f32 output on a CPU), and "
                "1e-5 for f32, 1e-4 otherwise for an lse (largest)"),
       cl::value_desc("ERROR"), cl::cat(category)};
   cl::opt<double> verifyWork{
