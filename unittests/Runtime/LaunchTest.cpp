@@ -89,6 +89,16 @@ TEST_F(LaunchTest, IgnoresStridesOfDimsOfOneElement) {
   EXPECT_EQ(map.strides[3] % 16, 0u);
 }
 
+TEST_F(LaunchTest, GivesTensorsWithoutElementsAnAddressOfTheDevice) {
+  createAttention();
+  std::vector<FaArgument> arguments = makeArguments();
+  arguments[1].shape[1] = 0;
+  arguments[1].value.data = nullptr;
+  ASSERT_EQ(launch(arguments), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  auto key = getParameter<FakeTensorMap>(*fakeGetLaunch(0), 1);
+  EXPECT_EQ(key.address, fakeBase(0));
+}
+
 TEST_F(LaunchTest, LaunchesNothingForAnEmptyGrid) {
   createAttention();
   ASSERT_EQ(launch(makeArguments(0)), FA_SUCCESS) << faRuntimeGetErrorMessage();

@@ -217,9 +217,42 @@ Error Kernel::fillParameters(ArrayRef<FaArgument> arguments,
   return Error::success();
 }
 
+static bool isEmptyTensor(const ArgumentSpec &spec,
+                          const FaArgument &argument) {
+  return !spec.isScalar &&
+         llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+}
+
+/// The device translates the address of a copy even where it copies nothing,
+/// and a tensor without elements may have none: it gets that of another one.
+static void placeEmptyTensors(const KernelDescription &description,
+                              llvm::MutableArrayRef<FaArgument> arguments) {
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments)) {
+    if (!isEmptyTensor(spec, argument))
+      continue;
+    for (auto [otherSpec, other] :
+         llvm::zip(description.arguments, arguments)) {
+      auto address = reinterpret_cast<uintptr_t>(other.value.data);
+      if (otherSpec.isScalar || isEmptyTensor(otherSpec, other) ||
+          address % spec.alignment != 0)
+        continue;
+      argument.value.data = other.value.data;
+      break;
+    }
+  }
+}
+
 Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   if (Error error = checkArguments(description, arguments))
     return error;
+  llvm::SmallVector<FaArgument, 0> placed;
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments))
+    if (LLVM_UNLIKELY(isEmptyTensor(spec, argument))) {
+      placed.assign(arguments.begin(), arguments.end());
+      placeEmptyTensors(description, placed);
+      arguments = placed;
+      break;
+    }
   Expected<int> ordinal = findDevice(arguments);
   if (!ordinal)
     return ordinal.takeError();
