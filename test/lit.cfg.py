@@ -97,6 +97,8 @@ ptxas = find_ptxas()
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+    # The compiler looks on PATH by itself, not in the tests' Python environment.
+    config.environment.setdefault("FA_PTXAS", ptxas)
 else:
     lit_config.note("no ptxas on this machine: tests that assemble PTX are skipped")
 
