@@ -13,12 +13,6 @@ using namespace mlir::fa;
 using namespace mlir::fa::executor;
 using namespace mlir::fa::interpreter;
 
-unsigned interpreter::getRowDim(unsigned memoryRank, unsigned tileRank) {
-  if (tileRank == 1)
-    return memoryRank - 1;
-  return memoryRank > 2 ? 1 : 0;
-}
-
 /// How much of each dimension lies below the limit.
 static SmallVector<int64_t> getTouchedSizes(const Box &box) {
   SmallVector<int64_t> sizes = box.sizes;

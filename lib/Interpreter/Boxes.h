@@ -25,10 +25,6 @@ struct Box {
   int64_t limit;
 };
 
-/// The dimension that the rows of a tile lie along in memory of this rank: the
-/// last one for a vector, else the second, or the first of two.
-unsigned getRowDim(unsigned memoryRank, unsigned tileRank);
-
 /// Calls `visit(first, count, elements, stride)` for each row of the box:
 /// `first` is the position in the tile of its first element, `count` how many
 /// of its elements are below the limit, `elements` those, null if there are

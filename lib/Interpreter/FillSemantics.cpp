@@ -119,7 +119,7 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   unsigned source = builder.getRegister(op.getSource());
   SmallVector<unsigned> offsets = builder.getRegisters(op.getOffsets());
   SmallVector<int64_t> sizes(op.getSizes());
-  unsigned rowDim = getRowDim(sizes.size(), tileRank);
+  unsigned rowDim = op.getRowDim();
   std::optional<unsigned> rows = getOptionalRegister(builder, op.getRows());
   std::optional<unsigned> condition =
       getOptionalRegister(builder, op.getCondition());

@@ -23,13 +23,12 @@ struct Destination {
   unsigned rowDim;
   std::optional<unsigned> rows;
 
-  /// Rows and columns of a matrix, or the last dimension for a vector.
-  Destination(MemRefType type, ArrayRef<int64_t> shape)
-      : sizes(type.getRank(), 1),
-        rowDim(getRowDim(type.getRank(), shape.size())) {
-    sizes[rowDim] = shape.front();
-    sizes.back() = shape.back();
-  }
+  template <typename OpTy>
+  Destination(OpTy op, ProgramBuilder &builder)
+      : memory(builder.getRegister(op.getDestination())),
+        offsets(builder.getRegisters(op.getOffsets())), sizes(op.getBox()),
+        rowDim(op.getRowDim()),
+        rows(getOptionalRegister(builder, op.getRows())) {}
 
   Box getBox(Frame &frame) const {
     Array &array = frame.array(memory);
@@ -38,25 +37,6 @@ struct Destination {
   }
 };
 } // namespace
-
-/// The dimension of the rows in a box that a text spells out: the first that
-/// has several indices, apart from the columns of a matrix.
-static unsigned findRowDim(ArrayRef<int64_t> sizes, unsigned otherwise,
-                           bool isMatrix) {
-  for (auto [dim, size] : llvm::enumerate(sizes.drop_back(isMatrix)))
-    if (size > 1)
-      return dim;
-  return otherwise;
-}
-
-static LogicalResult checkSizes(Operation *op, const Destination &destination,
-                                ArrayRef<int64_t> shape) {
-  if (getNumElements(destination.sizes) == getNumElements(shape))
-    return success();
-  return refuse(op, "of a tile of rank " + Twine(shape.size()) +
-                        " in memory of rank " +
-                        Twine(destination.sizes.size()));
-}
 
 //===----------------------------------------------------------------------===//
 // Block values
@@ -82,19 +62,7 @@ static LogicalResult stageValue(Worker &worker, Operation *op,
 }
 
 static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
-  auto type = cast<RankedTensorType>(op.getValue().getType());
-  Destination destination(cast<MemRefType>(op.getDestination().getType()),
-                          type.getShape());
-  destination.memory = builder.getRegister(op.getDestination());
-  destination.offsets = builder.getRegisters(op.getOffsets());
-  destination.rows = getOptionalRegister(builder, op.getRows());
-  if (op.getSizes()) {
-    destination.sizes.assign(op.getSizes()->begin(), op.getSizes()->end());
-    destination.rowDim = findRowDim(destination.sizes, destination.rowDim,
-                                    /*isMatrix=*/type.getRank() == 2);
-  }
-  if (failed(checkSizes(op, destination, type.getShape())))
-    return failure();
+  Destination destination(op, builder);
   unsigned source = builder.getRegister(op.getValue());
   std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
   std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
@@ -125,13 +93,7 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
 
 static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
   fagpu::ViewType type = op.getView().getType();
-  Destination destination(cast<MemRefType>(op.getDestination().getType()),
-                          type.getShape());
-  destination.memory = builder.getRegister(op.getDestination());
-  destination.offsets = builder.getRegisters(op.getOffsets());
-  destination.rows = getOptionalRegister(builder, op.getRows());
-  if (failed(checkSizes(op, destination, type.getShape())))
-    return failure();
+  Destination destination(op, builder);
   unsigned source = builder.getRegister(op.getView());
   bool adds = op.getAdd();
   auto real = dyn_cast<FloatType>(type.getElementType());

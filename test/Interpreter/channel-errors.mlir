@@ -27,7 +27,6 @@
 // RUN: not fa-run %t/stored_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/stored_bank.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/put_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/put_stage.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/acquire_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquire_stage.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/flat.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/flat.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/added_integers.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/added_integers.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_twice.mlir --target=interpret --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_and_added.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
@@ -687,21 +686,6 @@ func.func @kernel(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @math groups(1) {
     %v = fagpu.acquire %c stage(%one, %z) : !q
     fagpu.release %v : !qv
-  }
-  return
-}
-
-//--- flat.mlir
-
-// CHECK: error: the evaluator does not cover 'fagpu.drain' of a tile of rank 2 in memory of rank 1
-!c = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
-func.func @kernel(%m: memref<64xbf16>) attributes {fagpu.kernel = "sm_90a"} {
-  %z = arith.constant 0 : i32
-  %c = fagpu.channel threads : !c
-  fagpu.role @math groups(1) {
-    %v = fagpu.acquire %c : !c
-    fagpu.drain %v, %m[%z] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> into memref<64xbf16>
-    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
   }
   return
 }

@@ -109,6 +109,27 @@ func.func @put(%m: memref<1x32x2x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_
   return
 }
 
+// The limit is of the dimension that the box has rows of, be it not the second.
+// REDEFINE: %{entry} = put_heads
+// REDEFINE: %{more} = --grid=1 --input=1x2x16x8xf32=3 --input=16xf32
+// RUN: %{check}
+// put_heads: argument 1: 16xf32 = [24, 24, 24, 24, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+func.func @put_heads(%m: memref<1x2x16x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c5 = arith.constant 5 : i32
+  %c = fagpu.channel cp_async : !c
+  fagpu.role @all groups(1) warps(1) {
+    fagpu.put %c, %m[%z, %c1, %z, %z] [1, 1, 16, 8] rows(%c5) : memref<1x2x16x8xf32> into !c
+    %v = fagpu.acquire %c : !c
+    %x = fagpu.load %v : !v -> !s
+    fagpu.release %v : !v
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%z] : !row into !o
+  }
+  return
+}
+
 // Two groups write halves of a stage, and each sees both. Element (r, c) of what
 // a group has is element (8 g + c, r) of the stage.
 // REDEFINE: %{entry} = write

@@ -70,7 +70,7 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
                                                Value memory, ValueRange offsets,
                                                Value rows) {
   auto type = cast<MemRefType>(memory.getType());
-  unsigned columnDim = type.getRank() - 1, rowDim = getRowDim(type);
+  unsigned columnDim = type.getRank() - 1, rowDim = map.row;
   bool hasPanels = map.panels > 1;
   Value panel = emit.shiftRight(offsets[columnDim], 6);
   SmallVector<Value> coordinates = {hasPanels ? emit.constant(0)

@@ -42,8 +42,7 @@ public:
   TileCopy(PutOp put, Emitter &emit, const KernelContext &kernel)
       : put(put), emit(emit), kernel(kernel),
         type(cast<MemRefType>(put.getSource().getType())),
-        rowDim(getCopiedRowDim(type, put.getSizes())),
-        tile(put.getChannel().getType().getShape()),
+        rowDim(put.getRowDim()), tile(put.getChannel().getType().getShape()),
         rowsAtOnce(put->getParentOfType<RoleOp>().getThreadsPerGroup() /
                    TilePlace::chunksPerPanel) {}
 
@@ -204,43 +203,35 @@ struct SyncPattern : public KernelPattern<SyncOp> {
 
 } // namespace
 
-unsigned mlir::fagpu::getCopiedRowDim(MemRefType type, ArrayRef<int64_t> box) {
-  for (size_t dim = 0; dim + 1 < box.size(); ++dim)
-    if (box[dim] > 1)
-      return dim;
-  return type.getRank() == 4 ? 1 : type.getRank() - 2;
-}
-
-LogicalResult mlir::fagpu::verifyCopiedTile(Operation *op, Value memory,
-                                            ArrayRef<int64_t> box, Value rows,
-                                            ViewType tile) {
-  auto type = cast<MemRefType>(memory.getType());
-  auto argument = dyn_cast<BlockArgument>(memory);
+LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
+  ArrayRef<int64_t> box = op.getSizes();
+  ViewType tile = op.getChannel().getType().getView();
+  auto argument = dyn_cast<BlockArgument>(op.getSource());
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
-    return op->emitOpError() << "copies memory that is no argument of the "
-                                "kernel, so its address is not known";
+    return op.emitOpError() << "copies memory that is no argument of the "
+                               "kernel, so its address is not known";
   if (tile.getLayout().getSwizzle() != SharedTile::rowBytes ||
       tile.getElementType().getIntOrFloatBitWidth() != 16)
-    return op->emitOpError()
+    return op.emitOpError()
            << "copies by threads to a tile " << tile
            << ", expected 16-bit elements and #fagpu.smem<128>";
-  unsigned rowDim = getCopiedRowDim(type, box);
+  unsigned rowDim = op.getRowDim();
   for (auto [dim, size] : llvm::enumerate(box.drop_back()))
     if (size > 1 && dim != rowDim)
-      return op->emitOpError()
+      return op.emitOpError()
              << "copies " << box[rowDim] << " of dimension " << rowDim
              << " and " << size << " of dimension " << dim
              << " by threads, expected rows in one dimension";
   int64_t rowsAtOnce = op->getParentOfType<RoleOp>().getThreadsPerGroup() /
                        TilePlace::chunksPerPanel;
   if (rowsAtOnce % 8 || box[rowDim] % rowsAtOnce)
-    return op->emitOpError()
+    return op.emitOpError()
            << "copies " << box[rowDim] << " rows, " << rowsAtOnce
            << " at once by "
            << op->getParentOfType<RoleOp>().getThreadsPerGroup()
            << " threads; expected 8, 16, 32, ... at once and a multiple of it";
-  if (!rows)
-    return op->emitOpError()
+  if (!op.getRows())
+    return op.emitOpError()
            << "copies by threads without rows(...), so where the memory ends "
               "is not known";
   return success();

@@ -24,10 +24,6 @@ static constexpr StringLiteral sharedMemoryName = "fagpu_shared_memory";
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
-unsigned mlir::fagpu::getRowDim(MemRefType type) {
-  return type.getRank() == 4 ? 1 : type.getRank() - 1;
-}
-
 DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
   Builder builder(context);
   SmallVector<NamedAttribute> entries = {
@@ -47,7 +43,8 @@ DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
 /// The map that copies `box` of `memory` from or to tiles of `tile`.
 static FailureOr<TensorMap> makeTensorMap(Operation *op, Value memory,
                                           ValueRange offsets,
-                                          ArrayRef<int64_t> box, ViewType tile,
+                                          ArrayRef<int64_t> box,
+                                          unsigned rowDim, ViewType tile,
                                           bool bounded) {
   auto argument = dyn_cast<BlockArgument>(memory);
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -65,7 +62,7 @@ static FailureOr<TensorMap> makeTensorMap(Operation *op, Value memory,
   map.panels = box.back() / map.columns;
   map.swizzle = swizzle;
   map.bounded = bounded;
-  map.row = getRowDim(cast<MemRefType>(memory.getType()));
+  map.row = rowDim;
   if (box.back() % map.columns)
     return op->emitOpError()
            << "copies " << box.back() << " columns, expected a multiple of "
@@ -84,9 +81,8 @@ static FailureOr<TensorMap> makeTensorMap(Operation *op, Value memory,
     return op->emitOpError()
            << "copies part of the rows of a tile of " << map.panels
            << " panels, expected all rows or " << map.columns << " columns";
-  auto type = cast<MemRefType>(memory.getType());
   for (auto [dim, size] : llvm::enumerate(box.drop_back()))
-    if (bounded && size > 1 && dim != getRowDim(type))
+    if (bounded && size > 1 && dim != rowDim)
       return op->emitOpError()
              << "copies " << size << " of dimension " << dim
              << " with rows(...), expected 1; a tensor map has no dimension "
@@ -96,21 +92,13 @@ static FailureOr<TensorMap> makeTensorMap(Operation *op, Value memory,
 
 static FailureOr<TensorMap> makeTensorMap(PutOp put) {
   return makeTensorMap(put, put.getSource(), put.getOffsets(), put.getSizes(),
-                       put.getChannel().getType().getView(),
+                       put.getRowDim(), put.getChannel().getType().getView(),
                        put.getRows() != nullptr);
 }
 
 static FailureOr<TensorMap> makeTensorMap(StoreOp store) {
-  auto value = cast<RankedTensorType>(store.getValue().getType());
-  auto memory = cast<MemRefType>(store.getDestination().getType());
-  SmallVector<int64_t> box(memory.getRank(), 1);
-  if (store.getSizes()) {
-    box.assign(store.getSizes()->begin(), store.getSizes()->end());
-  } else {
-    box[getRowDim(memory)] = value.getDimSize(0);
-    box.back() = value.getDimSize(1);
-  }
-  return makeTensorMap(store, store.getDestination(), store.getOffsets(), box,
+  return makeTensorMap(store, store.getDestination(), store.getOffsets(),
+                       store.getBox(), store.getRowDim(),
                        store.getVia().getType().getView(),
                        store.getRows() != nullptr);
 }
@@ -152,9 +140,7 @@ LogicalResult KernelContext::collectNeeds() {
     if (auto put = dyn_cast<PutOp>(op)) {
       if (!usesEngine(put.getChannel(), Engine::cp_async))
         return addMap(put, makeTensorMap(put));
-      if (failed(verifyCopiedTile(put, put.getSource(), put.getSizes(),
-                                  put.getRows(),
-                                  put.getChannel().getType().getView())))
+      if (failed(verifyCopiedTile(put)))
         return WalkResult::interrupt();
       return addElements(put.getSource(), 16);
     }

@@ -44,25 +44,15 @@ struct TensorMap {
   DictionaryAttr toAttribute(MLIRContext *context) const;
 
 private:
-  std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool>
+  std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool,
+             int64_t>
   key() const {
-    return {argument, box, columns, panels, swizzle, bounded};
+    return {argument, box, columns, panels, swizzle, bounded, row};
   }
 };
 
-/// The dimension of a memref that `rows(...)` bounds.
-unsigned getRowDim(MemRefType type);
-
-/// The dimension of a memref whose elements are the rows of a tile that threads
-/// copy: the one of `box` above 1; without a box, the one before the columns,
-/// or dimension 1 of four.
-unsigned getCopiedRowDim(MemRefType type, ArrayRef<int64_t> box);
-
-/// Refuses what threads cannot copy between `box` of `memory`, of which `rows`
-/// exist, and `tile`.
-LogicalResult verifyCopiedTile(Operation *op, Value memory,
-                               ArrayRef<int64_t> box, Value rows,
-                               ViewType tile);
+/// Refuses what threads cannot copy.
+LogicalResult verifyCopiedTile(PutOp put);
 
 class Emitter;
 

@@ -80,10 +80,7 @@ private:
     const RoleThreads &threads = kernel.getThreads(op);
     SmallVector<Value> indices =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
-    auto memory = cast<MemRefType>(op.getDestination().getType());
-    Value &row = indices[getRowDim(memory) == memory.getRank() - 1u
-                             ? memory.getRank() - 2
-                             : getRowDim(memory)];
+    Value &row = indices[op.getRowDim()];
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
     row = emit.add(emit.add(row, ofThread), rowOffset);

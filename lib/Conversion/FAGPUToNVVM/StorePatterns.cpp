@@ -22,9 +22,7 @@ public:
                ValueRange offsets, Value rows)
       : emit(emit), kernel(kernel), op(op),
         type(cast<MemRefType>(op.getDestination().getType())),
-        rowDim(
-            getCopiedRowDim(type, op.getSizes().value_or(ArrayRef<int64_t>()))),
-        offsets(offsets), rows(rows) {}
+        rowDim(op.getRowDim()), offsets(offsets), rows(rows) {}
 
   /// The address of a row of the value and a column of it, and whether the row
   /// is to be written.
@@ -121,6 +119,8 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
     if (!via || via.getEngine() != Engine::threads || !via.getOffset() ||
         !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
         !kernel.getPointer(op.getDestination()) ||
+        op.getBox()[op.getRowDim()] != type.getDimSize(0) ||
+        op.getBox().back() != type.getDimSize(1) ||
         !SharedTile::isSupported(type.getElementType(),
                                  via.getType().getLayout()))
       return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");

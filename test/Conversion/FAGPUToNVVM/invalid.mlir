@@ -199,3 +199,20 @@ func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kern
   }
   return
 }
+
+// -----
+
+// Threads store rows along one dimension.
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @store_two_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel threads offset(0) : !t
+  fagpu.role @a groups(1) {
+    %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
+    %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
+    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 8, 8, 64] via(%t : !t) : !h into memref<8x8x8x64xbf16>
+  }
+  return
+}

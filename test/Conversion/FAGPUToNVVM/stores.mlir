@@ -12,6 +12,8 @@
 !tile = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
 !square = tensor<64x64xf32, #acc>
+!bulk = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!bulkHalf = tensor<64x64xbf16, #acc>
 
 // Two rows of 32 columns a thread: each quad transposes four words by four
 // exchanges, so that a lane holds eight columns; a lane past the rows stores
@@ -146,6 +148,57 @@ func.func @write_part(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
         into !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 1>
     %v = fagpu.acquire %ch : !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 1>
     fagpu.release %v : !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+  }
+  return
+}
+
+// The rows of a matrix lie along the dimension before the last, or dimension 1
+// of four; the map covers the whole tile.
+// CHECK-LABEL: func.func @bulk_rank_2
+// CHECK-SAME: box = [64, 64]
+func.func @bulk_rank_2(%m: memref<?x64xbf16>, %x: f32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %o = fagpu.channel tma_store : !bulk
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : !square
+    %h = arith.truncf %s : !square to !bulkHalf
+    // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+    fagpu.store %h, %m[%c0, %c0] via(%o : !bulk) : !bulkHalf into memref<?x64xbf16>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @bulk_rank_3
+// CHECK-SAME: bounded = true, box = [1, 64, 64]
+// CHECK-SAME: row = 1
+func.func @bulk_rank_3(%m: memref<?x?x64xbf16>, %x: f32, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %o = fagpu.channel tma_store : !bulk
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : !square
+    %h = arith.truncf %s : !square to !bulkHalf
+    // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+    fagpu.store %h, %m[%c0, %c0, %c0] rows(%n) via(%o : !bulk) : !bulkHalf into memref<?x?x64xbf16>
+  }
+  return
+}
+
+// Where sizes say so, rows are along another dimension, and rows(...) bounds
+// that one.
+// CHECK-LABEL: func.func @bulk_sizes
+// CHECK-SAME: bounded = true, box = [1, 1, 64, 64]
+// CHECK-SAME: row = 2
+func.func @bulk_sizes(%m: memref<?x?x?x64xbf16>, %x: f32, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %o = fagpu.channel tma_store : !bulk
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : !square
+    %h = arith.truncf %s : !square to !bulkHalf
+    // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+    fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 1, 64, 64] rows(%n) via(%o : !bulk) : !bulkHalf into memref<?x?x?x64xbf16>
   }
   return
 }

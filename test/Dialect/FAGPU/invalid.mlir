@@ -605,6 +605,32 @@ func.func @f(%h: !h, %m: !m, %n: i32) {
 // -----
 
 !h = tensor<64x128xbf16, #fagpu.acc<4>>
+func.func @f(%h: !h, %m: memref<?xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op stores 64x128 to a box of 128, expected as many elements}}
+  fagpu.store %h, %m[%n] : !h into memref<?xbf16>
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
+func.func @f(%h: !h, %m: memref<?x?x128xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op has 2 sizes, expected 3 as the memory is 'memref<?x?x128xbf16>'}}
+  fagpu.store %h, %m[%n, %n, %n] sizes [64, 128] : !h into memref<?x?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: !fagpu.view<64x128xbf16, #fagpu.smem<128>>, %m: memref<?xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.drain' op stores 64x128 to a box of 128, expected as many elements}}
+  fagpu.drain %v, %m[%n] : !fagpu.view<64x128xbf16, #fagpu.smem<128>> into memref<?xbf16>
+  return
+}
+
+// -----
+
+!h = tensor<64x128xbf16, #fagpu.acc<4>>
 !q = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
 !m = memref<?x?x?x128xbf16>
 func.func @f(%h: !h, %m: !m, %n: i32) {

@@ -87,6 +87,24 @@ static LogicalResult verifyOffsets(Operation *op, ValueRange offsets,
                            << memory;
 }
 
+static LogicalResult verifySizes(Operation *op, ArrayRef<int64_t> sizes,
+                                 MemRefType memory) {
+  if (static_cast<int64_t>(sizes.size()) == memory.getRank())
+    return success();
+  return op->emitOpError() << "has " << sizes.size() << " sizes, expected "
+                           << memory.getRank() << " as the memory is "
+                           << memory;
+}
+
+/// A tile goes to a box of as many elements.
+static LogicalResult verifyBox(Operation *op, ArrayRef<int64_t> tile,
+                               ArrayRef<int64_t> box) {
+  if (ShapedType::getNumElements(box) == ShapedType::getNumElements(tile))
+    return success();
+  return op->emitOpError() << "stores " << toString(tile) << " to a box of "
+                           << toString(box) << ", expected as many elements";
+}
+
 static LogicalResult verifyElements(Operation *op, Type element, Type expected,
                                     StringRef what) {
   if (element == expected)
@@ -149,11 +167,9 @@ LogicalResult PutOp::verify() {
       failed(verifyOffsets(*this, getOffsets(), memory)) ||
       failed(verifyElements(*this, memory.getElementType(),
                             getChannel().getType().getElementType(),
-                            "a channel")))
+                            "a channel")) ||
+      failed(verifySizes(*this, getSizes(), memory)))
     return failure();
-  if (static_cast<int64_t>(getSizes().size()) != memory.getRank())
-    return emitOpError() << "has " << getSizes().size() << " sizes, expected "
-                         << memory.getRank() << " as the memory is " << memory;
   SmallVector<int64_t> box;
   if (tile.size() == 2)
     box = {ShapedType::getNumElements(getSizes().drop_back()),
@@ -211,10 +227,11 @@ LogicalResult WriteOp::verify() {
 
 LogicalResult DrainOp::verify() {
   auto memory = cast<MemRefType>(getDestination().getType());
-  if (failed(verifyOffsets(*this, getOffsets(), memory)))
+  if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
+      failed(verifyElements(*this, getView().getType().getElementType(),
+                            memory.getElementType(), "memory")))
     return failure();
-  return verifyElements(*this, getView().getType().getElementType(),
-                        memory.getElementType(), "memory");
+  return verifyBox(*this, getView().getType().getShape(), getBox());
 }
 
 void RecvOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -231,13 +248,10 @@ LogicalResult StoreOp::verify() {
   auto memory = cast<MemRefType>(getDestination().getType());
   if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
       failed(verifyElements(*this, value.getElementType(),
-                            memory.getElementType(), "memory")))
+                            memory.getElementType(), "memory")) ||
+      failed(verifySizes(*this, getBox(), memory)) ||
+      failed(verifyBox(*this, value.getShape(), getBox())))
     return failure();
-  if (std::optional<ArrayRef<int64_t>> sizes = getSizes();
-      sizes && ShapedType::getNumElements(*sizes) != value.getNumElements())
-    return emitOpError() << "stores " << toString(value.getShape())
-                         << " to a box of " << toString(*sizes)
-                         << ", expected as many elements";
   if (!getVia()) {
     if (getBank())
       return emitOpError() << "names a bank without via(...)";

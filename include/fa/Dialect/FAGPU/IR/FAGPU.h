@@ -59,6 +59,14 @@ Value getWholeView(Value view);
 /// time: then the stage is free when every warp has said so.
 bool isReadByLoads(Value channel);
 
+/// The dimension of memory that `rows(...)` bounds, of a box that holds a tile
+/// of this rank: the first one whose size is above 1, apart from the columns of
+/// a matrix, which are the last one. Where there is none, the last one for a
+/// vector; for a matrix the one before the last, or the second of four (batch,
+/// row, head, column). `box` has a size for each dimension of the memory, at
+/// least one.
+unsigned getRowDim(ArrayRef<int64_t> box, unsigned tileRank);
+
 /// Stage and order of an operation in a loop that is to be pipelined: stage 0
 /// belongs to the newer iteration, stage 1 to the one before it, a negative
 /// stage runs that many iterations ahead.

@@ -105,10 +105,10 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
   let summary = "Reads a box of global memory";
   let description = [{
     The box of `sizes` at `offsets`; leading sizes collapse into the rows of the
-    result. Rows of the memref's second dimension from `rows` on read as zero and
-    touch no memory; without `rows` the dimension's size is the limit. What
-    brings the box to the threads is decided later: fagpu-form-channels makes a
-    channel of a fetch that a product reads.
+    result. `rows` bounds the dimension that it bounds in `fagpu.put`: indices
+    from it on read as zero and touch no memory; without `rows` the dimension's
+    size is the limit. What brings the box to the threads is decided later:
+    fagpu-form-channels makes a channel of a fetch that a product reads.
 
     Example: `%k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n)
       : !mem -> tensor<64x128xbf16>`
@@ -148,9 +148,11 @@ def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
 def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Stores a block value to global memory";
   let description = [{
-    The value goes to the box of `sizes` (its own shape when absent, at the last
-    dimensions for a vector, at rows and columns for a matrix) at `offsets`;
-    rows from `rows` on are not written. With `via`, the value is staged in that
+    The value goes to the box of `sizes` at `offsets`. When absent, a vector goes
+    to the last dimension; the rows of a matrix go to the dimension before the
+    last, or to the second of four. `rows` bounds the first dimension whose size
+    is above 1, apart from the last one if the value is a matrix (`getRowDim`):
+    indices from `rows` on are not written. With `via`, the value is staged in that
     channel's shared memory and leaves by a bulk store (engine `tma_store`) or by
     the threads, 16 bytes each (engine `threads`).
 
@@ -166,6 +168,12 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     (`rows` `(` $rows^ `)`)? (`via` `(` $via^ `:` type($via) `)`)?
     (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
+  }];
+  let extraClassDeclaration = [{
+    /// The box of the memory that the value covers: `sizes`, or its own shape.
+    SmallVector<int64_t> getBox();
+    /// The dimension of the memory that `rows` bounds.
+    unsigned getRowDim();
   }];
   let hasVerifier = 1;
 }

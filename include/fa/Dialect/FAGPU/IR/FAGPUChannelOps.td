@@ -62,9 +62,10 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     Waits until the next stage is empty, starts the copy of the box of `sizes`
     at `offsets`, and lets the stage be full when all of its elements are there.
     Leading sizes collapse into the rows of the tile; a box that is smaller than
-    the tile goes to `part`. Rows of the memref's second dimension from `rows`
-    on read as zero and touch no memory; without `rows` the dimension's size is
-    the limit. With `if`, a false condition puts nothing.
+    the tile goes to `part`. `rows` bounds the first dimension whose size is above
+    1, apart from the last one if the tile is a matrix (`getRowDim`): indices
+    from `rows` on read as zero and touch no memory; without `rows` the
+    dimension's size is the limit. With `if`, a false condition puts nothing.
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`
@@ -79,6 +80,10 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
     (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
+  }];
+  let extraClassDeclaration = [{
+    /// The dimension of the memory that `rows` bounds.
+    unsigned getRowDim();
   }];
   let hasVerifier = 1;
 }
@@ -158,8 +163,10 @@ def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
 def FAGPU_DrainOp : FAGPU_Op<"drain", [AttrSizedOperandSegments]> {
   let summary = "Bulk store of a stage into global memory";
   let description = [{
-    Rows from `rows` on are not written. With `add` the elements are added to
-    those in memory.
+    The tile goes to the last dimension if it is a vector; the rows of a matrix
+    go to the dimension before the last, or to the second of four. `rows` bounds
+    that dimension: rows from it on are not written. With `add` the elements are
+    added to those in memory.
 
     Example: `fagpu.drain %g, %dq[%b, %r, %h, %c0] rows(%n) add : !gv into !mem`
   }];
@@ -169,6 +176,12 @@ def FAGPU_DrainOp : FAGPU_Op<"drain", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $view `,` $destination `[` $offsets `]` (`rows` `(` $rows^ `)`)?
     (`add` $add^)? attr-dict `:` type($view) `into` type($destination)
+  }];
+  let extraClassDeclaration = [{
+    /// The box of the memory that the tile covers.
+    SmallVector<int64_t> getBox();
+    /// The dimension of the memory that `rows` bounds.
+    unsigned getRowDim();
   }];
   let hasVerifier = 1;
 }
