@@ -107,6 +107,14 @@ LogicalResult ProgramBuilder::compileRegion(Region &region,
   return compileBlock(region.front(), program);
 }
 
+FailureOr<std::unique_ptr<BlockProgram>>
+ProgramBuilder::compileBody(Region &region) {
+  auto program = std::make_unique<BlockProgram>();
+  if (failed(compileRegion(region, *program)))
+    return failure();
+  return program;
+}
+
 LogicalResult ProgramBuilder::compileBlock(Block &block,
                                            BlockProgram &program) {
   BlockProgram *outer = std::exchange(current, &program);

@@ -21,14 +21,6 @@ using namespace mlir::fa::executor;
 /// Programs are shared with the action, which must be movable only.
 using ProgramPtr = std::unique_ptr<BlockProgram>;
 
-static FailureOr<ProgramPtr> compileBody(Region &region,
-                                         ProgramBuilder &builder) {
-  auto program = std::make_unique<BlockProgram>();
-  if (failed(builder.compileRegion(region, *program)))
-    return failure();
-  return program;
-}
-
 static SmallVector<Use> asLastUses(ArrayRef<unsigned> registers) {
   return llvm::map_to_vector(registers,
                              [](unsigned index) { return Use{index, true}; });
@@ -44,7 +36,7 @@ static LogicalResult compileFor(scf::ForOp op, ProgramBuilder &builder) {
   unsigned step = builder.getRegister(op.getStep());
   SmallVector<Use> inits = builder.getUses(op.getInitArgsMutable());
   SmallVector<unsigned> results = builder.getRegisters(op.getResults());
-  FailureOr<ProgramPtr> body = compileBody(op.getRegion(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getRegion());
   if (failed(body))
     return failure();
   unsigned width = getIntegerWidth(op.getInductionVar().getType());
@@ -78,10 +70,10 @@ static LogicalResult compileFor(scf::ForOp op, ProgramBuilder &builder) {
 static LogicalResult compileWhile(scf::WhileOp op, ProgramBuilder &builder) {
   SmallVector<Use> inits = builder.getUses(op.getInitsMutable());
   SmallVector<unsigned> results = builder.getRegisters(op.getResults());
-  FailureOr<ProgramPtr> before = compileBody(op.getBefore(), builder);
+  FailureOr<ProgramPtr> before = builder.compileBody(op.getBefore());
   if (failed(before))
     return failure();
-  FailureOr<ProgramPtr> after = compileBody(op.getAfter(), builder);
+  FailureOr<ProgramPtr> after = builder.compileBody(op.getAfter());
   if (failed(after))
     return failure();
   builder.emit([=, before = std::move(*before),
@@ -152,7 +144,7 @@ static LogicalResult compileForall(scf::ForallOp op, ProgramBuilder &builder) {
   SmallVector<IndexOperand> step = builder.getIndexOperands(op.getMixedStep());
   SmallVector<Use> outputs = builder.getUses(op.getOutputsMutable());
   SmallVector<unsigned> results = builder.getRegisters(op.getResults());
-  FailureOr<ProgramPtr> body = compileBody(op.getRegion(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getRegion());
   if (failed(body))
     return failure();
   builder.emit([=, body = std::move(*body)](Frame &frame) -> LogicalResult {
@@ -184,7 +176,7 @@ static LogicalResult compileParallel(scf::ParallelOp op,
   SmallVector<IndexOperand> lower = getAll(op.getLowerBound());
   SmallVector<IndexOperand> upper = getAll(op.getUpperBound());
   SmallVector<IndexOperand> step = getAll(op.getStep());
-  FailureOr<ProgramPtr> body = compileBody(op.getRegion(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getRegion());
   if (failed(body))
     return failure();
   builder.emit([=, body = std::move(*body)](Frame &frame) {
@@ -200,7 +192,7 @@ static LogicalResult compileParallel(scf::ParallelOp op,
 static LogicalResult compileIf(scf::IfOp op, ProgramBuilder &builder) {
   unsigned condition = builder.getRegister(op.getCondition());
   SmallVector<unsigned> results = builder.getRegisters(op.getResults());
-  FailureOr<ProgramPtr> thenBody = compileBody(op.getThenRegion(), builder);
+  FailureOr<ProgramPtr> thenBody = builder.compileBody(op.getThenRegion());
   if (failed(thenBody))
     return failure();
   auto elseBody = std::make_unique<BlockProgram>();

@@ -16,14 +16,6 @@ using namespace mlir::fa::interpreter;
 
 using ProgramPtr = std::unique_ptr<BlockProgram>;
 
-static FailureOr<ProgramPtr> compileBody(Region &region,
-                                         ProgramBuilder &builder) {
-  auto program = std::make_unique<BlockProgram>();
-  if (failed(builder.compileRegion(region, *program)))
-    return failure();
-  return program;
-}
-
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
@@ -31,7 +23,7 @@ static FailureOr<ProgramPtr> compileBody(Region &region,
 /// Starts the groups of a role on copies of the registers. Memory that the code
 /// before the roles allocates belongs to each thread, so it is copied too.
 static LogicalResult compileRole(fagpu::RoleOp op, ProgramBuilder &builder) {
-  FailureOr<ProgramPtr> body = compileBody(op.getBody(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getBody());
   if (failed(body))
     return failure();
   SmallVector<unsigned> allocated;
@@ -86,7 +78,7 @@ static LogicalResult compileFor(fagpu::ForOp op, ProgramBuilder &builder) {
                      op.getOnce()};
   SmallVector<Use> inits = builder.getUses(op.getInitsMutable());
   SmallVector<unsigned> results = builder.getRegisters(op.getResults());
-  FailureOr<ProgramPtr> body = compileBody(op.getBody(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getBody());
   if (failed(body))
     return failure();
   unsigned numSegments = op.getNumSegments();
@@ -119,7 +111,7 @@ static LogicalResult compileFor(fagpu::ForOp op, ProgramBuilder &builder) {
 static LogicalResult compileRepeat(fagpu::RepeatOp op,
                                    ProgramBuilder &builder) {
   SmallVector<Use> inits = builder.getUses(op.getInitsMutable());
-  FailureOr<ProgramPtr> body = compileBody(op.getBody(), builder);
+  FailureOr<ProgramPtr> body = builder.compileBody(op.getBody());
   if (failed(body))
     return failure();
   builder.emit([=, body = std::move(*body)](Frame &frame) -> LogicalResult {

@@ -11,6 +11,7 @@
 #include "fa/Executor/NumberPolicy.h"
 #include "fa/Executor/Semantics.h"
 #include "mlir/IR/OpDefinition.h"
+#include <memory>
 
 namespace mlir::fa::executor {
 
@@ -45,6 +46,8 @@ public:
   LogicalResult compileBlock(Block &block, BlockProgram &program);
   /// The same for a region that must have one block.
   LogicalResult compileRegion(Region &region, BlockProgram &program);
+  /// The same as a program of its own, for an action that runs it.
+  FailureOr<std::unique_ptr<BlockProgram>> compileBody(Region &region);
   /// Compiles a scalar body to lanes; its operations must all be able to. Loads
   /// out of bounds are errors unless `zeroOutOfBounds` makes them read 0.
   LogicalResult compileLanes(Block &block, LaneProgram &program,
