@@ -146,7 +146,8 @@ FA_RUNTIME_EXPORTED FaStatus faKernelPrepare(FaKernel kernel, int device);
 
 /// Checks the arguments, which are those of the manifest in its order, and
 /// enqueues one launch on `stream`, on the device that holds the tensors.
-/// Nothing is launched, successfully, where the grid is empty.
+/// Nothing is launched, successfully, where the grid is empty. A tensor without
+/// elements may have any address, also null.
 ///
 /// Under stream capture the launch becomes a node of the graph, which then owns
 /// a tile counter until it and all graphs instantiated from it are destroyed.

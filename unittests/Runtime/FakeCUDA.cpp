@@ -79,6 +79,8 @@ struct State {
   std::set<CUmod_st *> modules;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
   std::set<uint64_t> allocations;
+  /// Address to bytes.
+  std::map<uint64_t, size_t> zeroed;
   std::set<CUstream_st *> streams;
   std::set<CUstream_st *> ownStreams;
   std::set<CUevent_st *> events;
@@ -195,6 +197,13 @@ int fakeGetLaunchCount() {
 const FakeLaunch *fakeGetLaunch(int index) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   return &state.launches[index];
+}
+
+bool fakeIsZeroed(uint64_t address) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  auto after = state.zeroed.upper_bound(address);
+  return after != state.zeroed.begin() &&
+         address - std::prev(after)->first < std::prev(after)->second;
 }
 
 uint64_t fakeBase(int device) { return uint64_t(10 + device) << 40; }
@@ -536,8 +545,11 @@ FAKE(cuMemcpyDtoH_v2, void *, DevicePointer, size_t) {
   return Success;
 }
 
-FAKE(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream) {
+FAKE(cuMemsetD8Async, DevicePointer address, unsigned char value, size_t bytes,
+     Stream) {
   ENTER(cuMemsetD8Async)
+  if (value == 0)
+    state.zeroed[address] = bytes;
   return Success;
 }
 

@@ -64,6 +64,8 @@ FAKE_EXPORTED int fakeGetCalls(const char *function);
 FAKE_EXPORTED int fakeGetLaunchCount();
 FAKE_EXPORTED const FakeLaunch *fakeGetLaunch(int index);
 FAKE_EXPORTED uint64_t fakeBase(int device);
+/// Whether the byte there was zeroed by the driver's memset.
+FAKE_EXPORTED bool fakeIsZeroed(uint64_t address);
 /// Contexts, modules, allocations, streams, events and user objects alive.
 FAKE_EXPORTED int fakeGetLiveObjects();
 

@@ -131,11 +131,11 @@ TEST_F(LaunchErrorsTest, TwoDevices) {
                 "device 0");
 }
 
-TEST_F(LaunchErrorsTest, EmptyTensorForATensorMap) {
-  arguments = makeArguments(2, 300, 4, 0, 2);
+TEST_F(LaunchErrorsTest, TooManyRowsForATensorMap) {
+  arguments = makeArguments(2, 300, 4, (int64_t(1) << 32) + 1, 2);
   expectFailure(arguments, FA_INVALID_ARGUMENT,
                 "tensor map of argument 'key': dim 1 (0 is innermost) has size "
-                "0, expected 1 to 4294967296");
+                "4294967297, expected 1 to 4294967296");
 }
 
 TEST_F(LaunchErrorsTest, TensorForANumber) {

@@ -212,7 +212,8 @@ Expected<CounterPool::Lease> CounterPool::takeTracked(cuda::Stream stream,
   return Lease{getAddress((*slot)->slot), *slot};
 }
 
-Expected<CounterPool::Lease> CounterPool::take(cuda::Stream stream) {
+/// The graph that the stream is captured into; null where it is not captured.
+Expected<cuda::Graph> CounterPool::getCapture(cuda::Stream stream) const {
   cuda::CaptureStatus status;
   cuda::Graph graph = nullptr;
   cuda::Result result = driver.cuStreamGetCaptureInfo_v2(
@@ -222,17 +223,40 @@ Expected<CounterPool::Lease> CounterPool::take(cuda::Stream stream) {
   if (status == cuda::CaptureStatusInvalidated)
     return makeError(FA_DRIVER_ERROR,
                      "the capture of the stream was invalidated before");
+  return status == cuda::CaptureStatusActive ? graph : nullptr;
+}
 
+Expected<cuda::DevicePointer> CounterPool::getZeros(cuda::Stream stream) {
+  Expected<cuda::Graph> graph = getCapture(stream);
+  if (!graph)
+    return graph.takeError();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (zeros) {
+    if (Error error = awaitZeroed(*zeros, stream, *graph != nullptr))
+      return std::move(error);
+    return getAddress(*zeros);
+  }
+  Expected<unsigned> slot = takeFree(stream, *graph != nullptr);
+  if (!slot)
+    return slot.takeError();
+  zeros = *slot;
+  return getAddress(*slot);
+}
+
+Expected<CounterPool::Lease> CounterPool::take(cuda::Stream stream) {
+  Expected<cuda::Graph> graph = getCapture(stream);
+  if (!graph)
+    return graph.takeError();
   unsigned long long streamID = 0;
-  if (status == cuda::CaptureStatusNone) {
-    result = driver.cuStreamGetId(stream, &streamID);
+  if (!*graph) {
+    cuda::Result result = driver.cuStreamGetId(stream, &streamID);
     if (LLVM_UNLIKELY(result != cuda::Success))
       return driver.fail(result, "asking for the identifier of the stream");
   }
 
   std::lock_guard<std::mutex> lock(mutex);
-  if (status == cuda::CaptureStatusActive)
-    return takeForGraph(stream, graph);
+  if (*graph)
+    return takeForGraph(stream, *graph);
   if (auto found = bound.find(streamID); found != bound.end())
     return Lease{getAddress(found->second)};
   if (bound.size() == maxBound)

@@ -64,14 +64,19 @@ Error mlir::fa::runtime::launchFunction(const Driver &driver,
                          " bytes of shared memory" + hint);
 }
 
+static bool isEmptyTensor(const ArgumentSpec &spec,
+                          const FaArgument &argument) {
+  return !spec.isScalar &&
+         llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+}
+
 /// All tensors are on one device. Those without elements may be anywhere; a
 /// launch without any other tensor is for the first device.
 Expected<int> Kernel::findDevice(ArrayRef<FaArgument> arguments) const {
   std::optional<int> device;
   StringRef first;
   for (auto [spec, argument] : llvm::zip(description.arguments, arguments)) {
-    if (spec.isScalar ||
-        llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0))
+    if (spec.isScalar || isEmptyTensor(spec, argument))
       continue;
     int ordinal = argument.device;
     if (ordinal == FA_DEVICE_OF_POINTER) {
@@ -155,6 +160,8 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
       request.strides[index - 1] =
           uint64_t(values[dim.stride].integer) * getSize(spec.type);
   }
+  if (isEmptyTensor(spec, arguments[parameter.argument]))
+    describeOneElement(request);
   if (Error error = normalize(request, spec.name))
     return error;
   return runtime.getTensorMaps().get(request, spec.name, map);
@@ -217,42 +224,31 @@ Error Kernel::fillParameters(ArrayRef<FaArgument> arguments,
   return Error::success();
 }
 
-static bool isEmptyTensor(const ArgumentSpec &spec,
-                          const FaArgument &argument) {
-  return !spec.isScalar &&
-         llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+static bool hasEmptyTensor(const KernelDescription &description,
+                           ArrayRef<FaArgument> arguments) {
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments))
+    if (isEmptyTensor(spec, argument))
+      return true;
+  return false;
 }
 
 /// The device translates the address of a copy even where it copies nothing,
-/// and a tensor without elements may have none: it gets that of another one.
-static void placeEmptyTensors(const KernelDescription &description,
-                              llvm::MutableArrayRef<FaArgument> arguments) {
-  for (auto [spec, argument] : llvm::zip(description.arguments, arguments)) {
-    if (!isEmptyTensor(spec, argument))
-      continue;
-    for (auto [otherSpec, other] :
-         llvm::zip(description.arguments, arguments)) {
-      auto address = reinterpret_cast<uintptr_t>(other.value.data);
-      if (otherSpec.isScalar || isEmptyTensor(otherSpec, other) ||
-          address % spec.alignment != 0)
-        continue;
-      argument.value.data = other.value.data;
-      break;
-    }
-  }
+/// and a tensor without elements may have none: it gets that of zeros.
+Error Kernel::placeEmptyTensors(
+    Device &device, cuda::Stream stream,
+    llvm::MutableArrayRef<FaArgument> arguments) const {
+  Expected<cuda::DevicePointer> zeros = device.getCounters().getZeros(stream);
+  if (!zeros)
+    return zeros.takeError();
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments))
+    if (isEmptyTensor(spec, argument))
+      argument.value.data = reinterpret_cast<void *>(*zeros);
+  return Error::success();
 }
 
 Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   if (Error error = checkArguments(description, arguments))
     return error;
-  llvm::SmallVector<FaArgument, 0> placed;
-  for (auto [spec, argument] : llvm::zip(description.arguments, arguments))
-    if (LLVM_UNLIKELY(isEmptyTensor(spec, argument))) {
-      placed.assign(arguments.begin(), arguments.end());
-      placeEmptyTensors(description, placed);
-      arguments = placed;
-      break;
-    }
   Expected<int> ordinal = findDevice(arguments);
   if (!ordinal)
     return ordinal.takeError();
@@ -274,6 +270,17 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   if (shape.grid[0] == 0)
     return Error::success();
 
+  const Driver &driver = runtime.getDriver();
+  ScopedContext scope(driver);
+  if (Error error = scope.enter(device))
+    return error;
+  llvm::SmallVector<FaArgument, 0> placed;
+  if (LLVM_UNLIKELY(hasEmptyTensor(description, arguments))) {
+    placed.assign(arguments.begin(), arguments.end());
+    if (Error error = placeEmptyTensors(device, stream, placed))
+      return error;
+    arguments = placed;
+  }
   ParameterBuffer buffer;
   if (Error error = fillParameters(arguments, values, buffer))
     return error;
@@ -281,10 +288,6 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   for (unsigned offset : offsets)
     parameters.push_back(buffer.bytes + offset);
 
-  const Driver &driver = runtime.getDriver();
-  ScopedContext scope(driver);
-  if (Error error = scope.enter(device))
-    return error;
   Expected<cuda::Function> function = getFunction(device);
   if (!function)
     return function.takeError();

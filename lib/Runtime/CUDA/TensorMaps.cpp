@@ -77,6 +77,11 @@ Error mlir::fa::runtime::normalize(TensorMapRequest &request, StringRef name) {
   return Error::success();
 }
 
+void mlir::fa::runtime::describeOneElement(TensorMapRequest &request) {
+  for (uint32_t i = 0; i != request.rank; ++i)
+    request.sizes[i] = 1;
+}
+
 TensorMapCache::TensorMapCache(const Driver &driver)
     : driver(driver), sets(std::make_unique<Set[]>(setCount)) {}
 

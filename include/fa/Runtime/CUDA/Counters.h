@@ -30,6 +30,7 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace mlir::fa::runtime {
@@ -73,6 +74,11 @@ public:
   /// To be called after the launch, and also where it failed.
   llvm::Error finish(const Lease &lease, cuda::Stream stream);
 
+  /// 32 bytes, aligned to as many, that are zero when launches on `stream` that
+  /// follow read them. No launch may write there. The device's context is
+  /// current.
+  llvm::Expected<cuda::DevicePointer> getZeros(cuda::Stream stream);
+
   /// Allocates the first chunk.
   llvm::Error prepare();
   size_t getWorkspaceSize() const { return chunkCount * size_t(chunkBytes); }
@@ -95,6 +101,7 @@ private:
     unsigned slot;
   };
 
+  llvm::Expected<cuda::Graph> getCapture(cuda::Stream stream) const;
   llvm::Expected<Lease> takeForGraph(cuda::Stream stream, cuda::Graph graph);
   llvm::Expected<Lease> takeTracked(cuda::Stream stream, uint64_t streamID);
   llvm::Expected<TrackedSlot *> findTracked(uint64_t streamID);
@@ -113,6 +120,8 @@ private:
   /// Guards everything below.
   std::mutex mutex;
   llvm::DenseMap<uint64_t, unsigned> bound;
+  /// The slot of getZeros.
+  std::optional<unsigned> zeros;
   std::list<TrackedSlot> tracked;
   Chunk chunks[maxChunks];
   std::atomic<unsigned> chunkCount = 0;

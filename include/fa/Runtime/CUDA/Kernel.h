@@ -56,6 +56,9 @@ private:
   llvm::Error checkRequirements(llvm::ArrayRef<Number> values) const;
   llvm::Error getGrid(const Device &device, llvm::ArrayRef<Number> values,
                       std::array<unsigned, 3> &grid) const;
+  llvm::Error
+  placeEmptyTensors(Device &device, cuda::Stream stream,
+                    llvm::MutableArrayRef<FaArgument> arguments) const;
   llvm::Expected<cuda::Function> getFunction(Device &device);
   llvm::Expected<cuda::Function> loadFunction(Device &device);
   llvm::Error checkFunction(const Device &device,

@@ -44,6 +44,10 @@ cuda::TensorMapDataType getTensorMapType(FaDataType type);
 /// one element are replaced by a legal one. The error names the tensor `name`.
 llvm::Error normalize(TensorMapRequest &request, llvm::StringRef name);
 
+/// Makes the map one of a single element, so that copies read that and zeros
+/// around it.
+void describeOneElement(TensorMapRequest &request);
+
 /// Maps of the requests of late, shared by all kernels and threads. A map
 /// depends on its request alone, so an entry never becomes stale.
 class TensorMapCache {
