@@ -97,7 +97,9 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %nb = fagpu.broadcast %nms : !row -> !s
       %e0 = math.fma %s, %sc, %nb : !s
       %p = math.exp2 %e0 fastmath<afn> : !s
-      %a0 = math.fma %m0, %scr, %nms : !row
+      // rounded as above, so that an unchanged maximum gives exactly 1
+      %mo = arith.mulf %m0, %scr : !row
+      %a0 = arith.subf %mo, %ms : !row
       %alpha = math.exp2 %a0 fastmath<afn> : !row
       %sum = fagpu.reduce add %p chains(1) : !s -> !part
       %a4 = fagpu.broadcast %alpha : !row -> !part

@@ -124,7 +124,9 @@ func.func @decode(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
       %nb = fagpu.broadcast %nms : !row -> !acc
       %e0 = math.fma %s, %sc, %nb : !acc
       %pp = math.exp2 %e0 fastmath<afn> : !acc
-      %a0 = math.fma %m0, %scr, %nms : !row
+      // rounded as above, so that an unchanged maximum gives exactly 1
+      %mo = arith.mulf %m0, %scr : !row
+      %a0 = arith.subf %mo, %ms : !row
       %alpha = math.exp2 %a0 fastmath<afn> : !row
       %sum = fagpu.reduce add %pp : !acc -> !part
       %a4 = fagpu.broadcast %alpha : !row -> !part
