@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 #include "fa/Dialect/FA/IR/FAAttrInterfaces.cpp.inc"
+#include "fa/Dialect/FA/IR/FAEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fa/Dialect/FA/IR/FAAttributes.cpp.inc"
@@ -214,5 +215,57 @@ CPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                           "= "
                        << tile << "; the nearest is "
                        << llvm::alignTo(queryBlock, tile);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GPUConfigAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      KernelForm form, int64_t groups, int64_t stages,
+                      Overlap overlap, RescalePlace rescale, bool turns,
+                      TileOrder tileOrder) {
+  // Registers are given out for one, two or three groups that multiply.
+  constexpr int64_t maxGroups = 3;
+  if (groups < 1 || groups > maxGroups)
+    return emitError() << "groups is " << groups << ", expected 1 to "
+                       << maxGroups;
+  if (stages < 1)
+    return emitError() << "stages is " << stages << ", expected at least 1";
+  if (form == KernelForm::warp_groups)
+    return success();
+  if (groups != 1)
+    return emitError() << "groups is " << groups
+                       << ", but only form = warp_groups has more than 1";
+  auto needsGroups = [&](StringRef field) {
+    return emitError() << field << " is for form = warp_groups";
+  };
+  if (overlap != Overlap::none)
+    return needsGroups("overlap");
+  if (rescale != RescalePlace::after_product)
+    return needsGroups("rescale");
+  if (turns)
+    return needsGroups("turns");
+  if (tileOrder != TileOrder::in_order)
+    return needsGroups("tile_order");
+  return success();
+}
+
+StringRef GPUConfigAttr::getTargetName() const { return "gpu"; }
+
+LogicalResult
+GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
+                            int64_t queryBlock, int64_t keyBlock,
+                            int64_t queryHeadDim, int64_t valueHeadDim,
+                            Type elementType) const {
+  // A group of four warps multiplies 64 rows at once.
+  int64_t rows = 64 * getGroups();
+  if (getForm() == KernelForm::warp_groups && queryBlock != rows)
+    return emitError() << "query_block is " << queryBlock
+                       << ", but groups = " << getGroups()
+                       << " of form = warp_groups hold " << rows
+                       << " rows; the nearest is " << rows;
   return success();
 }

@@ -35,6 +35,7 @@ constexpr int64_t maxHeadDim = 512;
 } // namespace mlir::fa
 
 #include "fa/Dialect/FA/IR/FAAttrInterfaces.h.inc"
+#include "fa/Dialect/FA/IR/FAEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fa/Dialect/FA/IR/FAAttributes.h.inc"

@@ -11,6 +11,7 @@
 include "fa/Dialect/FA/IR/FADialect.td"
 include "fa/Dialect/FA/IR/FAInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 
 class FA_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<FA_Dialect, name, traits> {
@@ -83,6 +84,68 @@ def FA_CPUConfigAttr : FA_Attr<"CPUConfig", "cpu", [
     DefaultValuedParameter<"int64_t", "8">:$lanes,
     DefaultValuedParameter<"int64_t", "6">:$register_rows,
     DefaultValuedParameter<"int64_t", "2">:$register_vectors);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+class FA_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::fa";
+  let genSpecializedAttr = 0;
+}
+
+def FA_KernelForm : FA_Enum<"KernelForm", "who copies and who multiplies", [
+  I32EnumAttrCase<"warps", 0>, I32EnumAttrCase<"warp_groups", 1>]>;
+
+def FA_Overlap : FA_Enum<"Overlap", "what is pipelined", [
+  I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"keys", 1>,
+  I32EnumAttrCase<"tiles", 2>]>;
+
+def FA_RescalePlace : FA_Enum<"RescalePlace", "when the output is rescaled", [
+  I32EnumAttrCase<"after_product", 0>, I32EnumAttrCase<"before_product", 1>]>;
+
+def FA_TileOrder : FA_Enum<"TileOrder", "in which order tiles are taken", [
+  I32EnumAttrCase<"in_order", 0>, I32EnumAttrCase<"longest_first", 1>]>;
+
+class FA_EnumParameter<FA_Enum enum, string default>
+    : DefaultValuedParameter<"::mlir::fa::" # enum.className,
+                             "::mlir::fa::" # enum.className # "::" # default> {
+  let parser = "::mlir::FieldParser<::mlir::fa::" # enum.className #
+               ">::parse($_parser)";
+  let printer = "$_printer << ::mlir::fa::stringify" # enum.className #
+                "($_self)";
+}
+
+def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
+    DeclareAttrInterfaceMethods<FA_TargetConfigAttrInterface>]> {
+  let summary = "The GPU's part of a configuration";
+  let description = [{
+    How the threads of a block share a query block.
+
+    - `form`: `warps`, where every warp copies to shared memory and multiplies
+      by `mma.sync`, or `warp_groups`, where one thread copies and groups of
+      four warps multiply asynchronously.
+    - `groups` share the rows of the query block evenly.
+    - `stages` of shared memory for keys and for values.
+    - `overlap`: whether the products of one key block run beside the softmax of
+      the next one (`keys`), also from one query block to the next (`tiles`).
+    - `rescale`: whether the output is rescaled behind the product that ran
+      beside the new maximum, or before the next product is issued. The second
+      keeps fewer values alive, the first waits less.
+    - `turns`: whether groups take turns at the matrix units.
+    - `tile_order`: query blocks head by head, or in groups of heads whose keys
+      and values stay in the L2 cache, the ones with most keys first.
+
+    Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
+  }];
+  let parameters = (ins
+    FA_EnumParameter<FA_KernelForm, "warps">:$form,
+    DefaultValuedParameter<"int64_t", "1">:$groups,
+    DefaultValuedParameter<"int64_t", "1">:$stages,
+    FA_EnumParameter<FA_Overlap, "none">:$overlap,
+    FA_EnumParameter<FA_RescalePlace, "after_product">:$rescale,
+    DefaultValuedParameter<"bool", "false">:$turns,
+    FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -1,0 +1,56 @@
+// RUN: fa-opt %s -split-input-file -verify-diagnostics | FileCheck %s
+
+!t = tensor<1x?x1x64xbf16>
+// CHECK-LABEL: func.func @warp_groups
+// CHECK: target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, rescale = before_product, turns = true, tile_order = longest_first>
+func.func @warp_groups(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, rescale = before_product, turns = true, tile_order = longest_first>>}
+  return %r : !t
+}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
+// CHECK-LABEL: func.func @warps
+// CHECK: target = #fa.gpu<stages = 2>
+func.func @warps(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warps, stages = 2>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{groups is 4, expected 1 to 3}}
+func.func private @groups() attributes {a = #fa.gpu<form = warp_groups, groups = 4>}
+
+// -----
+
+// expected-error @below {{stages is 0, expected at least 1}}
+func.func private @stages() attributes {a = #fa.gpu<stages = 0>}
+
+// -----
+
+// expected-error @below {{groups is 2, but only form = warp_groups has more than 1}}
+func.func private @warps_in_groups() attributes {a = #fa.gpu<groups = 2>}
+
+// -----
+
+// expected-error @below {{turns is for form = warp_groups}}
+func.func private @turns_of_warps() attributes {a = #fa.gpu<turns = true>}
+
+// -----
+
+// expected-error @below {{overlap is for form = warp_groups}}
+func.func private @overlap_of_warps() attributes {a = #fa.gpu<overlap = keys>}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
+func.func @rows(%q: !t) -> !t {
+  // expected-error @below {{query_block is 192, but groups = 2 of form = warp_groups hold 128 rows; the nearest is 128}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>>}
+  return %r : !t
+}
