@@ -49,7 +49,9 @@ struct StoreMatrixPattern : public KernelPattern<StoreOp> {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     auto memory = cast<MemRefType>(op.getDestination().getType());
     bool isPacked = isPackedElement(type.getElementType());
-    if (op.getVia() || op.getSizes() || memory.getRank() < 2 ||
+    if (op.getVia() || memory.getRank() < 2 ||
+        op.getBox()[op.getRowDim()] != type.getDimSize(0) ||
+        op.getBox().back() != type.getDimSize(1) ||
         !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
         !(isPacked || type.getElementType().isF32()))
       return rewriter.notifyMatchFailure(op, "not a matrix of floats");

@@ -152,10 +152,11 @@ LogicalResult QueryBlock::readProblem() {
            << "multiplies " << element << ", expected f16 or bf16 on a GPU";
   for (DimsAttr order : {step.getQueryOrder(), step.getKeyOrder(),
                          step.getValueOrder(), finalize.getOutputOrder()})
-    if (!order.isDefault())
+    if (order.positionOf(DimKind::HeadDim) != 3)
       return step.emitOpError()
              << "has dimensions in the order " << order
-             << ", expected (batch, sequence, heads, head dim)";
+             << ", expected the head dim last on a GPU; the nearest is to pass "
+                "a transposed view";
   if (ShapedType::isDynamic(rows) || rows % (16 * warps))
     return finalize.emitOpError()
            << "has a state of " << rows << " rows, expected a multiple of "
@@ -452,7 +453,8 @@ void QueryBlock::emitResult() {
       builder, loc, blocks.constant(1.0f, rowType), sum, flags);
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
-  auto store = [&](Value value, const Tile &tile, int64_t rowDim) {
+  auto store = [&](Value value, const Tile &tile, int64_t rowDim,
+                   DenseI64ArrayAttr sizes) {
     Value limit = getEnd(builder, tile, rowDim);
     if (finalize.getRows())
       limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
@@ -461,8 +463,8 @@ void QueryBlock::emitResult() {
     for (Value offset : tile.offsets)
       offsets.push_back(blocks.cast32(offset));
     fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets,
-                           DenseI64ArrayAttr(), blocks.cast32(limit), Value(),
-                           Value());
+                           sizes,
+                           blocks.cast32(limit), Value(), Value());
   };
   if (finalize.getLse()) {
     Tile tile = *resolve(builder, finalize, finalize.getLse());
@@ -472,14 +474,21 @@ void QueryBlock::emitResult() {
         builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
     store(arith::MulFOp::create(builder, loc, base2,
                                 blocks.constant(llvm::numbers::ln2f, rowType)),
-          tile, 2);
+          tile, 2, DenseI64ArrayAttr());
   }
   Value normalised = arith::MulFOp::create(builder, loc, acc,
                                            blocks.broadcast(inverse, accType));
   Tile tile = *resolve(builder, finalize, finalize.getOutput());
   Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
-  store(blocks.truncate(normalised, type), tile,
-        finalize.getOutputOrder().positionOf(DimKind::Sequence));
+  int64_t sequence = finalize.getOutputOrder().positionOf(DimKind::Sequence);
+  // Without sizes the rows go to the second dimension.
+  DenseI64ArrayAttr sizes;
+  if (sequence != 1) {
+    SmallVector<int64_t> box = {1, 1, 1, valueDim};
+    box[sequence] = rows;
+    sizes = builder.getDenseI64ArrayAttr(box);
+  }
+  store(blocks.truncate(normalised, type), tile, sequence, sizes);
 }
 
 LogicalResult QueryBlock::run() {

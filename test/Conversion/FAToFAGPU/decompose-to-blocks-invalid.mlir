@@ -20,11 +20,10 @@ func.func @head_dim(%q: tensor<1x256x1x72xf16>, %k: tensor<1x256x1x72xf16>, %v: 
 
 // -----
 
-func.func @order(%q: tensor<1x1x256x64xf16>, %k: tensor<1x1x256x64xf16>, %v: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
-  %e = tensor.empty() : tensor<1x1x256x64xf16>
-  // expected-error @below {{'fa.online_attention' op has dimensions in the order #fa.dims<b, h, s, d>, expected (batch, sequence, heads, head dim)}}
-  %o = fa.attention ins(%q, %k, %v : tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>)
-      outs(%e : tensor<1x1x256x64xf16>)
-      {query_dims = #fa.dims<b, h, s, d>, key_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
-  return %o : tensor<1x1x256x64xf16>
+!mem = memref<1x256x64x2xf16, strided<[?, ?, 1, ?], offset: ?>>
+func.func @order(%q: !mem, %k: !mem, %v: !mem, %o: !mem) {
+  // expected-error @below {{'fa.online_attention' op has dimensions in the order #fa.dims<b, s, d, h>, expected the head dim last on a GPU; the nearest is to pass a transposed view}}
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem) outs(%o : !mem)
+      {query_dims = #fa.dims<b, s, d, h>, key_dims = #fa.dims<b, s, d, h>, value_dims = #fa.dims<b, s, d, h>, output_dims = #fa.dims<b, s, d, h>}
+  return
 }

@@ -66,7 +66,8 @@ def FADecomposeToBlocksPass
     multiply. Regions become arithmetic on block values: what depends on neither
     query nor key stays a scalar, what depends on one of them is a vector.
     Captured tensors are loaded by `fagpu.gather`, guarded by their bounds. The
-    mask stands under `fa.is_partial`.
+    mask stands under `fa.is_partial`. Operands keep the order of their
+    dimensions, the head dim last: a box has its rows where the sequence lies.
 
     Nothing is decided here: layouts, channels and roles come later. Exponentials
     are of base 2; where the score is only scaled by a factor known to be
