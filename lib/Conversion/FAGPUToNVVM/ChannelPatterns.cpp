@@ -59,11 +59,6 @@ static bool isPlanned(Value channel) {
   return mail && mail.getOffset() && mail.getBarriers();
 }
 
-/// The value of an optional operand; null if there is none.
-static Value optional(ValueRange range) {
-  return range.empty() ? Value() : range.front();
-}
-
 SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
                                                const KernelContext &kernel,
                                                const TensorMap &map,
@@ -114,11 +109,11 @@ struct AcquirePattern : public KernelPattern<AcquireOp> {
       return rewriter.notifyMatchFailure(
           op, "no stage, no plan, or threads count their copies");
     Emitter emit(rewriter, op.getLoc());
-    StageAddress stage =
-        addressStage(emit, kernel, op.getChannel(),
-                     optional(adaptor.getStage()), optional(adaptor.getBank()));
+    StageAddress stage = addressStage(emit, kernel, op.getChannel(),
+                                      getOptional(adaptor.getStage()),
+                                      getOptional(adaptor.getBank()));
     if (channel.getBarriers())
-      emit.waitPhase(stage.full, optional(adaptor.getPhase()));
+      emit.waitPhase(stage.full, getOptional(adaptor.getPhase()));
     rewriter.replaceOpWithMultiple(
         op, {SmallVector<Value>{stage.data, stage.empty}});
     return success();
@@ -165,7 +160,7 @@ struct PutPattern : public KernelPattern<PutOp> {
           op, "expected a planned tma channel in a role of one thread");
     const TensorMap &map = kernel.getTensorMap(op);
     OpBuilder::InsertionGuard guard(rewriter);
-    if (Value condition = optional(adaptor.getCondition())) {
+    if (Value condition = getOptional(adaptor.getCondition())) {
       auto branch = scf::IfOp::create(rewriter, op.getLoc(), condition, false);
       rewriter.setInsertionPointToStart(branch.thenBlock());
     }
@@ -178,10 +173,10 @@ private:
   void emitCopy(PutOp op, Adaptor adaptor, const TensorMap &map,
                 ConversionPatternRewriter &rewriter) const {
     Emitter emit(rewriter, op.getLoc());
-    StageAddress stage =
-        addressStage(emit, kernel, op.getChannel(),
-                     optional(adaptor.getStage()), optional(adaptor.getBank()));
-    emit.waitPhase(stage.empty, optional(adaptor.getPhase()));
+    StageAddress stage = addressStage(emit, kernel, op.getChannel(),
+                                      getOptional(adaptor.getStage()),
+                                      getOptional(adaptor.getBank()));
+    emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) * 2;
     Value barrier = emit.sharedPointer(stage.full);
     NVVM::MBarrierArriveExpectTxOp::create(
@@ -194,7 +189,7 @@ private:
     SmallVector<Value> coordinates =
         getCoordinates(emit, kernel, map, op.getSource(),
                        flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
-                       optional(adaptor.getRows()));
+                       getOptional(adaptor.getRows()));
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
         rewriter, op.getLoc(), target, kernel.getTensorMapParameter(map),
         coordinates, barrier, /*im2colOffsets=*/ValueRange{},
@@ -229,9 +224,9 @@ struct SendPattern : public KernelPattern<SendOp> {
       return rewriter.notifyMatchFailure(
           op, "expected a planned mail in a role of one thread");
     Emitter emit(rewriter, op.getLoc());
-    StageAddress stage =
-        addressStage(emit, kernel, op.getMail(), optional(adaptor.getStage()));
-    emit.waitPhase(stage.empty, optional(adaptor.getPhase()));
+    StageAddress stage = addressStage(emit, kernel, op.getMail(),
+                                      getOptional(adaptor.getStage()));
+    emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     SmallVector<Value> values =
         flatten(SmallVector<ValueRange>(adaptor.getValues()));
     for (auto [index, value] : llvm::enumerate(values))
@@ -253,9 +248,9 @@ struct RecvPattern : public KernelPattern<RecvOp> {
     if (!op.getStage() || !isPlanned(op.getMail()))
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     Emitter emit(rewriter, op.getLoc());
-    StageAddress stage =
-        addressStage(emit, kernel, op.getMail(), optional(adaptor.getStage()));
-    emit.waitPhase(stage.full, optional(adaptor.getPhase()));
+    StageAddress stage = addressStage(emit, kernel, op.getMail(),
+                                      getOptional(adaptor.getStage()));
+    emit.waitPhase(stage.full, getOptional(adaptor.getPhase()));
     SmallVector<Value> loaded;
     for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
       loaded.push_back(LLVM::LoadOp::create(

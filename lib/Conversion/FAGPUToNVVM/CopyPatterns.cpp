@@ -18,10 +18,6 @@ static ChannelOp getCopiedChannel(Value channel) {
   return made && made.getEngine() == Engine::cp_async ? made : ChannelOp();
 }
 
-static Value optional(ValueRange range) {
-  return range.empty() ? Value() : range.front();
-}
-
 /// The address of a stage; null without a plan.
 static Value addressStage(Emitter &emit, const KernelContext &kernel,
                           ChannelOp channel, Value stage) {
@@ -146,12 +142,12 @@ struct PutCopyPattern : public KernelPattern<PutOp> {
       return rewriter.notifyMatchFailure(op, "not a cp_async channel");
     Emitter emit(rewriter, op.getLoc());
     Value stage =
-        addressStage(emit, kernel, channel, optional(adaptor.getStage()));
+        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()));
     if (!stage)
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     TileCopy(op, emit, kernel)
         .run(stage, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
-             adaptor.getRows().front(), optional(adaptor.getCondition()));
+             adaptor.getRows().front(), getOptional(adaptor.getCondition()));
     NVVM::CpAsyncCommitGroupOp::create(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
@@ -169,7 +165,7 @@ struct AcquireCopyPattern : public KernelPattern<AcquireOp> {
       return rewriter.notifyMatchFailure(op, "no count of pending copies");
     Emitter emit(rewriter, op.getLoc());
     Value stage =
-        addressStage(emit, kernel, channel, optional(adaptor.getStage()));
+        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()));
     if (!stage)
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     NVVM::CpAsyncWaitGroupOp::create(rewriter, op.getLoc(), *op.getPending());

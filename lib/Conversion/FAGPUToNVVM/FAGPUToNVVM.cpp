@@ -1,5 +1,4 @@
-//===- FAGPUToNVVM.cpp - The conversion of kernels to NVVM
-//--------------------===//
+//===- FAGPUToNVVM.cpp - The conversion of kernels to NVVM ----------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,15 +33,16 @@ static LogicalResult convertKernel(func::FuncOp function) {
   RewritePatternSet patterns(context);
   populateBlockPatterns(patterns, converter, kernel);
   populateChannelPatterns(patterns, converter, kernel);
+  populateCopyPatterns(patterns, converter, kernel);
+  populateElementwisePatterns(patterns, converter, kernel);
   populateGatherPatterns(patterns, converter, kernel);
   populateMatrixPatterns(patterns, converter, kernel);
-  populateMemoryPatterns(patterns, converter, kernel);
   populateMatrixStorePatterns(patterns, converter, kernel);
+  populateMemoryPatterns(patterns, converter, kernel);
+  populateMmaPatterns(patterns, converter, kernel);
+  populateStorePatterns(patterns, converter, kernel);
   populateViewPatterns(patterns, converter, kernel);
   populateWritePatterns(patterns, converter, kernel);
-  populateMmaPatterns(patterns, converter, kernel);
-  populateCopyPatterns(patterns, converter, kernel);
-  populateStorePatterns(patterns, converter, kernel);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

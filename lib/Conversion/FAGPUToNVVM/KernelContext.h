@@ -1,5 +1,4 @@
-//===- KernelContext.h - What the patterns know of a kernel ---------------*-
-// C++ -*-===//
+//===- KernelContext.h - What the patterns know of a kernel -----*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H
 #define FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H
 
-#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "TensorMap.h"
 #include <map>
 
 namespace mlir::fagpu {
@@ -21,34 +20,6 @@ struct RoleThreads {
   Value thread, warp, lane;
   /// Whether it is the first of its group, and of its warp.
   Value isGroupLeader, isWarpLeader;
-};
-
-/// A bulk copy's view of a memref argument. Dimensions of the map, from the one
-/// that is contiguous: `columns` of a panel; the dimensions with a box above 1,
-/// the last first; the panels, where a row has several; what is left, the last
-/// first. Where the rows are bounded at run time, what is left is two
-/// dimensions: the one that undoes the bound, and all offsets in units of a
-/// common stride.
-struct TensorMap {
-  unsigned argument;
-  /// Box in dimensions of the memref.
-  SmallVector<int64_t> box;
-  /// Columns of a panel, and how many panels the box has.
-  int64_t columns, panels;
-  int64_t swizzle;
-  bool bounded;
-  /// The dimension of the memref that is bounded.
-  int64_t row;
-
-  bool operator<(const TensorMap &other) const { return key() < other.key(); }
-  DictionaryAttr toAttribute(MLIRContext *context) const;
-
-private:
-  std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool,
-             int64_t>
-  key() const {
-    return {argument, box, columns, panels, swizzle, bounded, row};
-  }
 };
 
 /// Refuses what threads cannot copy.

@@ -135,8 +135,7 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
         NVVM::SharedSpaceAttr::get(rewriter.getContext(),
                                    NVVM::SharedSpace::shared_cta));
     synchronize(emit, role);
-    Value rows =
-        adaptor.getRows().empty() ? Value() : adaptor.getRows().front();
+    Value rows = getOptional(adaptor.getRows());
     SmallVector<Value> coordinates = getCoordinates(
         emit, kernel, map, op.getDestination(),
         flatten(SmallVector<ValueRange>(adaptor.getOffsets())), rows);

@@ -1,5 +1,4 @@
-//===- Patterns.h - Patterns from fagpu to NVVM ----------------------*- C++
-//-*-===//
+//===- Patterns.h - Patterns from fagpu to NVVM -----------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,24 +37,41 @@ void populateBlockPatterns(RewritePatternSet &patterns,
 void populateChannelPatterns(RewritePatternSet &patterns,
                              const TypeConverter &converter,
                              const KernelContext &kernel);
+void populateCopyPatterns(RewritePatternSet &patterns,
+                          const TypeConverter &converter,
+                          const KernelContext &kernel);
+void populateElementwisePatterns(RewritePatternSet &patterns,
+                                 const TypeConverter &converter,
+                                 const KernelContext &kernel);
 void populateGatherPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
 void populateMatrixPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
-void populateMemoryPatterns(RewritePatternSet &patterns,
-                            const TypeConverter &converter,
-                            const KernelContext &kernel);
 void populateMatrixStorePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
                                  const KernelContext &kernel);
+void populateMemoryPatterns(RewritePatternSet &patterns,
+                            const TypeConverter &converter,
+                            const KernelContext &kernel);
+void populateMmaPatterns(RewritePatternSet &patterns,
+                         const TypeConverter &converter,
+                         const KernelContext &kernel);
+void populateStorePatterns(RewritePatternSet &patterns,
+                           const TypeConverter &converter,
+                           const KernelContext &kernel);
 void populateViewPatterns(RewritePatternSet &patterns,
                           const TypeConverter &converter,
                           const KernelContext &kernel);
 void populateWritePatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);
+
+/// The type of a value that is spread over threads.
+inline RankedTensorType blockType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
 
 /// A layout's index expression of the thread's number.
 Value expandIndex(Emitter &emit, AffineExpr expression, Value thread);
@@ -73,21 +89,17 @@ StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
 /// are 64 bits, as 2^31 elements may be passed.
 Value getAddress(OpBuilder &builder, Location location,
                  const KernelContext &kernel, Value memory, ValueRange indices);
-void populateMmaPatterns(RewritePatternSet &patterns,
-                         const TypeConverter &converter,
-                         const KernelContext &kernel);
-void populateCopyPatterns(RewritePatternSet &patterns,
-                          const TypeConverter &converter,
-                          const KernelContext &kernel);
-void populateStorePatterns(RewritePatternSet &patterns,
-                           const TypeConverter &converter,
-                           const KernelContext &kernel);
 
 /// Coordinates of a bulk copy at `offsets` of a memref, in dimensions of its
 /// map, where rows end at `rows` (null: the dimension's size).
 SmallVector<Value> getCoordinates(Emitter &emit, const KernelContext &kernel,
                                   const TensorMap &map, Value memory,
                                   ValueRange offsets, Value rows);
+
+/// The value of an optional operand; null if there is none.
+inline Value getOptional(ValueRange range) {
+  return range.empty() ? Value() : range.front();
+}
 
 /// The values of a range of one-value ranges.
 inline SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {

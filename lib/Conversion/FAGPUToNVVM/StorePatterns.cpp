@@ -98,10 +98,6 @@ static void storeIf(Emitter &emit, Value address, Value predicate,
   emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
 }
 
-static Value firstOrNull(ValueRange range) {
-  return range.empty() ? Value() : range.front();
-}
-
 namespace {
 
 /// Stages a matrix in swizzled shared memory, from where its rows leave by 16
@@ -126,13 +122,13 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
       return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
     Emitter emit(rewriter, op.getLoc());
     Value address = emit.add(kernel.getSharedBase(), *via.getOffset());
-    if (Value bank = firstOrNull(adaptor.getBank()))
+    if (Value bank = getOptional(adaptor.getBank()))
       address =
           emit.add(address, emit.multiply(bank, via.getType().getStageBytes()));
     SmallVector<Value> offsets =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
     RowsInMemory memory(op, emit, kernel, offsets,
-                        firstOrNull(adaptor.getRows()));
+                        getOptional(adaptor.getRows()));
     // What the warp has stored before is read.
     NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
     RoleThreads threads = kernel.readThreads(emit, op);

@@ -32,7 +32,7 @@ struct WritePattern : public KernelPattern<WriteOp> {
       return rewriter.notifyMatchFailure(
           op, "expected 16-bit elements of #fagpu.acc, into #fagpu.smem<128>");
     Emitter emit(rewriter, op.getLoc());
-    Value bank = adaptor.getBank().empty() ? Value() : adaptor.getBank()[0];
+    Value bank = getOptional(adaptor.getBank());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
     if (channel.getBarriers())

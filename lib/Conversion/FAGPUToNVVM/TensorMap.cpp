@@ -1,0 +1,91 @@
+//===- TensorMap.cpp - Views that bulk copies have of memory --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<NamedAttribute> entries = {
+      builder.getNamedAttr("kind", builder.getStringAttr("tensor_map")),
+      builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument)),
+      builder.getNamedAttr("box", builder.getI64ArrayAttr(box)),
+      builder.getNamedAttr("columns", builder.getI64IntegerAttr(columns)),
+      builder.getNamedAttr("panels", builder.getI64IntegerAttr(panels)),
+      builder.getNamedAttr("swizzle", builder.getI64IntegerAttr(swizzle)),
+      builder.getNamedAttr("bounded", builder.getBoolAttr(bounded))};
+  if (bounded)
+    entries.push_back(
+        builder.getNamedAttr("row", builder.getI64IntegerAttr(row)));
+  return builder.getDictionaryAttr(entries);
+}
+
+/// The map that copies `box` of `memory` from or to tiles of `tile`.
+static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
+                                       ValueRange offsets,
+                                       ArrayRef<int64_t> box, unsigned rowDim,
+                                       ViewType tile, bool bounded) {
+  auto argument = dyn_cast<BlockArgument>(memory);
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return op->emitOpError() << "copies memory that is no argument of the "
+                                "kernel, so there is no tensor map of it";
+  int64_t swizzle = tile.getLayout().getSwizzle();
+  if (swizzle != 128 || tile.getElementType().getIntOrFloatBitWidth() != 16)
+    return op->emitOpError()
+           << "copies in bulk to a tile " << tile
+           << ", expected 16-bit elements and #fagpu.smem<128>";
+  TensorMap map;
+  map.argument = argument.getArgNumber();
+  map.box.assign(box.begin(), box.end());
+  map.columns = 64;
+  map.panels = box.back() / map.columns;
+  map.swizzle = swizzle;
+  map.bounded = bounded;
+  map.row = rowDim;
+  if (box.back() % map.columns)
+    return op->emitOpError()
+           << "copies " << box.back() << " columns, expected a multiple of "
+           << map.columns;
+  APInt column;
+  if (map.panels > 1 &&
+      (!matchPattern(offsets.back(), m_ConstantInt(&column)) ||
+       column.getSExtValue() % map.columns))
+    return op->emitOpError()
+           << "copies " << map.panels
+           << " panels from a column that is no constant multiple of "
+           << map.columns;
+  // A box of part of the rows is not contiguous in the tile across panels.
+  if (ShapedType::getNumElements(box.drop_back()) != tile.getShape()[0] &&
+      map.panels > 1)
+    return op->emitOpError()
+           << "copies part of the rows of a tile of " << map.panels
+           << " panels, expected all rows or " << map.columns << " columns";
+  for (auto [dim, size] : llvm::enumerate(box.drop_back()))
+    if (bounded && size > 1 && dim != rowDim)
+      return op->emitOpError()
+             << "copies " << size << " of dimension " << dim
+             << " with rows(...), expected 1; a tensor map has no dimension "
+                "left for the bound";
+  return map;
+}
+
+FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
+  return makeBoxMap(put, put.getSource(), put.getOffsets(), put.getSizes(),
+                    put.getRowDim(), put.getChannel().getType().getView(),
+                    put.getRows() != nullptr);
+}
+
+FailureOr<TensorMap> mlir::fagpu::makeTensorMap(StoreOp store) {
+  return makeBoxMap(store, store.getDestination(), store.getOffsets(),
+                    store.getBox(), store.getRowDim(),
+                    store.getVia().getType().getView(),
+                    store.getRows() != nullptr);
+}

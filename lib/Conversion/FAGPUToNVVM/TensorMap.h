@@ -1,0 +1,50 @@
+//===- TensorMap.h - Views that bulk copies have of memory ------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FAGPUTONVVM_TENSORMAP_H
+#define FA_LIB_CONVERSION_FAGPUTONVVM_TENSORMAP_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+namespace mlir::fagpu {
+
+/// A bulk copy's view of a memref argument. Dimensions of the map, from the one
+/// that is contiguous: `columns` of a panel; the dimensions with a box above 1,
+/// the last first; the panels, where a row has several; what is left, the last
+/// first. Where the rows are bounded at run time, what is left is two
+/// dimensions: the one that undoes the bound, and all offsets in units of a
+/// common stride.
+struct TensorMap {
+  unsigned argument;
+  /// Box in dimensions of the memref.
+  SmallVector<int64_t> box;
+  /// Columns of a panel, and how many panels the box has.
+  int64_t columns, panels;
+  int64_t swizzle;
+  bool bounded;
+  /// The dimension of the memref that is bounded.
+  int64_t row;
+
+  bool operator<(const TensorMap &other) const { return key() < other.key(); }
+  DictionaryAttr toAttribute(MLIRContext *context) const;
+
+private:
+  std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool,
+             int64_t>
+  key() const {
+    return {argument, box, columns, panels, swizzle, bounded, row};
+  }
+};
+
+/// The map of a put into a channel that is filled in bulk, or of a store that
+/// leaves in bulk. Fails after one diagnostic.
+FailureOr<TensorMap> makeTensorMap(PutOp put);
+FailureOr<TensorMap> makeTensorMap(StoreOp store);
+
+} // namespace mlir::fagpu
+
+#endif // FA_LIB_CONVERSION_FAGPUTONVVM_TENSORMAP_H
