@@ -462,8 +462,7 @@ void QueryBlock::emitResult() {
     SmallVector<Value> offsets;
     for (Value offset : tile.offsets)
       offsets.push_back(blocks.cast32(offset));
-    fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets,
-                           sizes,
+    fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes,
                            blocks.cast32(limit), Value(), Value());
   };
   if (finalize.getLse()) {
