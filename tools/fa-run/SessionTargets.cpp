@@ -1,0 +1,127 @@
+//===- SessionTargets.cpp - Runs of a session on its target ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPUTarget.h"
+#include "CUDATarget.h"
+#include "InterpreterTarget.h"
+#include "SessionState.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+StringRef fa::getTargetName(TargetKind target) {
+  switch (target) {
+  case TargetKind::Interpret:
+    return "interpret";
+  case TargetKind::Reference:
+    return "reference";
+  case TargetKind::CUDA:
+    return "cuda";
+  default:
+    return "cpu";
+  }
+}
+
+LogicalResult Session::runReferenceTarget() {
+  ModuleOp module = running->getParentOfType<ModuleOp>();
+  auto values =
+      Reference(module, getPolicy(module)).evaluate(running, inputs, results);
+  if (failed(values))
+    return failure();
+  if (values->outputs.size() != outputs.size())
+    return reportError("--strategy=" + options.strategy +
+                       " changed what the function gives back");
+  // In doubles, so that a comparison sees no rounding at the end.
+  for (auto [output, value] : llvm::zip_equal(outputs, values->outputs)) {
+    HostBuffer &buffer = getBuffer(output);
+    if (isa<FloatType>(buffer.elementType))
+      buffer = HostBuffer(Float64Type::get(&context), buffer.shape);
+    if (value.object)
+      buffer.fromRuntime(value);
+    else
+      buffer.set(0, value.slot);
+  }
+  return success();
+}
+
+LogicalResult Session::runCPUTarget() {
+  FailureOr<CPUTarget> code = CPUTarget::compile(running);
+  if (failed(code))
+    return failure();
+  report.compileSeconds = code->getCompileSeconds();
+  // Code that reads memory before writing it must not find convenient zeros.
+  // Filling would touch pages, and so count as memory of the code.
+  if (options.verify && !options.bench)
+    poisonAllocations();
+  auto peakBytes =
+      measurePeakMemory([&] { return code->run(arguments, results); });
+  if (failed(peakBytes))
+    return failure();
+  if (!options.bench)
+    return success();
+  report.peakBytes = *peakBytes;
+  // Time on copies, so that outputs stay those of one call.
+  SmallVector<HostBuffer> timedArguments = inputs, timedResults = results;
+  auto timing =
+      measureTime([&] { return code->run(timedArguments, timedResults); });
+  if (failed(timing))
+    return failure();
+  report.timing = *timing;
+  return countWork();
+}
+
+LogicalResult Session::runCUDATarget() {
+  FailureOr<CUDATarget> code = CUDATarget::compile(running);
+  if (failed(code))
+    return failure();
+  report.compileSeconds = code->getCompileSeconds();
+  if (failed(code->run(arguments)))
+    return failure();
+  if (!options.bench)
+    return success();
+  auto timing = code->measure(inputs);
+  if (failed(timing))
+    return failure();
+  report.timing = *timing;
+  return countWork();
+}
+
+LogicalResult Session::runInterpreter() {
+  std::optional<std::array<int64_t, 3>> grid;
+  if (!options.grid.empty()) {
+    auto parsed = parseGrid(options.grid);
+    if (failed(parsed))
+      return failure();
+    grid = *parsed;
+  }
+  return interpret(running, options.seed, grid, arguments, results);
+}
+
+LogicalResult Session::runTarget() {
+  switch (target) {
+  case TargetKind::CUDA:
+    return runCUDATarget();
+  case TargetKind::Reference:
+    return runReferenceTarget();
+  case TargetKind::Interpret:
+    return runInterpreter();
+  default:
+    return runCPUTarget();
+  }
+}
+
+LogicalResult Session::countWork() {
+  ModuleOp module = judge->getParentOfType<ModuleOp>();
+  auto work = Reference(module).countWork(judge, inputs, results);
+  if (failed(work))
+    return failure();
+  // Below level 2 no operation tells the pairs any more.
+  if (work->pairs > 0)
+    report.work = *work;
+  return success();
+}
