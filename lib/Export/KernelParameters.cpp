@@ -205,6 +205,10 @@ LogicalResult KernelParameters::add(DictionaryAttr parameter) {
     parameters.push_back(Object{{"i64", values.getStride(*argument, dim)}});
     return success();
   }
+  if (kind == "size") {
+    parameters.push_back(Object{{"i64", values.getDim(*argument, dim)}});
+    return success();
+  }
   assert(kind == "unit_stride" && "every kind of parameter is handled");
   // The map of the argument comes before its strides.
   const UnitStrides &strides = unitStrides.at(*argument);

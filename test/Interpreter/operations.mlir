@@ -382,3 +382,38 @@ func.func @host(%m: memref<3x2xi32>) {
   fagpu.launch @count grid(%sms, %c2) (%m) : memref<3x2xi32>
   return
 }
+
+// Tables of constants, and the size of a dynamic dimension.
+// REDEFINE: %{entry} = tables
+// REDEFINE: %{more} = --grid=1 --input=16xf32
+// RUN: %{check}
+// tables: argument 0: 16xf32 = [1, 10.25, 4, 40.25, 16, 160.25, 64, 640.25, 16, 16, 16, 16, 16, 16, 16, 16]
+memref.global "private" constant @powers : memref<2x4xf32> = dense<[[1.0, 4.0, 16.0, 64.0], [10.0, 40.0, 160.0, 640.0]]>
+memref.global "private" constant @odd : memref<2xi1> = dense<[false, true]>
+func.func @tables(%o: memref<?xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  fagpu.role @all groups(1) warps(1) {
+    %powers = memref.get_global @powers : memref<2x4xf32>
+    %odd = memref.get_global @odd : memref<2xi1>
+    %size = memref.dim %o, %i0 : memref<?xf32>
+    %n = arith.index_cast %size : index to i32
+    %eight = arith.constant dense<8> : tensor<16xi32, #row>
+    %one = arith.constant dense<1> : tensor<16xi32, #row>
+    %quarter = arith.constant dense<0.25> : !row
+    %i = fagpu.iota 0 : tensor<16xi32, #row>
+    %row = arith.andi %i, %one : tensor<16xi32, #row>
+    %column = arith.shrsi %i, %one : tensor<16xi32, #row>
+    %in = arith.cmpi slt, %i, %eight : tensor<16xi32, #row>
+    %x = fagpu.gather %powers[%row, %column] mask(%in : tensor<16xi1, #row>) : memref<2x4xf32>[tensor<16xi32, #row>, tensor<16xi32, #row>] -> !row
+    %p = fagpu.gather %odd[%row] : memref<2xi1>[tensor<16xi32, #row>] -> tensor<16xi1, #row>
+    %more = arith.addf %x, %quarter : !row
+    %y = arith.select %p, %more, %x : tensor<16xi1, #row>, !row
+    %f = arith.sitofp %n : i32 to f32
+    %rest = tensor.splat %f : !row
+    %all = arith.select %in, %y, %rest : tensor<16xi1, #row>, !row
+    fagpu.store %all, %o[%z] rows(%n) : !row into memref<?xf32>
+  }
+  return
+}

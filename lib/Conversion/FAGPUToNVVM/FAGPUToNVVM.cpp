@@ -55,6 +55,8 @@ static LogicalResult convertKernel(func::FuncOp function) {
   target.addIllegalOp<gpu::BlockIdOp>();
   target.addDynamicallyLegalOp<memref::LoadOp>(
       [&](memref::LoadOp op) { return !kernel.getPointer(op.getMemRef()); });
+  target.addDynamicallyLegalOp<memref::DimOp>(
+      [&](memref::DimOp op) { return !kernel.isParameter(op.getSource()); });
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *op) { return converter.isLegal(op); });
   if (failed(applyPartialConversion(function, target, std::move(patterns))))

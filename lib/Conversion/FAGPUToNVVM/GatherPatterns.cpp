@@ -11,6 +11,27 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
+/// An i1 in memory is a byte.
+static bool isByte(Type element) {
+  return element.isInteger(8) || element.isInteger(1);
+}
+
+LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
+  Value source = gather.getSource();
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (!source.getDefiningOp<memref::GetGlobalOp>() &&
+      !(argument && isa<func::FuncOp>(argument.getOwner()->getParentOp())))
+    return gather.emitOpError()
+           << "reads memory that is no argument of the kernel and no constant, "
+              "so its address is not known";
+  Type element = gather.getType().getElementType();
+  if (element.isF32() || element.isInteger(32) || isByte(element) ||
+      isPackedElement(element))
+    return success();
+  return gather.emitOpError() << "reads elements of " << element
+                              << ", expected f32, f16, bf16, i32, i8 or i1";
+}
+
 namespace {
 
 /// One load for each element, by a predicate where there is a mask: a branch
@@ -25,9 +46,6 @@ struct GatherPattern : public KernelPattern<GatherOp> {
       return rewriter.notifyMatchFailure(op, "not a parameter");
     auto type = cast<RankedTensorType>(op.getType());
     Type element = type.getElementType();
-    if (!element.isF32() && !element.isInteger(32) && !element.isInteger(8) &&
-        !isPackedElement(element))
-      return rewriter.notifyMatchFailure(op, "elements of another size");
     Emitter emit(rewriter, op.getLoc());
     ValueRange mask = adaptor.getMask();
     int64_t elements = getBlockLayout(type).perThread(type.getShape());
@@ -60,7 +78,7 @@ private:
       text = "{ .reg .b16 x; mov.b16 x, 0; @$2 ld.global.nc.b16 x, [$1]; "
              "cvt.u32.u16 $0, x; }";
       constraints = "=r,l,b";
-    } else if (element.isInteger(8)) {
+    } else if (isByte(element)) {
       text = "mov.b32 $0, 0; @$2 ld.global.nc.u8 $0, [$1];";
       constraints = "=&r,l,b";
     } else {
@@ -73,7 +91,7 @@ private:
                                             emit.builder.getBoolAttr(true));
     Value value =
         emit.inlinePTX(text, constraints, {address, predicate}, result).front();
-    if (element.isInteger(8))
+    if (isByte(element))
       value =
           arith::TruncIOp::create(emit.builder, emit.location, element, value);
     return value;

@@ -56,11 +56,36 @@ LogicalResult KernelContext::collectNeeds() {
                  : addStore(store);
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
+    if (auto dim = dyn_cast<memref::DimOp>(op))
+      return addSize(dim);
+    if (auto gather = dyn_cast<GatherOp>(op);
+        gather && failed(verifyGather(gather)))
+      return WalkResult::interrupt();
     if (isa<GatherOp, TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+/// The size of an argument's dimension, of which a dynamic one is a parameter.
+LogicalResult KernelContext::addSize(memref::DimOp op) {
+  auto argument = dyn_cast<BlockArgument>(op.getSource());
+  if (!argument || argument.getOwner()->getParentOp() != kernel)
+    return success();
+  auto type = cast<MemRefType>(argument.getType());
+  std::optional<int64_t> dim = op.getConstantIndex();
+  if (!dim || *dim < 0 || *dim >= type.getRank()) {
+    InFlightDiagnostic error = op.emitOpError() << "reads the size of ";
+    if (dim)
+      error << "dimension " << *dim;
+    else
+      error << "a dimension that is no constant";
+    return error << " of " << type << ", expected 0 to " << type.getRank() - 1;
+  }
+  if (type.isDynamicDim(*dim))
+    needs[argument.getArgNumber()].sizes.insert(*dim);
+  return success();
 }
 
 BlockArgument
@@ -116,6 +141,9 @@ void KernelContext::replaceArgument(unsigned number, Needs &needed,
   for (int64_t dim = 0; needed.unitStrides && dim + 1 < type.getRank(); ++dim)
     values.unitStrides.push_back(addParameter(
         i32, describe(context, "unit_stride", number, dim), parameters));
+  for (unsigned dim : needed.sizes)
+    values.sizes[dim] =
+        addParameter(i64, describe(context, "size", number, dim), parameters);
   if (!needed.elements)
     return;
   values.pointer = addParameter(
@@ -175,6 +203,17 @@ Value KernelContext::getStride(OpBuilder &builder, Value placeholder,
   return Emitter(builder, placeholder.getLoc()).constant64(strides[dim]);
 }
 
+Value KernelContext::getSize(OpBuilder &builder, Value memory,
+                             unsigned dim) const {
+  auto found = memrefs.find(memory);
+  if (found == memrefs.end())
+    return {};
+  if (Value size = found->second.sizes.lookup(dim))
+    return size;
+  return Emitter(builder, memory.getLoc())
+      .constant64(cast<MemRefType>(memory.getType()).getDimSize(dim));
+}
+
 LogicalResult KernelContext::prepare() {
   if (!kernel->hasAttr(FAGPUDialect::sharedMemoryAttrName))
     return kernel.emitOpError()
@@ -182,7 +221,7 @@ LogicalResult KernelContext::prepare() {
            << "'; run fagpu-plan-resources before";
   if (kernel.getOps<RoleOp>().empty())
     return kernel.emitOpError() << "has no 'fagpu.role'";
-  if (failed(collectNeeds()))
+  if (failed(collectNeeds()) || failed(replaceConstants()))
     return failure();
   replaceArguments();
   emitSharedBase();

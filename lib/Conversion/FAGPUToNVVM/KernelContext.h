@@ -9,6 +9,7 @@
 #define FA_LIB_CONVERSION_FAGPUTONVVM_KERNELCONTEXT_H
 
 #include "TensorMap.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <map>
 
 namespace mlir::fagpu {
@@ -24,6 +25,8 @@ struct RoleThreads {
 
 /// Refuses what threads cannot copy.
 LogicalResult verifyCopiedTile(PutOp put);
+/// Refuses to gather from memory, or elements, that have no lowering.
+LogicalResult verifyGather(GatherOp gather);
 
 class Emitter;
 
@@ -55,16 +58,22 @@ public:
   Value getTensorMapParameter(const TensorMap &map) const;
   /// Offset stride of a dimension in units of the common stride, i32.
   Value getUnitStride(Value placeholder, unsigned dim) const;
+  /// Whether `memory` stands for an argument or a constant of the kernel.
+  bool isParameter(Value memory) const { return memrefs.contains(memory); }
   /// Pointer into global memory.
   Value getPointer(Value placeholder) const;
   /// Stride of a dimension in elements, i64.
   Value getStride(OpBuilder &builder, Value placeholder, unsigned dim) const;
+  /// Size of a dimension in elements, i64; null where `memory` is no parameter.
+  Value getSize(OpBuilder &builder, Value memory, unsigned dim) const;
 
 private:
   struct MemRefParameters {
     Value pointer;
     SmallVector<Value> strides;
     SmallVector<Value> unitStrides;
+    /// Of the dimensions whose size the kernel reads and that are dynamic.
+    DenseMap<unsigned, Value> sizes;
   };
   struct Needs {
     std::vector<TensorMap> maps;
@@ -73,14 +82,19 @@ private:
     /// single elements are accessed.
     int64_t alignment = 1;
     bool unitStrides = false;
+    /// Dynamic dimensions whose size is read.
+    SetVector<unsigned> sizes;
   };
 
   LogicalResult collectNeeds();
+  LogicalResult addSize(memref::DimOp op);
   void replaceArgument(unsigned number, Needs &needs,
                        SmallVectorImpl<Attribute> &parameters);
   BlockArgument addParameter(Type type, DictionaryAttr description,
                              SmallVectorImpl<Attribute> &parameters);
   void replaceArguments();
+  /// Constant tables become globals of the device.
+  LogicalResult replaceConstants();
   void emitThreads();
   void emitSharedBase();
   void emitBarriers();

@@ -58,6 +58,21 @@ struct LoadPattern : public KernelPattern<memref::LoadOp> {
   }
 };
 
+struct DimPattern : public KernelPattern<memref::DimOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    std::optional<int64_t> dim = op.getConstantIndex();
+    Value size = dim ? kernel.getSize(rewriter, op.getSource(), *dim) : Value();
+    if (!size)
+      return rewriter.notifyMatchFailure(op, "not a parameter");
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, op.getType(), size);
+    return success();
+  }
+};
+
 /// A value of each row: the first lane of the quad that holds it stores it, by
 /// a predicate, since a branch would make the loop around it divergent.
 struct StoreRowsPattern : public KernelPattern<StoreOp> {
@@ -232,7 +247,7 @@ struct BlockIdPattern : public KernelPattern<gpu::BlockIdOp> {
 void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
-  patterns.add<LoadPattern, StoreRowsPattern, StoreStagedPattern, TicketPattern,
-               RetirePattern, BlockIdPattern>(converter, patterns.getContext(),
-                                              kernel);
+  patterns.add<LoadPattern, DimPattern, StoreRowsPattern, StoreStagedPattern,
+               TicketPattern, RetirePattern, BlockIdPattern>(
+      converter, patterns.getContext(), kernel);
 }

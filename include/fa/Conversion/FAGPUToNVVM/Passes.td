@@ -25,8 +25,9 @@ def ConvertFAGPUToNVVMPass
 
     The memref arguments of a kernel become parameters: a tensor map for each
     box that is copied in bulk, an address and the dynamic strides where elements
-    are read or written. `fagpu.parameters` on the kernel says for each parameter
-    what a launcher passes.
+    are read or written, the dynamic sizes that `memref.dim` reads.
+    `fagpu.parameters` on the kernel says for each parameter what a launcher
+    passes. Constant tables, by `memref.get_global`, become globals of the device.
 
     With `rows(%n)`, the map of a bulk copy makes one dimension of rows end at n
     (see docs/GPU/TensorMaps.md), so that rows from n on read as zero and are not
@@ -44,6 +45,28 @@ def ConvertFAGPUToNVVMPass
     %y1 = arith.mulf %x1, %s1 : f32
     %y2 = arith.mulf %x2, %s2 : f32
     %y3 = arith.mulf %x3, %s3 : f32
+    ```
+
+    Before:
+    ```mlir
+    memref.global "private" constant @ids : memref<2xi32> = dense<[7, 9]>
+    func.func @kernel(%m: memref<?xf32>) attributes {fagpu.kernel = "sm_80", ...} {
+      fagpu.role @all groups(1) {
+        %ids = memref.get_global @ids : memref<2xi32>
+        %id = memref.load %ids[%i] : memref<2xi32>
+        %n = memref.dim %m, %c0 : memref<?xf32>
+    ```
+    After:
+    ```mlir
+    llvm.mlir.global internal constant @fagpu_table_ids(dense<[7, 9]> : tensor<2xi32>)
+      {addr_space = 1 : i32, alignment = 16 : i64} : !llvm.array<2 x i32>
+    func.func @kernel(%size: i64) attributes {fagpu.kernel = "sm_80", ...,
+        fagpu.parameters = [{argument = 0, dim = 0, kind = "size"} ]} {
+      %ids = llvm.mlir.addressof @fagpu_table_ids : !llvm.ptr<1>
+      fagpu.role @all groups(1) {
+        %at = llvm.getelementptr %ids[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+        %id = llvm.load %at : !llvm.ptr<1> -> i32
+        %n = arith.index_cast %size : i64 to index
     ```
   }];
   let dependentDialects = [
