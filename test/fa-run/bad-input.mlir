@@ -21,7 +21,7 @@
 // UNDEFINED: undefined.mlir:1:30: error: 'f' cannot be loaded: Symbols not found: [ nowhere ]
 
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
-// CUDA: fa-run: error: --target=cuda runs functions with a fagpu.launch, but 'static' has none
+// CUDA: fa-run: error: --target=cuda runs functions with an attention or a fagpu.launch, but 'static' has neither
 
 // RUN: not fa-run %s --entry=static --target=reference --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
 // BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda

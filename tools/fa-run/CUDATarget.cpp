@@ -11,6 +11,7 @@
 #include "fa/Export/Compile.h"
 #include "fa/Runtime/CUDA/Assembler.h"
 #include "fa/Runtime/CUDA/Manifest.h"
+#include "fa/Target/GPUTarget.h"
 #include <chrono>
 
 using namespace mlir;
@@ -36,6 +37,31 @@ bool fa::hasCUDADevice() {
   if (!driver)
     llvm::consumeError(driver.takeError());
   return bool(driver);
+}
+
+FailureOr<StringRef> fa::getDeviceChip() {
+  auto cuda = Runtime::create(/*path=*/nullptr);
+  if (!cuda)
+    return report(cuda.takeError());
+  auto onDevice = (*cuda)->getDevice(device);
+  if (!onDevice)
+    return report(onDevice.takeError());
+  const DeviceLimits &limits = (*onDevice)->getLimits();
+  int major = limits.computeMajor, minor = limits.computeMinor;
+  // The table goes from old to new: the last one that fits has most features.
+  StringRef runs, loads;
+  for (const GPUTarget &target : getGPUTargets()) {
+    Chip chip = *Chip::parse(target.chip);
+    if (chip.runsCubinOn(major, minor))
+      runs = target.chip;
+    if (chip.takesPTXOn(major, minor))
+      loads = target.chip;
+  }
+  if (runs.empty() && loads.empty())
+    return reportError("--target=cuda: " + (*onDevice)->describe() +
+                       " runs the code of no target, expected one of " +
+                       listGPUTargets());
+  return runs.empty() ? loads : runs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,8 +222,9 @@ FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
   using Clock = std::chrono::steady_clock;
   if (!isHostFunction(host))
     return reportError(
-        "--target=cuda runs functions with a fagpu.launch, but '" +
-        host.getName() + "' has none");
+        "--target=cuda runs functions with an attention or a fagpu.launch, "
+        "but '" +
+        host.getName() + "' has neither");
   CUDATarget target;
   auto cuda = Runtime::create(/*path=*/nullptr);
   if (!cuda)

@@ -21,12 +21,16 @@ bool isHostFunction(func::FuncOp function);
 /// Whether there is a CUDA driver with a device.
 bool hasCUDADevice();
 
+/// The target whose code suits the first CUDA device best, for example sm_90a.
+/// Fails with one diagnostic, also without a driver or a device.
+FailureOr<StringRef> getDeviceChip();
+
 /// A host function's kernel on the first CUDA device.
 class CUDATarget {
 public:
   /// Compiles the kernel that a host function launches, to machine code where
-  /// there is ptxas. Fails with one diagnostic, also without a driver or a
-  /// device.
+  /// there is ptxas. The host function takes its outputs as arguments. Fails
+  /// with one diagnostic, also without a driver or a device.
   static FailureOr<CUDATarget> compile(func::FuncOp host);
 
   /// Launches once, on copies of the arguments in device memory, and copies

@@ -46,8 +46,12 @@ static void printComparison(raw_ostream &stream, const Comparison &result) {
 }
 
 void Report::print(raw_ostream &stream) const {
-  stream << file << " @" << entry << ", target " << target << ", seed " << seed
-         << '\n';
+  stream << file << " @" << entry << ", target " << target;
+  if (!chip.empty())
+    stream << " with a schedule for " << chip;
+  stream << ", seed " << seed << '\n';
+  if (!fallback.empty())
+    stream << "not on the GPU: " << fallback << '\n';
   for (const OutputReport &output : outputs) {
     stream << output.name << ": " << output.type;
     if (!output.values.empty())
@@ -138,6 +142,10 @@ std::string Report::toJSON() const {
       verify["total_rows"] = totalRows;
     object["verify"] = std::move(verify);
   }
+  if (!chip.empty())
+    object["chip"] = chip;
+  if (!fallback.empty())
+    object["not_on_gpu"] = fallback;
   if (compileSeconds)
     object["compile_seconds"] = *compileSeconds;
   if (timing)

@@ -25,6 +25,10 @@ struct OutputReport {
 /// Everything that one run found out.
 struct Report {
   std::string file, entry, target;
+  /// Whose schedule was derived; empty if none was.
+  std::string chip;
+  /// Why a GPU was there and not used; empty otherwise.
+  std::string fallback;
   uint64_t seed = 0;
   /// Types of the arguments with their sizes.
   std::vector<std::string> arguments;

@@ -90,6 +90,8 @@ LogicalResult Session::run() {
   report.file = options.file;
   report.entry = entry.getName();
   report.target = getTargetName(target);
+  if (derived)
+    report.chip = derived->chip;
   report.seed = options.seed;
   for (const HostBuffer &buffer : inputs)
     report.arguments.push_back(buffer.getTypeName());

@@ -20,7 +20,7 @@ enum class Precision { Auto, Float64, Declared };
 
 /// The command line.
 struct SessionOptions {
-  std::string file, entry, against, jsonFile, strategy, grid;
+  std::string file, entry, against, jsonFile, strategy, grid, chip;
   TargetKind target = TargetKind::Auto;
   std::vector<std::string> inputs, outputs;
   bool verify = false;

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CUDATarget.h"
 #include "InputSpec.h"
 #include "PastLengths.h"
 #include "SessionState.h"
@@ -66,20 +65,6 @@ LogicalResult Session::load() {
                  FADialect::implementsAttrName)) {
     judge = original->lookupSymbol<func::FuncOp>(name.getValue());
   }
-  return success();
-}
-
-LogicalResult Session::chooseTarget() {
-  if (target != TargetKind::Auto)
-    return success();
-  target = TargetKind::CPU;
-  if (!isHostFunction(running))
-    return success();
-  if (!hasCUDADevice())
-    return reportError("'" + running.getName() +
-                       "' launches a GPU kernel, and there is no CUDA device: "
-                       "use --target=interpret");
-  target = TargetKind::CUDA;
   return success();
 }
 

@@ -8,6 +8,8 @@
 #ifndef FA_TOOLS_FA_RUN_SESSIONSTATE_H
 #define FA_TOOLS_FA_RUN_SESSIONSTATE_H
 
+#include "CUDATarget.h"
+#include "Derivation.h"
 #include "Program.h"
 #include "Report.h"
 #include "Session.h"
@@ -27,6 +29,9 @@ private:
   // Preparation.
   LogicalResult load();
   LogicalResult chooseTarget();
+  LogicalResult preferDevice();
+  LogicalResult deriveSchedule();
+  LogicalResult compileForDevice();
   LogicalResult makeInputs();
   LogicalResult makeResults();
   // The run.
@@ -57,6 +62,9 @@ private:
   /// strategy was applied.
   OwningOpRef<ModuleOp> original, transformed, other;
   func::FuncOp entry, running, judge;
+  /// Holds the function that runs where that is a problem on a GPU target.
+  std::optional<DerivedSchedule> derived;
+  std::optional<CUDATarget> deviceCode;
   SmallVector<Output> outputs;
   /// The values before the run, and those that the run may change.
   SmallVector<HostBuffer> inputs, arguments;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUTarget.h"
-#include "CUDATarget.h"
 #include "InterpreterTarget.h"
 #include "SessionState.h"
 
@@ -76,15 +75,20 @@ LogicalResult Session::runCPUTarget() {
 }
 
 LogicalResult Session::runCUDATarget() {
-  FailureOr<CUDATarget> code = CUDATarget::compile(running);
-  if (failed(code))
+  if (failed(compileForDevice()))
     return failure();
-  report.compileSeconds = code->getCompileSeconds();
-  if (failed(code->run(arguments)))
+  report.compileSeconds =
+      deviceCode->getCompileSeconds() + (derived ? derived->seconds : 0);
+  auto launch = [&](MutableArrayRef<HostBuffer> buffers) {
+    return deviceCode->run(buffers);
+  };
+  if (failed(withResultsAsArguments(arguments, results, launch)))
     return failure();
   if (!options.bench)
     return success();
-  auto timing = code->measure(inputs);
+  SmallVector<HostBuffer> timed = inputs;
+  timed.append(results);
+  auto timing = deviceCode->measure(timed);
   if (failed(timing))
     return failure();
   report.timing = *timing;
@@ -99,7 +103,12 @@ LogicalResult Session::runInterpreter() {
       return failure();
     grid = *parsed;
   }
-  return interpret(running, options.seed, grid, arguments, results);
+  if (!derived)
+    return interpret(running, options.seed, grid, arguments, results);
+  return withResultsAsArguments(
+      arguments, results, [&](MutableArrayRef<HostBuffer> buffers) {
+        return interpret(running, options.seed, grid, buffers, {});
+      });
 }
 
 LogicalResult Session::runTarget() {

@@ -36,8 +36,8 @@ struct CommandLine {
       "target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
       cl::values(
           clEnumValN(TargetKind::Auto, "auto",
-                     "a CUDA device for a function that launches a "
-                     "kernel, else the CPU"),
+                     "a CUDA device where there is one, for a function that "
+                     "launches a kernel or has an attention; else the CPU"),
           clEnumValN(TargetKind::CPU, "cpu", "machine code for this processor"),
           clEnumValN(TargetKind::CUDA, "cuda", "a CUDA device"),
           clEnumValN(TargetKind::Interpret, "interpret",
@@ -99,6 +99,13 @@ struct CommandLine {
       cl::desc("Blocks of a kernel that --target=interpret runs without a "
                "host function"),
       cl::value_desc("X[,Y[,Z]]"), cl::cat(category)};
+  cl::opt<std::string> chip{
+      "chip",
+      cl::desc(
+          "Whose schedule a function with an attention is turned into: the "
+          "device's for --target=cuda, sm_80 for --target=interpret if not "
+          "given"),
+      cl::value_desc("sm_NN"), cl::cat(category)};
   cl::opt<std::string> jsonFile{"json", cl::desc("Write the report as JSON"),
                                 cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<std::string> strategy{
@@ -129,6 +136,7 @@ SessionOptions CommandLine::getOptions() const {
   options.jsonFile = jsonFile;
   options.strategy = strategy;
   options.grid = grid;
+  options.chip = chip;
   return options;
 }
 

@@ -1,0 +1,45 @@
+//===- Derivation.cpp - Problems on GPU targets ---------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Derivation.h"
+#include "fa/Pipelines/DeriveSchedule.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+FailureOr<DerivedSchedule> fa::derive(func::FuncOp problem, StringRef chip) {
+  auto start = std::chrono::steady_clock::now();
+  auto module = deriveSchedule(problem, chip);
+  if (failed(module))
+    return failure();
+  DerivedSchedule derived;
+  derived.module = std::move(*module);
+  derived.host = derived.module->lookupSymbol<func::FuncOp>(problem.getName());
+  derived.chip = chip.str();
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  derived.seconds = elapsed.count();
+  return derived;
+}
+
+LogicalResult fa::withResultsAsArguments(
+    MutableArrayRef<HostBuffer> arguments, MutableArrayRef<HostBuffer> results,
+    llvm::function_ref<LogicalResult(MutableArrayRef<HostBuffer>)> body) {
+  SmallVector<HostBuffer> all;
+  auto takeAll = [&](MutableArrayRef<HostBuffer> buffers) {
+    all.append(std::make_move_iterator(buffers.begin()),
+               std::make_move_iterator(buffers.end()));
+  };
+  takeAll(arguments);
+  takeAll(results);
+  LogicalResult done = body(all);
+  auto next = std::make_move_iterator(all.begin());
+  std::copy_n(next, arguments.size(), arguments.begin());
+  std::copy_n(next + arguments.size(), results.size(), results.begin());
+  return done;
+}
