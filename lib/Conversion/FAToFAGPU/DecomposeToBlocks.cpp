@@ -98,17 +98,24 @@ private:
   FailureOr<Value> hide(OpBuilder &outside, OpBuilder &inside,
                         const PairBlock &place, const IRMapping &mapping,
                         Value end, Value scores);
+  Value getReference(OpBuilder &builder, Value maximum);
   void emitResult();
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
   FailureOr<Value> fetch(OpBuilder &builder, Value memory, DimsAttr order,
-                         int64_t rows, Value limit);
+                         int64_t rows, Value limit, Value shiftBy = {});
+  void findGroupRow(OpBuilder &builder);
+  void shift(OpBuilder &builder, Value &offset, Value by);
   Value getEnd(OpBuilder &builder, const Tile &tile, int64_t dim);
 
   FinalizeOp finalize;
   KeyRangesOp ranges, newRanges;
   OnlineAttentionOp step;
+  /// Rows are those of one group of warps.
   int64_t rows, keys, headDim, valueDim;
   unsigned warps;
+  fagpu::RoleOp role;
+  /// Where the group's rows begin in the block; null for one group.
+  Value groupRow;
   Type element;
   RankedTensorType scoreType, accType, rowType, partType;
   /// The factor of a score in the exponent of base 2.
@@ -145,8 +152,9 @@ LogicalResult QueryBlock::readProblem() {
   headDim =
       queryType.getDimSize(step.getQueryOrder().positionOf(DimKind::HeadDim));
   element = queryType.getElementType();
-  auto role = finalize->getParentOfType<fagpu::RoleOp>();
+  role = finalize->getParentOfType<fagpu::RoleOp>();
   warps = static_cast<unsigned>(role.getWarps());
+  int64_t groups = role.getGroups();
   if (!fagpu::isPackedElement(element))
     return step.emitOpError()
            << "multiplies " << element << ", expected f16 or bf16 on a GPU";
@@ -157,10 +165,12 @@ LogicalResult QueryBlock::readProblem() {
              << "has dimensions in the order " << order
              << ", expected the head dim last on a GPU; the nearest is to pass "
                 "a transposed view";
-  if (ShapedType::isDynamic(rows) || rows % (16 * warps))
+  if (ShapedType::isDynamic(rows) || rows % (16 * warps * groups))
     return finalize.emitOpError()
            << "has a state of " << rows << " rows, expected a multiple of "
-           << 16 * warps << ", 16 for each of " << warps << " warps";
+           << 16 * warps * groups << ", 16 for each of " << warps * groups
+           << " warps";
+  rows /= groups;
   if (headDim % 16 || keys % 16)
     return step.emitOpError()
            << "sums over a head dim of " << headDim << " and blocks of " << keys
@@ -219,9 +229,27 @@ Value QueryBlock::getEnd(OpBuilder &builder, const Tile &tile, int64_t dim) {
   return builder.createOrFold<arith::AddIOp>(loc, tile.offsets[dim], size);
 }
 
-/// `rows` of a slice of one batch and one head; null `limit`: up to its end.
+/// Groups take equal parts of the rows, one after the other.
+void QueryBlock::findGroupRow(OpBuilder &builder) {
+  if (role.getGroups() == 1)
+    return;
+  Location loc = finalize.getLoc();
+  Value group = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           role.getGroup());
+  groupRow = arith::MulIOp::create(
+      builder, loc, group, arith::ConstantIndexOp::create(builder, loc, rows));
+}
+
+void QueryBlock::shift(OpBuilder &builder, Value &offset, Value by) {
+  if (by)
+    offset = builder.createOrFold<arith::AddIOp>(finalize.getLoc(), offset, by);
+}
+
+/// `rows` of a slice of one batch and one head, from row `shiftBy` on (null: the
+/// first one); null `limit`: up to the end of the slice.
 FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
-                                   DimsAttr order, int64_t rows, Value limit) {
+                                   DimsAttr order, int64_t rows, Value limit,
+                                   Value shiftBy) {
   Location loc = finalize.getLoc();
   Blocks blocks(builder, loc);
   FailureOr<Tile> tile = resolve(builder, step, memory);
@@ -232,6 +260,7 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
   int64_t columns = type.getDimSize(order.positionOf(DimKind::HeadDim));
   if (!limit)
     limit = getEnd(builder, *tile, sequence);
+  shift(builder, tile->offsets[sequence], shiftBy);
   SmallVector<int64_t> sizes(type.getRank(), 1);
   sizes[sequence] = rows;
   sizes[order.positionOf(DimKind::HeadDim)] = columns;
@@ -325,6 +354,29 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   return hide(outside, inside, place, mapping, end, scores);
 }
 
+/// The maximum that exponents are taken from: 0 in a row that has seen no key,
+/// to avoid the difference of infinities. Where scores are products alone, each
+/// row of a full block has one.
+Value QueryBlock::getReference(OpBuilder &builder, Value maximum) {
+  Location loc = step.getLoc();
+  auto choose = [&](OpBuilder &builder) -> Value {
+    Blocks blocks(builder, loc);
+    return blocks.select(blocks.isEqual(maximum, -infinity),
+                         blocks.constant(0.0f, rowType), maximum);
+  };
+  if (!step.getScore().empty())
+    return choose(builder);
+  Value partial =
+      IsPartialOp::create(builder, loc, builder.getI1Type()).getResult();
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{rowType}, partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder masked = branch.getThenBodyBuilder();
+  scf::YieldOp::create(masked, loc, choose(masked));
+  OpBuilder unmasked = branch.getElseBodyBuilder();
+  scf::YieldOp::create(unmasked, loc, maximum);
+  return branch.getResult(0);
+}
+
 /// One key block: Milakov and Gimelshein 2018, in base 2.
 LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                    const IRMapping &mapping) {
@@ -348,6 +400,7 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
     place.query = mapped(step.getOffsets()[2]);
     place.key = mapped(step.getOffsets()[3]);
   }
+  shift(outside, place.query, groupRow);
   Value loadLimit;
   if (step.getExtents().empty())
     return step.emitOpError() << "has no extents, expected the valid queries "
@@ -370,24 +423,27 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                                fagpu::ReductionKind::max, *s);
   Value newMaximum =
       arith::MaxNumFOp::create(inside, loc, maximum, blockMaximum);
-  // A row that has seen no key: avoid the difference of infinities.
-  Value reference = blocks.select(blocks.isEqual(newMaximum, -infinity),
-                                  blocks.constant(0.0f, rowType), newMaximum);
+  Value reference = getReference(inside, newMaximum);
   Value rowScale = blocks.splat(exponentScale, rowType);
-  Value shift = arith::NegFOp::create(
-      inside, loc, arith::MulFOp::create(inside, loc, reference, rowScale));
-  Value exponent = math::FmaOp::create(inside, loc, *s,
-                                       blocks.splat(exponentScale, scoreType),
-                                       blocks.broadcast(shift, scoreType));
+  Value shifted = arith::MulFOp::create(inside, loc, reference, rowScale);
+  Value exponent = math::FmaOp::create(
+      inside, loc, *s, blocks.splat(exponentScale, scoreType),
+      blocks.broadcast(arith::NegFOp::create(inside, loc, shifted), scoreType));
   Value p = blocks.exp2(exponent);
+  // Rounded as above, so that an unchanged maximum gives exactly 1.
+  Value before = arith::MulFOp::create(inside, loc, maximum, rowScale);
   Value alpha =
-      blocks.exp2(math::FmaOp::create(inside, loc, maximum, rowScale, shift));
+      blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
   Value blockSum = fagpu::ReduceOp::create(inside, loc, partType,
                                            fagpu::ReductionKind::add, p);
-  Value newSum = math::FmaOp::create(
+  // The first block has nothing to rescale.
+  Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
+  Value longSum = math::FmaOp::create(
       inside, loc, sum, blocks.broadcast(alpha, partType), blockSum);
-  Value scaled =
+  Value newSum = blocks.select(first, blockSum, longSum);
+  Value rescaled =
       arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
+  Value scaled = blocks.select(first, acc, rescaled);
   FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
                              step.getValueOrder(), keys, loadLimit);
   if (failed(v))
@@ -415,8 +471,9 @@ LogicalResult QueryBlock::rebuildRanges() {
                        : 1.0 / std::sqrt(static_cast<double>(headDim));
   exponentScale = arith::ConstantOp::create(
       outside, loc, outside.getF32FloatAttr(static_cast<float>(factor)));
-  FailureOr<Value> q =
-      fetch(outside, step.getQuery(), step.getQueryOrder(), rows, Value());
+  findGroupRow(outside);
+  FailureOr<Value> q = fetch(outside, step.getQuery(), step.getQueryOrder(),
+                             rows, Value(), groupRow);
   if (failed(q))
     return failure();
   query = *q;
@@ -453,12 +510,13 @@ void QueryBlock::emitResult() {
       builder, loc, blocks.constant(1.0f, rowType), sum, flags);
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
-  auto store = [&](Value value, const Tile &tile, int64_t rowDim,
+  auto store = [&](Value value, Tile tile, int64_t rowDim,
                    DenseI64ArrayAttr sizes) {
     Value limit = getEnd(builder, tile, rowDim);
     if (finalize.getRows())
       limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
                                                   finalize.getRows());
+    shift(builder, tile.offsets[rowDim], groupRow);
     SmallVector<Value> offsets;
     for (Value offset : tile.offsets)
       offsets.push_back(blocks.cast32(offset));

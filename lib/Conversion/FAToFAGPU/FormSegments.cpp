@@ -132,10 +132,12 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     from.replaceAllUsesWith(to);
   terminator->erase();
   body.getOperations().splice(Block::iterator(yield), old.getOperations());
-  loop.walk([&](IsPartialOp op) {
-    op.replaceAllUsesWith(partial);
+  auto replace = [&](auto op, Value flag) {
+    op.replaceAllUsesWith(flag);
     op.erase();
-  });
+  };
+  loop.walk([&](IsPartialOp op) { replace(op, partial); });
+  loop.walk([&](IsFirstOp op) { replace(op, flags.front()); });
 }
 
 void SegmentBuilder::run() {

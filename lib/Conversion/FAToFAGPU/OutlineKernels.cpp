@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,14 +36,17 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult readConfig();
   void hoistSizes();
   LogicalResult collectArguments();
   void passArgument(Value value);
-  SmallVector<Value> countTiles();
+  LogicalResult countTiles();
   func::FuncOp makeKernel();
-  SmallVector<Value> decodeTile(ArrayRef<Value> counts);
+  fagpu::RoleOp makeRole();
+  SmallVector<Value> decodeTile();
+  bool isPassed(Value count);
   Value inKernel(Value value);
-  void launch(func::FuncOp kernel, ArrayRef<Value> counts);
+  void launch(func::FuncOp kernel);
 
   scf::ForallOp loop;
   func::FuncOp host;
@@ -51,11 +55,33 @@ private:
   int64_t warps;
   Location loc;
   OpBuilder builder;
+  /// A step of the attention in the loop, and what it is configured by; null
+  /// where there is none.
+  OnlineAttentionOp step;
+  ConfigAttr config;
+  GPUConfigAttr gpuConfig;
+  TileCounts grid;
   /// What the kernel takes, as the host has it; i32 for an index.
   SmallVector<Value> captured, passed;
   IRMapping mapping;
 };
 } // namespace
+
+/// One kernel has one configuration.
+LogicalResult Outliner::readConfig() {
+  WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
+    if (config && op.getConfigAttr() != config)
+      return op.emitOpError() << "is configured by " << op.getConfigAttr()
+                              << ", but another step of its kernel by "
+                              << config;
+    step = op;
+    config = op.getConfigAttr();
+    return WalkResult::advance();
+  });
+  if (config)
+    gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  return failure(result.wasInterrupted());
+}
 
 /// Sizes of memory from outside are computed on the host.
 void Outliner::hoistSizes() {
@@ -109,9 +135,7 @@ void Outliner::passArgument(Value value) {
   passed.push_back(value);
 }
 
-/// Tiles along each dimension, index.
-SmallVector<Value> Outliner::countTiles() {
-  SmallVector<Value> counts;
+LogicalResult Outliner::countTiles() {
   for (auto [lower, upper, step] :
        llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                        loop.getMixedStep())) {
@@ -119,9 +143,22 @@ SmallVector<Value> Outliner::countTiles() {
     Value high = getValueOrCreateConstantIndexOp(builder, loc, upper);
     Value by = getValueOrCreateConstantIndexOp(builder, loc, step);
     Value extent = builder.createOrFold<arith::SubIOp>(loc, high, low);
-    counts.push_back(builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
+    grid.counts.push_back(
+        builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
   }
-  return counts;
+  if (!gpuConfig || gpuConfig.getTileOrder() != TileOrder::longest_first ||
+      grid.counts.size() == 1)
+    return success();
+  Value sequences = grid.counts.front();
+  for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
+    sequences = builder.createOrFold<arith::MulIOp>(loc, sequences, count);
+  grid.together = countTogether(builder, loc, step, sequences);
+  if (grid.together)
+    return success();
+  return step.emitOpError() << "has keys that are no argument of '"
+                            << host.getName()
+                            << "', expected them for tile_order = "
+                               "longest_first; in_order needs none";
 }
 
 func::FuncOp Outliner::makeKernel() {
@@ -133,6 +170,8 @@ func::FuncOp Outliner::makeKernel() {
                                      (host.getName() + "_kernel").str(), type);
   kernel->setAttr(fagpu::FAGPUDialect::kernelAttrName,
                   builder.getStringAttr(chip));
+  if (config)
+    kernel->setAttr(FADialect::configAttrName, config);
   kernel.addEntryBlock();
   symbols.insert(kernel);
   return kernel;
@@ -147,20 +186,22 @@ Value Outliner::inKernel(Value value) {
   return copy->getResult(0);
 }
 
+/// Where tiles come in order, the first count is only needed for the grid.
+bool Outliner::isPassed(Value count) {
+  return grid.together || grid.counts.size() == 1 ||
+         count != grid.counts.front() ||
+         llvm::is_contained(ArrayRef(grid.counts).drop_front(), count);
+}
+
 /// The loop's indices, from the number of the block.
-SmallVector<Value> Outliner::decodeTile(ArrayRef<Value> counts) {
-  Value rest = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  SmallVector<Value> numbers(counts.size());
-  for (size_t dim = counts.size(); dim-- > 1;) {
-    Value count = inKernel(counts[dim]);
-    numbers[dim] = arith::RemUIOp::create(builder, loc, rest, count);
-    rest = arith::DivUIOp::create(builder, loc, rest, count);
-  }
-  numbers.front() = rest;
-  // The last dimension from its end.
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value end = arith::SubIOp::create(builder, loc, inKernel(counts.back()), one);
-  numbers.back() = arith::SubIOp::create(builder, loc, end, numbers.back());
+SmallVector<Value> Outliner::decodeTile() {
+  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+  TileCounts inside;
+  for (Value count : grid.counts)
+    inside.counts.push_back(isPassed(count) ? inKernel(count) : Value());
+  if (grid.together)
+    inside.together = inKernel(grid.together);
+  SmallVector<Value> numbers = decodeTileNumber(builder, loc, block, inside);
   SmallVector<Value> indices;
   auto getValue = [&](OpFoldResult bound) -> Value {
     if (auto value = dyn_cast<Value>(bound))
@@ -177,28 +218,43 @@ SmallVector<Value> Outliner::decodeTile(ArrayRef<Value> counts) {
   return indices;
 }
 
-void Outliner::launch(func::FuncOp kernel, ArrayRef<Value> counts) {
+/// The role that all of the body belongs to.
+fagpu::RoleOp Outliner::makeRole() {
+  bool hasGroups =
+      gpuConfig && gpuConfig.getForm() == KernelForm::warp_groups;
+  int32_t groups = hasGroups ? static_cast<int32_t>(gpuConfig.getGroups()) : 1;
+  return fagpu::RoleOp::create(
+      builder, loc, builder.getStringAttr(hasGroups ? "math" : "compute"),
+      builder.getI32IntegerAttr(groups), builder.getI32IntegerAttr(warps),
+      IntegerAttr(), UnitAttr(), IntegerAttr());
+}
+
+void Outliner::launch(func::FuncOp kernel) {
   builder.setInsertionPoint(loop);
-  Value blocks = counts.front();
-  for (Value count : counts.drop_front())
+  Value blocks = grid.counts.front();
+  for (Value count : ArrayRef(grid.counts).drop_front())
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, count);
   fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks, passed);
   loop.erase();
 }
 
 LogicalResult Outliner::run() {
+  if (failed(readConfig()))
+    return failure();
   hoistSizes();
   builder.setInsertionPoint(loop);
-  SmallVector<Value> counts = countTiles();
-  if (failed(collectArguments()))
+  if (failed(countTiles()) || failed(collectArguments()))
     return failure();
   auto needs = [&](Value value) {
     if (!value.getDefiningOp<arith::ConstantOp>() &&
         !llvm::is_contained(captured, value))
       passArgument(value);
   };
-  // The first count is only needed for the grid.
-  llvm::for_each(ArrayRef(counts).drop_front(), needs);
+  llvm::for_each(llvm::make_filter_range(
+                     grid.counts, [&](Value count) { return isPassed(count); }),
+                 needs);
+  if (grid.together)
+    needs(grid.together);
   for (OpFoldResult bound : llvm::concat<OpFoldResult>(
            loop.getMixedLowerBound(), loop.getMixedStep()))
     if (auto value = dyn_cast<Value>(bound))
@@ -214,11 +270,8 @@ LogicalResult Outliner::run() {
                                           argument);
     mapping.map(value, inside);
   }
-  SmallVector<Value> indices = decodeTile(counts);
-  auto role = fagpu::RoleOp::create(
-      builder, loc, builder.getStringAttr("compute"),
-      builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(warps),
-      IntegerAttr(), UnitAttr(), IntegerAttr());
+  SmallVector<Value> indices = decodeTile();
+  fagpu::RoleOp role = makeRole();
   func::ReturnOp::create(builder, loc);
   Block *body =
       builder.createBlock(&role.getBody(), {}, {builder.getI32Type()}, {loc});
@@ -232,7 +285,7 @@ LogicalResult Outliner::run() {
     });
     builder.clone(op, mapping);
   }
-  launch(kernel, counts);
+  launch(kernel);
   return success();
 }
 

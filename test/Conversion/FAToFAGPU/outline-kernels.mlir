@@ -46,3 +46,42 @@ func.func @single(%n: index) {
   }
   return
 }
+
+// The configuration of the attention stays with the kernel; its groups share
+// the role. Sequences are worked on together as their keys fit a cache: a key
+// and its value take 256 bytes, 8 MiB hold 32768 of them.
+// CHECK-LABEL: func.func @grouped_kernel(
+// CHECK-SAME: %{{[^:]*}}: i32, %[[TOGETHER:[^:]*]]: i32) attributes {fa.config = #fa.config<query_block = 128
+// CHECK-DAG: %[[T:.*]] = arith.index_cast %[[TOGETHER]] : i32 to index
+// CHECK-DAG: %[[BLOCK:.*]] = gpu.block_id x
+// CHECK: %[[TILES:.*]] = arith.muli %[[T]], %{{.*}} : index
+// CHECK: %[[GROUP:.*]] = arith.divui %[[BLOCK]], %[[TILES]]
+// CHECK: %[[IN_GROUP:.*]] = arith.remui %[[BLOCK]], %[[TILES]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %[[T]]
+// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[FIRST]]
+// CHECK: %[[HERE:.*]] = arith.minui %[[T]], %[[LEFT]]
+// CHECK: arith.divui %[[IN_GROUP]], %[[HERE]]
+// CHECK: arith.remui %[[IN_GROUP]], %[[HERE]]
+// CHECK: fagpu.role @math groups(2)
+// CHECK-LABEL: func.func @grouped(
+// CHECK: %[[FIT:.*]] = arith.divui %c32768
+// CHECK: %[[SOME:.*]] = arith.maxui %[[FIT]], %c1
+// CHECK: arith.minui %[[SOME]], %c
+!q = memref<2x256x4x64xbf16>
+!qt = memref<1x128x1x64xbf16, strided<[65536, 256, 64, 1], offset: ?>>
+!k = memref<2x?x4x64xbf16>
+!kt = memref<1x?x1x64xbf16, strided<[?, 256, 64, 1], offset: ?>>
+!state = tensor<128x64xf32>
+!row = tensor<128xf32>
+func.func @grouped(%q: !q, %k: !k, %a: !state, %r: !row) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %k, %c1 : !k
+  scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 4, 256) step (1, 1, 128) {
+    %qt = memref.subview %q[%b, %i, %h, 0] [1, 128, 1, 64] [1, 1, 1, 1] : !q to !qt
+    %kt = memref.subview %k[%b, 0, %h, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt
+    %s:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
+        outs(%a, %r, %r : !state, !row, !row)
+        {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+  }
+  return
+}

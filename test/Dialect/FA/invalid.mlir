@@ -1279,7 +1279,20 @@ func.func @other_arguments(%x: i32) attributes {fa.implements = @reference} {
 // -----
 
 func.func @partial_outside() -> i1 {
-  // expected-error @below {{'fa.is_partial' op stands outside of 'fa.key_ranges', whose ranges it asks for}}
+  // expected-error @below {{'fa.is_partial' op stands outside of 'fa.key_ranges', whose blocks it asks about}}
   %p = fa.is_partial : i1
   return %p : i1
 }
+
+// -----
+
+func.func @first_outside() {
+  // expected-error @below {{'fa.is_first' op stands outside of 'fa.key_ranges', whose blocks it asks about}}
+  %p = fa.is_first : i1
+  return
+}
+
+// -----
+
+// expected-error @below {{'fa.config' is 3 : i64, expected a #fa.config on a function}}
+func.func private @config() attributes {fa.config = 3}

@@ -19,8 +19,14 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     do). The function that held the loop is left as the host side; what it
     computes before the loop is passed to the kernel, sizes as i32.
 
-    Refused: a loop that yields values, and memory that is no argument of the
-    function.
+    What the attention in the loop is configured by stays with the kernel, as
+    `fa.config`. With `form = warp_groups` its groups share the role. With
+    `tile_order = longest_first` tiles come in groups of sequences whose keys and
+    values stay in the L2 cache together, and within a group the last query
+    blocks of all its sequences first.
+
+    Refused: a loop that yields values, memory that is no argument of the
+    function, and steps of different configurations.
 
     Before:
     ```mlir
@@ -69,7 +75,9 @@ def FADecomposeToBlocksPass
     mask stands under `fa.is_partial`. Operands keep the order of their
     dimensions, the head dim last: a box has its rows where the sequence lies.
 
-    Nothing is decided here: layouts, channels and roles come later. Exponentials
+    Nothing is decided here: layouts, channels and roles come later. Groups of the
+    role take equal parts of the rows, so all that stands here is of one group.
+    The first block has nothing to rescale, which `fa.is_first` tells. Exponentials
     are of base 2; where the score is only scaled by a factor known to be
     positive, the factor is folded into the exponent.
 
@@ -101,7 +109,7 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
     Blocks are visited from the last to the first: the block at the end is
     visited once in any case, under the mask; then come the ranges from the last
     one back, each a segment. `fa.is_partial` becomes the flags of the partial
-    ranges.
+    ranges, `fa.is_first` the flag of the first block.
 
     Before:
     ```mlir

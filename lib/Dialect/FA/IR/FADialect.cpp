@@ -62,9 +62,18 @@ static LogicalResult verifyImplements(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyConfig(Operation *op, Attribute value) {
+  if (isa<FunctionOpInterface>(op) && isa<ConfigAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << FADialect::configAttrName << "' is "
+                           << value << ", expected a #fa.config on a function";
+}
+
 LogicalResult FADialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == implementsAttrName)
     return verifyImplements(op, attribute.getValue());
+  if (attribute.getName() == configAttrName)
+    return verifyConfig(op, attribute.getValue());
   return success();
 }

@@ -308,12 +308,16 @@ LogicalResult KeyRangesOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// IsPartialOp
+// IsPartialOp and IsFirstOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult IsPartialOp::verify() {
-  if ((*this)->getParentOfType<KeyRangesOp>())
+static LogicalResult verifyInRanges(Operation *op) {
+  if (op->getParentOfType<KeyRangesOp>())
     return success();
-  return emitOpError() << "stands outside of 'fa.key_ranges', whose ranges it "
-                          "asks for";
+  return op->emitOpError() << "stands outside of 'fa.key_ranges', whose blocks "
+                              "it asks about";
 }
+
+LogicalResult IsPartialOp::verify() { return verifyInRanges(*this); }
+
+LogicalResult IsFirstOp::verify() { return verifyInRanges(*this); }

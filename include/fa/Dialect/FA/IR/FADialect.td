@@ -25,6 +25,9 @@ def FA_Dialect : Dialect {
 
     `fa.implements = @reference` on a function says that it computes what the
     function `@reference`, which takes the same arguments, computes.
+
+    `fa.config = #fa.config<...>` on a GPU kernel is the configuration that its
+    schedule is made by.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -38,6 +41,8 @@ def FA_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// The function whose results a function computes, on `func.func`.
     static constexpr StringLiteral implementsAttrName = "fa.implements";
+    /// The configuration of a kernel, on `func.func`.
+    static constexpr StringLiteral configAttrName = "fa.config";
 
     void registerAttributes();
   }];

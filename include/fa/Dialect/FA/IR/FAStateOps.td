@@ -202,4 +202,19 @@ def FA_IsPartialOp : FA_Op<"is_partial", [Pure]> {
   let hasVerifier = 1;
 }
 
+def FA_IsFirstOp : FA_Op<"is_first", [Pure]> {
+  let summary = "Whether the visited block is the first one";
+  let description = [{
+    Inside the body of `fa.key_ranges`, where every carried value still is its
+    initial one in the first block. It lets a body leave out work with neutral
+    values there; what expands the ranges makes a constant or a flag of it, or
+    false, which costs the work and no more: a body means the same with it.
+
+    Example: `%first = fa.is_first : i1`
+  }];
+  let results = (outs I1:$first);
+  let assemblyFormat = "attr-dict `:` type($first)";
+  let hasVerifier = 1;
+}
+
 #endif // FA_DIALECT_FA_IR_FASTATEOPS_TD

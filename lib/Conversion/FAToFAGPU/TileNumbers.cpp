@@ -1,0 +1,89 @@
+//===- TileNumbers.cpp - From the number of a tile to loop indices --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileNumbers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Keys and values of the sequences in work. Measured on an H200 (50 MB of L2
+/// cache): 16 MiB are as good, 32 MiB worse for short sequences.
+static constexpr int64_t cachedBytes = int64_t(8) << 20;
+
+static Value getArgument(Value memory) {
+  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
+    memory = view.getSource();
+  return isa<BlockArgument>(memory) ? memory : Value();
+}
+
+Value mlir::fa::countTogether(OpBuilder &builder, Location loc,
+                              OnlineAttentionOp step, Value sequences) {
+  Value key = getArgument(step.getKey());
+  if (!key)
+    return {};
+  auto bytesOf = [](Value memory, DimsAttr order) {
+    auto type = cast<MemRefType>(memory.getType());
+    return type.getDimSize(order.positionOf(DimKind::HeadDim)) *
+           type.getElementTypeBitWidth() / 8;
+  };
+  int64_t bytesOfKey = bytesOf(step.getKey(), step.getKeyOrder()) +
+                       bytesOf(step.getValue(), step.getValueOrder());
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  Value one = constant(1);
+  Value keys = builder.createOrFold<memref::DimOp>(
+      loc, key, step.getKeyOrder().positionOf(DimKind::Sequence));
+  keys = builder.createOrFold<arith::MaxUIOp>(loc, keys, one);
+  Value fitting = builder.createOrFold<arith::DivUIOp>(
+      loc, constant(cachedBytes / bytesOfKey), keys);
+  fitting = builder.createOrFold<arith::MaxUIOp>(loc, fitting, one);
+  return builder.createOrFold<arith::MinUIOp>(loc, fitting, sequences);
+}
+
+SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
+                                              Value tile,
+                                              const TileCounts &grid) {
+  auto divide = [&](Value a, Value b) -> Value {
+    return arith::DivUIOp::create(builder, loc, a, b);
+  };
+  auto remainder = [&](Value a, Value b) -> Value {
+    return arith::RemUIOp::create(builder, loc, a, b);
+  };
+  ArrayRef<Value> counts = grid.counts;
+  Value blocks = counts.back(), block, sequence;
+  if (grid.together) {
+    Value sequences = counts.front();
+    for (Value count : counts.drop_front().drop_back())
+      sequences = arith::MulIOp::create(builder, loc, sequences, count);
+    Value tiles = arith::MulIOp::create(builder, loc, grid.together, blocks);
+    Value group = divide(tile, tiles), inGroup = remainder(tile, tiles);
+    Value first = arith::MulIOp::create(builder, loc, group, grid.together);
+    // The last group may hold fewer.
+    Value left = arith::SubIOp::create(builder, loc, sequences, first);
+    Value here = arith::MinUIOp::create(builder, loc, grid.together, left);
+    block = divide(inGroup, here);
+    sequence =
+        arith::AddIOp::create(builder, loc, first, remainder(inGroup, here));
+  } else {
+    block = counts.size() == 1 ? tile : remainder(tile, blocks);
+    sequence = counts.size() == 1 ? Value() : divide(tile, blocks);
+  }
+  SmallVector<Value> numbers(counts.size());
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value last = arith::SubIOp::create(builder, loc, blocks, one);
+  numbers.back() = arith::SubIOp::create(builder, loc, last, block);
+  for (size_t dim = counts.size() - 1; dim-- > 1;) {
+    numbers[dim] = remainder(sequence, counts[dim]);
+    sequence = divide(sequence, counts[dim]);
+  }
+  if (counts.size() > 1)
+    numbers.front() = sequence;
+  return numbers;
+}

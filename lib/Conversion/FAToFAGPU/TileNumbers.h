@@ -1,0 +1,40 @@
+//===- TileNumbers.h - From the number of a tile to loop indices ----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_TILENUMBERS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_TILENUMBERS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::fa {
+
+/// How many tiles there are along each dimension of a grid, the query blocks
+/// last; all of type index.
+struct TileCounts {
+  SmallVector<Value> counts;
+  /// Sequences, that is pairs of batch and head, that are worked on together;
+  /// null where tiles come sequence by sequence.
+  Value together;
+};
+
+/// How many sequences to work on together, computed on the host: so many that
+/// their keys and values stay in the L2 cache beside what else passes through
+/// it. `step` is the step of the tiled attention, `sequences` how many there
+/// are. Null where its keys are no argument of `host`.
+Value countTogether(OpBuilder &builder, Location loc, OnlineAttentionOp step,
+                    Value sequences);
+
+/// The number along each dimension of the grid of the tile of number `tile`.
+/// Query blocks come from the last one back: with a causal mask the ones with
+/// most keys first, so that none starts late with much to do.
+SmallVector<Value> decodeTileNumber(OpBuilder &builder, Location loc,
+                                    Value tile, const TileCounts &grid);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_TILENUMBERS_H
