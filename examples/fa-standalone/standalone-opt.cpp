@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   mlir::fa::registerAllDialects(registry);
   mlir::fa::registerAllPasses();
   standalone::registerStandalonePasses();
+  standalone::registerStandalonePipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "standalone compiler\n", registry));
 }

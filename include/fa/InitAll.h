@@ -27,6 +27,7 @@
 #include "fa/Pipelines/GPUPipeline.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/NaivePipeline.h"
+#include "fa/Pipelines/PTXPipeline.h"
 #include "fa/Pipelines/SchedulePipeline.h"
 #include "fa/Target/NVPTX/Passes.h"
 
@@ -52,6 +53,7 @@ inline void registerAllPasses() {
   registerGPUPipelines();
   registerLevel2Pipeline();
   registerNaivePipeline();
+  registerPTXPipeline();
   registerSchedulePipeline();
 }
 

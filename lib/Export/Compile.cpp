@@ -7,6 +7,7 @@
 
 #include "fa/Export/Compile.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -32,12 +33,26 @@ SmallVector<func::FuncOp> mlir::fa::findHostFunctions(ModuleOp module) {
   return functions;
 }
 
-FailureOr<func::FuncOp> mlir::fa::findHostFunction(ModuleOp module,
-                                                   StringRef name) {
+/// Problems that are entries, in their order.
+static SmallVector<func::FuncOp> findProblems(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && isProblem(function))
+      functions.push_back(function);
+  return functions;
+}
+
+FailureOr<func::FuncOp> mlir::fa::findCompiledFunction(ModuleOp module,
+                                                       StringRef name) {
   SmallVector<func::FuncOp> functions = findHostFunctions(module);
+  StringRef kind = "host function";
   if (functions.empty()) {
-    module.emitError("has no host function, expected a func.func with a "
-                     "fagpu.launch");
+    functions = findProblems(module);
+    kind = "public function with attention";
+  }
+  if (functions.empty()) {
+    module.emitError("has nothing to compile, expected a func.func with a "
+                     "fagpu.launch, or a public one with attention");
     return failure();
   }
   if (name.empty() && functions.size() == 1)
@@ -47,74 +62,12 @@ FailureOr<func::FuncOp> mlir::fa::findHostFunction(ModuleOp module,
       return function;
   auto names = llvm::map_range(
       functions, [](func::FuncOp function) { return function.getSymName(); });
-  module.emitError() << (name.empty()
-                             ? "has several host functions"
-                             : "has no host function '@" + name.str() + "'")
+  module.emitError() << (name.empty() ? "has several " + kind.str() + "s"
+                                      : "has no " + kind.str() + " '@" +
+                                            name.str() + "'")
                      << ", expected the name of one of "
                      << llvm::join(names, ", ");
   return failure();
-}
-
-/// A name of a manifest has letters, digits and '_', and no digit first.
-static std::string makeManifestName(StringRef text) {
-  std::string name = text.str();
-  for (char &c : name)
-    if (!llvm::isAlnum(c))
-      c = '_';
-  if (name.empty() || llvm::isDigit(name.front()))
-    name = "arg" + name;
-  return name;
-}
-
-static std::string findFreeName(StringRef name, ArrayRef<std::string> taken) {
-  for (unsigned number = 2;; ++number) {
-    std::string free = (name + "_" + Twine(number)).str();
-    if (!llvm::is_contained(taken, free))
-      return free;
-  }
-}
-
-/// The launcher refuses a manifest where a name stands for two things.
-static LogicalResult checkNames(func::FuncOp function,
-                                ArrayRef<StringRef> texts,
-                                ArrayRef<std::string> names) {
-  for (auto [number, name] : llvm::enumerate(names)) {
-    unsigned first = llvm::find(names, name) - names.begin();
-    if (name != "multiprocessors" && first == number)
-      continue;
-    InFlightDiagnostic error = emitError(function.getArgument(number).getLoc())
-                               << "argument '%" << texts[number] << "' of '@"
-                               << function.getSymName() << "' is '" << name
-                               << "' in the manifest, ";
-    if (first == number)
-      error << "which holds the number of the device's multiprocessors";
-    else
-      error << "as is '%" << texts[first] << "'";
-    return error << "; expected another name, such as '%"
-                 << findFreeName(name, names) << "'";
-  }
-  return success();
-}
-
-FailureOr<SmallVector<std::string>>
-mlir::fa::getArgumentNames(func::FuncOp function, const AsmParserState &state) {
-  SmallVector<StringRef> texts;
-  SmallVector<std::string> names;
-  const AsmParserState::BlockDefinition *block =
-      function.isExternal() ? nullptr
-                            : state.getBlockDef(&function.getBody().front());
-  if (!block)
-    return names;
-  for (const AsmParserState::SMDefinition &argument : block->arguments) {
-    const char *start = argument.loc.Start.getPointer();
-    StringRef text(start, argument.loc.End.getPointer() - start);
-    text.consume_front("%");
-    texts.push_back(text);
-    names.push_back(makeManifestName(text));
-  }
-  if (failed(checkNames(function, texts, names)))
-    return failure();
-  return names;
 }
 
 /// A module with the kernel that `launch` runs and what it uses.

@@ -8,6 +8,7 @@
 #include "../ToolMains.h"
 #include "fa/Export/Compile.h"
 #include "fa/InitAll.h"
+#include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Runtime/CUDA/Assembler.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/InitAllDialects.h"
@@ -36,13 +37,17 @@ struct CommandLine {
   cl::opt<std::string> fileName{cl::Positional, cl::Required, cl::desc("FILE"),
                                 cl::cat(category)};
   cl::opt<std::string> chip{
-      "chip", cl::desc("Chip to compile for; the kernel's own if not given"),
+      "chip",
+      cl::desc("Chip to compile for; if not given, the kernel's own, and sm_80 "
+               "for a function with attention"),
       cl::value_desc("NAME"), cl::cat(category)};
   cl::opt<std::string> directory{
       "o", cl::desc("Folder to write to, which is made if need be"),
       cl::init("."), cl::value_desc("DIR"), cl::cat(category)};
   cl::opt<std::string> entryName{
-      "entry", cl::desc("Host function; none needed if there is only one"),
+      "entry",
+      cl::desc("Host function, or function with attention; none needed if "
+               "there is only one"),
       cl::value_desc("NAME"), cl::cat(category)};
   cl::opt<std::string> outputName{
       "name", cl::desc("Name of the files; that of FILE if not given"),
@@ -122,7 +127,7 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
     if (auto only = dyn_cast<ModuleOp>(module.getBody()->front()))
       module = only;
 
-  FailureOr<func::FuncOp> host = findHostFunction(module, entryName);
+  FailureOr<func::FuncOp> host = findCompiledFunction(module, entryName);
   if (failed(host))
     return failure();
   bool machineCode =
@@ -134,6 +139,18 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
       getArgumentNames(*host, state);
   if (failed(arguments))
     return failure();
+  // A problem is turned into a host function and its kernel first.
+  OwningOpRef<ModuleOp> derived;
+  if (isProblem(*host)) {
+    *arguments = addResultNames(*host, std::move(*arguments));
+    std::string name = host->getName().str();
+    auto schedule =
+        deriveSchedule(*host, chip.empty() ? "sm_80" : chip.getValue());
+    if (failed(schedule))
+      return failure();
+    derived = std::move(*schedule);
+    host = derived->lookupSymbol<func::FuncOp>(name);
+  }
   ManifestNames names;
   names.arguments = std::move(*arguments);
   names.ptx = stem + ".ptx";
@@ -155,7 +172,8 @@ int fa::compileMain(int argc, char **argv) {
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compiles the kernel of a GPU schedule to PTX and machine code, and its "
-      "host function to the manifest of a launcher\n");
+      "host function to the manifest of a launcher; a function with attention "
+      "is turned into a schedule first\n");
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

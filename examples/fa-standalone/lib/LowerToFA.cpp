@@ -1,4 +1,4 @@
-//===- LowerToFA.cpp - standalone.self_attention to fa.attention ----------===//
+//===- LowerToFA.cpp - This compiler's attention to fa.attention ----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,11 @@
 #include "Standalone/Standalone.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace standalone {
@@ -53,6 +56,37 @@ void addCausalMask(OpBuilder &builder, mlir::fa::AttentionOp attention) {
   mlir::fa::YieldOp::create(builder, loc, visible);
 }
 
+/// Fills the score region of `attention` with a soft cap.
+void addSoftcap(OpBuilder &builder, mlir::fa::AttentionOp attention,
+                FloatAttr cap) {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = attention.getLoc();
+  Type index = builder.getIndexType();
+  Block *block =
+      builder.createBlock(&attention.getScore(), {},
+                          {builder.getF32Type(), index, index, index, index},
+                          {loc, loc, loc, loc, loc});
+  Value limit = arith::ConstantOp::create(builder, loc, cap);
+  Value score =
+      mlir::fa::buildSoftcapScore(builder, loc, block->getArgument(0), limit);
+  mlir::fa::YieldOp::create(builder, loc, score);
+}
+
+/// Attention of (batch, positions, heads, head dim) tensors, over all keys.
+mlir::fa::AttentionOp createAttention(OpBuilder &builder, Location loc,
+                                      Value query, Value key, Value value) {
+  Value init = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, query),
+      getElementTypeOrSelf(query));
+  return mlir::fa::AttentionOp::create(
+      builder, loc, init.getType(), query, key, value, /*scale=*/Value(),
+      /*query_lengths=*/Value(), /*key_lengths=*/Value(),
+      /*offsets=*/ValueRange(), /*extents=*/ValueRange(),
+      /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(), init,
+      /*lse=*/Value(), /*query_dims=*/nullptr, /*key_dims=*/nullptr,
+      /*value_dims=*/nullptr, /*output_dims=*/nullptr, /*config=*/nullptr);
+}
+
 struct LowerSelfAttention : OpRewritePattern<SelfAttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -73,16 +107,8 @@ struct LowerSelfAttention : OpRewritePattern<SelfAttentionOp> {
     Value query = extractPart(rewriter, loc, all, 0);
     Value key = extractPart(rewriter, loc, all, 1);
     Value value = extractPart(rewriter, loc, all, 2);
-    Value init = tensor::EmptyOp::create(
-        rewriter, loc, tensor::getMixedSizes(rewriter, loc, query), element);
-
-    auto attention = mlir::fa::AttentionOp::create(
-        rewriter, loc, init.getType(), query, key, value, /*scale=*/Value(),
-        /*query_lengths=*/Value(), /*key_lengths=*/Value(),
-        /*offsets=*/ValueRange(), /*extents=*/ValueRange(),
-        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(), init,
-        /*lse=*/Value(), /*query_dims=*/nullptr, /*key_dims=*/nullptr,
-        /*value_dims=*/nullptr, /*output_dims=*/nullptr, /*config=*/nullptr);
+    mlir::fa::AttentionOp attention =
+        createAttention(rewriter, loc, query, key, value);
     if (op.getCausal())
       addCausalMask(rewriter, attention);
 
@@ -93,10 +119,24 @@ struct LowerSelfAttention : OpRewritePattern<SelfAttentionOp> {
   }
 };
 
+struct LowerCappedAttention : OpRewritePattern<CappedAttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CappedAttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    mlir::fa::AttentionOp attention = createAttention(
+        rewriter, op.getLoc(), op.getQuery(), op.getKey(), op.getValue());
+    addSoftcap(rewriter, attention, op.getCapAttr());
+    addCausalMask(rewriter, attention);
+    rewriter.replaceOp(op, attention.getResult(0));
+    return success();
+  }
+};
+
 struct LowerToFAPass : standalone::impl::LowerToFABase<LowerToFAPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerSelfAttention>(&getContext());
+    patterns.add<LowerCappedAttention, LowerSelfAttention>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

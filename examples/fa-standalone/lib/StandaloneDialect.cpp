@@ -23,6 +23,13 @@ void StandaloneDialect::initialize() {
       >();
 }
 
+LogicalResult CappedAttentionOp::verify() {
+  if (!getCap().isFiniteNonZero() || getCap().isNegative())
+    return emitOpError() << "cap is " << getCapAttr()
+                         << ", expected a positive number";
+  return success();
+}
+
 LogicalResult SelfAttentionOp::verify() {
   RankedTensorType packed = getPacked().getType();
   RankedTensorType output = getOutput().getType();

@@ -15,3 +15,12 @@ func.func @output(%packed: tensor<2x4x96xf32>) {
       : tensor<2x4x96xf32> -> tensor<2x4x96xf32>
   return
 }
+
+// -----
+
+func.func @cap(%q: tensor<2x?x8x64xbf16>) {
+  // expected-error @below {{cap is 0.000000e+00 : f32, expected a positive number}}
+  %0 = standalone.capped_attention %q, %q, %q cap(0.0)
+      : tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>
+  return
+}

@@ -21,7 +21,7 @@ struct CompileOptions {
   bool failOnSpill = false;
 };
 
-/// A host function's kernel, ready for the launcher.
+/// A kernel with its host function, ready for the launcher.
 struct CompiledSchedule {
   std::string ptx;
   /// Empty where none was asked for.
@@ -32,15 +32,23 @@ struct CompiledSchedule {
 /// The functions of a module that launch kernels, in their order.
 SmallVector<func::FuncOp> findHostFunctions(ModuleOp module);
 
-/// The function `name`, or the only host function where `name` is empty. Fails
-/// with a diagnostic that lists what there is.
-FailureOr<func::FuncOp> findHostFunction(ModuleOp module, StringRef name);
+/// The function that a launcher's host function is made of: the function
+/// `name`, or, where `name` is empty, the only host function or else the only
+/// public function with attention (level 0 to 2). Fails with a diagnostic that
+/// lists what there is.
+FailureOr<func::FuncOp> findCompiledFunction(ModuleOp module, StringRef name);
 
 /// The names that the arguments of a function have in its text, with '_' for
 /// what a manifest's names cannot hold; empty where there is no text. Fails
 /// with a diagnostic where two become one or where a manifest reserves one.
 FailureOr<SmallVector<std::string>>
 getArgumentNames(func::FuncOp function, const AsmParserState &state);
+
+/// The names of a derived host function's arguments: those of the problem, then
+/// one for each result: `output` and `lse` for those of an attention, else
+/// `result0`, ...
+SmallVector<std::string> addResultNames(func::FuncOp problem,
+                                        SmallVector<std::string> arguments);
 
 /// Compiles the kernel that `host` launches. The module is not changed. `names`
 /// are those of the arguments, and of the files that the manifest refers to.

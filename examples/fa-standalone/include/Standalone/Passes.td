@@ -11,9 +11,10 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerToFA : Pass<"standalone-lower-to-fa"> {
-  let summary = "Turn standalone.self_attention into fa.attention";
+  let summary = "Turn this compiler's attention into fa.attention";
   let description = [{
-    Query, key and value become slices of the packed tensor. They are strided
+    The cap of `standalone.capped_attention` becomes the score region, and the
+    causal mask the mask region. Of `standalone.self_attention`, query, key and value become slices of the packed tensor. They are strided
     views where the tensor is a buffer, which `fa.attention` reads as they are,
     so nothing is copied.
 
@@ -29,7 +30,10 @@ def LowerToFA : Pass<"standalone-lower-to-fa"> {
     %o = tensor.collapse_shape %0 [[0], [1], [2, 3]] ...
     ```
   }];
-  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
 }
 
 #endif // STANDALONE_PASSES_TD

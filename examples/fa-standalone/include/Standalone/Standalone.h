@@ -25,6 +25,9 @@ namespace standalone {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "Standalone/Passes.h.inc"
+
+/// Registers `standalone-to-gpu`.
+void registerStandalonePipelines();
 } // namespace standalone
 
 #endif // STANDALONE_STANDALONE_H

@@ -49,4 +49,37 @@ def Standalone_SelfAttentionOp
   let hasVerifier = 1;
 }
 
+def Standalone_CappedAttentionOp
+    : Op<Standalone_Dialect, "capped_attention",
+         [Pure, AllTypesMatch<["query", "output"]>,
+          AllTypesMatch<["key", "value"]>]> {
+  let summary = "Causal attention on scores that stay below a cap";
+  let description = [{
+    Each score s becomes `cap * tanh(s / cap)`.
+
+    | value | shape |
+    |---|---|
+    | `query`, `output` | batch x queries x heads x head dim, f16, bf16 or f32 |
+    | `key`, `value` | batch x keys x key heads x head dim, same element type |
+
+    Example:
+
+    ```mlir
+    %o = standalone.capped_attention %q, %k, %v cap(30.0)
+        : tensor<2x?x8x64xbf16>, tensor<2x?x2x64xbf16>
+    ```
+  }];
+  let arguments = (ins
+    4DTensorOf<[F16, BF16, F32]>:$query,
+    4DTensorOf<[F16, BF16, F32]>:$key,
+    4DTensorOf<[F16, BF16, F32]>:$value,
+    F32Attr:$cap);
+  let results = (outs 4DTensorOf<[F16, BF16, F32]>:$output);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `cap` `(` $cap `)` attr-dict
+    `:` type($query) `,` type($key)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // STANDALONE_OPS_TD

@@ -1,0 +1,83 @@
+# RUN: env FA_PTXAS=none fa-compile %S/Inputs/level_zero.mlir -o %t
+# RUN: %python %s %fake_cuda %t
+"""A kernel that was compiled from level 0 is launched on what its problem's sizes ask for."""
+
+import ctypes
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
+from device_array import DeviceArray
+from fake_driver import FakeDriver
+
+import fa_mlir
+
+DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+BYTES = {"pointer": 8, "i64": 8, "i32": 4, "f32": 4}
+
+
+def contiguous(shape):
+    strides, stride = [], 1
+    for size in reversed(shape):
+        strides.insert(0, stride)
+        stride *= size
+    return tuple(strides)
+
+
+class LevelZero(unittest.TestCase):
+    def setUp(self):
+        self.driver = FakeDriver(DRIVER)
+        self.driver.Reset()
+        with open(os.path.join(FOLDER, "level_zero.json")) as file:
+            self.manifest = json.load(file)
+        # The fake driver's machine code names the kernel and the sizes of its parameters.
+        self.manifest["chip"], self.manifest["images"] = "sm_90a", {"cubin": "level_zero.fake"}
+        sizes = [BYTES[next(iter(parameter))] for parameter in self.manifest["parameters"]]
+        with open(os.path.join(FOLDER, "level_zero.fake"), "w") as file:
+            file.write(f"fake-kernel: cross_kernel 128 0 {' '.join(map(str, sizes))}\n")
+        path = os.path.join(FOLDER, "fake.json")
+        with open(path, "w") as file:
+            json.dump(self.manifest, file)
+        self.runtime = fa_mlir.Runtime(driver=DRIVER)
+        self.kernel = fa_mlir.load(path, self.runtime)
+        self.base = self.driver.library.fakeBase(0)
+
+    def tearDown(self):
+        self.kernel.close()
+        self.runtime.close()
+
+    def launch(self, batch, queries, keys, heads, kv_heads):
+        self.arrays = [
+            DeviceArray(self.base + (number << 24), dtype, shape, contiguous(shape))
+            for number, (dtype, shape) in enumerate((
+                ("f16", (batch, queries, heads, 64)), ("f16", (batch, keys, kv_heads, 64)),
+                ("f16", (batch, keys, kv_heads, 64)), ("f16", (batch, queries, heads, 64)),
+                ("f32", (batch, heads, queries))))]
+        self.kernel(*self.arrays[:3], output_2=self.arrays[3], lse=self.arrays[4])
+        return self.driver.last_launch()
+
+    def test_grid(self):
+        for sizes in ((1, 1, 1, 1, 1), (2, 300, 77, 8, 2), (3, 128, 4096, 6, 6)):
+            with self.subTest(sizes=sizes):
+                batch, queries, _, heads, _ = sizes
+                self.assertEqual(list(self.launch(*sizes).grid), [batch * heads * -(-queries // 128), 1, 1])
+
+    def test_parameters(self):
+        launch = self.launch(2, 300, 77, 8, 2)
+        addresses = {argument["name"]: self.base + (number << 24)
+                     for number, argument in enumerate(self.manifest["arguments"])}
+        for index, parameter in enumerate(self.manifest["parameters"]):
+            (kind, value), = parameter.items()
+            if kind == "pointer":
+                self.assertEqual(launch.parameter(index, ctypes.c_uint64), addresses[value])
+            elif value == "key_cache.stride.1":
+                self.assertEqual(launch.parameter(index, ctypes.c_int64), 2 * 64)
+
+    def test_sizes_that_differ(self):
+        with self.assertRaisesRegex(fa_mlir.Error, "no multiple"):
+            self.launch(1, 16, 16, 3, 2)
+
+
+unittest.main()
