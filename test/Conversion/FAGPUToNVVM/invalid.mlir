@@ -85,7 +85,7 @@ func.func @bounded_box(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.ker
 func.func @costly_convert(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   fagpu.role @a groups(1) {
     %s = tensor.splat %x : tensor<64x8xf32, #fagpu.acc<4>>
-    // expected-error @below {{failed to legalize operation 'fagpu.convert' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.convert' op goes from layout #fagpu.acc<4> to #fagpu.acc<2>, which moves elements between threads; expected layouts of the same elements in each thread, as #fagpu.acc and #fagpu.opa of the same warps}}
     %c = fagpu.convert %s : tensor<64x8xf32, #fagpu.acc<4>> -> tensor<64x8xf32, #fagpu.acc<2>>
   }
   return
@@ -166,7 +166,7 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
   %t = fagpu.channel cp_async offset(0) : !t
   fagpu.role @a groups(1) {
     fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) stage(%c0, %c0) : memref<64x64xbf16> into !t
-    // expected-error @below {{failed to legalize operation 'fagpu.acquire' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.acquire' op has no pending(...); run fagpu-assign-copies before}}
     %v = fagpu.acquire %t stage(%c0, %c0) : !t
   }
   return
@@ -178,7 +178,7 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
 func.func @mma_swizzle(%v: !view) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %t = fagpu.channel threads offset(0) : !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
   fagpu.role @a groups(1) {
-    // expected-error @below {{failed to legalize operation 'fagpu.mma' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.mma' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and #fagpu.smem<128>}}
     %x = fagpu.mma nt %v, %v : !view, !view -> tensor<64x64xf32, #fagpu.acc<4>>
   }
   return
@@ -194,7 +194,7 @@ func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kern
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.store' op stages in '!fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>', expected 16-bit elements and #fagpu.smem<128>}}
     fagpu.store %h, %m[%c0, %c0] via(%t : !t) : !h into memref<64x64xbf16>
   }
   return
@@ -211,7 +211,7 @@ func.func @store_two_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.store' op stores 64 rows of 64 columns as 8 of dimension 1 and 64 of the last one by threads, expected all rows in one dimension; on sm_90a a channel of the engine tma_store takes several}}
     fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 8, 8, 64] via(%t : !t) : !h into memref<8x8x8x64xbf16>
   }
   return
