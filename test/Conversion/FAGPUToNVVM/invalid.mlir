@@ -29,12 +29,12 @@ func.func @no_argument() attributes {fagpu.kernel = "sm_90a", fagpu.shared_memor
 
 // -----
 
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
 func.func @swizzle(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel tma : !t
   fagpu.role @a groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
   }
   return
@@ -107,12 +107,12 @@ func.func @copies_no_argument(%n: i32) attributes {fagpu.kernel = "sm_80", fagpu
 
 // -----
 
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
 func.func @copies_swizzle(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : !t
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op copies by threads to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.put' op copies by threads to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected f16 or bf16 and a swizzle of 32, 64 or 128 bytes}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
   }
   return
