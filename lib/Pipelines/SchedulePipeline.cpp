@@ -35,6 +35,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createFADecomposeToBlocksPass());
   addCleanUp(functions);
+  functions.addPass(createFAGPUMergeBoundsPass());
   functions.addPass(createFAFormSegmentsPass());
   functions.addPass(createFANarrowIndicesPass());
   addCleanUp(functions);

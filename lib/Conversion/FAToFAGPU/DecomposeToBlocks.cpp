@@ -245,8 +245,8 @@ void QueryBlock::shift(OpBuilder &builder, Value &offset, Value by) {
     offset = builder.createOrFold<arith::AddIOp>(finalize.getLoc(), offset, by);
 }
 
-/// `rows` of a slice of one batch and one head, from row `shiftBy` on (null: the
-/// first one); null `limit`: up to the end of the slice.
+/// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
+/// the first one); null `limit`: up to the end of the slice.
 FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
                                    DimsAttr order, int64_t rows, Value limit,
                                    Value shiftBy) {
@@ -434,8 +434,12 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Value before = arith::MulFOp::create(inside, loc, maximum, rowScale);
   Value alpha =
       blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
-  Value blockSum = fagpu::ReduceOp::create(inside, loc, partType,
-                                           fagpu::ReductionKind::add, p);
+  // Two chains for a row take as many registers again as the sums; of the 255
+  // of a thread, what else is live needs about 90.
+  int64_t registers = rows * (keys + valueDim) / (32 * warps);
+  Value blockSum = fagpu::ReduceOp::create(
+      inside, loc, partType, fagpu::ReductionKind::add, p,
+      /*chains=*/registers > 255 - 90 ? 1 : 2);
   // The first block has nothing to rescale.
   Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
   Value longSum = math::FmaOp::create(

@@ -13,6 +13,22 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// `a pred b` as `b pred a`.
+static arith::CmpIPredicate reverse(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::sle:
+    return arith::CmpIPredicate::sge;
+  case arith::CmpIPredicate::sgt:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::sge:
+    return arith::CmpIPredicate::sle;
+  default:
+    return predicate;
+  }
+}
+
 RegionOnBlocks::Kind RegionOnBlocks::kindOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
@@ -85,6 +101,105 @@ Value RegionOnBlocks::isBelow(Value end) {
                                limit);
 }
 
+/// The scalar `s` where `bound` is the queries plus `s`, in i32; null
+/// otherwise.
+Value RegionOnBlocks::matchQueryOffset(Value bound) {
+  Type i32 = outside.getI32Type();
+  if (bound == queryIndex)
+    return arith::ConstantIntOp::create(outside, loc, i32, 0);
+  Operation *op = bound.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ||
+      op->getOperand(0) != queryIndex)
+    return {};
+  auto splat = op->getOperand(1).getDefiningOp<tensor::SplatOp>();
+  if (!splat || isa<arith::AddIOp>(op))
+    return splat ? splat.getInput() : Value();
+  Value zero = arith::ConstantIntOp::create(outside, loc, i32, 0);
+  return arith::SubIOp::create(outside, loc, zero, splat.getInput());
+}
+
+/// `bound` minus the first key of the block. It may be any number of 32 bits,
+/// and is replaced by one near 0 or the greatest key that compares with all
+/// keys as it does, so that no difference leaves 32 bits.
+Value RegionOnBlocks::makeRelative(Value bound) {
+  Type i32 = outside.getI32Type();
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIntOp::create(outside, loc, i32, number);
+  };
+  constexpr int64_t greatestKey = std::numeric_limits<int32_t>::max() - 1;
+  auto clamp = [&](Value value, Value least, Value greatest) -> Value {
+    value = arith::MaxSIOp::create(outside, loc, value, least);
+    return arith::MinSIOp::create(outside, loc, value, greatest);
+  };
+  Value firstKey = arith::IndexCastOp::create(inside, loc, i32, place.key);
+  Kind kind = kindOf(bound);
+  if (kind == Kind::Scalar && bound.getType().isIndex())
+    bound = arith::IndexCastOp::create(outside, loc, i32, bound);
+  if (Value offset = matchQueryOffset(bound)) {
+    // One scalar for all rows: what the rows add to it are immediates.
+    Value first = arith::IndexCastOp::create(outside, loc, i32, place.query);
+    Value end =
+        arith::AddIOp::create(outside, loc, first, constant(place.rows));
+    offset =
+        clamp(offset, arith::SubIOp::create(outside, loc, constant(0), end),
+              arith::SubIOp::create(outside, loc, constant(greatestKey), end));
+    Value distance = arith::SubIOp::create(inside, loc, first, firstKey);
+    offset = arith::AddIOp::create(inside, loc, distance, offset);
+    auto type = cast<RankedTensorType>(bound.getType());
+    Value row =
+        fagpu::IotaOp::create(inside, loc, type, 0, fagpu::IndexPart::all);
+    return arith::AddIOp::create(
+        inside, loc, row, tensor::SplatOp::create(inside, loc, offset, type));
+  }
+  bound = clamp(bound, spread(constant(-1), kind),
+                spread(constant(greatestKey), kind));
+  if (kind == Kind::Row)
+    firstKey = tensor::SplatOp::create(inside, loc, firstKey, bound.getType());
+  return arith::SubIOp::create(inside, loc, bound, firstKey);
+}
+
+/// Whether the keys compare so with `bound`, a scalar or a value of each row.
+/// It is relative to the block, so that the comparison is with the column's
+/// number, and one of `slt` and `sge` where it is of order.
+Value RegionOnBlocks::compareKey(arith::CmpIPredicate predicate, Value bound) {
+  Value relative = makeRelative(bound);
+  if (predicate == arith::CmpIPredicate::sle ||
+      predicate == arith::CmpIPredicate::sgt) {
+    predicate = predicate == arith::CmpIPredicate::sle
+                    ? arith::CmpIPredicate::slt
+                    : arith::CmpIPredicate::sge;
+    Type type = relative.getType();
+    TypedAttr one = inside.getI32IntegerAttr(1);
+    if (auto tensorType = dyn_cast<RankedTensorType>(type))
+      one = DenseElementsAttr::get(tensorType, Attribute(one));
+    relative = arith::AddIOp::create(
+        inside, loc, relative, arith::ConstantOp::create(inside, loc, one));
+  }
+  Kind kind = join(kindOf(relative), Kind::Column);
+  Value column =
+      fagpu::IotaOp::create(inside, loc, typeOf(kind, inside.getI32Type()),
+                            kind == Kind::Matrix, fagpu::IndexPart::all);
+  return arith::CmpIOp::create(inside, loc, predicate, column,
+                               spread(relative, kind));
+}
+
+/// A comparison of the keys with what does not depend on them; null for any
+/// other operation.
+Value RegionOnBlocks::matchKeyBound(Operation *op, ValueRange operands) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || compare.getPredicate() >= arith::CmpIPredicate::ult)
+    return {};
+  bool isLeft = operands[0] == keyIndex;
+  if (!isLeft && operands[1] != keyIndex)
+    return {};
+  Value bound = operands[isLeft];
+  Kind kind = kindOf(bound);
+  if (kind == Kind::Column || kind == Kind::Matrix)
+    return {};
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  return compareKey(isLeft ? predicate : reverse(predicate), bound);
+}
+
 /// Whether an index of a load is below the size of its dimension; null where
 /// that is known.
 Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
@@ -100,10 +215,11 @@ Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
   if (kind == Kind::Scalar)
     return arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::ult,
                                  mapped, limit);
-  // Queries and keys are not negative.
-  auto predicate = mapped == queryIndex || mapped == keyIndex
-                       ? arith::CmpIPredicate::slt
-                       : arith::CmpIPredicate::ult;
+  if (mapped == keyIndex)
+    return compareKey(arith::CmpIPredicate::slt, limit);
+  // Queries are not negative.
+  auto predicate = mapped == queryIndex ? arith::CmpIPredicate::slt
+                                        : arith::CmpIPredicate::ult;
   return arith::CmpIOp::create(builderOf(kind), loc, predicate, mapped,
                                spread(limit, kind));
 }
@@ -167,6 +283,8 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     IRMapping scalars(mapping);
     return outside.clone(*op, scalars)->getResult(0);
   }
+  if (Value visible = matchKeyBound(op, operands))
+    return visible;
   for (Value &operand : operands)
     operand = spread(operand, kind);
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {

@@ -10,6 +10,7 @@
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mlir::fa {
@@ -58,6 +59,10 @@ private:
   Value makeIndex(Kind kind);
   Value create(Operation *like, ValueRange operands, Kind kind);
   Value load(memref::LoadOp op, const IRMapping &mapping);
+  Value matchQueryOffset(Value bound);
+  Value makeRelative(Value bound);
+  Value compareKey(arith::CmpIPredicate predicate, Value bound);
+  Value matchKeyBound(Operation *op, ValueRange operands);
   Value guard(Value index, Value mapped, Value memory, unsigned dim);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
 

@@ -44,7 +44,12 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
       // CHECK: %[[X:.*]] = arith.addf %[[SCALED]], %[[B]] : tensor<64x128xf32>
       // CHECK: %[[PARTIAL:.*]] = fa.is_partial : i1
       // CHECK: %[[HIDDEN:.*]] = scf.if %[[PARTIAL]] -> (tensor<64x128xf32>) {
-      // CHECK: arith.cmpi sle
+      // The key is compared by its column, with a limit relative to the block.
+      // CHECK: %[[COLUMN:.*]] = fagpu.iota 1
+      // CHECK: arith.cmpi slt, %[[COLUMN]], %{{.*}} : tensor<64x128xi32>
+      // CHECK: %[[RELATIVE:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<64xi32, #fagpu.row<4>>
+      // CHECK: %[[LIMIT:.*]] = fagpu.broadcast %{{.*}} : tensor<64xi32, #fagpu.row<4>> -> tensor<64x128xi32>
+      // CHECK: arith.cmpi slt, %[[COLUMN]], %[[LIMIT]]
       // CHECK: arith.select %{{.*}}, %[[X]], %{{.*}}
       // CHECK: } else {
       // CHECK-NEXT: scf.yield %[[X]]

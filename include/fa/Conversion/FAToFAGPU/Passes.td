@@ -103,6 +103,34 @@ def FADecomposeToBlocksPass
   ];
 }
 
+def FAGPUMergeBoundsPass
+    : Pass<"fagpu-merge-bounds", "::mlir::func::FuncOp"> {
+  let summary = "Compare an index once where a mask bounds it several times";
+  let description = [{
+    Comparisons of one index of a block that have the same predicate and are
+    joined by `arith.andi` or `arith.ori` become one comparison with the lesser or
+    the greater bound. The bounds are joined as scalars or as vectors of rows where
+    they are that, so one comparison of each element is left.
+
+    Before:
+    ```mlir
+    %a = arith.cmpi slt, %column, %end : !iacc
+    %b = arith.cmpi slt, %column, %diagonal : !iacc
+    %visible = arith.andi %a, %b : tensor<128x64xi1>
+    ```
+    After:
+    ```mlir
+    %bound = arith.minsi %end_row, %diagonal_row : !irow
+    %wide = fagpu.broadcast %bound : !irow -> !iacc
+    %visible = arith.cmpi slt, %column, %wide : !iacc
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
   let summary = "Turn key ranges into loops with segments";
   let description = [{
