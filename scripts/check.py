@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +23,11 @@ SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed$")
 class Result:
     passed: int = 0
     failed: int = 0
-    skipped: Counter = field(default_factory=Counter)
+    # Reason to names of tests.
+    skipped: dict = field(default_factory=dict)
+
+    def count_skipped(self):
+        return sum(map(len, self.skipped.values()))
 
 
 def stream(command, environment=None):
@@ -54,7 +57,8 @@ def read_junit(path):
         if case.find("failure") is not None or case.find("error") is not None:
             result.failed += 1
         elif skip is not None:
-            result.skipped[skip.get("message") or "no reason given"] += 1
+            name = f'{case.get("classname", "")}/{case.get("name")}'.removeprefix("FA.")
+            result.skipped.setdefault(skip.get("message") or "no reason given", []).append(name)
         else:
             result.passed += 1
     return result
@@ -93,6 +97,20 @@ def run_grid(build, results):
     return result
 
 
+# What a machine lacks, by the feature that a test requires.
+LACKS = {
+    "cuda": "no CUDA device on this machine: nothing was run on a GPU",
+    "ptxas": "no ptxas on this machine: no kernel was assembled",
+    "avx512": "no AVX-512 in this processor",
+}
+
+
+def explain(reason):
+    """The reason of a skipped test in words about the machine."""
+    missing = re.match(r"Missing required feature\(s\): (\w+)$", reason)
+    return LACKS.get(missing[1], reason) if missing else reason
+
+
 STAGES = {
     "format": ("Format of the sources", check_format),
     "lit": ("FileCheck and unit tests", run_lit),
@@ -120,16 +138,19 @@ def main():
             print(f"{title}: {error}")
             result = Result(failed=1)
         lines.append(f"{title}: {result.passed} passed, {result.failed} failed, "
-                     f"{sum(result.skipped.values())} skipped")
+                     f"{result.count_skipped()} skipped")
         total.passed += result.passed
         total.failed += result.failed
-        total.skipped += result.skipped
+        for reason, names in result.skipped.items():
+            total.skipped.setdefault(reason, []).extend(names)
 
     print("== Summary")
     for line in lines:
         print(line)
-    for reason, count in sorted(total.skipped.items()):
-        print(f"skipped {count}: {reason}")
+    for reason, names in sorted(total.skipped.items()):
+        print(f"skipped {len(names)}: {explain(reason)}")
+        for name in sorted(names):
+            print(f"  {name}")
     print(f"{total.passed} passed, {total.failed} failed", flush=True)
     return 1 if total.failed else 0
 

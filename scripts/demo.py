@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compiles, runs, verifies and times every file of examples/ and prints one
-table. The exit status is 0 only if every example was verified.
+table. Examples run on the GPU where there is one, else on the CPU: the table
+says which. The exit status is 0 only if every example was verified.
 
 Everything shown comes from `fa-run --verify --bench --json`; run that command
 by hand to see more of one example.
@@ -12,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,6 +112,23 @@ def make_table(outcomes):
     return table
 
 
+def describe_targets(outcomes):
+    """Which target the examples ran on, and why some did not take a GPU."""
+    counts = Counter(outcome.report["target"] for outcome in outcomes if "target" in outcome.report)
+    chips = sorted({outcome.report["chip"] for outcome in outcomes if "chip" in outcome.report})
+    reasons = {}
+    for outcome in outcomes:
+        if "not_on_gpu" in outcome.report:
+            reasons.setdefault(outcome.report["not_on_gpu"], []).append(outcome.name)
+    parts = [f"{count} on {target}" for target, count in sorted(counts.items())]
+    line = "Targets used: " + (", ".join(parts) or "none")
+    if chips:
+        line += f", with schedules for {', '.join(chips)}"
+    elif not reasons:
+        line += " (no CUDA device on this machine)"
+    return [line] + [f"not on the GPU: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
 def run_all(program, paths, console):
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     outcomes = []
@@ -145,6 +164,8 @@ def main():
     for outcome in failed:
         reason = outcome.problem or "a result differs by more than its bound"
         console.print(f"{outcome.name}: {reason}", markup=False, highlight=False)
+    for line in describe_targets(outcomes):
+        console.print(line, markup=False, highlight=False)
     console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} examples verified. One by hand: "
                   f"{program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program} "
                   f"examples/{outcomes[0].name}.mlir --verify", markup=False, highlight=False)

@@ -182,14 +182,7 @@ struct ConvertPattern : public KernelPattern<ConvertOp> {
   LogicalResult
   matchAndRewrite(ConvertOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    RankedTensorType source = blockType(op.getSource()), type = blockType(op);
-    LayoutInterface from = getBlockLayout(source), to = getBlockLayout(type);
-    ArrayRef<int64_t> shape = type.getShape();
-    bool same = from.getThreadMap() == to.getThreadMap() &&
-                from.perThread(shape) == to.perThread(shape);
-    for (int64_t i = 0; same && i < from.perThread(shape); ++i)
-      same = from.getElementOffset(shape, i) == to.getElementOffset(shape, i);
-    if (!same)
+    if (!keepsElementsInPlace(blockType(op.getSource()), blockType(op)))
       return rewriter.notifyMatchFailure(op, "elements move between threads");
     rewriter.replaceOpWithMultiple(op, {adaptor.getSource()});
     return success();

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -67,7 +68,7 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
   auto type = cast<MemRefType>(memory.getType());
   unsigned columnDim = type.getRank() - 1, rowDim = map.row;
   bool hasPanels = map.panels > 1;
-  Value panel = emit.shiftRight(offsets[columnDim], 6);
+  Value panel = emit.shiftRight(offsets[columnDim], llvm::Log2_64(map.columns));
   SmallVector<Value> coordinates = {hasPanels ? emit.constant(0)
                                               : offsets[columnDim]};
   if (map.bounded) {
@@ -207,7 +208,7 @@ private:
     SmallVector<Value> part =
         flatten(SmallVector<ValueRange>(adaptor.getPart()));
     Value inPanel = emit.multiply(part[0], swizzle);
-    Value panel = emit.shiftRight(part[1], 6);
+    Value panel = emit.shiftRight(part[1], llvm::Log2_64(swizzle / 2));
     Value before = emit.multiply(panel, type.getShape()[0] * swizzle);
     return emit.add(data, emit.add(inPanel, before));
   }

@@ -29,6 +29,12 @@ static Value addressStage(Emitter &emit, const KernelContext &kernel,
   return emit.add(offset, kernel.getSharedBase());
 }
 
+/// Threads take the chunks of a row of a panel, and as many rows as there are.
+static int64_t getRowsAtOnce(PutOp put) {
+  return put->getParentOfType<RoleOp>().getThreadsPerGroup() /
+         Panels(put.getChannel().getType().getLayout()).getChunks();
+}
+
 namespace {
 
 /// A thread copies 16 bytes of some rows, the same chunk in every panel. Rows
@@ -39,12 +45,13 @@ public:
       : put(put), emit(emit), kernel(kernel),
         type(cast<MemRefType>(put.getSource().getType())),
         rowDim(put.getRowDim()), tile(put.getChannel().getType().getShape()),
-        rowsAtOnce(put->getParentOfType<RoleOp>().getThreadsPerGroup() /
-                   TilePlace::chunksPerPanel) {}
+        panels(put.getChannel().getType().getLayout()),
+        rowsAtOnce(getRowsAtOnce(put)) {}
 
   void run(Value stage, ValueRange offsets, Value rows, Value condition) {
     emitThreadPart();
-    TilePlace target(emit, kernel.getSharedBase(), stage, placeInTile, tile[0]);
+    TilePlace target(emit, kernel.getSharedBase(), {stage, tile[0], panels},
+                     placeInTile);
     Value source = getSource(offsets);
     // How many rows are left for this thread.
     Value left = emit.subtract(emit.subtract(rows, rowInTile), offsets[rowDim]);
@@ -52,11 +59,9 @@ public:
       Value isPast = arith::CmpIOp::create(emit.builder, emit.location,
                                            arith::CmpIPredicate::sle, left,
                                            emit.constant(row));
-      for (int64_t chunk = 0; chunk < tile[1] / TilePlace::chunkColumns;
-           chunk += TilePlace::chunksPerPanel)
-        copy(target.getPointer(row, chunk),
-             advance(source, chunk * TilePlace::chunkColumns), isPast,
-             condition);
+      for (int64_t column = 0; column < tile[1]; column += panels.getColumns())
+        copy(target.getPointer(row, column / Panels::chunkColumns),
+             advance(source, column), isPast, condition);
       if (row + rowsAtOnce < tile[0])
         source = advance(source, stepInMemory);
     }
@@ -68,12 +73,12 @@ private:
     OpBuilder::InsertionGuard guard(emit.builder);
     const RoleThreads &threads = kernel.getThreads(put);
     emit.builder.setInsertionPointAfter(threads.isWarpLeader.getDefiningOp());
-    Value chunk = emit.bitAnd(threads.thread, TilePlace::chunksPerPanel - 1);
-    rowInTile = emit.shiftRight(threads.thread, 3);
-    placeInTile = TilePlace::getPlace(emit, rowInTile, chunk);
+    Value chunk = emit.bitAnd(threads.thread, panels.getChunks() - 1);
+    rowInTile = emit.shiftRight(threads.thread, panels.getChunkBits());
+    placeInTile = TilePlace::getPlace(emit, panels, rowInTile, chunk);
     Value stride = getStride(rowDim);
     offsetInMemory = add(multiply(extend(rowInTile), stride),
-                         extend(emit.multiply(chunk, TilePlace::chunkColumns)));
+                         extend(emit.multiply(chunk, Panels::chunkColumns)));
     stepInMemory = multiply(stride, emit.constant64(rowsAtOnce));
   }
 
@@ -127,6 +132,7 @@ private:
   MemRefType type;
   unsigned rowDim;
   ArrayRef<int64_t> tile;
+  Panels panels;
   int64_t rowsAtOnce;
   Value rowInTile, placeInTile, offsetInMemory, stepInMemory;
 };
@@ -206,11 +212,10 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
     return op.emitOpError() << "copies memory that is no argument of the "
                                "kernel, so its address is not known";
-  if (tile.getLayout().getSwizzle() != SharedTile::rowBytes ||
-      tile.getElementType().getIntOrFloatBitWidth() != 16)
-    return op.emitOpError()
-           << "copies by threads to a tile " << tile
-           << ", expected 16-bit elements and #fagpu.smem<128>";
+  if (!SharedTile::isSupported(tile.getElementType(), tile.getLayout()))
+    return op.emitOpError() << "copies by threads to a tile " << tile
+                            << ", expected f16 or bf16 and a swizzle of 32, 64 "
+                               "or 128 bytes";
   unsigned rowDim = op.getRowDim();
   for (auto [dim, size] : llvm::enumerate(box.drop_back()))
     if (size > 1 && dim != rowDim)
@@ -218,8 +223,7 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
              << "copies " << box[rowDim] << " of dimension " << rowDim
              << " and " << size << " of dimension " << dim
              << " by threads, expected rows in one dimension";
-  int64_t rowsAtOnce = op->getParentOfType<RoleOp>().getThreadsPerGroup() /
-                       TilePlace::chunksPerPanel;
+  int64_t rowsAtOnce = getRowsAtOnce(op);
   if (rowsAtOnce % 8 || box[rowDim] % rowsAtOnce)
     return op.emitOpError()
            << "copies " << box[rowDim] << " rows, " << rowsAtOnce

@@ -7,6 +7,7 @@
 
 #include "KernelContext.h"
 #include "Emitter.h"
+#include "VerifyLowered.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -40,7 +41,8 @@ LogicalResult KernelContext::collectNeeds() {
     return addElements(store.getDestination(), type.getRank() == 2 ? 16 : 1);
   };
   auto usesEngine = [](Value channel, Engine engine) {
-    return channel && channel.getDefiningOp<ChannelOp>().getEngine() == engine;
+    auto made = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
+    return made && made.getEngine() == engine;
   };
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
     if (auto put = dyn_cast<PutOp>(op)) {
@@ -221,7 +223,8 @@ LogicalResult KernelContext::prepare() {
            << "'; run fagpu-plan-resources before";
   if (kernel.getOps<RoleOp>().empty())
     return kernel.emitOpError() << "has no 'fagpu.role'";
-  if (failed(collectNeeds()) || failed(replaceConstants()))
+  if (failed(collectNeeds()) || failed(verifyLowered(kernel)) ||
+      failed(replaceConstants()))
     return failure();
   replaceArguments();
   emitSharedBase();

@@ -143,8 +143,8 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
                                          rewriter.getI32IntegerAttr(0),
                                          rewriter.getUnitAttr());
     synchronize(emit, role);
-    SharedTile{tile, type.getDimSize(0)}.store(emit, kernel.getThreads(op),
-                                               type, adaptor.getValue());
+    SharedTile{tile, type.getDimSize(0), Panels(via.getType().getLayout())}
+        .store(emit, kernel.getThreads(op), type, adaptor.getValue());
     NVVM::FenceProxyOp::create(
         rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(rewriter.getContext(),

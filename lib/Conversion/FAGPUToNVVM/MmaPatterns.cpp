@@ -41,9 +41,9 @@ public:
                  Value operand, Value address, MatrixOrder order, bool ofWarp,
                  NVVM::MMALayout layout)
       : emit(emit), layout(layout),
-        tile(emit, kernel.getSharedBase(), address,
-             getPlace(emit, kernel.getThreads(op), order, ofWarp),
-             cast<ViewType>(getWholeView(operand).getType()).getShape()[0]) {}
+        tile(emit, kernel.getSharedBase(), getTile(operand, address),
+             getPlace(emit, getTile(operand, address).panels,
+                      kernel.getThreads(op), order, ofWarp)) {}
 
   /// The registers of the matrices at 16 rows from `row` and 2 chunks from
   /// `chunk`.
@@ -67,8 +67,9 @@ private:
   static constexpr int64_t numMatrices = 4;
 
   /// The row that a lane points to, computed at the kernel's entry.
-  static Value getPlace(Emitter &emit, const RoleThreads &threads,
-                        MatrixOrder order, bool ofWarp) {
+  static Value getPlace(Emitter &emit, const Panels &panels,
+                        const RoleThreads &threads, MatrixOrder order,
+                        bool ofWarp) {
     OpBuilder::InsertionGuard guard(emit.builder);
     emit.builder.setInsertionPointAfter(threads.isWarpLeader.getDefiningOp());
     Value upper = emit.shiftRight(threads.lane, 4);
@@ -76,11 +77,11 @@ private:
     bool rowsFirst = order == MatrixOrder::rowsFirst;
     Value row = emit.add(emit.bitAnd(threads.lane, 7),
                          emit.shiftLeft(rowsFirst ? middle : upper, 3));
-    Value place = TilePlace::getPlace(emit, row, rowsFirst ? upper : middle);
+    Value place =
+        TilePlace::getPlace(emit, panels, row, rowsFirst ? upper : middle);
     if (!ofWarp)
       return place;
-    return emit.add(place,
-                    emit.multiply(threads.warp, 16 * SharedTile::rowBytes));
+    return emit.add(place, emit.multiply(threads.warp, 16 * panels.rowBytes));
   }
 
   Emitter &emit;
@@ -206,8 +207,7 @@ struct MmaPattern : public KernelPattern<MmaOp> {
       if (auto view = dyn_cast<ViewType>(type);
           view &&
           !SharedTile::isSupported(view.getElementType(), view.getLayout()))
-        return rewriter.notifyMatchFailure(op,
-                                           "operands are not #fagpu.smem<128>");
+        return rewriter.notifyMatchFailure(op, "operands are not swizzled");
     Emitter emit(rewriter, op.getLoc());
     Product product(op, emit, kernel, adaptor.getA(), adaptor.getB(),
                     adaptor.getAcc());

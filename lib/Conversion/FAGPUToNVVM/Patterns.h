@@ -76,6 +76,9 @@ inline RankedTensorType blockType(Value value) {
 /// A layout's index expression of the thread's number.
 Value expandIndex(Emitter &emit, AffineExpr expression, Value thread);
 
+/// Whether each thread holds the same elements in the same order.
+bool keepsElementsInPlace(RankedTensorType source, RankedTensorType type);
+
 /// Where a stage of a channel lies, and the barriers that guard it.
 struct StageAddress {
   Value data, full, empty;

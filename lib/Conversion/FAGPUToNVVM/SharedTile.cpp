@@ -11,11 +11,17 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
+SharedTile mlir::fagpu::getTile(Value view, Value address) {
+  auto whole = cast<ViewType>(getWholeView(view).getType());
+  return {address, whole.getShape()[0], Panels(whole.getLayout())};
+}
+
 SharedTile SharedTile::at(Emitter &emit, Value row, Value column) const {
-  Value panel = emit.shiftRight(column, 6);
+  int64_t rowBytes = panels.rowBytes;
+  Value panel = emit.shiftRight(column, llvm::Log2_64(panels.getColumns()));
   Value offset = emit.add(emit.multiply(panel, rows * rowBytes),
                           emit.multiply(row, rowBytes));
-  return {emit.add(address, offset), rows};
+  return {emit.add(address, offset), rows, panels};
 }
 
 // Four 8x8 matrices at once, 16 rows by 16 columns of the value. A lane gives
@@ -40,19 +46,22 @@ void SharedTile::forEachFour(
     row = emit.add(warpRow, emit.bitAnd(threads.lane, 15));
     firstChunk = rightMatrix;
   }
-  // Rows start at multiples of 128, so the chunk is in bits of its own, and
-  // chunks that follow differ from the first one by an exclusive or.
-  Value start = emit.add(emit.add(address, emit.multiply(row, rowBytes)),
-                         emit.shiftLeft(emit.bitXor(firstChunk, matrixRow), 4));
+  // The chunk is in bits of its own, and chunks that follow differ from the
+  // first one by an exclusive or.
+  Value swizzled = emit.bitXor(firstChunk, panels.getPhase(emit, matrixRow));
+  Value start = emit.add(emit.add(address, emit.multiply(row, panels.rowBytes)),
+                         emit.shiftLeft(swizzled, 4));
   // Opaque to LLVM, which would hoist every address into a register of its own.
   start = emit.inlinePTX("mov.b32 $0, $1;", "=r,r", {start},
                          {emit.builder.getI32Type()})[0];
   auto accessAt = [&](int64_t moreRows, int64_t moreChunks) {
-    int64_t panel = moreChunks / 8, inPanel = moreChunks % 8;
+    int64_t panel = moreChunks / panels.getChunks();
+    int64_t inPanel = moreChunks % panels.getChunks();
     Value chunk =
         emit.sharedPointer(emit.bitXor(start, emit.constant(16 * inPanel)));
     // A constant offset of the pointer needs no register.
-    auto offset = static_cast<int32_t>((panel * rows + moreRows) * rowBytes);
+    auto offset =
+        static_cast<int32_t>((panel * rows + moreRows) * panels.rowBytes);
     access(LLVM::GEPOp::create(emit.builder, emit.location, chunk.getType(),
                                emit.builder.getI8Type(), chunk,
                                ArrayRef<LLVM::GEPArg>{offset}));

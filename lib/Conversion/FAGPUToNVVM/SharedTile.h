@@ -10,26 +10,50 @@
 
 #include "Emitter.h"
 #include "KernelContext.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::fagpu {
 
-/// A tile of 16-bit elements in #fagpu.smem<128>: panels of 64 columns, one
-/// after the other, each with all rows; the 16-byte chunks of a row are
-/// numbered by their own number xor the row's, modulo 8.
-struct SharedTile {
-  static constexpr int64_t rowBytes = 128, panelColumns = 64;
+/// The panels of a swizzled tile of 16-bit elements, by the bytes of a row: 32,
+/// 64 or 128. The chunk of 16 bytes of a row is stored at its number xor that
+/// of the 128 bytes that the row is in, which repeats after 8 rows; so eight
+/// rows of one chunk are in all banks.
+struct Panels {
+  static constexpr int64_t chunkBytes = 16, chunkColumns = 8;
 
-  /// Address of the first row of the part that is meant, a multiple of 1024.
+  int64_t rowBytes;
+
+  explicit Panels(SharedLayoutAttr layout) : rowBytes(layout.getSwizzle()) {}
+
+  int64_t getColumns() const { return rowBytes / 2; }
+  int64_t getChunks() const { return rowBytes / chunkBytes; }
+  /// The bits of the number of a chunk, and of a byte, in a row.
+  int64_t getChunkBits() const { return llvm::Log2_64(getChunks()); }
+  int64_t getRowBits() const { return llvm::Log2_64(rowBytes); }
+  /// What the chunk's number is xored with.
+  Value getPhase(Emitter &emit, Value row) const {
+    if (int64_t rowsInBanks = 7 - getRowBits())
+      row = emit.shiftRight(row, rowsInBanks);
+    return emit.bitAnd(row, getChunks() - 1);
+  }
+};
+
+/// A tile of 16-bit elements in swizzled memory: panels, one after the other,
+/// each with all rows.
+struct SharedTile {
+  /// Address of the first row of the part that is meant, a multiple of that of
+  /// 8 rows of a panel.
   Value address;
   /// Rows of the whole tile: a panel has as many.
   int64_t rows;
+  Panels panels;
 
   static bool isSupported(Type elementType, SharedLayoutAttr layout) {
-    return isPackedElement(elementType) && layout.getSwizzle() == rowBytes;
+    return isPackedElement(elementType) && layout.getSwizzle();
   }
 
-  /// The tile from a row that is a multiple of 8 and a column that is a
-  /// multiple of 64 on.
+  /// The tile from a row that is a multiple of 8 and a column that is the first
+  /// of a panel on.
   SharedTile at(Emitter &emit, Value row, Value column) const;
 
   /// Stores the packed registers of a block value of accumulator order.
@@ -47,6 +71,10 @@ private:
                    RankedTensorType type, bool transposed,
                    llvm::function_ref<void(Value pointer)> access) const;
 };
+
+/// The tile of a view at `address`; a slice's panels are as far apart as those
+/// of the whole.
+SharedTile getTile(Value view, Value address);
 
 } // namespace mlir::fagpu
 

@@ -132,70 +132,78 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
     // What the warp has stored before is read.
     NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
     RoleThreads threads = kernel.readThreads(emit, op);
-    stage(emit, op, adaptor.getValue(), address, threads);
+    SharedTile tile = {address, type.getDimSize(0),
+                       Panels(via.getType().getLayout())};
+    stage(emit, op, adaptor.getValue(), tile, threads);
     NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
-    leave(emit, op, address, memory, threads);
+    leave(emit, op, tile, memory, threads);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  void stage(Emitter &emit, StoreOp op, ValueRange values, Value address,
-             const RoleThreads &threads) const {
+  void stage(Emitter &emit, StoreOp op, ValueRange values,
+             const SharedTile &target, const RoleThreads &threads) const {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     Value row = emit.add(emit.shiftLeft(threads.warp, 4),
                          emit.shiftRight(threads.lane, 2));
     Value inChunk = emit.shiftLeft(emit.bitAnd(threads.lane, 3), 2);
-    Value place =
-        emit.add(TilePlace::getPlace(emit, row, emit.constant(0)), inChunk);
-    TilePlace tile(emit, kernel.getSharedBase(), address, place,
-                   type.getDimSize(0));
+    Value place = emit.add(
+        TilePlace::getPlace(emit, target.panels, row, emit.constant(0)),
+        inChunk);
+    TilePlace tile(emit, kernel.getSharedBase(), target, place);
     LayoutInterface layout = getBlockLayout(type);
     for (auto [pair, value] : llvm::enumerate(values)) {
       SmallVector<int64_t> at =
           layout.getElementOffset(type.getShape(), 2 * pair);
       LLVM::StoreOp::create(
           emit.builder, emit.location, value,
-          tile.getPointer(at[0], at[1] / TilePlace::chunkColumns));
+          tile.getPointer(at[0], at[1] / Panels::chunkColumns));
     }
   }
 
-  /// Eight lanes take the chunks of a row of a panel, so a warp takes four rows
-  /// at once. Rows 4 to 7 of eight have their chunks elsewhere than rows 0
-  /// to 3.
-  void leave(Emitter &emit, StoreOp op, Value address, RowsInMemory &memory,
-             const RoleThreads &threads) const {
+  /// Lanes take the chunks of a row of a panel, so a warp takes 4, 8 or 16 rows
+  /// at once. Chunks lie elsewhere in the second four of eight rows than in the
+  /// first.
+  void leave(Emitter &emit, StoreOp op, const SharedTile &source,
+             RowsInMemory &memory, const RoleThreads &threads) const {
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    Value chunk = emit.bitAnd(threads.lane, TilePlace::chunksPerPanel - 1);
-    Value column = emit.multiply(chunk, TilePlace::chunkColumns);
-    int64_t rows = type.getDimSize(0);
+    const Panels &panels = source.panels;
+    Value chunk = emit.bitAnd(threads.lane, panels.getChunks() - 1);
+    Value column = emit.multiply(chunk, Panels::chunkColumns);
     int64_t rowsOfWarps = 16 * getBlockLayout(type).getWarps();
-    auto vector = VectorType::get({4}, emit.builder.getI32Type());
-    for (int64_t upper : {0, 4}) {
-      Value row = emit.add(emit.add(emit.shiftLeft(threads.warp, 4),
-                                    emit.shiftRight(threads.lane, 3)),
-                           upper);
-      TilePlace tile(emit, kernel.getSharedBase(), address,
-                     TilePlace::getPlace(emit, row, chunk), rows);
-      for (int64_t block = 0; block < rows; block += rowsOfWarps)
-        for (int64_t half : {0, 8}) {
+    int64_t rowsAtOnce = 32 / panels.getChunks();
+    for (int64_t upper = 0; upper < 8; upper += rowsAtOnce) {
+      Value row = emit.add(
+          emit.add(emit.shiftLeft(threads.warp, 4),
+                   emit.shiftRight(threads.lane, panels.getChunkBits())),
+          upper);
+      TilePlace tile(emit, kernel.getSharedBase(), source,
+                     TilePlace::getPlace(emit, panels, row, chunk));
+      for (int64_t block = 0; block < source.rows; block += rowsOfWarps)
+        for (int64_t more = 0; more < 16;
+             more += std::max<int64_t>(8, rowsAtOnce)) {
           auto [target, isWritten] =
-              memory.get(emit.add(row, block + half), column);
+              memory.get(emit.add(row, block + more), column);
           for (int64_t first = 0; first < type.getDimSize(1);
-               first += SharedTile::panelColumns) {
-            Value chunkValue = LLVM::LoadOp::create(
-                emit.builder, emit.location, vector,
-                tile.getPointer(block + half, first / TilePlace::chunkColumns),
-                /*alignment=*/16);
-            SmallVector<Value> words;
-            for (int64_t word = 0; word < 4; ++word)
-              words.push_back(LLVM::ExtractElementOp::create(
-                  emit.builder, emit.location, chunkValue,
-                  emit.constant(word)));
-            storeIf(emit, memory.advance(target, first), isWritten, words);
-          }
+               first += panels.getColumns())
+            storeIf(
+                emit, memory.advance(target, first), isWritten,
+                loadChunk(emit, tile.getPointer(block + more,
+                                                first / Panels::chunkColumns)));
         }
     }
+  }
+
+  static SmallVector<Value> loadChunk(Emitter &emit, Value pointer) {
+    auto vector = VectorType::get({4}, emit.builder.getI32Type());
+    Value chunk = LLVM::LoadOp::create(emit.builder, emit.location, vector,
+                                       pointer, Panels::chunkBytes);
+    SmallVector<Value> words;
+    for (int64_t word = 0; word < 4; ++word)
+      words.push_back(LLVM::ExtractElementOp::create(
+          emit.builder, emit.location, chunk, emit.constant(word)));
+    return words;
   }
 };
 

@@ -38,14 +38,14 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
     return op->emitOpError() << "copies memory that is no argument of the "
                                 "kernel, so there is no tensor map of it";
   int64_t swizzle = tile.getLayout().getSwizzle();
-  if (swizzle != 128 || tile.getElementType().getIntOrFloatBitWidth() != 16)
-    return op->emitOpError()
-           << "copies in bulk to a tile " << tile
-           << ", expected 16-bit elements and #fagpu.smem<128>";
+  if (!swizzle || tile.getElementType().getIntOrFloatBitWidth() != 16)
+    return op->emitOpError() << "copies in bulk to a tile " << tile
+                             << ", expected 16-bit elements and a swizzle of "
+                                "32, 64 or 128 bytes";
   TensorMap map;
   map.argument = argument.getArgNumber();
   map.box.assign(box.begin(), box.end());
-  map.columns = 64;
+  map.columns = swizzle / 2;
   map.panels = box.back() / map.columns;
   map.swizzle = swizzle;
   map.bounded = bounded;

@@ -16,29 +16,26 @@ namespace mlir::fagpu {
 /// which it reaches others by immediates and an xor of the chunk.
 class TilePlace {
 public:
-  static constexpr int64_t chunksPerPanel = 8;
-  static constexpr int64_t chunkColumns = 8;
-
   /// Offset of a thread's place from the start of the tile, in bytes.
-  static Value getPlace(Emitter &emit, Value row, Value chunk) {
-    Value swizzled = emit.bitXor(chunk, emit.bitAnd(row, chunksPerPanel - 1));
-    return emit.add(emit.shiftLeft(row, 7), emit.shiftLeft(swizzled, 4));
+  static Value getPlace(Emitter &emit, const Panels &panels, Value row,
+                        Value chunk) {
+    Value swizzled = emit.bitXor(chunk, panels.getPhase(emit, row));
+    return emit.add(emit.shiftLeft(row, panels.getRowBits()),
+                    emit.shiftLeft(swizzled, 4));
   }
 
-  /// A place in a tile of `rows` at an address that is a multiple of 1024, in
-  /// the shared memory from `base` on.
-  TilePlace(Emitter &emit, Value base, Value address, Value place, int64_t rows)
-      : emit(emit), base(base), inMemory(emit.subtract(address, base)),
-        place(place), rows(rows) {}
+  /// A place in a tile, in the shared memory from `base` on.
+  TilePlace(Emitter &emit, Value base, const SharedTile &tile, Value place)
+      : emit(emit), base(base), inMemory(emit.subtract(tile.address, base)),
+        place(place), rows(tile.rows), panels(tile.panels) {}
 
   /// The place `row` rows and `chunk` chunks on. `row` is a multiple of 8, and
   /// `chunk` has no bit in common with the chunks of the threads' places.
   Value getPointer(int64_t row, int64_t chunk) {
-    int64_t inPanel = chunk % chunksPerPanel;
+    int64_t inPanel = chunk % panels.getChunks();
     if (!ofChunk[inPanel])
       ofChunk[inPanel] = advance(getPlaceOfChunk(inPanel), inMemory);
-    int64_t bytes =
-        (row + chunk / chunksPerPanel * rows) * SharedTile::rowBytes;
+    int64_t bytes = (row + chunk / panels.getChunks() * rows) * panels.rowBytes;
     return advance(ofChunk[inPanel], static_cast<int32_t>(bytes));
   }
 
@@ -60,8 +57,9 @@ private:
   Emitter &emit;
   Value base, inMemory, place;
   int64_t rows;
+  Panels panels;
   /// Where the chunks of the same row are.
-  std::array<Value, chunksPerPanel> ofChunk;
+  std::array<Value, 8> ofChunk;
 };
 
 } // namespace mlir::fagpu

@@ -11,11 +11,6 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-static SharedTile getTile(Value view, Value address) {
-  auto whole = cast<ViewType>(getWholeView(view).getType());
-  return {address, whole.getShape()[0]};
-}
-
 namespace {
 
 /// A slice is an address; its panels are as far apart as those of the whole.
@@ -29,7 +24,7 @@ struct SlicePattern : public KernelPattern<SliceOp> {
     if (type.getShape().size() != 2 ||
         !SharedTile::isSupported(type.getElementType(), type.getLayout()))
       return rewriter.notifyMatchFailure(
-          op, "expected 16-bit elements in #fagpu.smem<128>");
+          op, "expected 16-bit elements of a swizzled tile");
     // Who reads a slice looks up the whole by its operations.
     if (!llvm::all_of(op->getUsers(), [](Operation *user) {
           return isa<MmaAsyncOp, MmaOp, LoadOp, SliceOp>(user);

@@ -27,17 +27,21 @@ struct WritePattern : public KernelPattern<WriteOp> {
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     if (!SharedTile::isSupported(type.getElementType(),
                                  channel.getType().getLayout()) ||
-        !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
-        (op.getTransposed() && getBlockLayout(type).getWarps() > 4))
+        !isa<AccumulatorLayoutAttr>(type.getEncoding()))
       return rewriter.notifyMatchFailure(
-          op, "expected 16-bit elements of #fagpu.acc, into #fagpu.smem<128>");
+          op, "expected 16-bit elements of #fagpu.acc, into a swizzled tile");
+    Panels panels(channel.getType().getLayout());
+    if (op.getTransposed() &&
+        16 * getBlockLayout(type).getWarps() > panels.getColumns())
+      return rewriter.notifyMatchFailure(
+          op, "the rows of the warps are in several panels");
     Emitter emit(rewriter, op.getLoc());
     Value bank = getOptional(adaptor.getBank());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
     if (channel.getBarriers())
       emit.waitPhase(stage.empty, adaptor.getPhase()[0]);
-    SharedTile tile = {stage.data, channel.getType().getShape()[0]};
+    SharedTile tile = {stage.data, channel.getType().getShape()[0], panels};
     if (!op.getPart().empty()) {
       SmallVector<Value> part =
           flatten(SmallVector<ValueRange>(adaptor.getPart()));

@@ -37,13 +37,25 @@ private:
 };
 } // namespace
 
+/// The widest panels that fill the rows of a tile: the fewer, the longer the
+/// pieces of a row in memory that threads copy together.
+static unsigned chooseSwizzle(RankedTensorType tile) {
+  int64_t rowBytes = tile.getShape().back() *
+                     tile.getElementType().getIntOrFloatBitWidth() / 8;
+  for (unsigned swizzle : {128, 64, 32})
+    if (rowBytes % swizzle == 0)
+      return swizzle;
+  return 0;
+}
+
 ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
                                      Engine engine, Value over) {
   MLIRContext *context = builder.getContext();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  auto type = ChannelType::get(context, tile.getShape(), tile.getElementType(),
-                               SharedLayoutAttr::get(context, 128), 1);
+  auto type =
+      ChannelType::get(context, tile.getShape(), tile.getElementType(),
+                       SharedLayoutAttr::get(context, chooseSwizzle(tile)), 1);
   return ChannelOp::create(builder, loc, type, engine, 1, over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
 }

@@ -29,12 +29,12 @@ func.func @no_argument() attributes {fagpu.kernel = "sm_90a", fagpu.shared_memor
 
 // -----
 
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
 func.func @swizzle(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel tma : !t
   fagpu.role @a groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
   }
   return
@@ -85,7 +85,7 @@ func.func @bounded_box(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.ker
 func.func @costly_convert(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   fagpu.role @a groups(1) {
     %s = tensor.splat %x : tensor<64x8xf32, #fagpu.acc<4>>
-    // expected-error @below {{failed to legalize operation 'fagpu.convert' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.convert' op goes from layout #fagpu.acc<4> to #fagpu.acc<2>, which moves elements between threads; expected layouts of the same elements in each thread, as #fagpu.acc and #fagpu.opa of the same warps}}
     %c = fagpu.convert %s : tensor<64x8xf32, #fagpu.acc<4>> -> tensor<64x8xf32, #fagpu.acc<2>>
   }
   return
@@ -107,12 +107,12 @@ func.func @copies_no_argument(%n: i32) attributes {fagpu.kernel = "sm_80", fagpu
 
 // -----
 
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
 func.func @copies_swizzle(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : !t
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op copies by threads to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.put' op copies by threads to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected f16 or bf16 and a swizzle of 32, 64 or 128 bytes}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
   }
   return
@@ -166,7 +166,7 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
   %t = fagpu.channel cp_async offset(0) : !t
   fagpu.role @a groups(1) {
     fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) stage(%c0, %c0) : memref<64x64xbf16> into !t
-    // expected-error @below {{failed to legalize operation 'fagpu.acquire' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.acquire' op has no pending(...); run fagpu-assign-copies before}}
     %v = fagpu.acquire %t stage(%c0, %c0) : !t
   }
   return
@@ -178,7 +178,7 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
 func.func @mma_swizzle(%v: !view) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %t = fagpu.channel threads offset(0) : !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
   fagpu.role @a groups(1) {
-    // expected-error @below {{failed to legalize operation 'fagpu.mma' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.mma' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and #fagpu.smem<128>}}
     %x = fagpu.mma nt %v, %v : !view, !view -> tensor<64x64xf32, #fagpu.acc<4>>
   }
   return
@@ -194,7 +194,7 @@ func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kern
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.store' op stages in '!fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>', expected 16-bit elements and #fagpu.smem<128>}}
     fagpu.store %h, %m[%c0, %c0] via(%t : !t) : !h into memref<64x64xbf16>
   }
   return
@@ -211,7 +211,7 @@ func.func @store_two_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{failed to legalize operation 'fagpu.store' that was explicitly marked illegal}}
+    // expected-error @below {{'fagpu.store' op stores 64 rows of 64 columns as 8 of dimension 1 and 64 of the last one by threads, expected all rows in one dimension; on sm_90a a channel of the engine tma_store takes several}}
     fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 8, 8, 64] via(%t : !t) : !h into memref<8x8x8x64xbf16>
   }
   return

@@ -77,9 +77,10 @@ def FAGPU_SharedLayout : AttrDef<FAGPU_Dialect, "SharedLayout"> {
   let mnemonic = "smem";
   let summary = "Tile in shared memory";
   let description = [{
-    Panels of `swizzle` bytes per row, one after the other, rows packed; the
-    16-byte chunk of a panel is stored at its index xor (row mod 8), restricted
-    to the chunks of a panel. 0: one panel, row after row, not swizzled.
+    Panels of `swizzle` bytes per row (32, 64 or 128), one after the other, rows
+    packed; the 16-byte chunk of a panel is stored at its index xor the number of
+    the 128 bytes that its row is in, modulo the chunks of a panel. So eight rows
+    of a chunk are in different banks. 0: one panel, row after row, not swizzled.
   }];
   let parameters = (ins "unsigned":$swizzle);
   let assemblyFormat = "`<` $swizzle `>`";

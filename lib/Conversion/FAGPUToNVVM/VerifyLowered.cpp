@@ -1,0 +1,299 @@
+//===- VerifyLowered.cpp - What the conversion can lower ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Everything that has no lowering is refused here, before anything is
+// rewritten: a pattern that does not match can only say that there is none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyLowered.h"
+#include "KernelContext.h"
+#include "SharedTile.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+//===----------------------------------------------------------------------===//
+// What earlier passes set
+//===----------------------------------------------------------------------===//
+
+static LogicalResult refuseBefore(Operation *op, StringRef missing,
+                                  StringRef pass) {
+  return op->emitOpError() << "has no " << missing << "; run " << pass
+                           << " before";
+}
+
+/// Each use of a channel, mail or turns needs what the plan says of it.
+static LogicalResult verifyPlan(Operation *op, Value resource) {
+  Operation *made = resource.getDefiningOp();
+  if (!isa_and_nonnull<ChannelOp, MailOp, TurnsOp>(made))
+    return op->emitOpError() << "uses a value that is not made by "
+                                "'fagpu.channel', 'fagpu.mail' or 'fagpu.turns'"
+                                " in the kernel";
+  if (auto turns = dyn_cast<TurnsOp>(made))
+    return turns.getBarrier()
+               ? success()
+               : refuseBefore(turns, "barrier(...)", "fagpu-plan-resources");
+  // Channels that no other role fills or reads have no barriers.
+  auto channel = dyn_cast<ChannelOp>(made);
+  bool isPlanned = channel ? channel.getOffset().has_value()
+                           : cast<MailOp>(made).getBarriers().has_value();
+  return isPlanned ? success()
+                   : refuseBefore(made, "offset(...)", "fagpu-plan-resources");
+}
+
+template <typename Use> static LogicalResult verifyStage(Use op, Value end) {
+  if (!op.getStage())
+    return refuseBefore(op, "stage(...)", "fagpu-assign-stages");
+  return verifyPlan(op, end);
+}
+
+/// The threads of a group would all copy, or send, the same.
+static LogicalResult verifyElected(Operation *op, StringRef what) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (role.getElect())
+    return success();
+  return op->emitOpError() << what << " in @" << role.getSymName()
+                           << ", a role of " << role.getThreadsPerGroup()
+                           << " threads, expected a role with 'elect'";
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral expectedTile =
+    ", expected 16-bit elements and #fagpu.smem<128>";
+
+static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
+  Type element;
+  SharedLayoutAttr layout;
+  if (auto channel = dyn_cast<ChannelType>(tile)) {
+    element = channel.getElementType();
+    layout = channel.getLayout();
+  } else {
+    element = cast<ViewType>(tile).getElementType();
+    layout = cast<ViewType>(tile).getLayout();
+  }
+  if (SharedTile::isSupported(element, layout))
+    return success();
+  return op->emitOpError() << what << " " << tile << expectedTile;
+}
+
+static LogicalResult verifyPut(PutOp op) {
+  if (failed(verifyStage(op, op.getChannel())))
+    return failure();
+  if (op.getChannel().getDefiningOp<ChannelOp>().getEngine() != Engine::tma)
+    return success();
+  return verifyElected(op, "copies in bulk");
+}
+
+static LogicalResult verifyAcquire(AcquireOp op) {
+  if (failed(verifyStage(op, op.getChannel())))
+    return failure();
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (channel.getEngine() == Engine::cp_async && !op.getPending())
+    return refuseBefore(op, "pending(...)", "fagpu-assign-copies");
+  return success();
+}
+
+static LogicalResult verifySlice(SliceOp op) {
+  if (failed(verifyTile(op, "takes a part of", op.getView().getType())))
+    return failure();
+  if (op.getType().getShape().size() != 2)
+    return op.emitOpError() << "takes a part of " << op.getView().getType()
+                            << ", expected a matrix";
+  // Who reads a slice looks up the whole by its operations.
+  for (Operation *user : op->getUsers())
+    if (!isa<MmaAsyncOp, MmaOp, LoadOp, SliceOp>(user))
+      return op.emitOpError()
+             << "is used by '" << user->getName()
+             << "', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.load' or "
+                "'fagpu.slice'";
+  return success();
+}
+
+static LogicalResult verifyLoad(LoadOp op) {
+  ViewType view = op.getView().getType();
+  auto type = cast<RankedTensorType>(op.getType());
+  if (type.getRank() == 1) {
+    if (view.getLayout().getSwizzle() ||
+        type.getElementType().getIntOrFloatBitWidth() != 32)
+      return op.emitOpError()
+             << "reads a vector from " << view
+             << ", expected 32-bit elements and #fagpu.smem<0>";
+  } else {
+    if (failed(verifyTile(op, "reads", view)))
+      return failure();
+    if (!isa<AccumulatorLayoutAttr, OperandLayoutAttr>(type.getEncoding()))
+      return op.emitOpError()
+             << "reads a matrix into layout " << type.getEncoding()
+             << ", expected #fagpu.acc or #fagpu.opa";
+  }
+  // There the plan has seen that every warp has to free the stage.
+  Value whole = getWholeView(op.getView());
+  if (!whole.getDefiningOp<AcquireOp>() ||
+      llvm::none_of(whole.getUsers(), llvm::IsaPred<ReleaseOp>))
+    return op.emitOpError() << "reads a view that is not acquired and released "
+                               "in one block, expected both beside the load";
+  return success();
+}
+
+static LogicalResult verifyWrite(WriteOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (failed(verifyStage(op, op.getChannel())) ||
+      failed(verifyTile(op, "writes to", op.getChannel().getType())))
+    return failure();
+  if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
+    return op.emitOpError() << "writes a value of layout " << type.getEncoding()
+                            << ", expected #fagpu.acc";
+  // A warp's 16 rows become columns of one panel.
+  int64_t warps = getBlockLayout(type).getWarps();
+  if (op.getTransposed() && warps > 4)
+    return op.emitOpError() << "writes a transposed value of " << warps
+                            << " warps, expected at most 4";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// Threads store the rows of a matrix along one dimension.
+static LogicalResult verifyRowsOfStore(StoreOp op, RankedTensorType type) {
+  SmallVector<int64_t> box = op.getBox();
+  unsigned rowDim = op.getRowDim();
+  if (box.size() > 1 && box[rowDim] == type.getDimSize(0) &&
+      box.back() == type.getDimSize(1))
+    return success();
+  return op.emitOpError() << "stores " << type.getDimSize(0) << " rows of "
+                          << type.getDimSize(1) << " columns as " << box[rowDim]
+                          << " of dimension " << rowDim << " and " << box.back()
+                          << " of the last one by "
+                             "threads, expected all rows in one dimension; on "
+                             "sm_90a a channel of the engine tma_store takes "
+                             "several";
+}
+
+static LogicalResult verifyStagedStore(StoreOp op, RankedTensorType type) {
+  auto via = op.getVia().getDefiningOp<ChannelOp>();
+  if (failed(verifyPlan(op, op.getVia())) ||
+      failed(verifyTile(op, "stages in", op.getVia().getType())))
+    return failure();
+  if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
+    return op.emitOpError() << "stages a value of layout " << type.getEncoding()
+                            << ", expected #fagpu.acc";
+  auto role = op->getParentOfType<RoleOp>();
+  if (via.getEngine() == Engine::tma_store) {
+    if (!role.getBarrier())
+      return refuseBefore(role, "barrier(...)", "fagpu-plan-resources");
+    return success();
+  }
+  return verifyRowsOfStore(op, type);
+}
+
+static LogicalResult verifyStore(StoreOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (op.getVia())
+    return verifyStagedStore(op, type);
+  bool isF32 = type.getElementType().isF32();
+  if (isa<AccumulatorLayoutAttr>(type.getEncoding()) &&
+      (isF32 || isPackedElement(type.getElementType())))
+    return verifyRowsOfStore(op, type);
+  if (!isa<RowLayoutAttr>(type.getEncoding()) || !isF32)
+    return op.emitOpError() << "stores " << type
+                            << " from registers, expected f32, f16 or bf16 in "
+                               "#fagpu.acc, or f32 in #fagpu.row";
+  if (op.getSizes())
+    return op.emitOpError() << "stores a vector to a box of its own sizes, "
+                               "expected it in the last dimension, without "
+                               "sizes";
+  return success();
+}
+
+static LogicalResult verifyProduct(Operation *op, Value a, Value b) {
+  for (Value operand : {a, b})
+    if (isa<ViewType>(operand.getType()) &&
+        failed(verifyTile(op, "multiplies", operand.getType())))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyOperation(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](PutOp op) { return verifyPut(op); })
+      .Case([](AcquireOp op) { return verifyAcquire(op); })
+      .Case([](SliceOp op) { return verifySlice(op); })
+      .Case([](LoadOp op) { return verifyLoad(op); })
+      .Case([](WriteOp op) { return verifyWrite(op); })
+      .Case([](StoreOp op) { return verifyStore(op); })
+      .Case([](SendOp op) {
+        if (failed(verifyStage(op, op.getMail())))
+          return failure();
+        return verifyElected(op, "sends");
+      })
+      .Case([](RecvOp op) { return verifyStage(op, op.getMail()); })
+      .Case<TakeOp, PassOp>(
+          [](auto op) { return verifyPlan(op, op.getTurns()); })
+      .Case<MmaAsyncOp, MmaOp>(
+          [](auto op) { return verifyProduct(op, op.getA(), op.getB()); })
+      .Case([](WaitOp op) {
+        return op.getPending()
+                   ? success()
+                   : refuseBefore(op, "pending(...)", "fagpu-assign-waits");
+      })
+      .Case<ForOp, RepeatOp, YieldOp>([](auto op) {
+        return op.emitOpError() << "has no lowering of its own; run "
+                                   "fagpu-pipeline before";
+      })
+      .Case<FetchOp, ProductOp>([](auto op) {
+        return op.emitOpError() << "does not say how operands reach the "
+                                   "threads; run fagpu-form-channels before";
+      })
+      .Case([](DrainOp op) {
+        return op.emitOpError()
+               << "has no lowering yet; expected 'fagpu.store' of a block "
+                  "value, via a channel of the engine tma_store or threads";
+      })
+      .Case<ReduceOp, IotaOp, GatherOp, ReleaseOp, SyncOp, TicketOp, RetireOp,
+            RoleOp, ChannelOp, MailOp, TurnsOp>(
+          [](Operation *) { return success(); })
+      .Default([](Operation *op) { return verifyBlockOperation(op); });
+}
+
+/// Memory is known by its parameters, which only some operations look up.
+static LogicalResult verifyMemory(func::FuncOp kernel) {
+  for (BlockArgument argument : kernel.getArguments()) {
+    if (!isa<MemRefType>(argument.getType()))
+      continue;
+    for (Operation *user : argument.getUsers())
+      if (!isa<memref::LoadOp, memref::DimOp, PutOp, StoreOp, DrainOp, FetchOp,
+               GatherOp, TicketOp, RetireOp>(user))
+        return user->emitOpError()
+               << "uses memory of the kernel, argument "
+               << argument.getArgNumber()
+               << ", expected memref.load, memref.dim, fagpu.put, "
+                  "fagpu.store, fagpu.gather, fagpu.ticket or fagpu.retire";
+  }
+  return success();
+}
+
+LogicalResult mlir::fagpu::verifyLowered(func::FuncOp kernel) {
+  if (failed(verifyMemory(kernel)))
+    return failure();
+  return failure(kernel
+                     .walk<WalkOrder::PreOrder>([](Operation *op) {
+                       return WalkResult(verifyOperation(op));
+                     })
+                     .wasInterrupted());
+}
