@@ -69,7 +69,7 @@ static LogicalResult verifyElected(Operation *op, StringRef what) {
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral expectedTile =
-    ", expected 16-bit elements and #fagpu.smem<128>";
+    ", expected 16-bit elements and a swizzle of 32, 64 or 128 bytes";
 
 static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
   Type element;
@@ -153,11 +153,13 @@ static LogicalResult verifyWrite(WriteOp op) {
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
     return op.emitOpError() << "writes a value of layout " << type.getEncoding()
                             << ", expected #fagpu.acc";
-  // A warp's 16 rows become columns of one panel.
+  // The 16 rows of each warp become columns of one panel.
   int64_t warps = getBlockLayout(type).getWarps();
-  if (op.getTransposed() && warps > 4)
+  int64_t most =
+      Panels(op.getChannel().getType().getLayout()).getColumns() / 16;
+  if (op.getTransposed() && warps > most)
     return op.emitOpError() << "writes a transposed value of " << warps
-                            << " warps, expected at most 4";
+                            << " warps, expected at most " << most;
   return success();
 }
 
@@ -218,10 +220,16 @@ static LogicalResult verifyStore(StoreOp op) {
 }
 
 static LogicalResult verifyProduct(Operation *op, Value a, Value b) {
-  for (Value operand : {a, b})
-    if (isa<ViewType>(operand.getType()) &&
-        failed(verifyTile(op, "multiplies", operand.getType())))
+  for (Value operand : {a, b}) {
+    auto view = dyn_cast<ViewType>(operand.getType());
+    if (!view)
+      continue;
+    if (failed(verifyTile(op, "multiplies", view)))
       return failure();
+    if (isa<MmaAsyncOp>(op) && view.getLayout().getSwizzle() != 128)
+      return op->emitOpError()
+             << "multiplies " << view << ", expected #fagpu.smem<128>";
+  }
   return success();
 }
 

@@ -178,7 +178,7 @@ func.func @copies_not_counted(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu
 func.func @mma_swizzle(%v: !view) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %t = fagpu.channel threads offset(0) : !fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.mma' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.mma' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     %x = fagpu.mma nt %v, %v : !view, !view -> tensor<64x64xf32, #fagpu.acc<4>>
   }
   return
@@ -194,7 +194,7 @@ func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kern
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{'fagpu.store' op stages in '!fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.store' op stages in '!fagpu.channel<64x64xbf16, #fagpu.smem<0>, 1>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     fagpu.store %h, %m[%c0, %c0] via(%t : !t) : !h into memref<64x64xbf16>
   }
   return

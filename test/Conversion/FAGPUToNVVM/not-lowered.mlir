@@ -96,7 +96,7 @@ func.func @wait_not_counted(%v: !view) attributes {fagpu.kernel = "sm_90a", fagp
 !s = tensor<64x64xf32, #fagpu.acc<4>>
 func.func @product_swizzle(%v: !view) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.mma_async' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.mma_async' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected #fagpu.smem<128>}}
     %f = fagpu.mma_async nt %v, %v : !view, !view -> !fagpu.inflight<!s>
     %s = fagpu.wait %f pending(0) : !fagpu.inflight<!s>
   }
@@ -245,7 +245,7 @@ func.func @write_f32(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_
   %t = fagpu.channel threads offset(0) : !t
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : !s
-    // expected-error @below {{'fagpu.write' op writes to '!fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>', expected 16-bit elements and #fagpu.smem<128>}}
+    // expected-error @below {{'fagpu.write' op writes to '!fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     fagpu.write %t, %f stage(%c0, %c0) : !s into !t
   }
   return
@@ -312,6 +312,23 @@ func.func @memory_stored(%m: memref<64xf32>, %x: f32) attributes {fagpu.kernel =
   fagpu.role @a groups(1) {
     // expected-error @below {{'memref.store' op uses memory of the kernel, argument 0, expected memref.load, memref.dim, fagpu.put, fagpu.store, fagpu.gather, fagpu.ticket or fagpu.retire}}
     memref.store %x, %m[%c0] : memref<64xf32>
+  }
+  return
+}
+
+// -----
+
+// Rows of four warps are 64 columns, of which a panel has 32.
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @write_transposed_panel(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 32768} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel threads offset(0) : !t
+  fagpu.role @a groups(1) {
+    %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
+    %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
+    // expected-error @below {{'fagpu.write' op writes a transposed value of 4 warps, expected at most 2}}
+    fagpu.write %t, %h transposed stage(%c0, %c0) : !h into !t
   }
   return
 }
