@@ -18,6 +18,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -29,10 +30,11 @@ using namespace mlir::fa;
 namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// A function of two numbers, `math.NAME %x` or `math.NAME %x, %y`.
+/// A function of two numbers, `math.NAME %a` or `math.NAME %a, %b`, after what
+/// `before` computes for it.
 class DeviceFunction {
 public:
-  explicit DeviceFunction(StringRef operation) {
+  explicit DeviceFunction(StringRef operation, StringRef before = "") {
     context.loadDialect<arith::ArithDialect, func::FuncDialect,
                         linalg::LinalgDialect, math::MathDialect,
                         memref::MemRefDialect, scf::SCFDialect>();
@@ -42,8 +44,8 @@ public:
                         iterator_types = ["parallel"]}
             ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) {
           ^bb0(%a: f32, %b: f32):
-            %c = )mlir" +
-                       operation.str() +
+            )mlir" + before.str() +
+                       "%c = " + operation.str() +
                        R"mlir( : f32
             linalg.yield %c : f32
         }
@@ -139,6 +141,78 @@ TEST(DeviceMath, Sqrt) {
 TEST(DeviceMath, Rsqrt) {
   auto exact = [](double x) { return 1 / std::sqrt(x); };
   EXPECT_LT(largestError("math.rsqrt %a", exact), 1.5);
+}
+
+TEST(DeviceMath, Quotient) {
+  DeviceFunction quotient("arith.divf %a, %b");
+  std::mt19937 generator(7);
+  std::vector<float> x, y;
+  for (int i = 0; i < 2000000; ++i) {
+    x.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(generator())));
+    y.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(generator())));
+  }
+  std::vector<float> special{0, -0.0f, 1, -3, 1e-40f, 3e38f, infinity, NAN};
+  for (float a : special)
+    for (float b : special) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  std::vector<float> results = quotient(x, y);
+  for (size_t i = 0; i < x.size(); ++i)
+    // The exact value is rounded to f64 before.
+    ASSERT_LE(errorInUlp(results[i], double(x[i]) / y[i]), 0.5 + 1e-8)
+        << x[i] << " / " << y[i] << " = " << results[i];
+}
+
+/// The largest error over all 65,536 numbers of a 16-bit type, in units of its
+/// last place.
+static double largestHalfError(const llvm::fltSemantics &semantics,
+                               StringRef type, StringRef name,
+                               double (*exact)(double)) {
+  std::string before =
+      ("%h = arith.truncf %a : f32 to " + type + "\n%r = math." + name +
+       " %h : " + type + "\n%w = arith.extf %r : " + type + " to f32\n")
+          .str();
+  DeviceFunction function("arith.mulf %w, %b", before);
+  std::vector<float> points, results;
+  for (unsigned bits = 0; bits < 0x10000u; ++bits)
+    points.push_back(APFloat(semantics, APInt(16, bits)).convertToFloat());
+  results = function(points, std::vector<float>(points.size(), 1.0f));
+  int digits = APFloat::semanticsPrecision(semantics);
+  int least = APFloat::semanticsMinExponent(semantics);
+  double largest = 0;
+  for (auto [point, result] : llvm::zip_equal(points, results)) {
+    double value = exact(point);
+    if (std::isnan(value) || std::isinf(value) || value == 0) {
+      EXPECT_EQ(std::isnan(value), std::isnan(result)) << point;
+      if (!std::isnan(value))
+        EXPECT_EQ(value, result) << point;
+      continue;
+    }
+    int exponent = std::max(std::ilogb(value), least);
+    double ulp = std::ldexp(1.0, exponent - digits + 1);
+    largest = std::max(largest, std::abs(result - value) / ulp);
+  }
+  return largest;
+}
+
+TEST(DeviceMath, HalfSquareRoots) {
+  auto inverse = [](double x) { return 1 / std::sqrt(x); };
+  for (auto [semantics, type] :
+       {std::pair{&APFloat::IEEEhalf(), StringRef("f16")},
+        std::pair{&APFloat::BFloat(), StringRef("bf16")}}) {
+    EXPECT_LE(largestHalfError(*semantics, type, "sqrt", std::sqrt), 0.5);
+    EXPECT_LE(largestHalfError(*semantics, type, "rsqrt", inverse), 0.51);
+  }
+}
+
+TEST(DeviceMath, HalfFunctions) {
+  for (auto [semantics, type] :
+       {std::pair{&APFloat::IEEEhalf(), StringRef("f16")},
+        std::pair{&APFloat::BFloat(), StringRef("bf16")}}) {
+    EXPECT_LE(largestHalfError(*semantics, type, "tanh", std::tanh), 0.51);
+    EXPECT_LE(largestHalfError(*semantics, type, "log", std::log), 0.51);
+  }
 }
 
 TEST(DeviceMath, Power) {

@@ -35,6 +35,21 @@ func.func @expanded(%x: f32, %v: vector<4xf32>)
       : f32, f32, f32, f32, f32, f32, f32, f32, vector<4xf32>
 }
 
+// 16-bit floats go by way of f32.
+
+// CHECK-LABEL: func.func @widened
+func.func @widened(%x: f16, %v: vector<2xbf16>) -> (f16, vector<2xbf16>) {
+  // CHECK: %[[X:.*]] = arith.extf %{{.*}} : f16 to f32
+  // CHECK: %[[ROOT:.*]] = math.sqrt %[[X]] : f32
+  // CHECK: arith.truncf %[[ROOT]] : f32 to f16
+  %a = math.sqrt %x : f16
+  // CHECK: arith.extf %{{.*}} : vector<2xbf16> to vector<2xf32>
+  // CHECK: math.rsqrt %{{.*}} : vector<2xf32>
+  // CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+  %b = math.rsqrt %v : vector<2xbf16>
+  return %a, %b : f16, vector<2xbf16>
+}
+
 // What the device has instructions for stays.
 
 // CHECK-LABEL: func.func @kept
