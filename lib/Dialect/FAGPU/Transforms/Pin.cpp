@@ -35,8 +35,12 @@ static void pinOperands(Operation *op) {
   for (Value operand : op->getOperands())
     if (isHeld(operand))
       values.insert(operand);
-  if (values.empty())
+  if (values.empty()) {
+    op->emitWarning("is pinned, but has no operand that threads hold: its "
+                    "operands are made where they are used, so that nothing "
+                    "keeps it at its place; pin what uses its result instead");
     return;
+  }
   OpBuilder builder(op);
   ValueRange held = values.getArrayRef();
   auto pin = PinOp::create(builder, op->getLoc(), held.getTypes(), held);

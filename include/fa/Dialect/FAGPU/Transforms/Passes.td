@@ -324,7 +324,9 @@ def FAGPUPinPass : Pass<"fagpu-pin"> {
 
     Use it where the PTX of a kernel shows that an operation has left its slot, and
     measure: ptxas sees no statement there and schedules by itself. Without the
-    attribute this pass does nothing.
+    attribute this pass does nothing. An operation all of whose operands are made
+    where they are used (constants, splats, broadcasts, indices, predicates) cannot
+    be kept in place by them: it stays as it is, with a warning.
 
     Before:
     ```mlir
