@@ -144,27 +144,34 @@ static int64_t countSpills(StringRef messages) {
   return sum;
 }
 
-Expected<std::string> mlir::fa::runtime::assemble(StringRef assembler,
-                                                  StringRef ptx, StringRef chip,
-                                                  std::string *messages) {
+Expected<AssembledImage> mlir::fa::runtime::assemble(StringRef assembler,
+                                                     StringRef ptx,
+                                                     StringRef chip) {
   ScratchFile input;
   if (Error error = input.create("ptx"))
     return std::move(error);
   if (Error error = input.write(ptx))
     return std::move(error);
-  auto best = assembleAtLevel(assembler, input.getPath(), chip, "-O3");
-  if (!best)
-    return best.takeError();
-  if (int64_t spills = countSpills(best->second)) {
-    auto other = assembleAtLevel(assembler, input.getPath(), chip, "-O1");
-    if (!other)
-      return other.takeError();
-    if (countSpills(other->second) < spills)
-      best = std::move(other);
-  }
-  if (messages)
-    *messages = std::move(best->second);
-  return std::move(best->first);
+  AssembledImage image;
+  auto take = [&](std::pair<std::string, std::string> &made, unsigned level) {
+    image.cubin = std::move(made.first);
+    image.messages = std::move(made.second);
+    image.level = level;
+  };
+  auto made = assembleAtLevel(assembler, input.getPath(), chip, "-O3");
+  if (!made)
+    return made.takeError();
+  image.spills = countSpills(made->second);
+  take(*made, 3);
+  if (!image.spills)
+    return image;
+  auto other = assembleAtLevel(assembler, input.getPath(), chip, "-O1");
+  if (!other)
+    return other.takeError();
+  image.spillsAtLevel1 = countSpills(other->second);
+  if (*image.spillsAtLevel1 < image.spills)
+    take(*other, 1);
+  return image;
 }
 
 Expected<std::string>

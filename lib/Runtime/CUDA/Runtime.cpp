@@ -127,10 +127,10 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
     module = loadModule(image, what);
   } else {
     Chip target = chip.suffix ? chip : Chip{major, minor, 0};
-    Expected<std::string> cubin = assemble(assembler, image, target.getName());
-    if (!cubin)
-      return cubin.takeError();
-    module = loadModule(*cubin, what);
+    auto made = assemble(assembler, image, target.getName());
+    if (!made)
+      return made.takeError();
+    module = loadModule(made->cubin, what);
   }
   if (module)
     modules[key] = *module;

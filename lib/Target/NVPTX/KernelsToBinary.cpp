@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Remarks.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAKERNELSTOBINARYPASS
@@ -103,6 +104,7 @@ private:
       auto cubin = assemblePTX(assembler, *ptx, target, report);
       if (!cubin)
         return getOperation().emitError() << llvm::toString(cubin.takeError());
+      remarkLevel(report);
       if (failed(checkReport(*device, report)))
         return failure();
       machineCode = std::move(*cubin);
@@ -118,6 +120,20 @@ private:
       if (isa<LLVM::LLVMDialect>(op.getDialect()))
         op.moveBefore(device->getBody(), device->getBody()->end());
     return device;
+  }
+
+  /// Says so where the assembler's highest level is not what was taken as it
+  /// is.
+  void remarkLevel(const AssemblyReport &report) {
+    if (!report.spillsAtLevel1)
+      return;
+    remark::analysis(getOperation().getLoc(),
+                     remark::RemarkOpts::name("AssemblerLevel")
+                         .category("fagpu-kernels-to-binary"))
+        << ("ptxas -O3 spills " + std::to_string(report.spillsAtLevel3) +
+            " bytes a thread and -O1 " +
+            std::to_string(*report.spillsAtLevel1) +
+            "; the code is that of -O" + std::to_string(report.level));
   }
 
   LogicalResult checkReport(ModuleOp device, const AssemblyReport &report) {
@@ -148,6 +164,8 @@ private:
     if (found != report.kernels.end()) {
       Builder builder(kernel.getContext());
       const KernelResources &resources = found->second;
+      attributes.set("assembler_level",
+                     builder.getI64IntegerAttr(report.level));
       attributes.set("registers",
                      builder.getI64IntegerAttr(resources.registers));
       attributes.set("spill_stores",

@@ -49,10 +49,12 @@ AssemblyReport mlir::fa::parseAssemblyReport(StringRef messages) {
 llvm::Expected<std::string> mlir::fa::assemblePTX(StringRef assembler,
                                                   StringRef ptx, StringRef chip,
                                                   AssemblyReport &report) {
-  std::string messages;
-  llvm::Expected<std::string> cubin =
-      runtime::assemble(assembler, ptx, chip, &messages);
-  if (cubin)
-    report = parseAssemblyReport(messages);
-  return cubin;
+  auto image = runtime::assemble(assembler, ptx, chip);
+  if (!image)
+    return image.takeError();
+  report = parseAssemblyReport(image->messages);
+  report.level = image->level;
+  report.spillsAtLevel3 = image->spills;
+  report.spillsAtLevel1 = image->spillsAtLevel1;
+  return std::move(image->cubin);
 }

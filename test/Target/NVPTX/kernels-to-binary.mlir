@@ -14,6 +14,14 @@
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=SPILL
 
+// Where -O3 spills -O1 is tried too, and what spills less is taken; a remark and the metadata say which.
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 200 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=HIGHEST
+// RUN: env FA_PTXAS=%t.ptxas fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=NOREMARK
+
 // CHECK-LABEL: module
 // CHECK-NOT: llvm.func
 // CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80">
@@ -31,6 +39,15 @@
 // OLD: chip = "sm_80", features = "+ptx78"
 
 // SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 0; the code is that of -O1
+// LEVEL-NOT: warning
+// LEVEL: assembler_level = 1 : i64
+// LEVEL-SAME: registers = 200 : i64, spill_loads = 0 : i64, spill_stores = 0 : i64
+// HIGHEST: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 28; the code is that of -O3
+// HIGHEST: assembler_level = 3 : i64
+// NOREMARK-NOT: remark
+// NOREMARK: gpu.binary
+
 // SPILL: registers = 255 : i64, spill_loads = 16 : i64, spill_stores = 12 : i64
 // SPILL-SAME: bin = "
 

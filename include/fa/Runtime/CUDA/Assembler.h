@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 
 namespace mlir::fa::runtime {
@@ -19,14 +20,25 @@ namespace mlir::fa::runtime {
 /// where FA_PTXAS is "none".
 std::string findAssembler();
 
+/// What the assembler made, and how.
+struct AssembledImage {
+  std::string cubin;
+  /// What was printed, with registers and spills.
+  std::string messages;
+  /// The level that was taken: 3, or 1.
+  unsigned level = 3;
+  /// Bytes a thread that -O3 spills, and -O1 where that was tried, all kernels
+  /// together.
+  int64_t spills = 0;
+  std::optional<int64_t> spillsAtLevel1;
+};
+
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
-/// what it printed. Where `messages` is not null, it is what was printed, with
-/// registers and spills. Where the code spills it is assembled again with -O1,
-/// which hoists fewer reads past the registers that there are, and what spills
-/// less is taken.
-llvm::Expected<std::string> assemble(llvm::StringRef assembler,
-                                     llvm::StringRef ptx, llvm::StringRef chip,
-                                     std::string *messages = nullptr);
+/// what it printed. Where the code spills it is assembled again with -O1, which
+/// hoists fewer reads past the registers that there are, and what spills less
+/// is taken.
+llvm::Expected<AssembledImage>
+assemble(llvm::StringRef assembler, llvm::StringRef ptx, llvm::StringRef chip);
 
 /// What `assembler --version` prints.
 llvm::Expected<std::string> describeAssembler(llvm::StringRef assembler);

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 
 namespace mlir::fa {
@@ -30,6 +31,11 @@ struct AssemblyReport {
   /// Lines with a number C75xx: matrix products that it runs one after the
   /// other, requests for registers that it drops.
   SmallVector<std::string> lostPerformance;
+  /// The level of `ptxas`, 3 or 1, and bytes a thread that each spills, all
+  /// kernels together; -O1 is tried where -O3 spills.
+  unsigned level = 3;
+  int64_t spillsAtLevel3 = 0;
+  std::optional<int64_t> spillsAtLevel1;
 };
 
 /// Reads what `ptxas -v` prints.

@@ -24,7 +24,10 @@ def FAKernelsToBinaryPass
     version is the chip's in the table of targets, or the highest that `ptxas`
     takes where that is lower. The metadata of each kernel are its discardable
     attributes (`fagpu.parameters`, `fagpu.shared_memory`, block size) and, for
-    machine code, `registers`, `spill_stores` and `spill_loads`.
+    machine code, `registers`, `spill_stores`, `spill_loads` and `assembler_level`:
+    where `ptxas -O3` spills, the code is assembled again with -O1, which hoists
+    fewer reads past the registers that there are, and what spills less is taken.
+    A remark then says what each spills and which one it is.
 
     Errors: a message of `ptxas` with a number C75xx (it runs matrix products one
     after the other, or drops a request for registers); with `fail-on-spill`, a

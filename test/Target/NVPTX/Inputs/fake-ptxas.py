@@ -1,4 +1,7 @@
-"""Stands in for ptxas: copies the PTX and prints what FAKE_PTXAS_OUTPUT holds."""
+"""Stands in for ptxas: copies the PTX and prints what FAKE_PTXAS_OUTPUT holds.
+
+FAKE_PTXAS_OUTPUT_O1, where there is one, is what -O1 prints.
+"""
 import os
 import shutil
 import sys
@@ -7,5 +10,8 @@ if "--version" in sys.argv:
     print("Cuda compilation tools, release", os.environ.get("FAKE_PTXAS_RELEASE", "13.0") + ", V0.0.0")
     sys.exit(0)
 shutil.copy(next(a for a in sys.argv if a.endswith(".ptx")), sys.argv[sys.argv.index("-o") + 1])
-print(os.environ.get("FAKE_PTXAS_OUTPUT", "").replace("\\n", "\n"))
+printed = os.environ.get("FAKE_PTXAS_OUTPUT", "")
+if "-O1" in sys.argv:
+    printed = os.environ.get("FAKE_PTXAS_OUTPUT_O1", printed)
+print(printed.replace("\\n", "\n"))
 sys.exit(int(os.environ.get("FAKE_PTXAS_STATUS", "0")))
