@@ -32,17 +32,25 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   kernels.chip = options.chip;
   manager.addPass(createFAOutlineKernelsPass(kernels));
   addCleanUp(manager);
+  {
+    OpPassManager &functions = manager.nest<func::FuncOp>();
+    functions.addPass(createFADecomposeToBlocksPass());
+    addCleanUp(functions);
+    functions.addPass(createFAGPUMergeBoundsPass());
+    functions.addPass(createFAFormSegmentsPass());
+    functions.addPass(createFANarrowIndicesPass());
+    addCleanUp(functions);
+    functions.addPass(createFAGPUFormChannelsPass());
+    functions.addPass(createFAGPUSelectProductsPass());
+    functions.addPass(createFAGPUSplitRolesPass());
+    addCleanUp(functions);
+  }
+  manager.addPass(createFAGPUPersistPass());
+  addCleanUp(manager);
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createFADecomposeToBlocksPass());
-  addCleanUp(functions);
-  functions.addPass(createFAGPUMergeBoundsPass());
-  functions.addPass(createFAFormSegmentsPass());
-  functions.addPass(createFANarrowIndicesPass());
-  addCleanUp(functions);
-  functions.addPass(createFAGPUFormChannelsPass());
-  addCleanUp(functions);
   functions.addPass(fagpu::createFAGPUInferLayoutsPass());
   functions.addPass(createFAGPUAssignSlotsPass());
+  functions.addPass(createFAGPUAssignGroupSlotsPass());
 }
 
 void fa::registerSchedulePipeline() {

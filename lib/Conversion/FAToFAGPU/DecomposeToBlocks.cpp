@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelConfig.h"
 #include "RegionOnBlocks.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -447,7 +448,11 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Value newSum = blocks.select(first, blockSum, longSum);
   Value rescaled =
       arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
-  Value scaled = blocks.select(first, acc, rescaled);
+  // Before its product the step is the older one, which may be the first.
+  bool isAfter =
+      getGPUConfig(role->getParentOfType<func::FuncOp>()).getRescale() ==
+      RescalePlace::after_product;
+  Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
   FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
                              step.getValueOrder(), keys, loadLimit);
   if (failed(v))

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -15,25 +17,35 @@ namespace mlir::fa {
 } // namespace mlir::fa
 
 using namespace mlir;
+using namespace mlir::fa;
 using namespace mlir::fagpu;
+
+/// What barriers and mail take of shared memory, at most.
+static constexpr int64_t reservedBytes = 2048;
 
 namespace {
 class ChannelFormer {
 public:
   explicit ChannelFormer(func::FuncOp kernel)
-      : kernel(kernel), builder(kernel.getContext()) {}
+      : kernel(kernel), builder(kernel.getContext()),
+        config(getGPUConfig(kernel)),
+        hasGroups(config.getForm() == KernelForm::warp_groups) {}
   LogicalResult run();
 
 private:
   LogicalResult formChannel(FetchOp fetch);
   void release(FetchOp fetch, Value view);
-  void selectProduct(ProductOp product);
   void stageStore(StoreOp store);
-  ChannelOp makeChannel(Location loc, RankedTensorType tile, Engine engine,
-                        Value over);
+  void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
+  unsigned getDepth(FetchOp fetch);
+  int64_t getSharedBytes();
+  ChannelOp makeChannel(Location loc, RankedTensorType tile, unsigned depth,
+                        Engine engine, int64_t banks, Value over);
 
   func::FuncOp kernel;
   OpBuilder builder;
+  GPUConfigAttr config;
+  bool hasGroups;
 };
 } // namespace
 
@@ -49,14 +61,16 @@ static unsigned chooseSwizzle(RankedTensorType tile) {
 }
 
 ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
-                                     Engine engine, Value over) {
+                                     unsigned depth, Engine engine,
+                                     int64_t banks, Value over) {
   MLIRContext *context = builder.getContext();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  auto type =
-      ChannelType::get(context, tile.getShape(), tile.getElementType(),
-                       SharedLayoutAttr::get(context, chooseSwizzle(tile)), 1);
-  return ChannelOp::create(builder, loc, type, engine, 1, over, IntegerAttr(),
+  auto type = ChannelType::get(
+      context, tile.getShape(), tile.getElementType(),
+      SharedLayoutAttr::get(context, chooseSwizzle(tile)), depth);
+  return ChannelOp::create(builder, loc, type, engine,
+                           static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
 }
 
@@ -72,35 +86,76 @@ void ChannelFormer::release(FetchOp fetch, Value view) {
   ReleaseOp::create(builder, fetch.getLoc(), view);
 }
 
+/// Stages of the channel that a fetch becomes.
+unsigned ChannelFormer::getDepth(FetchOp fetch) {
+  if (fetch->getParentOfType<ForOp>())
+    return static_cast<unsigned>(config.getStages());
+  return config.getOverlap() == Overlap::tiles ? 2 : 1;
+}
+
+static bool dependsOn(Value value, Value source) {
+  if (value == source)
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, source);
+         });
+}
+
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   for (Operation *user : fetch->getUsers())
     if (!isa<ProductOp>(user))
       return fetch.emitOpError() << "is read by '" << user->getName()
                                  << "', expected only 'fagpu.product'";
-  RankedTensorType tile = fetch.getType();
+  auto role = fetch->getParentOfType<RoleOp>();
+  Value bank;
+  if (role.getGroups() > 1 &&
+      llvm::any_of(fetch.getOffsets(), [&](Value offset) {
+        return dependsOn(offset, role.getGroup());
+      }))
+    bank = role.getGroup();
   ChannelOp channel =
-      makeChannel(fetch.getLoc(), tile, Engine::cp_async, Value());
+      makeChannel(fetch.getLoc(), fetch.getType(), getDepth(fetch),
+                  hasGroups ? Engine::tma : Engine::cp_async,
+                  bank ? role.getGroups() : 1, Value());
   builder.setInsertionPoint(fetch);
-  PutOp::create(builder, fetch.getLoc(), channel, Value(), ValueRange(),
+  PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
                 fetch.getRows(), Value(), Value(), Value());
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
-                        channel, Value(), Value(), Value(), IntegerAttr());
+                        channel, bank, Value(), Value(), IntegerAttr());
   fetch.replaceAllUsesWith(view);
   release(fetch, view);
   fetch.erase();
   return success();
 }
 
-void ChannelFormer::selectProduct(ProductOp product) {
-  builder.setInsertionPoint(product);
-  Value result = MmaOp::create(builder, product.getLoc(), product.getType(),
-                               product.getForm(), product.getA(),
-                               cast<TypedValue<ViewType>>(product.getB()),
-                               product.getAcc());
-  product.replaceAllUsesWith(result);
-  product.erase();
+int64_t ChannelFormer::getSharedBytes() {
+  int64_t bytes = reservedBytes;
+  for (ChannelOp channel : kernel.getOps<ChannelOp>())
+    if (!channel.getOver())
+      bytes += channel.getType().getStageBytes() *
+               channel.getType().getDepth() * channel.getBanks();
+  return bytes;
+}
+
+/// Where shared memory is left, a group's rows leave it by a bulk copy.
+void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
+  auto role = store->getParentOfType<RoleOp>();
+  StringRef chip =
+      kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
+          .getValue();
+  const GPUTarget *target = lookupGPUTarget(chip);
+  int64_t bytes = tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
+                  role.getGroups();
+  if (!target || getSharedBytes() + bytes > target->sharedMemoryPerBlock)
+    return;
+  ChannelOp via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,
+                              role.getGroups(), Value());
+  store.getViaMutable().assign(via);
+  if (role.getGroups() > 1)
+    store.getBankMutable().assign(role.getGroup());
 }
 
 /// The memory of a channel that is released before, if its tile is the same.
@@ -109,6 +164,8 @@ void ChannelFormer::stageStore(StoreOp store) {
   if (type.getRank() != 2 || store.getVia() ||
       !isPackedElement(type.getElementType()))
     return;
+  if (hasGroups)
+    return stageStoreOfGroup(store, type);
   for (ChannelOp channel : llvm::to_vector(kernel.getOps<ChannelOp>())) {
     bool isFree = channel.getType().getShape() == type.getShape() &&
                   channel.getType().getElementType() == type.getElementType();
@@ -117,7 +174,8 @@ void ChannelFormer::stageStore(StoreOp store) {
                 user->isBeforeInBlock(store) && isa<PutOp, AcquireOp>(user);
     if (!isFree)
       continue;
-    ChannelOp via = makeChannel(store.getLoc(), type, Engine::threads, channel);
+    ChannelOp via =
+        makeChannel(store.getLoc(), type, 1, Engine::threads, 1, channel);
     store.getViaMutable().assign(via);
     return;
   }
@@ -125,20 +183,16 @@ void ChannelFormer::stageStore(StoreOp store) {
 
 LogicalResult ChannelFormer::run() {
   SmallVector<FetchOp> fetches;
-  SmallVector<ProductOp> products;
   SmallVector<StoreOp> stores;
   kernel.walk([&](Operation *op) {
     if (auto fetch = dyn_cast<FetchOp>(op))
       fetches.push_back(fetch);
-    else if (auto product = dyn_cast<ProductOp>(op))
-      products.push_back(product);
     else if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
   for (FetchOp fetch : fetches)
     if (failed(formChannel(fetch)))
       return failure();
-  llvm::for_each(products, [&](ProductOp op) { selectProduct(op); });
   llvm::for_each(stores, [&](StoreOp op) { stageStore(op); });
   return success();
 }

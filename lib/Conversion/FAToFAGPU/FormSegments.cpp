@@ -7,6 +7,7 @@
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAFORMSEGMENTSPASS
@@ -28,6 +29,8 @@ public:
 
 private:
   bool areContiguous();
+  bool isAtMostOneBlock(unsigned range);
+  Value flagOf(fagpu::ForOp loop, unsigned range);
   void countBlocks();
   void fillBody(fagpu::ForOp loop);
   Value constant(int64_t number) {
@@ -43,6 +46,8 @@ private:
   Location loc;
   /// The number of the first block of each range, then of all blocks.
   SmallVector<Value> starts;
+  /// Which ranges have a segment of their own.
+  SmallVector<bool> hasSegment;
 };
 
 } // namespace
@@ -57,7 +62,36 @@ bool SegmentBuilder::areContiguous() {
   return true;
 }
 
+/// Whether the range ends with the rest of its end by a block.
+bool SegmentBuilder::isAtMostOneBlock(unsigned range) {
+  Value begin = ranges.getBegins()[range], end = ranges.getEnds()[range];
+  int64_t step = ranges.getStep();
+  std::optional<int64_t> first = getConstantIntValue(begin),
+                         last = getConstantIntValue(end);
+  if (first && last)
+    return *last - *first <= step;
+  auto difference = begin.getDefiningOp<arith::SubIOp>();
+  if (!difference || difference.getLhs() != end)
+    return false;
+  auto rest = difference.getRhs().getDefiningOp<arith::RemUIOp>();
+  return rest && rest.getLhs() == end &&
+         getConstantIntValue(rest.getRhs()) == step;
+}
+
+/// The flag of a range; null where only the first block can be of it.
+Value SegmentBuilder::flagOf(fagpu::ForOp loop, unsigned range) {
+  unsigned number = 1;
+  for (unsigned later = ranges.getNumRanges() - 1; later > range; --later)
+    number += hasSegment[later];
+  return hasSegment[range] ? loop.getFlags()[number] : Value();
+}
+
 void SegmentBuilder::countBlocks() {
+  unsigned count = ranges.getNumRanges();
+  hasSegment.assign(count, true);
+  // The block at the end is visited once in any case.
+  if (count > 1 && isAtMostOneBlock(count - 1))
+    hasSegment.back() = false;
   Value step = constant(ranges.getStep()), zero = constant(0);
   starts.push_back(zero);
   for (auto [begin, end] :
@@ -89,8 +123,12 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
   Value number = cast(loop.getIndex(), index),
         step = constant(ranges.getStep());
   // Flags: the first block, then the ranges from the last one back.
-  auto flags = loop.getFlags();
-  auto flagOf = [&](unsigned range) -> Value { return flags[count - range]; };
+  Value isFirstBlock = loop.getFlags().front();
+  auto orFlag = [&](Value condition, unsigned range) -> Value {
+    Value flag = flagOf(loop, range);
+    return flag ? arith::OrIOp::create(builder, loc, condition, flag)
+                : condition;
+  };
 
   Value key, end;
   if (areContiguous()) {
@@ -103,10 +141,8 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     for (unsigned range = 0; range < count; ++range) {
       Value isFrom = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::sge, number, starts[range]);
-      Value isFirst =
-          arith::AndIOp::create(builder, loc, flags.front(), isFrom);
-      conditions.push_back(
-          arith::OrIOp::create(builder, loc, isFirst, flagOf(range)));
+      Value isFirst = arith::AndIOp::create(builder, loc, isFirstBlock, isFrom);
+      conditions.push_back(orFlag(isFirst, range));
       Value inRange =
           builder.createOrFold<arith::SubIOp>(loc, number, starts[range]);
       Value offset = builder.createOrFold<arith::MulIOp>(loc, inRange, step);
@@ -116,10 +152,10 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     key = choose(conditions, keys);
     end = choose(conditions, SmallVector<Value>(ranges.getEnds()));
   }
-  Value partial = flags.front();
+  Value partial = isFirstBlock;
   for (unsigned range = 0; range < count; ++range)
     if (!ranges.getFull()[range])
-      partial = arith::OrIOp::create(builder, loc, partial, flagOf(range));
+      partial = orFlag(partial, range);
 
   Block &old = ranges.getBodyRegion().front();
   Value left = builder.createOrFold<arith::SubIOp>(loc, end, key);
@@ -137,7 +173,7 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     op.erase();
   };
   loop.walk([&](IsPartialOp op) { replace(op, partial); });
-  loop.walk([&](IsFirstOp op) { replace(op, flags.front()); });
+  loop.walk([&](IsFirstOp op) { replace(op, isFirstBlock); });
 }
 
 void SegmentBuilder::run() {
@@ -148,7 +184,8 @@ void SegmentBuilder::run() {
   Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, one);
   SmallVector<Value> bounds;
   for (unsigned range = ranges.getNumRanges(); range-- > 0;)
-    bounds.push_back(cast(starts[range], i32));
+    if (hasSegment[range])
+      bounds.push_back(cast(starts[range], i32));
   auto loop = fagpu::ForOp::create(builder, loc, ranges.getResultTypes(),
                                    cast(last, i32), bounds, ranges.getInits(),
                                    builder.getI32IntegerAttr(-1),

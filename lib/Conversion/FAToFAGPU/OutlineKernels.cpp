@@ -71,9 +71,9 @@ private:
 LogicalResult Outliner::readConfig() {
   WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
     if (config && op.getConfigAttr() != config)
-      return op.emitOpError() << "is configured by " << op.getConfigAttr()
-                              << ", but another step of its kernel by "
-                              << config;
+      return op.emitOpError()
+             << "is configured by " << op.getConfigAttr()
+             << ", but another step of its kernel by " << config;
     step = op;
     config = op.getConfigAttr();
     return WalkResult::advance();
@@ -155,10 +155,10 @@ LogicalResult Outliner::countTiles() {
   grid.together = countTogether(builder, loc, step, sequences);
   if (grid.together)
     return success();
-  return step.emitOpError() << "has keys that are no argument of '"
-                            << host.getName()
-                            << "', expected them for tile_order = "
-                               "longest_first; in_order needs none";
+  return step.emitOpError()
+         << "has keys that are no argument of '" << host.getName()
+         << "', expected them for tile_order = "
+            "longest_first; in_order needs none";
 }
 
 func::FuncOp Outliner::makeKernel() {
@@ -220,8 +220,7 @@ SmallVector<Value> Outliner::decodeTile() {
 
 /// The role that all of the body belongs to.
 fagpu::RoleOp Outliner::makeRole() {
-  bool hasGroups =
-      gpuConfig && gpuConfig.getForm() == KernelForm::warp_groups;
+  bool hasGroups = gpuConfig && gpuConfig.getForm() == KernelForm::warp_groups;
   int32_t groups = hasGroups ? static_cast<int32_t>(gpuConfig.getGroups()) : 1;
   return fagpu::RoleOp::create(
       builder, loc, builder.getStringAttr(hasGroups ? "math" : "compute"),

@@ -1,5 +1,5 @@
 // RUN: fa-opt %s -fagpu-form-channels | FileCheck %s --check-prefixes=CHECK,FORM
-// RUN: fa-opt %s -fagpu-form-channels -fagpu-assign-slots | FileCheck %s --check-prefixes=CHECK,SLOTS
+// RUN: fa-opt %s -fagpu-form-channels -fagpu-select-products -fagpu-assign-slots | FileCheck %s --check-prefixes=CHECK,SLOTS
 
 !mem = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 
@@ -23,7 +23,7 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32) attributes {f
       %key = arith.muli %i, %c64 : i32
       // FORM: fagpu.put %[[CHK]]
       // FORM-NEXT: %[[K:.*]] = fagpu.acquire %[[CHK]]
-      // FORM-NEXT: %[[S:.*]] = fagpu.mma nt %[[Q]], %[[K]]
+      // FORM-NEXT: %[[S:.*]] = fagpu.product nt %[[Q]], %[[K]]
       // FORM-NEXT: fagpu.release %[[K]]
       // SLOTS: fagpu.put %[[CHK]], {{.*}} {fagpu.at = [-1, 4]}
       // SLOTS: %[[K:.*]] = fagpu.acquire %[[CHK]] {fagpu.at = [0, 0]}
@@ -37,7 +37,7 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32) attributes {f
       %p = math.exp2 %s fastmath<afn> : tensor<64x64xf32>
       %vt = fagpu.fetch %v[%c0, %key, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
       %ph = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xf16>
-      // CHECK: fagpu.mma nn %{{.*}}, %[[V:.*]] acc(
+      // CHECK: fagpu.{{mma|product}} nn %{{.*}}, %[[V:.*]] acc(
       // CHECK-NEXT: fagpu.release %[[V]]
       %b = fagpu.product nn %ph, %vt acc(%a : tensor<64x64xf32>) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
       fagpu.yield %b : tensor<64x64xf32>

@@ -46,3 +46,25 @@ func.func @gaps(%a: index, %b: index, %c: index) attributes {fagpu.kernel = "sm_
   }
   return
 }
+
+// -----
+
+// The rest of the end by the step is one block, which is the first one: no
+// segment of its own.
+// CHECK-LABEL: func.func @rest
+func.func @rest(%end: index, %x: f32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  fagpu.role @compute groups(1) {
+    %left = arith.remui %end, %c64 : index
+    %begin = arith.subi %end, %left : index
+    // CHECK: fagpu.for %{{.*}} = %{{.*}} step -1 segments(%[[FIRST:[^:]*]]: once, %{{[^:]*}}: to %{{[^:]*}}) {
+    fa.key_ranges (%key, %count) = [full %c0 to %begin, partial %begin to %end] step 64 {
+      %p = fa.is_partial : i1
+      %f = fa.is_first : i1
+      // CHECK: "keep"(%[[FIRST]], %[[FIRST]])
+      "keep"(%p, %f) : (i1, i1) -> ()
+    }
+  }
+  return
+}

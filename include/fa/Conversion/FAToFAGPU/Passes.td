@@ -136,7 +136,8 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
   let description = [{
     Blocks are visited from the last to the first: the block at the end is
     visited once in any case, under the mask; then come the ranges from the last
-    one back, each a segment. `fa.is_partial` becomes the flags of the partial
+    one back, each a segment. A last range that is the rest of its end by the
+    step has one block at most and needs no segment. `fa.is_partial` becomes the flags of the partial
     ranges, `fa.is_first` the flag of the first block.
 
     Before:
@@ -178,6 +179,12 @@ def FAGPUFormChannelsPass
     it. A store of a matrix goes through the memory of a channel that is no
     longer used where one has its shape.
 
+    With `form = warp_groups` channels are filled by bulk copies. A fetch in a
+    loop has the `stages` of the configuration; one outside of it two if tiles
+    overlap, so that the next tile's may come while this one's is read. Where
+    the place of a fetch depends on the group, each group has a bank. A store
+    has shared memory of its own if there is enough.
+
     Before:
     ```mlir
     %k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n) : !mem -> tensor<64x128xbf16>
@@ -187,11 +194,37 @@ def FAGPUFormChannelsPass
     ```mlir
     fagpu.put %channel, %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n) : !mem into !k
     %k = fagpu.acquire %channel : !k
-    %s = fagpu.mma nt %q, %k : ...
+    %s = fagpu.product nt %q, %k : ...
     fagpu.release %k : !kv
     ```
   }];
-  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUSelectProductsPass
+    : Pass<"fagpu-select-products", "::mlir::func::FuncOp"> {
+  let summary = "Choose the instruction of each matrix product";
+  let description = [{
+    A product becomes a `fagpu.mma`, which is complete at once, or with
+    `form = warp_groups` a `fagpu.mma_async` and the wait for it.
+
+    Refused: a second operand in registers; for asynchronous products a chip that
+    has none, groups of other than four warps or 64 rows, and columns that are no
+    multiple of 8 up to 256.
+
+    Before: `%s = fagpu.product nt %q, %k : !qv, !kv -> !s`
+
+    After:
+    ```mlir
+    %issued = fagpu.mma_async nt %q, %k : !qv, !kv -> !fagpu.inflight<!s>
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
 }
 
 def FAGPUAssignSlotsPass
@@ -229,6 +262,159 @@ def FAGPUAssignSlotsPass
     %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
     ```
   }];
+}
+
+def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
+  let summary = "Let one thread copy for the groups that compute";
+  let description = [{
+    In kernels of `form = warp_groups` the puts of a role go to a role of one
+    thread, with the loops around them and the scalars that they need. A put
+    whose place depends on the group becomes one for each group. Registers are
+    shared out between the two roles.
+
+    Refused: puts inside of other operations than `fagpu.for`, and to places that
+    depend on values that a loop carries or that are no scalars.
+
+    Before:
+    ```mlir
+    fagpu.role @math(%g) groups(2) {
+      %row = arith.muli %g, %c64 : i32
+      fagpu.put %queries bank(%g), %query[%b, %row, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(...) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        %k = fagpu.acquire %keys : !k
+        ...
+    ```
+    After:
+    ```mlir
+    fagpu.role @load groups(1) regs(40) elect {
+      fagpu.put %queries bank(%c0), %query[%b, %c0, %h, %c0] ...
+      fagpu.put %queries bank(%c1), %query[%b, %c64, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(...) {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        fagpu.yield
+      }
+    }
+    fagpu.role @math(%g) groups(2) regs(232) {
+      fagpu.for %i = %last step -1 segments(...) ... {
+        %k = fagpu.acquire %keys : !k
+        ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
+  let summary = "Let each block compute one tile after the other";
+  let description = [{
+    In kernels of `form = warp_groups` the first tile of a block is that of its
+    number; the others are taken from a counter by the role that copies, with the
+    last block of its last loop, and sent to the other roles. What is computed
+    from the number of the block is computed by the role that copies alone; what
+    the others read of it travels with the tile's number. The host launches no
+    more blocks than there are multiprocessors.
+
+    Before:
+    ```mlir
+    func.func @kernel(...) attributes {fagpu.kernel = "sm_90a", ...} {
+      %block = gpu.block_id x
+      %row = ... %block
+      fagpu.role @load elect { ... }
+      fagpu.role @math(%g) groups(2) { ... }
+    ```
+    After:
+    ```mlir
+    func.func @kernel(..., %tiles: i32, %counter: memref<2xi32>) ... {
+      %mail = fagpu.mail : !fagpu.mail<2, i32, i32>
+      fagpu.role @load elect {
+        %block = gpu.block_id x
+        %row0 = ... %block
+        fagpu.send %mail, %block, %row0 : ...
+        fagpu.repeat iter(%row = %row0) : i32 {
+          ...
+          %next = fagpu.for ... {
+            %taken = scf.if %end -> (i32) { %t = fagpu.ticket %counter ... } ...
+            ...
+          %row1 = ... %next
+          fagpu.send %mail, %next, %row1 : ...
+          %again = arith.cmpi slt, %next, %tiles : i32
+          fagpu.yield %again, %row1 : i1, i32
+        }
+        fagpu.retire %counter : memref<2xi32>
+      }
+      fagpu.role @math(%g) groups(2) {
+        %tile0:2 = fagpu.recv %mail : ...
+        fagpu.repeat iter(%row = %tile0#1) : i32 {
+          ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAGPUAssignGroupSlotsPass
+    : Pass<"fagpu-assign-group-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order in the loops of groups of warps";
+  let description = [{
+    In kernels of `form = warp_groups` with an `overlap`. A product that needs
+    another one of its iteration is a second product, any other a first one. The
+    rules:
+
+    1. First products and what depends on them alone are stage 0, of the newer
+       key block; second products are stage 1, of the one before.
+    2. A step issues first products, then second ones; each operand is acquired
+       just before.
+    3. What needs first products alone is computed while second ones run; then
+       comes the wait for these.
+    4. Behind that wait comes what writes registers that second products read:
+       the narrowing of their register operands, and the rescaling of the sums
+       (with `rescale = before_product` that stands before the second product).
+    5. With `turns` a group has its turn from before the first product to behind
+       the second one.
+    6. With `overlap = tiles` the same numbers hold for the next tile: its first
+       operands are acquired and multiplied with the last second product of this
+       one, whose rows are finished behind the issue, and whose result is stored
+       behind the wait.
+    7. A role that copies fills channels in the order in which they are read.
+
+    Before:
+    ```mlir
+    %k = fagpu.acquire %keys : !k
+    %si = fagpu.mma_async nt %q, %k : ...
+    %s = fagpu.wait %si : ...
+    fagpu.release %k : !kv
+    %p = math.exp2 %s : ...
+    %pa = arith.truncf %p : ...
+    %scaled = arith.mulf %o, %alpha : ...
+    %v = fagpu.acquire %values : !k
+    %oi = fagpu.mma_async nn %pa, %v acc(%scaled : !o) : ...
+    %o1 = fagpu.wait %oi : ...
+    fagpu.release %v : !kv
+    ```
+    After:
+    ```mlir
+    %k = fagpu.acquire %keys {fagpu.at = [0, 1]} : !k
+    %si = fagpu.mma_async nt %q, %k {fagpu.at = [0, 3]} : ...
+    %s = fagpu.wait %si {fagpu.at = [0, 6]} : ...
+    fagpu.release %k {fagpu.at = [0, 6]} : !kv
+    %p = math.exp2 %s {fagpu.at = [0, 6]} : ...
+    %pa = arith.truncf %p {fagpu.at = [0, 8]} : ...
+    %scaled = arith.mulf %o, %alpha {fagpu.at = [0, 8]} : ...
+    %v = fagpu.acquire %values {fagpu.at = [1, 4]} : !k
+    %oi = fagpu.mma_async nn %pa, %v acc(%scaled : !o) {fagpu.at = [1, 4]} : ...
+    %o1 = fagpu.wait %oi {fagpu.at = [1, 7]} : ...
+    fagpu.release %v {fagpu.at = [1, 7]} : !kv
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
 }
 
 #endif // FA_CONVERSION_FATOFAGPU_PASSES_TD

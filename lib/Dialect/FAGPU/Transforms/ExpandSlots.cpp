@@ -48,6 +48,21 @@ static LogicalResult inheritSlots(Block *body) {
   return success();
 }
 
+void mlir::fagpu::leaveOutInheritedSlots(Block *body) {
+  std::optional<Slot> current;
+  for (Operation &op : body->without_terminator()) {
+    std::optional<Slot> own = getSlot(&op);
+    if (!own)
+      continue;
+    bool isInherited =
+        current && current->stage == own->stage && current->order == own->order;
+    if (floats(&op) || isInherited)
+      removeSlot(&op);
+    else
+      current = own;
+  }
+}
+
 namespace {
 /// Checks that every use comes after what it uses in the order that the slots
 /// give. The operations of one step are stage 0 of an iteration and stage 1 of

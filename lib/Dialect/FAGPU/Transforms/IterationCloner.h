@@ -16,15 +16,11 @@
 #ifndef FA_LIB_DIALECT_FAGPU_TRANSFORMS_ITERATIONCLONER_H
 #define FA_LIB_DIALECT_FAGPU_TRANSFORMS_ITERATIONCLONER_H
 
-#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::fagpu {
-
-/// Whether the operation has no place of its own in a schedule: a scalar
-/// without effects, a constant, a part of a view, a scalar load.
-bool floats(Operation *op);
 
 /// The values that the operation reads: operands, and what its regions use.
 SetVector<Value> usedValues(Operation *op);

@@ -23,6 +23,13 @@ namespace mlir::fagpu {
 /// Gives every block value of a role its layout. Fails after one diagnostic.
 LogicalResult inferLayouts(RoleOp role);
 
+/// Whether the operation has no place of its own in a schedule: a scalar
+/// without effects, a constant, a part of a view, a scalar load.
+bool floats(Operation *op);
+
+/// Removes the slots that operations of the body would have without them.
+void leaveOutInheritedSlots(Block *body);
+
 /// Gives every operation of a loop body that has slots its own slot, and
 /// refuses a body whose slots contradict its dependences.
 LogicalResult expandSlots(Block *body);

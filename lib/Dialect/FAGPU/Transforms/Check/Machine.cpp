@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-/// Trips of a loop each time that it is reached; more show nothing new.
-static constexpr unsigned maxTrips = 3;
-
 /// An execution that takes longer does more than the trips of interest.
 static constexpr unsigned maxSteps = 50000;
 

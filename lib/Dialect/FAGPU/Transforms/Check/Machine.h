@@ -110,6 +110,9 @@ public:
   };
   Outcome run(const ScalarInputs &inputs);
 
+  /// Allows more trips of a loop each time that it is reached.
+  void allowMoreTrips() { maxTrips *= 4; }
+
   const ProtocolError &getError() const { return *error; }
   const Coverage &getCoverage() const { return coverage; }
   /// How long the execution was.
@@ -118,6 +121,9 @@ public:
   uint64_t getSignature() const { return signature; }
 
 private:
+  /// More show nothing new where a kernel can do with fewer.
+  unsigned maxTrips = 3;
+
   struct Access {
     int64_t begin, end;
     unsigned agent;

@@ -19,6 +19,8 @@ using namespace mlir::fagpu;
 /// Executions end when so many have shown no new control flow and every loop
 /// has done its trips, or after so many.
 static constexpr unsigned maxIdleExecutions = 256, maxExecutions = 1536;
+/// Executions with too many trips before more trips are allowed.
+static constexpr unsigned maxFutileExecutions = 64;
 /// Steps of all executions together.
 static constexpr uint64_t maxTotalSteps = 4000000;
 
@@ -137,8 +139,12 @@ LogicalResult mlir::fagpu::checkProtocol(func::FuncOp kernel) {
     totalSteps += machine.getSteps();
     if (outcome == ProtocolMachine::Failed)
       return report(machine.getError());
-    if (outcome == ProtocolMachine::Abandoned)
+    if (outcome == ProtocolMachine::Abandoned) {
+      // Sizes that the kernel knows may ask for more trips in any execution.
+      if (signatures.empty() && number % maxFutileExecutions == 0 && number)
+        machine.allowMoreTrips();
       continue;
+    }
     bool isNew = signatures.insert(machine.getSignature()).second;
     if (isNew)
       lastNew = number;
