@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexWidths.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,12 +16,21 @@ namespace mlir::fa {
 } // namespace mlir::fa
 
 using namespace mlir;
+using namespace mlir::fa;
 
-/// Whether the operation takes and makes integers of any width; what asks for
-/// an index keeps it.
-static bool isNarrowed(Operation *op) {
-  return isa<arith::ArithDialect, scf::SCFDialect>(op->getDialect()) ||
-         isa<fagpu::RoleOp, fagpu::ForOp, fagpu::RepeatOp, fagpu::YieldOp>(op);
+/// Whether the operation takes and makes integers of any width, and none that
+/// may need more than 32 bits; what asks for an index keeps it.
+static bool isNarrowed(Operation *op, IndexWidths &widths) {
+  if (!isa<arith::ArithDialect, scf::SCFDialect>(op->getDialect()))
+    return isa<fagpu::RoleOp, fagpu::ForOp, fagpu::RepeatOp, fagpu::YieldOp>(
+        op);
+  // The two ends of a branch have one type.
+  Operation *whole = isa<scf::YieldOp>(op) ? op->getParentOp() : op;
+  auto fits = [&](Value value) {
+    return !value.getType().isIndex() || widths.fits(value);
+  };
+  return llvm::all_of(whole->getResults(), fits) &&
+         llvm::all_of(op->getOperands(), fits);
 }
 
 static void narrowResults(Operation *op) {
@@ -71,8 +81,9 @@ struct NarrowIndicesPass
       return;
     OpBuilder builder(&getContext());
     SmallVector<Operation *> narrowed, kept;
+    IndexWidths widths;
     kernel.getBody().walk([&](Operation *op) {
-      (isNarrowed(op) ? narrowed : kept).push_back(op);
+      (isNarrowed(op, widths) ? narrowed : kept).push_back(op);
     });
     SmallVector<OpOperand *> indices;
     for (Operation *op : kept)
@@ -81,7 +92,7 @@ struct NarrowIndicesPass
           indices.push_back(&operand);
     for (Operation *op : kept)
       for (Value result : op->getResults())
-        if (result.getType().isIndex()) {
+        if (result.getType().isIndex() && widths.fits(result)) {
           builder.setInsertionPointAfter(op);
           auto cast = arith::IndexCastOp::create(builder, op->getLoc(),
                                                  builder.getI32Type(), result);

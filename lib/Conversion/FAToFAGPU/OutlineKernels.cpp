@@ -61,7 +61,8 @@ private:
   ConfigAttr config;
   GPUConfigAttr gpuConfig;
   TileCounts grid;
-  /// What the kernel takes, as the host has it; i32 for an index.
+  /// What the kernel takes, as the host has it; i32 for an index, i64
+  /// where it need not be a size.
   SmallVector<Value> captured, passed;
   IRMapping mapping;
 };
@@ -127,11 +128,22 @@ LogicalResult Outliner::collectArguments() {
   return success();
 }
 
+/// Whether a scalar is computed from one that the host is given, which may be
+/// any number, and not from sizes alone.
+static bool isGivenNumber(Value value) {
+  Operation *source = value.getDefiningOp();
+  if (!source)
+    return value.getType().isIntOrIndex();
+  return llvm::any_of(source->getOperands(), isGivenNumber);
+}
+
 void Outliner::passArgument(Value value) {
   captured.push_back(value);
-  if (value.getType().isIndex())
-    value =
-        arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+  if (value.getType().isIndex()) {
+    Type type =
+        isGivenNumber(value) ? builder.getI64Type() : builder.getI32Type();
+    value = arith::IndexCastOp::create(builder, loc, type, value);
+  }
   passed.push_back(value);
 }
 

@@ -101,61 +101,82 @@ Value RegionOnBlocks::isBelow(Value end) {
                                limit);
 }
 
-/// The scalar `s` where `bound` is the queries plus `s`, in i32; null
+/// The scalar `s`, an index, where `bound` is the queries plus `s`; null
 /// otherwise.
 Value RegionOnBlocks::matchQueryOffset(Value bound) {
-  Type i32 = outside.getI32Type();
   if (bound == queryIndex)
-    return arith::ConstantIntOp::create(outside, loc, i32, 0);
+    return arith::ConstantIndexOp::create(outside, loc, 0);
   Operation *op = bound.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ||
-      op->getOperand(0) != queryIndex)
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
     return {};
-  auto splat = op->getOperand(1).getDefiningOp<tensor::SplatOp>();
-  if (!splat || isa<arith::AddIOp>(op))
-    return splat ? splat.getInput() : Value();
-  Value zero = arith::ConstantIntOp::create(outside, loc, i32, 0);
-  return arith::SubIOp::create(outside, loc, zero, splat.getInput());
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
+    std::swap(left, right);
+  auto splat = right.getDefiningOp<tensor::SplatOp>();
+  Value offset = splat ? matchQueryOffset(left) : Value();
+  if (!offset)
+    return {};
+  Value more = asIndex(splat.getInput());
+  if (isa<arith::AddIOp>(op))
+    return arith::AddIOp::create(outside, loc, offset, more);
+  return arith::SubIOp::create(outside, loc, offset, more);
 }
 
-/// `bound` minus the first key of the block. It may be any number of 32 bits,
-/// and is replaced by one near 0 or the greatest key that compares with all
-/// keys as it does, so that no difference leaves 32 bits.
+/// A scalar before it was made an i32.
+Value RegionOnBlocks::asIndex(Value scalar) {
+  if (auto cast = scalar.getDefiningOp<arith::IndexCastOp>();
+      cast && cast.getIn().getType().isIndex())
+    return cast.getIn();
+  return arith::IndexCastOp::create(outside, loc, outside.getIndexType(),
+                                    scalar);
+}
+
+/// `bound` minus the first key of the block, in i32. The bound may be any
+/// number, and is replaced by one near 0 or the greatest key that compares with
+/// all keys as it does, so that no difference leaves 32 bits.
 Value RegionOnBlocks::makeRelative(Value bound) {
   Type i32 = outside.getI32Type();
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantIntOp::create(outside, loc, i32, number);
-  };
-  constexpr int64_t greatestKey = std::numeric_limits<int32_t>::max() - 1;
+  // Lengths are at most that, as sums of indices are to fit 32 bits.
+  constexpr int64_t greatestKey = int64_t(1) << 30;
   auto clamp = [&](Value value, Value least, Value greatest) -> Value {
     value = arith::MaxSIOp::create(outside, loc, value, least);
     return arith::MinSIOp::create(outside, loc, value, greatest);
   };
-  Value firstKey = arith::IndexCastOp::create(inside, loc, i32, place.key);
+  auto index = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(outside, loc, number);
+  };
   Kind kind = kindOf(bound);
-  if (kind == Kind::Scalar && bound.getType().isIndex())
-    bound = arith::IndexCastOp::create(outside, loc, i32, bound);
   if (Value offset = matchQueryOffset(bound)) {
     // One scalar for all rows: what the rows add to it are immediates.
-    Value first = arith::IndexCastOp::create(outside, loc, i32, place.query);
     Value end =
-        arith::AddIOp::create(outside, loc, first, constant(place.rows));
+        arith::AddIOp::create(outside, loc, place.query, index(place.rows));
     offset =
-        clamp(offset, arith::SubIOp::create(outside, loc, constant(0), end),
-              arith::SubIOp::create(outside, loc, constant(greatestKey), end));
-    Value distance = arith::SubIOp::create(inside, loc, first, firstKey);
+        clamp(offset, arith::SubIOp::create(outside, loc, index(0), end),
+              arith::SubIOp::create(outside, loc, index(greatestKey), end));
+    Value distance = arith::SubIOp::create(inside, loc, place.query, place.key);
     offset = arith::AddIOp::create(inside, loc, distance, offset);
+    offset = arith::IndexCastOp::create(inside, loc, i32, offset);
     auto type = cast<RankedTensorType>(bound.getType());
     Value row =
         fagpu::IotaOp::create(inside, loc, type, 0, fagpu::IndexPart::all);
     return arith::AddIOp::create(
         inside, loc, row, tensor::SplatOp::create(inside, loc, offset, type));
   }
-  bound = clamp(bound, spread(constant(-1), kind),
-                spread(constant(greatestKey), kind));
-  if (kind == Kind::Row)
-    firstKey = tensor::SplatOp::create(inside, loc, firstKey, bound.getType());
-  return arith::SubIOp::create(inside, loc, bound, firstKey);
+  if (kind == Kind::Scalar) {
+    bound = clamp(bound.getType().isIndex() ? bound : asIndex(bound), index(-1),
+                  index(greatestKey));
+    bound = arith::SubIOp::create(inside, loc, bound, place.key);
+    return arith::IndexCastOp::create(inside, loc, i32, bound);
+  }
+  auto constant = [&](int64_t number) -> Value {
+    return spread(arith::ConstantIntOp::create(outside, loc, i32, number),
+                  kind);
+  };
+  Value firstKey = arith::IndexCastOp::create(inside, loc, i32, place.key);
+  bound = clamp(bound, constant(-1), constant(greatestKey));
+  return arith::SubIOp::create(
+      inside, loc, bound,
+      tensor::SplatOp::create(inside, loc, firstKey, bound.getType()));
 }
 
 /// Whether the keys compare so with `bound`, a scalar or a value of each row.

@@ -60,6 +60,7 @@ private:
   Value create(Operation *like, ValueRange operands, Kind kind);
   Value load(memref::LoadOp op, const IRMapping &mapping);
   Value matchQueryOffset(Value bound);
+  Value asIndex(Value scalar);
   Value makeRelative(Value bound);
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
   Value matchKeyBound(Operation *op, ValueRange operands);

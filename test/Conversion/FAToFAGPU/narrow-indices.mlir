@@ -17,10 +17,12 @@ func.func @kernel(%n: i32, %m: memref<?xi32>, %w: i64) attributes {fagpu.kernel 
     // CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : i32 to index
     // CHECK: memref.load %[[M]][%[[AT]]]
     %x = memref.load %m[%last] : memref<?xi32>
-    // CHECK: arith.trunci %[[W]] : i64 to i32
+    // A number of 64 bits stays one.
+    // CHECK: %[[WIDE:.*]] = arith.index_cast %[[W]] : i64 to index
     %wide = arith.index_cast %w : i64 to index
     // CHECK: arith.extsi %{{.*}} : i32 to i64
     %back = arith.index_cast %row : index to i64
+    // CHECK: arith.cmpi slt, %{{.*}}, %[[WIDE]] : index
     // CHECK: scf.if %{{.*}} -> (i32) {
     %c = arith.cmpi slt, %row, %wide : index
     %y = scf.if %c -> (index) {
@@ -29,6 +31,44 @@ func.func @kernel(%n: i32, %m: memref<?xi32>, %w: i64) attributes {fagpu.kernel 
       scf.yield %size : index
     }
     %z = arith.addi %y, %row : index
+  }
+  return
+}
+
+// What is loaded fits 32 bits, a sum with it need not; what is bounded fits
+// again. So does a constant that is too large, in a branch.
+// CHECK-LABEL: func.func @long_sums
+// CHECK-SAME: (%[[N:.*]]: i32, %[[M:.*]]: memref<i32>)
+func.func @long_sums(%n: i32, %m: memref<i32>) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    %size = arith.index_cast %n : i32 to index
+    %c0 = arith.constant 0 : index
+    %large = arith.constant 1099511627776 : index
+    // CHECK: %[[LOADED:.*]] = memref.load
+    %loaded = memref.load %m[] : memref<i32>
+    // CHECK: %[[LIMITED:.*]] = arith.minsi %[[LOADED]], %[[N]] : i32
+    // CHECK: %[[X:.*]] = arith.index_cast %[[LOADED]] : i32 to index
+    %x = arith.index_cast %loaded : i32 to index
+    %limited = arith.minsi %x, %size : index
+    // CHECK: %[[SUM:.*]] = arith.addi %[[X]], %{{.*}} : index
+    %sum = arith.addi %x, %size : index
+    // CHECK: %[[LOW:.*]] = arith.maxsi %[[SUM]], %{{.*}} : index
+    // CHECK: %[[BOUNDED:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
+    // CHECK: %[[SHORT:.*]] = arith.index_cast %[[BOUNDED]] : index to i32
+    %low = arith.maxsi %sum, %c0 : index
+    %bounded = arith.minsi %low, %size : index
+    // CHECK: arith.addi %[[SHORT]], %[[N]] : i32
+    %next = arith.addi %bounded, %size : index
+    // CHECK: scf.if %{{.*}} -> (index) {
+    %is_none = arith.cmpi slt, %size, %c0 : index
+    %window = scf.if %is_none -> (index) {
+      scf.yield %large : index
+    } else {
+      scf.yield %size : index
+    }
+    // CHECK: arith.addi %{{.*}}, %{{.*}} : index
+    %end = arith.addi %next, %window : index
+    %use = arith.addi %end, %limited : index
   }
   return
 }

@@ -85,3 +85,22 @@ func.func @grouped(%q: !q, %k: !k, %a: !state, %r: !row) {
   }
   return
 }
+
+// A number that the host is given may be any, a size is not.
+// CHECK-LABEL: func.func @given_kernel
+// CHECK-SAME: (%{{.*}}: memref<?xindex>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i32
+// CHECK-LABEL: func.func @given(
+// CHECK-SAME: %{{.*}}: memref<?xindex>, %[[LEFT:.*]]: index)
+// CHECK: arith.index_cast %[[LEFT]] : index to i64
+func.func @given(%m: memref<?xindex>, %left: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = memref.dim %m, %c0 : memref<?xindex>
+  %more = arith.addi %left, %c1 : index
+  scf.forall (%i) = (0) to (%rows) step (128) {
+    %x = arith.addi %left, %more : index
+    %y = arith.addi %x, %rows : index
+    memref.store %y, %m[%i] : memref<?xindex>
+  }
+  return
+}

@@ -17,7 +17,8 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     number of the block, the last one fastest and from its end (with a causal
     mask the longest rows come first, so that no block starts late with much to
     do). The function that held the loop is left as the host side; what it
-    computes before the loop is passed to the kernel, sizes as i32.
+    computes before the loop is passed to the kernel, sizes as i32, indices that
+    come from an argument, which may be any number, as i64.
 
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `form = warp_groups` its groups share the role. With
@@ -160,9 +161,12 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
 def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
   let summary = "Compute with 32-bit indices in kernels";
   let description = [{
-    Sizes and indices of one dimension fit 32 bits; products with strides, which
-    may not, are formed at 64 bits when addresses are. An index is only cast to
-    `index` where an operation asks for it.
+    Sizes and indices of one dimension fit 32 bits, and so do sums of a few of
+    them; products with strides, which may not, are formed at 64 bits when
+    addresses are. An index is only cast to `index` where an operation asks for it.
+
+    What may need more stays `index` until it is bounded: 64-bit arguments,
+    constants above 2^30, and sums with what is loaded from memory.
 
     Before: `%i = arith.addi %a, %b : index`
     After: `%i = arith.addi %a, %b : i32`

@@ -1,0 +1,103 @@
+//===- IndexWidths.cpp - Which indices fit 32 bits ------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexWidths.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Sums of two of these, and of lengths up to it, fit 32 bits.
+static constexpr int64_t shortLimit = int64_t(1) << 30;
+
+IndexWidths::Bounds IndexWidths::get(Value value) {
+  auto [entry, isNew] =
+      known.try_emplace(value, Bounds{Width::Short, Width::Short});
+  if (!isNew)
+    return entry->second;
+  Bounds bounds = compute(value);
+  if (!value.getType().isIndex() && value.getType().isIntOrFloat() &&
+      value.getType().getIntOrFloatBitWidth() <= 32) {
+    bounds.low = std::max(bounds.low, Width::Fits);
+    bounds.high = std::max(bounds.high, Width::Fits);
+  }
+  known[value] = bounds;
+  return bounds;
+}
+
+IndexWidths::Bounds IndexWidths::compute(Value value) {
+  if (APInt constant; matchPattern(value, m_ConstantInt(&constant))) {
+    auto widthOf = [](int64_t size) {
+      return size <= shortLimit          ? Width::Short
+             : size <= llvm::maxIntN(32) ? Width::Fits
+                                         : Width::Long;
+    };
+    int64_t number = constant.getSExtValue();
+    // A number of the other sign has no size on this side.
+    return {number > -shortLimit ? Width::Short : widthOf(-(number + 1)),
+            widthOf(number)};
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    bool isLong = value.getType().isInteger(64) &&
+                  isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    Width width = isLong ? Width::Long : Width::Short;
+    return {width, width};
+  }
+  return computeResult(value.getDefiningOp(),
+                       cast<OpResult>(value).getResultNumber());
+}
+
+IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
+  auto of = [&](unsigned operand) { return get(op->getOperand(operand)); };
+  auto least = [](Bounds a, Bounds b) -> Bounds {
+    return {std::min(a.low, b.low), std::min(a.high, b.high)};
+  };
+  if (isa<memref::LoadOp>(op)) {
+    bool isLong = op->getResult(0).getType().isInteger(64);
+    Width width = isLong ? Width::Long : Width::Fits;
+    return {width, width};
+  }
+  if (isa<arith::MaxSIOp>(op))
+    return {std::max(of(0).low, of(1).low), std::min(of(0).high, of(1).high)};
+  if (isa<arith::MinSIOp>(op))
+    return {std::min(of(0).low, of(1).low), std::max(of(0).high, of(1).high)};
+  if (isa<arith::SelectOp>(op))
+    return least(of(1), of(2));
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return least(get(branch.thenYield().getOperand(number)),
+                 get(branch.elseYield().getOperand(number)));
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(op))
+    return of(0);
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+    // A sum with what only just fits need not fit.
+    Bounds a = of(0), b = of(1);
+    if (isa<arith::SubIOp>(op))
+      std::swap(b.low, b.high);
+    if (isa<arith::MulIOp>(op)) {
+      Bounds all = least(a, b);
+      a.low = a.high = b.low = b.high = std::min(all.low, all.high);
+    }
+    auto add = [](Width x, Width y) {
+      return std::min(x, y) == Width::Short ? Width::Short : Width::Long;
+    };
+    return {add(a.low, b.low), add(a.high, b.high)};
+  }
+  if (isa<arith::ArithDialect>(op->getDialect())) {
+    Bounds all = {Width::Short, Width::Short};
+    for (Value operand : op->getOperands())
+      if (operand.getType().isIntOrIndex())
+        all = least(all, get(operand));
+    all.low = all.high = std::min(all.low, all.high);
+    return all;
+  }
+  return {Width::Short, Width::Short};
+}

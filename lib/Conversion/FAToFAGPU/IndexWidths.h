@@ -1,0 +1,45 @@
+//===- IndexWidths.h - Which indices fit 32 bits ----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_INDEXWIDTHS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_INDEXWIDTHS_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::fa {
+
+/// Follows how large scalar integers of a kernel can be. Sizes, indices of
+/// blocks and small constants are *short*: sums of a few of them fit 32 bits.
+/// What is loaded from memory as i32 fits, but a sum with it need not. 64-bit
+/// arguments and large constants need not fit at all, until `min` and `max`
+/// bound them.
+class IndexWidths {
+public:
+  /// Whether the value fits 32 bits with its sign.
+  bool fits(Value value) {
+    Bounds bounds = get(value);
+    return bounds.low != Width::Long && bounds.high != Width::Long;
+  }
+
+private:
+  enum class Width { Long, Fits, Short };
+  /// How far a value goes below and above zero.
+  struct Bounds {
+    Width low, high;
+  };
+
+  Bounds get(Value value);
+  Bounds compute(Value value);
+  Bounds computeResult(Operation *op, unsigned number);
+
+  DenseMap<Value, Bounds> known;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_INDEXWIDTHS_H
