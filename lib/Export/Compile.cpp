@@ -16,19 +16,10 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static fagpu::LaunchOp findLaunch(func::FuncOp function) {
-  fagpu::LaunchOp found;
-  function.walk([&](fagpu::LaunchOp launch) {
-    found = launch;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
-
 SmallVector<func::FuncOp> mlir::fa::findHostFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
-    if (findLaunch(function))
+    if (fagpu::findLaunch(function))
       functions.push_back(function);
   return functions;
 }
@@ -76,7 +67,7 @@ static OwningOpRef<ModuleOp> isolateKernel(fagpu::LaunchOp launch) {
   OwningOpRef<ModuleOp> device = launch->getParentOfType<ModuleOp>().clone();
   for (auto function :
        llvm::make_early_inc_range(device->getOps<func::FuncOp>()))
-    if (findLaunch(function) ||
+    if (fagpu::findLaunch(function) ||
         (fagpu::isKernel(function) && function.getSymName() != kernel))
       function.erase();
   return device;
@@ -103,7 +94,7 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   if (failed(inlining.run(*module)))
     return failure();
   host = module->lookupSymbol<func::FuncOp>(host.getSymName());
-  OwningOpRef<ModuleOp> device = isolateKernel(findLaunch(host));
+  OwningOpRef<ModuleOp> device = isolateKernel(fagpu::findLaunch(host));
 
   GPUCompileOptions pipeline;
   pipeline.chip = options.chip;

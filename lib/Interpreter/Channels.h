@@ -21,8 +21,7 @@ namespace mlir::fa::interpreter {
 
 class Worker;
 
-/// As in "line 12".
-std::string describePlace(Operation *op);
+using fagpu::describePlace;
 
 /// A rectangle of a tile: first row and column, rows and columns. Tiles of one
 /// dimension have one row.

@@ -15,12 +15,6 @@ using namespace mlir::fa;
 using namespace mlir::fa::executor;
 using namespace mlir::fa::interpreter;
 
-std::string interpreter::describePlace(Operation *op) {
-  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    return "line " + std::to_string(place.getLine());
-  return "an unknown line";
-}
-
 FailureOr<Worker *> interpreter::getWorker(Operation *op, Frame &frame,
                                            bool inRole) {
   auto *worker = static_cast<Worker *>(frame.execution->context);

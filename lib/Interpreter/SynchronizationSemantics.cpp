@@ -31,62 +31,75 @@ static LogicalResult compileMail(fagpu::MailOp op, ProgramBuilder &builder) {
   return success();
 }
 
-static LogicalResult compileSend(fagpu::SendOp op, ProgramBuilder &builder) {
-  unsigned target = builder.getRegister(op.getMail());
-  SmallVector<unsigned> values = builder.getRegisters(op.getValues());
+namespace {
+/// A group that sends or receives a mail: who it is, and which use of the mail.
+struct MailUse {
+  Worker &worker;
+  ChannelState &mail;
+  int64_t number;
+
+  MutableArrayRef<Slot> data() const { return mail.getStage(0, number).data; }
+};
+} // namespace
+
+/// Waits until the next use of a mail may be sent, or has been, and goes on by
+/// `transfer`.
+template <typename Op, typename Transfer>
+static LogicalResult compileMailUse(Op op, ProgramBuilder &builder,
+                                    Transfer transfer) {
+  constexpr bool sends = std::is_same_v<Op, fagpu::SendOp>;
+  unsigned end = builder.getRegister(op.getMail());
   StageOperands stage = getStageOperands(op, builder);
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
       return failure();
-    auto &mail = static_cast<ChannelState &>(*frame[target].object);
-    int64_t use = (*worker)->filled[mail.getBankKey(0)]++;
-    std::string what = "the mail of " + describePlace(mail.getOp()) +
-                       " to be received by all, to send use " +
-                       std::to_string(use);
-    if (failed(stage.check(**worker, op, frame, use, mail.getDepth(),
-                           /*isFiller=*/true)) ||
-        failed((*worker)->waitUntil(
-            op, what, [&mail, use] { return mail.canFill(0, use); })))
+    auto &mail = static_cast<ChannelState &>(*frame[end].object);
+    auto &uses = sends ? (*worker)->filled : (*worker)->acquired;
+    int64_t use = uses[mail.getBankKey(0)]++;
+    std::string number = std::to_string(use);
+    std::string place = "the mail of " + describePlace(mail.getOp());
+    std::string what =
+        sends ? place + " to be received by all, to send use " + number
+              : "use " + number + " of " + place + " to be sent";
+    auto isReady = [&mail, use] {
+      return sends ? mail.canFill(0, use) : mail.isFull(0, use);
+    };
+    if (failed(stage.check(**worker, op, frame, use, mail.getDepth(), sends)) ||
+        failed((*worker)->waitUntil(op, what, isReady)) ||
+        failed(transfer(MailUse{**worker, mail, use}, frame)))
       return failure();
-    if (!mail.addPart(0, use, {0, 0, 1, mail.getSize()}, op))
-      return (*worker)->fail(op, "sends use " + Twine(use) +
-                                     " of a mail that another group has sent");
-    mail.arrive(0, use, mail.getSize());
-    for (auto [slot, value] :
-         llvm::zip_equal(mail.getStage(0, use).data, values))
-      slot = frame.slot(value);
-    (*worker)->record(op, "sent mail " + Twine(use));
+    (*worker)->record(op,
+                      (sends ? "sent mail " : "received mail ") + Twine(use));
     return success();
   });
   return success();
 }
 
+static LogicalResult compileSend(fagpu::SendOp op, ProgramBuilder &builder) {
+  SmallVector<unsigned> values = builder.getRegisters(op.getValues());
+  return compileMailUse(
+      op, builder, [=](const MailUse &use, Frame &frame) -> LogicalResult {
+        int64_t size = use.mail.getSize();
+        if (!use.mail.addPart(0, use.number, {0, 0, 1, size}, op))
+          return use.worker.fail(op,
+                                 "sends use " + Twine(use.number) +
+                                     " of a mail that another group has sent");
+        use.mail.arrive(0, use.number, size);
+        for (auto [slot, value] : llvm::zip_equal(use.data(), values))
+          slot = frame.slot(value);
+        return success();
+      });
+}
+
 static LogicalResult compileRecv(fagpu::RecvOp op, ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getMail());
   SmallVector<unsigned> results = builder.getRegisters(op.getValues());
-  StageOperands stage = getStageOperands(op, builder);
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    FailureOr<Worker *> worker = getWorker(op, frame);
-    if (failed(worker))
-      return failure();
-    auto &mail = static_cast<ChannelState &>(*frame[source].object);
-    int64_t use = (*worker)->acquired[mail.getBankKey(0)]++;
-    std::string what = "use " + std::to_string(use) + " of the mail of " +
-                       describePlace(mail.getOp()) + " to be sent";
-    if (failed(stage.check(**worker, op, frame, use, mail.getDepth(),
-                           /*isFiller=*/false)) ||
-        failed((*worker)->waitUntil(
-            op, what, [&mail, use] { return mail.isFull(0, use); })))
-      return failure();
-    for (auto [slot, result] :
-         llvm::zip_equal(mail.getStage(0, use).data, results))
+  return compileMailUse(op, builder, [=](const MailUse &use, Frame &frame) {
+    for (auto [slot, result] : llvm::zip_equal(use.data(), results))
       frame.slot(result) = slot;
-    mail.release(0, use);
-    (*worker)->record(op, "received mail " + Twine(use));
+    use.mail.release(0, use.number);
     return success();
   });
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,11 +27,6 @@ static LogicalResult report(llvm::Error error) {
   return reportError("--target=cuda: " + llvm::toString(std::move(error)));
 }
 
-bool fa::isHostFunction(func::FuncOp function) {
-  return function.walk([](fagpu::LaunchOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 bool fa::hasCUDADevice() {
   auto driver = Driver::open(/*path=*/nullptr);
   if (!driver)
@@ -220,7 +215,7 @@ DeviceArguments::measure(llvm::function_ref<llvm::Error()> enqueue) {
 
 FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
   using Clock = std::chrono::steady_clock;
-  if (!isHostFunction(host))
+  if (!fagpu::findLaunch(host))
     return reportError(
         "--target=cuda runs functions with an attention or a fagpu.launch, "
         "but '" +

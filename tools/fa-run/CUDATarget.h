@@ -15,9 +15,6 @@
 
 namespace mlir::fa {
 
-/// Whether a function launches a kernel.
-bool isHostFunction(func::FuncOp function);
-
 /// Whether there is a CUDA driver with a device.
 bool hasCUDADevice();
 

@@ -33,23 +33,14 @@ FailureOr<std::array<int64_t, 3>> fa::parseGrid(StringRef text) {
                      "separated by commas");
 }
 
-static bool leavesOutLayouts(ModuleOp module) {
-  return module
-      .walk([](fagpu::RoleOp role) {
-        return role->walk([](Operation *op) {
-          bool isBare = llvm::any_of(op->getResultTypes(), [](Type type) {
-            return fagpu::isBlockType(type) && !fagpu::getBlockLayout(type);
-          });
-          return isBare ? WalkResult::interrupt() : WalkResult::advance();
-        });
-      })
-      .wasInterrupted();
-}
-
 /// Puts in the layouts that a text leaves out. Those of a function that kernels
 /// share depend on the kernel, so calls are inlined before.
 static LogicalResult addLayouts(ModuleOp module) {
-  if (!leavesOutLayouts(module))
+  WalkResult complete = module.walk([](fagpu::RoleOp role) {
+    return fagpu::hasLayouts(role) ? WalkResult::advance()
+                                   : WalkResult::interrupt();
+  });
+  if (!complete.wasInterrupted())
     return success();
   PassManager manager(module.getContext());
   manager.addPass(createInlinerPass());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SessionState.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 
 using namespace mlir;
@@ -67,7 +68,8 @@ LogicalResult Session::preferDevice() {
 }
 
 LogicalResult Session::chooseTarget() {
-  bool launches = isHostFunction(running), solves = isProblem(running);
+  bool launches = fagpu::findLaunch(running) != nullptr,
+       solves = isProblem(running);
   bool chooses = target == TargetKind::Auto;
   if (chooses) {
     bool usesDevice = (launches || solves) && hasCUDADevice();

@@ -71,6 +71,31 @@ bool mlir::fagpu::isKernel(func::FuncOp function) {
   return function->hasAttr(FAGPUDialect::kernelAttrName);
 }
 
+LaunchOp mlir::fagpu::findLaunch(func::FuncOp function) {
+  LaunchOp found;
+  function.walk([&](LaunchOp launch) {
+    found = launch;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+bool mlir::fagpu::hasLayouts(RoleOp role) {
+  WalkResult complete = role->walk([](Operation *op) {
+    return hasLayouts(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !complete.wasInterrupted();
+}
+
+std::string mlir::fagpu::describePlace(Operation *op) {
+  Location location = op->getLoc();
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
+  if (auto place = location->findInstanceOf<FileLineColLoc>())
+    return "line " + std::to_string(place.getLine());
+  return "an unknown line";
+}
+
 static LogicalResult verifySlot(Operation *op, Attribute value) {
   auto slot = dyn_cast<ArrayAttr>(value);
   if (!slot || slot.size() != 2 ||

@@ -326,11 +326,8 @@ LogicalResult LayoutInference::run() {
 }
 
 LogicalResult mlir::fagpu::inferLayouts(RoleOp role) {
-  WalkResult complete = role.walk([](Operation *op) {
-    return hasLayouts(op) ? WalkResult::advance() : WalkResult::interrupt();
-  });
   // A text that leaves nothing out stays as it is.
-  if (!complete.wasInterrupted())
+  if (hasLayouts(role))
     return success();
   return LayoutInference(role).run();
 }

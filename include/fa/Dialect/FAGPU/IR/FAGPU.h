@@ -105,6 +105,15 @@ int64_t registersPerThread(RankedTensorType type);
 /// Whether the function is a kernel of the dialect.
 bool isKernel(func::FuncOp function);
 
+/// The first launch in a function; null if it is no host function.
+LaunchOp findLaunch(func::FuncOp function);
+
+/// Whether no block value of a role leaves its layout out.
+bool hasLayouts(RoleOp role);
+
+/// Where an operation was written, for messages: "line 12".
+std::string describePlace(Operation *op);
+
 } // namespace mlir::fagpu
 
 #endif // FA_DIALECT_FAGPU_IR_FAGPU_H

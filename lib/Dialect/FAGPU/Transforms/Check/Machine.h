@@ -90,9 +90,6 @@ struct ProtocolError {
   SmallVector<std::pair<Location, std::string>> notes;
 };
 
-/// Where an operation was written, for messages: "line 12".
-std::string describeLine(Operation *op);
-
 /// Which loop has done how many trips, and which way a branch went.
 struct Coverage {
   llvm::MapVector<Operation *, unsigned> trips, branches;

@@ -82,15 +82,6 @@ void ProtocolMachine::checkEnd() {
       checkShared(channel);
 }
 
-std::string mlir::fagpu::describeLine(Operation *op) {
-  Location location = op->getLoc();
-  while (auto call = dyn_cast<CallSiteLoc>(location))
-    location = call.getCallee();
-  if (auto place = location->findInstanceOf<FileLineColLoc>())
-    return "line " + std::to_string(place.getLine());
-  return "an unknown line";
-}
-
 std::string ProtocolMachine::describeWait(const Agent &agent) const {
   Operation *op = agent.getOperation();
   if (auto take = dyn_cast<TakeOp>(op)) {
@@ -101,7 +92,7 @@ std::string ProtocolMachine::describeWait(const Agent &agent) const {
   Operation *end = op->getOperand(0).getDefiningOp();
   std::string of = std::string(" of the ") +
                    (isa<MailOp>(end) ? "mail" : "channel") + " of " +
-                   describeLine(end);
+                   describePlace(end);
   // The bank does not matter for the count of the first lane that waits.
   for (auto [number, lane] : llvm::enumerate(lanes)) {
     if (lane.end != end)
@@ -127,7 +118,7 @@ std::string ProtocolMachine::describeHistory(const Agent &agent) const {
   ArrayRef<Operation *> last = ArrayRef(agent.history).take_back(4);
   for (Operation *op : last)
     text += (text.empty() ? ", after " : ", ") +
-            op->getName().getStringRef().str() + " (" + describeLine(op) + ")";
+            op->getName().getStringRef().str() + " (" + describePlace(op) + ")";
   return text;
 }
 
@@ -141,11 +132,11 @@ std::string ProtocolMachine::describeWay() const {
     for (auto [loop, count] : agent.trips)
       trips[loop] = count;
   for (auto [loop, count] : trips)
-    append("the loop of " + describeLine(loop) + " did " +
+    append("the loop of " + describePlace(loop) + " did " +
            std::to_string(count) + (count == 1 ? " trip" : " trips"));
   for (auto [branch, ways] : reached.branches)
     if (ways != 3)
-      append("the condition of " + describeLine(branch) + " was " +
+      append("the condition of " + describePlace(branch) + " was " +
              (ways == 1 ? "true" : "false"));
   return text;
 }

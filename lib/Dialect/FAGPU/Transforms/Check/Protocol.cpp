@@ -71,7 +71,7 @@ public:
     std::string text;
     for (Operation *loop : loops) {
       unsigned trips = coverage.trips.lookup(loop);
-      text += (text.empty() ? "" : "; ") + describeLine(loop) + " did";
+      text += (text.empty() ? "" : "; ") + describePlace(loop) + " did";
       for (unsigned count = 0; count < 32; ++count)
         if (trips & (1u << count))
           text += " " + std::to_string(count);
@@ -86,12 +86,13 @@ public:
       for (unsigned count = 0; count < 32; ++count)
         if (missing & (1u << count))
           text += (text.empty() ? "" : ", ") + std::to_string(count) +
-                  " trips of " + describeLine(loop);
+                  " trips of " + describePlace(loop);
     }
     for (Operation *branch : branches)
       if (coverage.branches.lookup(branch) != 3)
         text += (text.empty() ? "" : ", ") +
-                std::string("one way of the branch of ") + describeLine(branch);
+                std::string("one way of the branch of ") +
+                describePlace(branch);
     return text;
   }
 
