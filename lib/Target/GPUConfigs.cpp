@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUNeeds.h"
 #include "TargetConfigs.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -12,79 +13,164 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
+enum class Masks { Any, Full, Masked };
+
 struct ConfigRow {
   StringLiteral target;
-  int64_t maxHeadDim, queryBlock, keyBlock;
+  KernelForm form;
+  int64_t maxHeadDim;
+  Masks masks;
+  int64_t queryBlock, keyBlock, groups, stages;
+  Overlap overlap;
+  RescalePlace rescale;
+  bool turns;
+  TileOrder tileOrder;
+
+  GPUTile getTile(MLIRContext *context) const {
+    return {queryBlock, keyBlock,
+            GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
+                               turns, tileOrder)};
+  }
+  bool takes(const AttentionProblem &problem) const;
+  std::string describe() const;
 };
 constexpr ConfigRow configRows[] = {
-#define FA_GPU_CONFIG(...) {__VA_ARGS__},
+// clang-format off
+#define FA_GPU_CONFIG(TARGET, FORM, HEAD_DIM, MASKS, QUERIES, KEYS, GROUPS,    \
+                      STAGES, OVERLAP, RESCALE, TURNS, ORDER)                  \
+  {TARGET, KernelForm::FORM, HEAD_DIM, Masks::MASKS, QUERIES, KEYS, GROUPS,    \
+   STAGES, Overlap::OVERLAP, RescalePlace::RESCALE, TURNS, TileOrder::ORDER},
+// clang-format on
 #include "GPUConfigs.def"
 };
 
-// Rows of the smallest matrix instruction.
-constexpr int64_t smallestBlock = 16;
 // A query of more does not fit the registers of a warp's threads.
 constexpr int64_t maxGPUHeadDim = 256;
-
-/// What a block of queries and keys needs at least.
-struct Needs {
-  int64_t sharedBytes, registers;
-};
 } // namespace
 
-// Shared memory holds the queries and one block each of keys and values.
-// Scores and output are accumulated in f32 registers.
-static Needs getNeeds(int64_t queryBlock, int64_t keyBlock,
-                      const AttentionProblem &problem) {
-  int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
-  int64_t elements = queryBlock * problem.queryHeadDim +
-                     keyBlock * (problem.queryHeadDim + problem.valueHeadDim);
-  int64_t accumulators = queryBlock * (keyBlock + problem.valueHeadDim);
-  return {elements * elementBytes, accumulators};
+bool ConfigRow::takes(const AttentionProblem &problem) const {
+  if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim)
+    return false;
+  return masks == Masks::Any || (masks == Masks::Masked) == problem.hasMask;
 }
 
-static bool fits(int64_t queryBlock, int64_t keyBlock, const GPUTarget &target,
-                 const AttentionProblem &problem) {
-  Needs needs = getNeeds(queryBlock, keyBlock, problem);
-  return needs.sharedBytes <= target.sharedMemoryPerBlock &&
-         needs.registers <= target.registersPerSM;
+std::string ConfigRow::describe() const {
+  StringRef kind = masks == Masks::Any    ? ""
+                   : masks == Masks::Full ? ", no mask"
+                                          : ", a mask";
+  return llvm::formatv("table row {0}, form = {1}, head dims up to {2}{3}",
+                       target, stringifyKernelForm(form), maxHeadDim, kind);
 }
 
-// The largest blocks at or below the given ones that fit: fewer keys first.
-static std::pair<int64_t, int64_t> shrink(int64_t queryBlock, int64_t keyBlock,
-                                          const GPUTarget &target,
-                                          const AttentionProblem &problem) {
-  for (int64_t rows = queryBlock;; rows /= 2) {
-    for (int64_t keys = keyBlock; keys >= smallestBlock; keys -= smallestBlock)
-      if (fits(rows, keys, target, problem))
-        return {rows, keys};
-    if (rows <= smallestBlock)
-      return {smallestBlock, smallestBlock};
-  }
+static std::string describeNeeds(const GPUTile &tile, const GPUTarget &target,
+                                 const AttentionProblem &problem) {
+  GPUNeeds needs = getGPUNeeds(tile, problem);
+  GPULimits limits = getGPULimits(target, tile.part);
+  return llvm::formatv("{0} of {1} registers a thread, {2} of {3} bytes of "
+                       "shared memory",
+                       needs.registers, limits.registers, needs.sharedBytes,
+                       limits.sharedBytes);
+}
+
+std::string mlir::fa::describeGPUFit(const GPUTarget &target, ConfigAttr config,
+                                     const AttentionProblem &problem) {
+  return describeNeeds({config.getQueryBlock(), config.getKeyBlock(),
+                        cast<GPUConfigAttr>(config.getTarget())},
+                       target, problem);
+}
+
+static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
+                             bool deterministic = true) {
+  return ConfigAttr::get(tile.part.getContext(), tile.queryBlock, tile.keyBlock,
+                         keySplits, deterministic, tile.part);
 }
 
 ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
                                      const GPUTarget &target,
                                      const AttentionProblem &problem,
                                      std::string &reason) {
-  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
-  const ConfigRow *row = nullptr;
-  for (const ConfigRow &candidate : configRows) {
-    if (candidate.target != target.chip)
+  // What was passed over is part of the reason.
+  std::string passed;
+  KernelForm refused = KernelForm::warps;
+  const ConfigRow *last = nullptr;
+  for (const ConfigRow &row : configRows) {
+    if (row.target != target.chip)
       continue;
-    row = &candidate;
-    if (headDim <= candidate.maxHeadDim)
-      break;
+    last = &row;
+    if (!row.takes(problem) ||
+        (row.form == refused && refused != KernelForm::warps))
+      continue;
+    std::string obstacle = getFormObstacle(row.form, target, problem);
+    if (!obstacle.empty()) {
+      refused = row.form;
+      passed += llvm::formatv("; no form = {0}: {1}",
+                              stringifyKernelForm(row.form), obstacle);
+      continue;
+    }
+    GPUTile tile = row.getTile(context);
+    if (fitsGPU(tile, target, problem)) {
+      reason =
+          row.describe() + passed + "; " + describeNeeds(tile, target, problem);
+      return makeConfig(tile);
+    }
+    passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
+                            row.keyBlock, describeNeeds(tile, target, problem));
   }
-  auto [queryBlock, keyBlock] =
-      shrink(row->queryBlock, row->keyBlock, target, problem);
-  reason = llvm::formatv("table row {0}, head dims up to {1}", target.chip,
-                         row->maxHeadDim);
-  if (queryBlock != row->queryBlock || keyBlock != row->keyBlock)
-    reason += llvm::formatv("; {0} x {1} does not fit", row->queryBlock,
-                            row->keyBlock);
-  return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         /*deterministic=*/true, TargetConfigAttrInterface());
+  GPUTile tile = shrinkToGPU(last->getTile(context), target, problem);
+  reason = last->describe() + passed +
+           "; made smaller: " + describeNeeds(tile, target, problem);
+  return makeConfig(tile);
+}
+
+/// The part of the first row whose groups share such a query block and whose
+/// form the problem can have; warps otherwise.
+ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
+                                       ConfigAttr config,
+                                       const AttentionProblem &problem) {
+  MLIRContext *context = config.getContext();
+  GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), nullptr};
+  for (const ConfigRow &row : configRows) {
+    if (row.target != target.chip || !row.takes(problem) ||
+        !getFormObstacle(row.form, target, problem).empty())
+      continue;
+    bool isShared = row.form == KernelForm::warps ||
+                    row.groups * rowsPerWarpGroup == tile.queryBlock;
+    tile.part = row.getTile(context).part;
+    if (isShared && fitsGPU(tile, target, problem))
+      break;
+    tile.part = nullptr;
+  }
+  if (!tile.part)
+    tile.part = GPUConfigAttr::get(
+        context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
+        RescalePlace::after_product, /*turns=*/false, TileOrder::in_order);
+  return makeConfig(tile, config.getKeySplits(), config.getDeterministic());
+}
+
+static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
+                                  const GPUTarget &target, const GPUTile &tile,
+                                  const AttentionProblem &problem) {
+  GPUNeeds needs = getGPUNeeds(tile, problem);
+  GPULimits limits = getGPULimits(target, tile.part);
+  InFlightDiagnostic diagnostic =
+      emitError() << "query_block = " << tile.queryBlock
+                  << " and key_block = " << tile.keyBlock
+                  << " of form = " << stringifyKernelForm(tile.part.getForm())
+                  << " need at least ";
+  if (needs.sharedBytes > limits.sharedBytes)
+    diagnostic << needs.sharedBytes << " bytes of shared memory, but a block "
+               << "of " << target.chip << " has " << limits.sharedBytes;
+  else
+    diagnostic << needs.registers << " registers a thread, but there are "
+               << limits.registers;
+  GPUTile nearest = shrinkToGPU(tile, target, problem);
+  if (!fitsGPU(nearest, target, problem))
+    return diagnostic << "; no smaller blocks fit";
+  diagnostic << "; the nearest is query_block = " << nearest.queryBlock
+             << " and key_block = " << nearest.keyBlock;
+  if (nearest.part != tile.part)
+    diagnostic << " with " << nearest.part;
+  return diagnostic;
 }
 
 LogicalResult
@@ -95,23 +181,26 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   if (headDim > maxGPUHeadDim)
     return emitError() << "head dim is " << headDim << ", but " << target.chip
                        << " takes at most " << maxGPUHeadDim;
-  int64_t queryBlock = config.getQueryBlock(), keyBlock = config.getKeyBlock();
-  Needs needs = getNeeds(queryBlock, keyBlock, problem);
-  bool tooMuchMemory = needs.sharedBytes > target.sharedMemoryPerBlock;
-  if (!tooMuchMemory && needs.registers <= target.registersPerSM)
+  auto part = cast<GPUConfigAttr>(config.getTarget());
+  std::string obstacle = getFormObstacle(part.getForm(), target, problem);
+  if (!obstacle.empty())
+    return emitError() << "form = " << stringifyKernelForm(part.getForm())
+                       << " is not possible, since " << obstacle
+                       << "; the nearest is form = warps";
+  auto checkMultiple = [&](StringRef name, int64_t value,
+                           int64_t multiple) -> LogicalResult {
+    if (value % multiple == 0)
+      return success();
+    return emitError() << name << " is " << value << ", expected a multiple of "
+                       << multiple << "; the nearest is "
+                       << llvm::alignTo(value, multiple);
+  };
+  if (failed(checkMultiple("query_block", config.getQueryBlock(),
+                           rowsPerWarpGroup)) ||
+      failed(checkMultiple("key_block", config.getKeyBlock(), keyMultiple)))
+    return failure();
+  GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
+  if (fitsGPU(tile, target, problem))
     return success();
-  auto [nearestRows, nearestKeys] =
-      shrink(queryBlock, keyBlock, target, problem);
-  InFlightDiagnostic diagnostic = emitError() << "query_block = " << queryBlock
-                                              << " and key_block = " << keyBlock
-                                              << " need at least ";
-  if (tooMuchMemory)
-    diagnostic << needs.sharedBytes << " bytes of shared memory, but a block "
-               << "of " << target.chip << " has "
-               << target.sharedMemoryPerBlock;
-  else
-    diagnostic << needs.registers << " registers, but a block of "
-               << target.chip << " has " << target.registersPerSM;
-  return diagnostic << "; the nearest is query_block = " << nearestRows
-                    << " and key_block = " << nearestKeys;
+  return refuseMisfit(emitError, target, tile, problem);
 }

@@ -34,7 +34,7 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
   return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
           value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
           query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
-          query.getElementType()};
+          query.getElementType(), !op.getMask().empty()};
 }
 
 SmallVector<StringRef> Target::getNames() {
@@ -87,10 +87,18 @@ ConfigAttr Target::selectConfig(MLIRContext *context,
   return selectGPUConfig(context, getGPU(), problem, reason);
 }
 
-ConfigAttr Target::completeConfig(ConfigAttr config) const {
-  if (config.getTarget() || !isCPU())
+ConfigAttr Target::completeConfig(ConfigAttr config,
+                                  const AttentionProblem &problem) const {
+  if (config.getTarget())
     return config;
-  return completeCPUConfig(name, getCPU(), config);
+  if (isCPU())
+    return completeCPUConfig(name, getCPU(), config);
+  return completeGPUConfig(getGPU(), config, problem);
+}
+
+std::string Target::describeFit(ConfigAttr config,
+                                const AttentionProblem &problem) const {
+  return isCPU() ? "" : "; " + describeGPUFit(getGPU(), config, problem);
 }
 
 LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,

@@ -25,6 +25,10 @@ LogicalResult verifyCPUConfig(function_ref<InFlightDiagnostic()> emitError,
 ConfigAttr selectGPUConfig(MLIRContext *context, const GPUTarget &target,
                            const AttentionProblem &problem,
                            std::string &reason);
+ConfigAttr completeGPUConfig(const GPUTarget &target, ConfigAttr config,
+                             const AttentionProblem &problem);
+std::string describeGPUFit(const GPUTarget &target, ConfigAttr config,
+                           const AttentionProblem &problem);
 LogicalResult verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
                               const GPUTarget &target, ConfigAttr config,
                               const AttentionProblem &problem);

@@ -35,6 +35,7 @@ struct AttentionProblem {
   /// ShapedType::kDynamic where unknown.
   int64_t queries;
   Type elementType;
+  bool hasMask;
 
   static AttentionProblem get(AttentionOp op);
 };
@@ -62,7 +63,12 @@ public:
                           std::string &reason) const;
   /// A configuration whose target part is missing gets one that fits its
   /// blocks; any other comes back as it is.
-  ConfigAttr completeConfig(ConfigAttr config) const;
+  ConfigAttr completeConfig(ConfigAttr config,
+                            const AttentionProblem &problem) const;
+  /// "; " and what a configuration takes of what this target has; empty for a
+  /// CPU.
+  std::string describeFit(ConfigAttr config,
+                          const AttentionProblem &problem) const;
   /// Fails after one error where the configuration is for another target or
   /// needs more than this one has: the message gives the need, the limit and
   /// the nearest legal choice.

@@ -4,9 +4,6 @@
 // RUN: fa-opt %t/registers.mlir -fa-select-config=target=avx512 | FileCheck %s --check-prefix=FITS
 // RUN: not fa-opt %t/columns.mlir -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not fa-opt %t/lanes.mlir -fa-select-config=target=sm_90a 2>&1 | FileCheck %s --check-prefix=PART
-// RUN: not fa-opt %t/shared.mlir -fa-select-config=target=sm_89 2>&1 | FileCheck %s --check-prefix=SHARED
-// RUN: not fa-opt %t/accumulators.mlir -fa-select-config=target=sm_90a 2>&1 | FileCheck %s --check-prefix=ACCUMULATORS
-// RUN: not fa-opt %t/dims.mlir -fa-select-config=target=sm_90a 2>&1 | FileCheck %s --check-prefix=DIMS
 // RUN: not fa-opt %t/dims.mlir -fa-select-config=target=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
 
 // LANES: error: 'fa.attention' op config does not fit: lanes is 16, but a vector of avx2 holds 8 f32; the nearest is 8
@@ -38,25 +35,6 @@ func.func @columns(%q: !t) -> !t {
   return %r : !t
 }
 
-// SHARED: query_block = 128 and key_block = 128 need at least 196608 bytes of shared memory, but a block of sm_89 has 101376; the nearest is query_block = 128 and key_block = 32
-//--- shared.mlir
-!t = tensor<1x?x1x128xf32>
-func.func @shared(%q: !t) -> !t {
-  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 128>}
-  return %r : !t
-}
-
-// ACCUMULATORS: query_block = 256 and key_block = 256 need at least 81920 registers, but a block of sm_90a has 65536; the nearest is query_block = 256 and key_block = 192
-//--- accumulators.mlir
-!t = tensor<1x?x1x64xf16>
-func.func @accumulators(%q: !t) -> !t {
-  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 256, key_block = 256>}
-  return %r : !t
-}
-
-// DIMS: head dim is 512, but sm_90a takes at most 256
 // NAME: error: unknown target 'sm_70', expected cpu (this machine) or one of avx512, avx2, sse, neon, sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120
 //--- dims.mlir
 !t = tensor<1x?x1x512xf16>

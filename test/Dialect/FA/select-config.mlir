@@ -1,7 +1,5 @@
 // RUN: fa-opt %s -fa-select-config=target=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: fa-opt %s -fa-select-config=target=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
-// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefixes=SM90A
-// RUN: fa-opt %s -fa-select-config=target=sm_86 | FileCheck %s --check-prefixes=SM86
 // RUN: fa-opt %s -fa-select-config | FileCheck %s --check-prefix=HOST
 // RUN: fa-opt %s -fa-select-config=target=avx2 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=REMARK
@@ -11,11 +9,6 @@
 // CHECK-LABEL: func.func @plain(
 // AVX2: config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>
 // AVX512: config = #fa.config<query_block = 128, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12>>
-// SM90A-LABEL: func.func @plain(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128>
-// SM86-LABEL: func.func @plain(
-// f32 elements take twice the shared memory.
-// SM86: config = #fa.config<query_block = 128, key_block = 128>
 // Whatever this machine is, it has a configuration.
 // HOST: config = #fa.config<query_block = {{[0-9]+}}, key_block = {{[0-9]+}}, target = #fa.cpu<
 // REMARK: remark: [Analysis] Config | Category:fa-select-config | Remark="#fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>: table row avx2, head dims up to 256"
@@ -26,11 +19,6 @@ func.func @plain(%q: !t, %o: !t) -> !t {
 
 !wide = tensor<1x?x1x200xf32>
 
-// Blocks that do not fit the table's row shrink, keys first.
-// SM86-LABEL: func.func @wide(
-// SM86: config = #fa.config<query_block = 64, key_block = 16>
-// SM90A-LABEL: func.func @wide(
-// SM90A: config = #fa.config<query_block = 128, key_block = 80>
 // REMARK: head dims up to 256
 func.func @wide(%q: !wide, %o: !wide) -> !wide {
   %r = fa.attention ins(%q, %q, %q : !wide, !wide, !wide) outs(%o : !wide)
@@ -55,8 +43,6 @@ func.func @decode(%q: !one, %k: !keys, %o: !one) -> !one {
 // CHECK-LABEL: func.func @given(
 // AVX2: config = #fa.config<query_block = 40, key_block = 32, target = #fa.cpu<register_vectors = 1>>
 // AVX512: config = #fa.config<query_block = 40, key_block = 32, target = #fa.cpu<register_rows = 12, register_vectors = 1>>
-// SM90A-LABEL: func.func @given(
-// SM90A: config = #fa.config<query_block = 40, key_block = 32>
 // REMARK: given by hand
 func.func @given(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)

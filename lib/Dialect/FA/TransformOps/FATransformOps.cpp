@@ -10,6 +10,7 @@
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Target/Target.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -45,6 +46,12 @@ FAConfigureOp::applyToOne(TransformRewriter &rewriter, AttentionOp target,
                           TransformState &state) {
   rewriter.modifyOpInPlace(target, [&] { target.setConfigAttr(getConfig()); });
   if (failed(target.verify()))
+    return reported();
+  if (!getChip())
+    return DiagnosedSilenceableFailure::success();
+  FailureOr<Target> chip =
+      Target::get(*getChip(), [&] { return emitOpError(); });
+  if (failed(chip) || failed(selectConfig(target, *chip)))
     return reported();
   return DiagnosedSilenceableFailure::success();
 }

@@ -32,12 +32,14 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   ConfigAttr given = op.getConfigAttr();
   std::string reason = "given by hand";
   ConfigAttr config =
-      given ? target.completeConfig(given)
+      given ? target.completeConfig(given, problem)
             : target.selectConfig(op.getContext(), problem, reason);
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
   op.setConfigAttr(config);
+  if (given)
+    reason += target.describeFit(config, problem);
   report(op, config, reason);
   return success();
 }

@@ -43,3 +43,35 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+func.func @too_large(%q: memref<1x?x2x128xbf16>) {
+  // expected-error @below {{config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 316 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64}}
+  fa.attention ins(%q, %q, %q : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
+      outs(%q : memref<1x?x2x128xbf16>)
+  return
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fa.attention"]} in %module : (!transform.any_op) -> !transform.any_op
+    transform.fa.configure %op with(#fa.config<query_block = 128, key_block = 128>) on("sm_80") : !transform.any_op
+    transform.yield
+  }
+}
+
+// -----
+
+func.func @no_target(%q: memref<1x?x2x128xbf16>) {
+  fa.attention ins(%q, %q, %q : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
+      outs(%q : memref<1x?x2x128xbf16>)
+  return
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fa.attention"]} in %module : (!transform.any_op) -> !transform.any_op
+    // expected-error @below {{unknown target 'sm_70', expected cpu (this machine) or one of}}
+    transform.fa.configure %op with(#fa.config<query_block = 128, key_block = 128>) on("sm_70") : !transform.any_op
+    transform.yield
+  }
+}

@@ -58,17 +58,25 @@ def FAConfigureOp : FA_TransformOp<"configure", "::mlir::fa::AttentionOp", []> {
   let summary = "Set the configuration of attention";
   let description = [{
     Sets the `config` of each `fa.attention`, in place of one that it may have.
-    Fails where the target's part of the config cannot serve the operation.
+    Fails where the target's part of the config cannot serve the operation. With
+    a target, what the config leaves open is filled in, and one that does not
+    fit it is refused, as `fa-select-config` does.
 
     Example:
 
     ```mlir
     transform.fa.configure %attention
         with(#fa.config<query_block = 32, key_block = 256, target = #fa.cpu<lanes = 16>>) : !transform.any_op
+    transform.fa.configure %attention
+        with(#fa.config<query_block = 64, key_block = 64>) on("sm_80") : !transform.any_op
     ```
   }];
-  let arguments = (ins TransformHandleTypeInterface:$target, FA_ConfigAttr:$config);
-  let assemblyFormat = "$target `with` `(` qualified($config) `)` attr-dict `:` type($target)";
+  let arguments = (ins TransformHandleTypeInterface:$target,
+                       FA_ConfigAttr:$config, OptionalAttr<StrAttr>:$chip);
+  let assemblyFormat = [{
+    $target `with` `(` qualified($config) `)` (`on` `(` $chip^ `)`)? attr-dict
+    `:` type($target)
+  }];
 }
 
 def FASplitKeysOp : FA_ReplacingTransformOp<"split_keys", "::mlir::fa::AttentionOp"> {

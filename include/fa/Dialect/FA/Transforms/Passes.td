@@ -264,11 +264,15 @@ def FASelectConfig : Pass<"fa-select-config"> {
   let summary = "Choose how each attention is tiled";
   let description = [{
     Sets `config` where an `fa.attention` has none, from the tables of the
-    target (`lib/Target/*.def`): by head dims, element type and, where it is
-    static, the number of queries. A config given by hand is kept; what it
-    leaves to the target is filled in, and one that needs more than the target
-    has is refused with the need, the limit and the nearest legal choice.
-    A remark (`--remarks-filter=fa-select-config`) says which row was taken.
+    target (`lib/Target/*.def`): by head dims, element type, on a CPU the number
+    of queries where it is static, on a GPU whether there is a mask. Of a GPU's
+    rows the first one is taken whose form the problem can have, and that fits
+    the registers of a thread and the shared memory of a block. A config given
+    by hand is kept; what it leaves to the target is filled in, and one that
+    needs more than the target has is refused with the need, the limit and the
+    nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says
+    which row was taken, which ones were not and why, and on a GPU what the
+    config takes of what there is.
 
     `target=cpu` is this machine; other names choose for a machine elsewhere.
 
@@ -285,11 +289,19 @@ def FASelectConfig : Pass<"fa-select-config"> {
         {config = #fa.config<query_block = 64, key_block = 128,
                              target = #fa.cpu<lanes = 8, register_rows = 6, register_vectors = 2>>}
     ```
+
+    With `target=sm_90a` and head dim 128:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+        {config = #fa.config<query_block = 128, key_block = 128,
+            target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>}
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
            "cpu (this machine), avx512, avx2, sse, neon, sm_80, sm_86, sm_89, "
-           "sm_90, sm_90a, sm_100, sm_100a or sm_120">
+           "sm_90, sm_90a, sm_100 or sm_120">
   ];
 }
 

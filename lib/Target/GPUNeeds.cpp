@@ -1,0 +1,131 @@
+//===- GPUNeeds.cpp - What a configuration takes of a GPU -----------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUNeeds.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Threads that multiply the rows of one group: four warps in either form.
+static constexpr int64_t threadsPerGroup = 128;
+
+/// What a thread keeps beside its accumulators: addresses, indices and
+/// statistics of rows; with products of a warp, also the operands of the next
+/// instructions.
+static constexpr int64_t registersBesideWarps = 60;
+static constexpr int64_t registersBesideGroups = 30;
+
+/// Barriers and mail between roles.
+static constexpr int64_t barrierBytes = 2048;
+
+/// Registers of a thread that multiplies, by the number of groups, where one
+/// more group of warps copies (PTX ISA, setmaxnreg; 65536 are shared out).
+static constexpr int64_t registersOfGroups[] = {240, 232, 160};
+
+/// 16-bit columns of a panel of shared memory, which bulk copies fill as a
+/// whole.
+static constexpr int64_t panelColumns = 64;
+
+static bool hasGroups(GPUConfigAttr part) {
+  return part.getForm() == KernelForm::warp_groups;
+}
+
+GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
+                               const AttentionProblem &problem) {
+  int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
+  // The next tile's queries come while this one's are read.
+  int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
+  int64_t elements = queryStages * tile.queryBlock * problem.queryHeadDim +
+                     tile.part.getStages() * tile.keyBlock *
+                         (problem.queryHeadDim + problem.valueHeadDim);
+  int64_t threads = threadsPerGroup * tile.part.getGroups();
+  auto perThread = [&](int64_t columns) {
+    return llvm::divideCeil(tile.queryBlock * columns, threads);
+  };
+  int64_t accumulators = perThread(tile.keyBlock + problem.valueHeadDim);
+  // Weights in 16 bits are multiplied while the next scores come in.
+  int64_t weights = tile.part.getOverlap() == Overlap::none
+                        ? 0
+                        : perThread(tile.keyBlock) / 2;
+  bool groups = hasGroups(tile.part);
+  return {elements * elementBytes + (groups ? barrierBytes : 0),
+          accumulators + weights +
+              (groups ? registersBesideGroups : registersBesideWarps)};
+}
+
+GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
+  int64_t registers = hasGroups(part) ? registersOfGroups[part.getGroups() - 1]
+                                      : target.registersPerThread;
+  return {target.sharedMemoryPerBlock, registers};
+}
+
+bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
+                       const AttentionProblem &problem) {
+  GPUNeeds needs = getGPUNeeds(tile, problem);
+  GPULimits limits = getGPULimits(target, tile.part);
+  return needs.sharedBytes <= limits.sharedBytes &&
+         needs.registers <= limits.registers;
+}
+
+static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
+                               int64_t stages) {
+  return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
+                            part.getOverlap(), part.getRescale(),
+                            part.getTurns(), part.getTileOrder());
+}
+
+/// Fewer keys, then fewer stages; nothing if neither helps.
+static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
+                                         const AttentionProblem &problem) {
+  for (int64_t stages = tile.part.getStages(); stages >= 1; --stages)
+    for (int64_t keys = llvm::alignTo(tile.keyBlock, keyMultiple); keys > 0;
+         keys -= keyMultiple) {
+      GPUTile candidate = {tile.queryBlock, std::min(keys, tile.keyBlock),
+                           withShape(tile.part, tile.part.getGroups(), stages)};
+      if (fitsGPU(candidate, target, problem))
+        return candidate;
+    }
+  return std::nullopt;
+}
+
+GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
+                              const AttentionProblem &problem) {
+  while (true) {
+    if (std::optional<GPUTile> smaller = shrinkKeys(tile, target, problem))
+      return *smaller;
+    if (tile.queryBlock <= rowsPerWarpGroup)
+      return {rowsPerWarpGroup, keyMultiple, withShape(tile.part, 1, 1)};
+    tile.queryBlock -= rowsPerWarpGroup;
+    if (hasGroups(tile.part))
+      tile.part = withShape(tile.part, tile.part.getGroups() - 1,
+                            tile.part.getStages());
+  }
+}
+
+std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
+                                      const AttentionProblem &problem) {
+  if (form == KernelForm::warps)
+    return "";
+  if (!target.hasTMA || !target.hasAsyncMatrix ||
+      !target.hasRegisterReallocation)
+    return llvm::formatv("{0} has no asynchronous matrix products",
+                         target.chip);
+  if (problem.elementType.getIntOrFloatBitWidth() != 16) {
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "asynchronous products take 16-bit elements, not "
+        << problem.elementType;
+    return text;
+  }
+  for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
+    if (headDim % panelColumns)
+      return llvm::formatv("copies take head dims that are multiples of {0}, "
+                           "not {1}",
+                           panelColumns, headDim);
+  return "";
+}

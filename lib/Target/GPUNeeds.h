@@ -1,0 +1,55 @@
+//===- GPUNeeds.h - What a configuration takes of a GPU ---------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_GPUNEEDS_H
+#define FA_LIB_TARGET_GPUNEEDS_H
+
+#include "fa/Target/Target.h"
+
+namespace mlir::fa {
+
+/// Blocks of queries and keys, and how threads share them.
+struct GPUTile {
+  int64_t queryBlock, keyBlock;
+  GPUConfigAttr part;
+};
+
+/// What a tile takes at least: bytes of shared memory of a block, registers of
+/// a thread that multiplies.
+struct GPUNeeds {
+  int64_t sharedBytes, registers;
+};
+
+/// What there is of both.
+using GPULimits = GPUNeeds;
+
+GPUNeeds getGPUNeeds(const GPUTile &tile, const AttentionProblem &problem);
+GPULimits getGPULimits(const GPUTarget &target, GPUConfigAttr part);
+
+/// Whether a tile fits a target.
+bool fitsGPU(const GPUTile &tile, const GPUTarget &target,
+             const AttentionProblem &problem);
+
+/// The largest tile at or below the given one that fits: fewer keys first, then
+/// fewer stages, then fewer queries. A smallest tile comes back even if it does
+/// not fit.
+GPUTile shrinkToGPU(GPUTile tile, const GPUTarget &target,
+                    const AttentionProblem &problem);
+
+/// Why a problem cannot have a form on a target; empty if it can.
+std::string getFormObstacle(KernelForm form, const GPUTarget &target,
+                            const AttentionProblem &problem);
+
+/// Rows that the query block of a form is a multiple of.
+constexpr int64_t rowsPerWarpGroup = 64;
+/// Keys that the key block of every form is a multiple of: the depth of a
+/// matrix instruction.
+constexpr int64_t keyMultiple = 16;
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_TARGET_GPUNEEDS_H

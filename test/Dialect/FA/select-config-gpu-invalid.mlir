@@ -1,0 +1,161 @@
+// What cannot fit a GPU is refused with what it needs, what there is and the
+// nearest that fits.
+
+// RUN: split-file %s %t
+// DEFINE: %{file} =
+// DEFINE: %{chip} = sm_80
+// DEFINE: %{prefix} =
+// DEFINE: %{check} = not fa-opt %t/%{file}.mlir -fa-select-config=target=%{chip} 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
+
+// REDEFINE: %{file} = registers
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = REGISTERS
+// RUN: %{check}
+// REGISTERS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 316 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64
+
+// REDEFINE: %{file} = rows
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = ROWS
+// RUN: %{check}
+// ROWS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warps need at least 380 registers a thread, but there are 255; the nearest is query_block = 64 and key_block = 64
+
+// REDEFINE: %{file} = shared
+// REDEFINE: %{chip} = sm_86
+// REDEFINE: %{prefix} = SHARED
+// RUN: %{check}
+// SHARED: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 128 of form = warps need at least 163840 bytes of shared memory, but a block of sm_86 has 101376; the nearest is query_block = 64 and key_block = 64
+
+// REDEFINE: %{file} = multiple
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = MULTIPLE
+// RUN: %{check}
+// MULTIPLE: error: 'fa.attention' op config does not fit: query_block is 40, expected a multiple of 64; the nearest is 64
+
+// REDEFINE: %{file} = depth
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = DEPTH
+// RUN: %{check}
+// DEPTH: error: 'fa.attention' op config does not fit: key_block is 40, expected a multiple of 16; the nearest is 48
+
+// REDEFINE: %{file} = form
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = FORM
+// RUN: %{check}
+// FORM: error: 'fa.attention' op config does not fit: form = warp_groups is not possible, since sm_80 has no asynchronous matrix products; the nearest is form = warps
+
+// REDEFINE: %{file} = elements
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = ELEMENTS
+// RUN: %{check}
+// ELEMENTS: error: 'fa.attention' op config does not fit: form = warp_groups is not possible, since asynchronous products take 16-bit elements, not f32; the nearest is form = warps
+
+// REDEFINE: %{file} = groups
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = GROUPS
+// RUN: %{check}
+// GROUPS: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least 190 registers a thread, but there are 160; the nearest is query_block = 192 and key_block = 80
+
+// REDEFINE: %{file} = stages
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = STAGES
+// RUN: %{check}
+// STAGES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 96 of form = warp_groups need at least 264192 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
+
+// REDEFINE: %{file} = tiles
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = TILES
+// RUN: %{check}
+// TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of form = warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 96
+
+// REDEFINE: %{file} = dims
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = DIMS
+// RUN: %{check}
+// DIMS: error: 'fa.attention' op config does not fit: head dim is 512, but sm_90a takes at most 256
+
+//--- registers.mlir
+!t = tensor<1x?x1x128xbf16>
+func.func @registers(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 128>}
+  return %r : !t
+}
+
+//--- rows.mlir
+!t = tensor<1x?x1x256xbf16>
+func.func @rows(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 64>}
+  return %r : !t
+}
+
+//--- shared.mlir
+!t = tensor<1x?x1x256xbf16>
+func.func @shared(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 128>}
+  return %r : !t
+}
+
+//--- multiple.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @multiple(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 40, key_block = 64>}
+  return %r : !t
+}
+
+//--- depth.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @depth(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 40>}
+  return %r : !t
+}
+
+//--- form.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @form(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>}
+  return %r : !t
+}
+
+//--- elements.mlir
+!t = tensor<1x?x1x64xf32>
+func.func @elements(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>}
+  return %r : !t
+}
+
+//--- groups.mlir
+!t = tensor<1x?x1x128xbf16>
+func.func @groups(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = keys>>}
+  return %r : !t
+}
+
+//--- stages.mlir
+!t = tensor<1x?x1x256xbf16>
+func.func @stages(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys>>}
+  return %r : !t
+}
+
+//--- tiles.mlir
+!t = tensor<1x?x1x256xbf16>
+func.func @tiles(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 1, overlap = tiles>>}
+  return %r : !t
+}
+
+//--- dims.mlir
+!t = tensor<1x?x1x512xf16>
+func.func @dims(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+  return %r : !t
+}

@@ -1,0 +1,198 @@
+// The configuration of a GPU: the first row of the target's table that takes the
+// problem and fits, with the form, and a remark that says why.
+
+// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: fa-opt %s -fa-select-config=target=sm_86 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=target=sm_89 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=target=sm_90 | FileCheck %s --check-prefix=SM90
+// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefix=SM90A
+// RUN: fa-opt %s -fa-select-config=target=sm_100 | FileCheck %s --check-prefix=SM90
+// RUN: fa-opt %s -fa-select-config=target=sm_120 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=target=sm_80 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
+// RUN:   | FileCheck %s --check-prefix=REMARK80
+// RUN: fa-opt %s -fa-select-config=target=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
+// RUN:   | FileCheck %s --check-prefix=REMARK90A
+
+!t64f = tensor<2x?x8x64xbf16>
+
+// SM80-LABEL: func.func @full_64(
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM86-LABEL: func.func @full_64(
+// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90-LABEL: func.func @full_64(
+// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @full_64(
+// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>
+// REMARK80: table row sm_80, form = warps, head dims up to 64; 252 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, no mask; 158 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
+func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
+  %r = fa.attention ins(%q, %q, %q : !t64f, !t64f, !t64f) outs(%o : !t64f)
+  return %r : !t64f
+}
+
+!t64c = tensor<2x?x8x64xbf16>
+
+// SM80-LABEL: func.func @causal_64(
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM86-LABEL: func.func @causal_64(
+// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90-LABEL: func.func @causal_64(
+// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @causal_64(
+// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
+  %r = fa.attention ins(%q, %q, %q : !t64c, !t64c, !t64c) outs(%o : !t64c) mask causal
+  return %r : !t64c
+}
+
+!t128f = tensor<2x?x8x128xbf16>
+
+// SM80-LABEL: func.func @full_128(
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @full_128(
+// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @full_128(
+// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @full_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
+  %r = fa.attention ins(%q, %q, %q : !t128f, !t128f, !t128f) outs(%o : !t128f)
+  return %r : !t128f
+}
+
+!t128c = tensor<2x?x8x128xbf16>
+
+// SM80-LABEL: func.func @causal_128(
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @causal_128(
+// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @causal_128(
+// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @causal_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// REMARK80: table row sm_80, form = warps, head dims up to 128; 252 of 255 registers
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 190 of 232 registers a thread, 198656 of 232448 bytes of shared memory"
+func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
+  %r = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask causal
+  return %r : !t128c
+}
+
+!t192f = tensor<2x?x8x192xbf16>
+
+// SM80-LABEL: func.func @full_192(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @full_192(
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @full_192(
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @full_192(
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
+func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
+  %r = fa.attention ins(%q, %q, %q : !t192f, !t192f, !t192f) outs(%o : !t192f)
+  return %r : !t192f
+}
+
+!t192c = tensor<2x?x8x192xbf16>
+
+// SM80-LABEL: func.func @causal_192(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @causal_192(
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @causal_192(
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @causal_192(
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
+  %r = fa.attention ins(%q, %q, %q : !t192c, !t192c, !t192c) outs(%o : !t192c) mask causal
+  return %r : !t192c
+}
+
+!t256f = tensor<2x?x8x256xbf16>
+
+// SM80-LABEL: func.func @full_256(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @full_256(
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @full_256(
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @full_256(
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 256, no mask; 218 of 232 registers a thread, 231424 of 232448 bytes of shared memory"
+func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
+  %r = fa.attention ins(%q, %q, %q : !t256f, !t256f, !t256f) outs(%o : !t256f)
+  return %r : !t256f
+}
+
+!t256c = tensor<2x?x8x256xbf16>
+
+// SM80-LABEL: func.func @causal_256(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86-LABEL: func.func @causal_256(
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90-LABEL: func.func @causal_256(
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @causal_256(
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
+  %r = fa.attention ins(%q, %q, %q : !t256c, !t256c, !t256c) outs(%o : !t256c) mask causal
+  return %r : !t256c
+}
+
+!single = tensor<2x?x8x64xf32>
+
+// Elements of 32 bits take the form that can have them.
+// SM80-LABEL: func.func @single(
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @single(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// REMARK90A: table row sm_90a, form = warps, head dims up to 64; no form = warp_groups: asynchronous products take 16-bit elements, not f32; 252 of 255 registers
+func.func @single(%q: !single, %o: !single) -> !single {
+  %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
+  return %r : !single
+}
+
+!narrow = tensor<2x?x8x80xbf16>
+
+// SM90A-LABEL: func.func @narrow(
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: copies take head dims that are multiples of 64, not 80;
+func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
+  %r = fa.attention ins(%q, %q, %q : !narrow, !narrow, !narrow) outs(%o : !narrow)
+  return %r : !narrow
+}
+
+!wide = tensor<1x?x1x200xf32>
+
+// Blocks that do not fit the table's rows shrink, keys first.
+// SM86-LABEL: func.func @wide(
+// SM86: config = #fa.config<query_block = 64, key_block = 16, target = #fa.gpu<>>
+// SM90-LABEL: func.func @wide(
+// SM90: config = #fa.config<query_block = 64, key_block = {{32|64}}, target = #fa.gpu<>>
+// REMARK90A: head dims up to 256; no form = warp_groups
+func.func @wide(%q: !wide, %o: !wide) -> !wide {
+  %r = fa.attention ins(%q, %q, %q : !wide, !wide, !wide) outs(%o : !wide)
+  return %r : !wide
+}
+
+!t = tensor<2x?x8x128xbf16>
+
+// What is given stays. What it leaves to the target is that of the first row
+// whose groups share such a query block; warps where none does.
+// SM80-LABEL: func.func @given(
+// SM80: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @given(
+// SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+// REMARK90A: given by hand; 118 of 232 registers a thread, 100352 of 232448 bytes of shared memory"
+func.func @given(%q: !t, %o: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+      {config = #fa.config<query_block = 128, key_block = 32>}
+  return %r : !t
+}
+
+// SM90A-LABEL: func.func @given_warps(
+// SM90A: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+func.func @given_warps(%q: !t, %o: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+      {config = #fa.config<query_block = 64, key_block = 64>}
+  return %r : !t
+}
