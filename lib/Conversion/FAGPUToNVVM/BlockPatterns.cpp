@@ -56,18 +56,15 @@ static SmallVector<int64_t> matchElements(RankedTensorType from,
 
 namespace {
 
-struct ReducePattern : public KernelPattern<ReduceOp> {
-  using KernelPattern::KernelPattern;
+struct ReducePattern : public LoweringPattern<ReduceOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(ReduceOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(ReduceOp op, Adaptor adaptor, Emitter &emit) const override {
     RankedTensorType source = blockType(op.getSource()), type = blockType(op);
-    Emitter emit(rewriter, op.getLoc());
     auto combine = [&](Value a, Value b) -> Value {
       if (op.getKind() == ReductionKind::max)
-        return arith::MaxNumFOp::create(rewriter, op.getLoc(), a, b);
-      return arith::AddFOp::create(rewriter, op.getLoc(), a, b);
+        return arith::MaxNumFOp::create(emit.builder, emit.location, a, b);
+      return arith::AddFOp::create(emit.builder, emit.location, a, b);
     };
 
     // The elements of each row, dealt to the chains in turn.
@@ -97,24 +94,21 @@ struct ReducePattern : public KernelPattern<ReduceOp> {
         for (auto [value, other] : llvm::zip_equal(results, others))
           value = combine(value, other);
       }
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
-struct BroadcastPattern : public KernelPattern<BroadcastOp> {
-  using KernelPattern::KernelPattern;
+struct BroadcastPattern : public LoweringPattern<BroadcastOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(BroadcastOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(BroadcastOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     RankedTensorType source = blockType(op.getSource()), type = blockType(op);
     unsigned dim = isa<ColumnLayoutAttr>(source.getEncoding()) ? 1 : 0;
     SmallVector<Value> results;
     for (int64_t element : matchElements(source, 0, type, dim))
       results.push_back(adaptor.getSource()[element]);
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
@@ -141,25 +135,21 @@ Value mlir::fagpu::expandIndex(Emitter &emit, AffineExpr expression,
 
 namespace {
 
-struct IotaPattern : public KernelPattern<IotaOp> {
-  using KernelPattern::KernelPattern;
+struct IotaPattern : public LoweringPattern<IotaOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(IotaOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(IotaOp op, Adaptor adaptor, Emitter &emit) const override {
     RankedTensorType type = blockType(op);
     LayoutInterface layout = getBlockLayout(type);
     Value threadPart;
     if (op.getPart() != IndexPart::element) {
       // At the kernel's entry, so that loops do not compute it again.
       Value thread = kernel.getThreads(op).thread;
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointAfter(thread.getDefiningOp());
-      Emitter emit(rewriter, op.getLoc());
+      OpBuilder::InsertionGuard guard(emit.builder);
+      emit.builder.setInsertionPointAfter(thread.getDefiningOp());
       threadPart = expandIndex(
           emit, layout.getThreadMap().getResult(op.getDim()), thread);
     }
-    Emitter emit(rewriter, op.getLoc());
     SmallVector<Value> results;
     for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
       int64_t offset = layout.getElementOffset(type.getShape(), i)[op.getDim()];
@@ -170,40 +160,29 @@ struct IotaPattern : public KernelPattern<IotaOp> {
       else
         results.push_back(emit.add(threadPart, offset));
     }
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
 /// Between layouts of the same elements in the same order.
-struct ConvertPattern : public KernelPattern<ConvertOp> {
-  using KernelPattern::KernelPattern;
+struct ConvertPattern : public LoweringPattern<ConvertOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(ConvertOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!keepsElementsInPlace(blockType(op.getSource()), blockType(op)))
-      return rewriter.notifyMatchFailure(op, "elements move between threads");
-    rewriter.replaceOpWithMultiple(op, {adaptor.getSource()});
-    return success();
+  Registers lower(ConvertOp op, Adaptor adaptor, Emitter &emit) const override {
+    return {SmallVector<Value>(adaptor.getSource())};
   }
 };
 
 /// An assembly statement without text, whose results are its operands.
-struct PinPattern : public KernelPattern<PinOp> {
-  using KernelPattern::KernelPattern;
+struct PinPattern : public LoweringPattern<PinOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(PinOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(PinOp op, Adaptor adaptor, Emitter &emit) const override {
     SmallVector<Value> inputs;
     SmallVector<Type> types;
     std::string outputs, ties;
     for (ValueRange registers : adaptor.getValues())
       for (Value value : registers) {
-        if (!value.getType().isF32() && !value.getType().isInteger(32))
-          return rewriter.notifyMatchFailure(op, "registers of no 32 bits");
         outputs += value.getType().isF32() ? "=f," : "=r,";
         ties += (ties.empty() ? "" : ",") + std::to_string(inputs.size());
         inputs.push_back(value);
@@ -217,8 +196,7 @@ struct PinPattern : public KernelPattern<PinOp> {
       results.emplace_back(rest.take_front(registers.size()));
       rest = rest.drop_front(registers.size());
     }
-    rewriter.replaceOpWithMultiple(op, std::move(results));
-    return success();
+    return results;
   }
 };
 

@@ -83,79 +83,75 @@ struct ElementwisePattern : public ConversionPattern {
   }
 };
 
-struct TruncatePattern : public KernelPattern<arith::TruncFOp> {
-  using KernelPattern::KernelPattern;
+struct TruncatePattern : public LoweringPattern<arith::TruncFOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(arith::TruncFOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!getBlockLayout(op.getType()) ||
-        !isPackedElement(blockType(op).getElementType()))
-      return failure();
-    Emitter emit(rewriter, op.getLoc());
+  bool matches(arith::TruncFOp op) const override {
+    return getBlockLayout(op.getType()) &&
+           isPackedElement(blockType(op).getElementType());
+  }
+
+  Registers lower(arith::TruncFOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     ValueRange values = adaptor.getIn();
     SmallVector<Value> results;
     for (size_t index = 0; index < values.size(); index += 2)
       results.push_back(pack(emit, values[index], values[index + 1],
                              blockType(op).getElementType()));
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
-struct ExtendPattern : public KernelPattern<arith::ExtFOp> {
-  using KernelPattern::KernelPattern;
+struct ExtendPattern : public LoweringPattern<arith::ExtFOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(arith::ExtFOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!getBlockLayout(op.getType()) ||
-        !isPackedElement(blockType(op.getIn()).getElementType()))
-      return failure();
-    Emitter emit(rewriter, op.getLoc());
+  bool matches(arith::ExtFOp op) const override {
+    return getBlockLayout(op.getType()) &&
+           isPackedElement(blockType(op.getIn()).getElementType());
+  }
+
+  Registers lower(arith::ExtFOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     SmallVector<Value> results;
     for (Value packed : adaptor.getIn()) {
       auto [low, high] =
           unpack(emit, packed, blockType(op.getIn()).getElementType());
       results.append({low, high});
     }
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
-struct ConstantPattern : public KernelPattern<arith::ConstantOp> {
-  using KernelPattern::KernelPattern;
+struct ConstantPattern : public LoweringPattern<arith::ConstantOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(arith::ConstantOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
-    if (!getBlockLayout(op.getType()) || !splat ||
-        isPackedElement(splat.getElementType()))
-      return rewriter.notifyMatchFailure(op, "not a splat of 32-bit elements");
+  bool matches(arith::ConstantOp op) const override {
+    return getBlockLayout(op.getType()) != nullptr;
+  }
+
+  Registers lower(arith::ConstantOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    auto splat = cast<SplatElementsAttr>(op.getValue());
     Value scalar = arith::ConstantOp::create(
-        rewriter, op.getLoc(),
+        emit.builder, emit.location,
         cast<TypedAttr>(splat.getSplatValue<Attribute>()));
     SmallVector<Value> results(registersPerThread(blockType(op)), scalar);
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
-struct SplatPattern : public KernelPattern<tensor::SplatOp> {
-  using KernelPattern::KernelPattern;
+struct SplatPattern : public LoweringPattern<tensor::SplatOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(tensor::SplatOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!getBlockLayout(op.getType()) ||
-        isPackedElement(blockType(op).getElementType()))
-      return failure();
+  bool matches(tensor::SplatOp op) const override {
+    return getBlockLayout(op.getType()) != nullptr;
+  }
+
+  Registers lower(tensor::SplatOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     SmallVector<Value> results(registersPerThread(blockType(op)),
                                adaptor.getInput().front());
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 

@@ -36,17 +36,12 @@ namespace {
 
 /// One load for each element, by a predicate where there is a mask: a branch
 /// would make the loop around it divergent.
-struct GatherPattern : public KernelPattern<GatherOp> {
-  using KernelPattern::KernelPattern;
+struct GatherPattern : public LoweringPattern<GatherOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(GatherOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!kernel.getPointer(op.getSource()))
-      return rewriter.notifyMatchFailure(op, "not a parameter");
+  Registers lower(GatherOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getType());
     Type element = type.getElementType();
-    Emitter emit(rewriter, op.getLoc());
     ValueRange mask = adaptor.getMask();
     int64_t elements = getBlockLayout(type).perThread(type.getShape());
     SmallVector<Value> results;
@@ -56,15 +51,14 @@ struct GatherPattern : public KernelPattern<GatherOp> {
            llvm::zip_equal(op.getIndices(), adaptor.getIndices()))
         indices.push_back(getBlockLayout(operand.getType()) ? values[index]
                                                             : values.front());
-      Value address =
-          getAddress(rewriter, op.getLoc(), kernel, op.getSource(), indices);
+      Value address = getAddress(emit.builder, emit.location, kernel,
+                                 op.getSource(), indices);
       results.push_back(loadElement(emit, element, address,
                                     op.getMask() ? mask[index] : Value()));
     }
     if (isPackedElement(element))
       results = packPairs(emit, results);
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 
 private:

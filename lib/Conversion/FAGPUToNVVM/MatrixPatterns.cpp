@@ -77,20 +77,11 @@ struct OperandTile {
   }
 };
 
-struct MmaAsyncPattern : public KernelPattern<MmaAsyncOp> {
-  using KernelPattern::KernelPattern;
+struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(MmaAsyncOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto isSwizzled = [](Type type) {
-      auto view = dyn_cast<ViewType>(type);
-      return !view || view.getLayout().getSwizzle() == 128;
-    };
-    if (!isSwizzled(op.getA().getType()) || !isSwizzled(op.getB().getType()))
-      return rewriter.notifyMatchFailure(op,
-                                         "operands are not #fagpu.smem<128>");
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(MmaAsyncOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     RankedTensorType type = op.getType().getValue();
     int64_t numResults = registersPerThread(type);
     bool transposed = op.getForm() == MatrixForm::nt;
@@ -144,27 +135,21 @@ struct MmaAsyncPattern : public KernelPattern<MmaAsyncOp> {
               (transposed ? ", 0; " : ", 1; ");
     }
     text += "wgmma.commit_group.sync.aligned; }";
-    SmallVector<Type> types(numResults, rewriter.getF32Type());
+    SmallVector<Type> types(numResults, emit.builder.getF32Type());
     SmallVector<Value> results =
         emit.inlinePTX(text, constraints + ",~{memory}", inputs, types);
     if (op.getType().getKeeps())
       llvm::append_range(results, adaptor.getA());
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 
 /// The registers that the product still read are inputs too: they are alive up
 /// to the wait.
-struct WaitPattern : public KernelPattern<WaitOp> {
-  using KernelPattern::KernelPattern;
+struct WaitPattern : public LoweringPattern<WaitOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(WaitOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getPending())
-      return rewriter.notifyMatchFailure(op, "no count of pending products");
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(WaitOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getType());
     int64_t numResults = registersPerThread(type);
     ValueRange inputs = adaptor.getInflight();
@@ -172,13 +157,12 @@ struct WaitPattern : public KernelPattern<WaitOp> {
     append(constraints, "=f", numResults);
     appendTies(constraints, numResults);
     append(constraints, "r", inputs.size() - numResults);
-    SmallVector<Type> types(numResults, rewriter.getF32Type());
+    SmallVector<Type> types(numResults, emit.builder.getF32Type());
     SmallVector<Value> results =
         emit.inlinePTX("wgmma.wait_group.sync.aligned " +
                            std::to_string(*op.getPending()) + ";",
                        constraints, inputs, types);
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    return {results};
   }
 };
 

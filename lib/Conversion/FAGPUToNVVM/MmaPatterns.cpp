@@ -197,22 +197,13 @@ private:
   SmallVector<Value> registersA, sums;
 };
 
-struct MmaPattern : public KernelPattern<MmaOp> {
-  using KernelPattern::KernelPattern;
+struct MmaPattern : public LoweringPattern<MmaOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(MmaOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    for (Type type : {op.getA().getType(), Type(op.getB().getType())})
-      if (auto view = dyn_cast<ViewType>(type);
-          view &&
-          !SharedTile::isSupported(view.getElementType(), view.getLayout()))
-        return rewriter.notifyMatchFailure(op, "operands are not swizzled");
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(MmaOp op, Adaptor adaptor, Emitter &emit) const override {
     Product product(op, emit, kernel, adaptor.getA(), adaptor.getB(),
                     adaptor.getAcc());
-    rewriter.replaceOpWithMultiple(op, {product.run()});
-    return success();
+    return {product.run()};
   }
 };
 

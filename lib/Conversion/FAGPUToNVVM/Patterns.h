@@ -27,6 +27,31 @@ protected:
   const KernelContext &kernel;
 };
 
+/// What an operation becomes: the registers of each result.
+using Registers = SmallVector<SmallVector<Value>>;
+
+/// A pattern for all operations of a kind, or for those that `matches` says:
+/// what has no lowering was refused before.
+template <typename Op> class LoweringPattern : public KernelPattern<Op> {
+public:
+  using KernelPattern<Op>::KernelPattern;
+  using Adaptor = typename KernelPattern<Op>::Adaptor;
+
+  LogicalResult
+  matchAndRewrite(Op op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const final {
+    if (!matches(op))
+      return rewriter.notifyMatchFailure(op, "of another kind");
+    Emitter emit(rewriter, op.getLoc());
+    rewriter.replaceOpWithMultiple(op, lower(op, adaptor, emit));
+    return success();
+  }
+
+protected:
+  virtual bool matches(Op op) const { return true; }
+  virtual Registers lower(Op op, Adaptor adaptor, Emitter &emit) const = 0;
+};
+
 /// Block values, views and values in flight become the registers of a thread.
 void populateRegisterTypes(TypeConverter &converter);
 

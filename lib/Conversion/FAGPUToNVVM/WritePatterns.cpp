@@ -15,27 +15,13 @@ using namespace mlir::fagpu;
 namespace {
 
 /// Each warp stores its rows and arrives when products may read them.
-struct WritePattern : public KernelPattern<WriteOp> {
-  using KernelPattern::KernelPattern;
+struct WritePattern : public LoweringPattern<WriteOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(WriteOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(WriteOp op, Adaptor adaptor, Emitter &emit) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (!op.getStage() || !channel.getOffset())
-      return rewriter.notifyMatchFailure(op, "no stage or no plan");
-    if (!SharedTile::isSupported(type.getElementType(),
-                                 channel.getType().getLayout()) ||
-        !isa<AccumulatorLayoutAttr>(type.getEncoding()))
-      return rewriter.notifyMatchFailure(
-          op, "expected 16-bit elements of #fagpu.acc, into a swizzled tile");
     Panels panels(channel.getType().getLayout());
-    if (op.getTransposed() &&
-        16 * getBlockLayout(type).getWarps() > panels.getColumns())
-      return rewriter.notifyMatchFailure(
-          op, "the rows of the warps are in several panels");
-    Emitter emit(rewriter, op.getLoc());
     Value bank = getOptional(adaptor.getBank());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
@@ -51,14 +37,13 @@ struct WritePattern : public KernelPattern<WriteOp> {
     tile.store(emit, threads, type, adaptor.getValue(), op.getTransposed());
     // Products read by the asynchronous proxy.
     NVVM::FenceProxyOp::create(
-        rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(rewriter.getContext(),
+        emit.builder, emit.location, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(emit.builder.getContext(),
                                    NVVM::SharedSpace::shared_cta));
-    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     if (channel.getBarriers())
       emit.arrive(stage.full, threads.isWarpLeader);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
