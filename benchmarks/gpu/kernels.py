@@ -30,10 +30,10 @@ class Kernels:
         kernel = self.load(name)
         output = torch.empty_like(q[..., :v.shape[-1]])
         values = {
-            "q": q, "k": k, "v": v, "o": output,
+            "query": q, "key": k, "value": v, "output": output,
             "lse": torch.empty(case.batch, case.query_heads, case.queries, device=q.device),
-            "lq": torch.full((case.batch,), case.queries, dtype=torch.int32, device=q.device),
-            "lk": torch.full((case.batch,), case.keys, dtype=torch.int32, device=q.device),
+            "query_lengths": torch.full((case.batch,), case.queries, dtype=torch.int32, device=q.device),
+            "key_lengths": torch.full((case.batch,), case.keys, dtype=torch.int32, device=q.device),
             "scale": 1 / math.sqrt(case.head_dim),
         }
         try:

@@ -1,5 +1,13 @@
 // Backward attention on sm_90a: 128 keys a block in two groups of 64, query blocks
 // of 64; dQ leaves by bulk reduce-add.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_backward.mlir --target=interpret \
+//     --entry=backward --against=test/Interpreter/Inputs/backward.mlir \
+//     --input=1x66x2x128xbf16 --input=1x130x2x128xbf16 \
+//     --input=1x130x2x128xbf16 --input=1x66x2x128xbf16 --input=1x2x66xf32 \
+//     --input=1x2x66xf32 --input=1x66x2x128xf32=0 --input=1x130x2x128xbf16 \
+//     --input=1x130x2x128xbf16 --input=f32=0.0884
 
 #sw = #fagpu.smem<128>
 #pl = #fagpu.smem<0>
@@ -160,18 +168,21 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   return
 }
 
-// The gradients of q, k and v; dq starts at zero. lse2 is the log-sum-exp in base
-// 2, delta the row sums of o * do.
-func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
-    %delta: !vec, %dq: !mf, %dk: !mem, %dv: !mem, %scale: f32) {
+// The gradients of query, key and value; that of the query starts at zero.
+// %lse_base2 is the log-sum-exp in base 2, %delta the row sums of the output times
+// its gradient.
+func.func @backward(%query: !mem, %key: !mem, %value: !mem,
+    %output_gradient: !mem, %lse_base2: !vec, %delta: !vec,
+    %query_gradient: !mf, %key_gradient: !mem, %value_gradient: !mem,
+    %scale: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %rows = arith.constant 128 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %keys = memref.dim %k, %c1 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %keys = memref.dim %key, %c1 : !mem
   %blocks = arith.ceildivui %keys, %rows : index
   %sequences = arith.muli %batch, %heads : index
   %tiles = arith.muli %blocks, %sequences : index
@@ -180,7 +191,8 @@ func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   %blocksI = arith.index_cast %blocks : index to i32
   %headsI = arith.index_cast %heads : index to i32
   fagpu.launch @bwd grid(%tiles)
-      (%q, %k, %v, %do, %lse2, %delta, %dq, %dk, %dv, %queriesI, %keysI,
+      (%query, %key, %value, %output_gradient, %lse_base2, %delta,
+       %query_gradient, %key_gradient, %value_gradient, %queriesI, %keysI,
        %blocksI, %headsI, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !mf, !mem, !mem, i32, i32, i32, i32,
         f32

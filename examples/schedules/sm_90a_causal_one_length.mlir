@@ -4,6 +4,12 @@
 // The length is the size of the sequence dimension, so copies end at it and need
 // no bound. Tiles are ordered so that the keys and values of the heads at work fit in the
 // L2 cache. Scores are multiplied by scale2 = log2(e) * scale.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_causal_one_length.mlir \
+//     --target=interpret --verify --input=2x130x4x128xbf16 \
+//     --input=2x130x4x128xbf16 --input=2x130x4x128xbf16 \
+//     --input=2x130x4x128xbf16 --input=2x4x130xf32 --input=f32=0.0884
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -252,26 +258,26 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?xf32>,
 }
 
 // What @attention computes.
-func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %scale: f32) {
-  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
-      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale) mask causal
+func.func private @reference(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %scale: f32) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem)
+      outs(%output, %lse : !mem, memref<?x?x?xf32>) scale(%scale) mask causal
   return
 }
 
-func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %scale: f32)
+func.func @attention(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %scale: f32)
     attributes {fa.implements = @reference} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %rows = arith.constant 128 : index
   %log2e = arith.constant 1.44269502 : f32
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %keys = memref.dim %k, %c1 : !mem
-  %kvHeads = memref.dim %k, %c2 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %keys = memref.dim %key, %c1 : !mem
+  %kvHeads = memref.dim %key, %c2 : !mem
   %sameLengths = arith.cmpi eq, %queries, %keys : index
   cf.assert %sameLengths, "queries and keys differ in length"
   %sameHeads = arith.cmpi eq, %heads, %kvHeads : index
@@ -291,8 +297,8 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
       : memref<?x?x?xf32> into memref<?xf32>
   %counter = fagpu.counter : !ctr
   fagpu.launch @fwd grid(%grid)
-      (%q, %k, %v, %o, %flat, %queriesI, %headsI, %batchI, %blocksI, %tilesI,
-       %scale2, %counter)
+      (%query, %key, %value, %output, %flat, %queriesI, %headsI, %batchI,
+       %blocksI, %tilesI, %scale2, %counter)
       : !mem, !mem, !mem, !mem, memref<?xf32>, i32, i32, i32, i32, i32, f32,
         !ctr
   return

@@ -4,6 +4,13 @@
 //
 // Queries past a length are copied, since their rows are not stored: a bound
 // would cost the copying thread registers that it does not have.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_causal_three_groups.mlir \
+//     --target=interpret --verify --input=2x130x4x64xbf16 \
+//     --input=2x200x2x64xbf16 --input=2x200x2x64xbf16 --input=2x130x4x64xbf16 \
+//     --input=2x4x130xf32 --input='2xi32=[130,70]' --input='2xi32=[200,40]' \
+//     --input=f32=0.125
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -260,26 +267,28 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
 }
 
 // What @attention computes.
-func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32) {
-  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
-      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
-      query_lengths(%lq : !len) key_lengths(%lk : !len) mask causal
+func.func private @reference(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %scale: f32) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem)
+      outs(%output, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%query_lengths : !len) key_lengths(%key_lengths : !len)
+      mask causal
   return
 }
 
-func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32)
-    attributes {fa.implements = @reference} {
+func.func @attention(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %scale: f32) attributes {fa.implements = @reference} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %rows = arith.constant 192 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %keys = memref.dim %k, %c1 : !mem
-  %kvHeads = memref.dim %k, %c2 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %keys = memref.dim %key, %c1 : !mem
+  %kvHeads = memref.dim %key, %c2 : !mem
   %group = arith.divui %heads, %kvHeads : index
   %blocks = arith.ceildivui %queries, %rows : index
   %sequences = arith.muli %batch, %heads : index
@@ -299,8 +308,8 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %togetherI = arith.index_cast %together : index to i32
   %counter = fagpu.counter : !ctr
   fagpu.launch @fwd grid(%grid)
-      (%q, %k, %v, %o, %lse, %lq, %lk, %tilesI, %blocksI, %headsI, %groupI,
-        %togetherI, %scale, %counter)
+      (%query, %key, %value, %output, %lse, %query_lengths, %key_lengths,
+       %tilesI, %blocksI, %headsI, %groupI, %togetherI, %scale, %counter)
       : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
         i32, i32, f32, !ctr
   return

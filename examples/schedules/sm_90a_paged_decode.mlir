@@ -1,5 +1,12 @@
 // Split-KV decode on sm_90a over pages of 64 keys: 8 heads by up to 8 tokens are
 // packed in 64 rows, each split writes its part of the output.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_paged_decode.mlir --target=interpret \
+//     --entry=attention --against=test/Interpreter/Inputs/decode.mlir \
+//     --input=2x2x16x128xbf16 --input=9x64x2x128xbf16 --input=9x64x2x128xbf16 \
+//     --input='2x6xi32=[[3,1,4,8,5,2],[6,0,7,7,7,7]]' --input='2xi32=[370,70]' \
+//     --input=3x2x2x16x128xf32 --input=3x2x2x16xf32 --input=f32=0.0884
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -161,27 +168,28 @@ func.func @decode(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
 }
 
 // One part of the output and of its log-sum-exp for each split; the first dim of
-// the parts is the number of splits. %q is (batch, tokens, heads, head dim), the
-// pages (page, key, key head, head dim), %table a page for each batch and block
-// of keys.
-func.func @attention(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
-    %lk: memref<?xi32>, %op: memref<?x?x?x?x128xf32>, %lp: memref<?x?x?x?xf32>,
-    %scale: f32) {
+// the parts is the number of splits. %query is (batch, tokens, heads, head dim),
+// the pages (page, key, key head, head dim), %page_table a page for each batch and
+// block of keys.
+func.func @attention(%query: !mem, %key_pages: !mem, %value_pages: !mem,
+    %page_table: memref<?x?xi32>, %key_lengths: memref<?xi32>,
+    %partial_output: memref<?x?x?x?x128xf32>,
+    %partial_lse: memref<?x?x?x?xf32>, %scale: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %tokens = memref.dim %q, %c1 : !mem
-  %kvHeads = memref.dim %kp, %c2 : !mem
-  %splits = memref.dim %op, %c0 : memref<?x?x?x?x128xf32>
+  %batch = memref.dim %query, %c0 : !mem
+  %tokens = memref.dim %query, %c1 : !mem
+  %kvHeads = memref.dim %key_pages, %c2 : !mem
+  %splits = memref.dim %partial_output, %c0 : memref<?x?x?x?x128xf32>
   %sequences = arith.muli %batch, %kvHeads : index
   %blocks = arith.muli %sequences, %splits : index
   %tokensI = arith.index_cast %tokens : index to i32
   %kvHeadsI = arith.index_cast %kvHeads : index to i32
   %splitsI = arith.index_cast %splits : index to i32
   fagpu.launch @decode grid(%blocks)
-      (%q, %kp, %vp, %table, %lk, %op, %lp, %tokensI, %kvHeadsI, %splitsI,
-       %scale)
+      (%query, %key_pages, %value_pages, %page_table, %key_lengths,
+       %partial_output, %partial_lse, %tokensI, %kvHeadsI, %splitsI, %scale)
       : !mem, !mem, !mem, memref<?x?xi32>, memref<?xi32>,
         memref<?x?x?x?x128xf32>, memref<?x?x?x?xf32>, i32, i32, i32, f32
   return

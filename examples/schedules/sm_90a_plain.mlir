@@ -3,6 +3,12 @@
 //
 // Two groups of warps compute 64 rows each and take turns at the tensor cores;
 // one thread copies. The output leaves through Q's memory.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_plain.mlir --target=interpret --verify \
+//     --input=2x130x4x128xbf16 --input=2x200x2x128xbf16 \
+//     --input=2x200x2x128xbf16 --input=2x130x4x128xbf16 --input=2x4x130xf32 \
+//     --input='2xi32=[130,70]' --input='2xi32=[200,40]' --input=f32=0.0884
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -169,25 +175,26 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
 }
 
 // What @attention computes.
-func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32) {
-  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
-      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
-      query_lengths(%lq : !len) key_lengths(%lk : !len)
+func.func private @reference(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %scale: f32) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem)
+      outs(%output, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%query_lengths : !len) key_lengths(%key_lengths : !len)
   return
 }
 
-func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %scale: f32)
-    attributes {fa.implements = @reference} {
+func.func @attention(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %scale: f32) attributes {fa.implements = @reference} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %rows = arith.constant 128 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %kvHeads = memref.dim %k, %c2 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %kvHeads = memref.dim %key, %c2 : !mem
   %group = arith.divui %heads, %kvHeads : index
   %blocks = arith.ceildivui %queries, %rows : index
   %sequences = arith.muli %batch, %heads : index
@@ -196,7 +203,8 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %headsI = arith.index_cast %heads : index to i32
   %groupI = arith.index_cast %group : index to i32
   fagpu.launch @fwd grid(%tiles)
-      (%q, %k, %v, %o, %lse, %lq, %lk, %blocksI, %headsI, %groupI, %scale)
+      (%query, %key, %value, %output, %lse, %query_lengths, %key_lengths,
+       %blocksI, %headsI, %groupI, %scale)
       : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, i32, i32, i32,
         f32
   return

@@ -2,6 +2,13 @@
 // heads, lengths per batch; one tile a block, 176 keys a step.
 //
 // Deleting the score lines gives the kernel without a score function.
+//
+// Run and verify, without a GPU:
+//   fa-run examples/schedules/sm_90a_plain_alibi.mlir --target=interpret \
+//     --verify --input=2x130x4x128xbf16 --input=2x200x2x128xbf16 \
+//     --input=2x200x2x128xbf16 --input=2x130x4x128xbf16 --input=2x4x130xf32 \
+//     --input='2xi32=[130,70]' --input='2xi32=[200,40]' \
+//     --input='4xf32=[0.5,0.25,0.1,0]' --input=f32=0.0884
 
 #sw = #fagpu.smem<128>
 #acc = #fagpu.acc<4>
@@ -165,20 +172,20 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
 
 // What @attention computes: a bias of the signed distance from the last key that
 // a causal mask would show.
-func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %slopes: memref<?xf32>,
-    %scale: f32) {
-  fa.attention ins(%q, %k, %v : !mem, !mem, !mem)
-      outs(%o, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
-      query_lengths(%lq : !len) key_lengths(%lk : !len)
-      score(%score, %batch, %head, %query, %key)
+func.func private @reference(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %slopes: memref<?xf32>, %scale: f32) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem)
+      outs(%output, %lse : !mem, memref<?x?x?xf32>) scale(%scale)
+      query_lengths(%query_lengths : !len) key_lengths(%key_lengths : !len)
+      score(%score, %batch, %head, %i, %j)
       captures(%table = %slopes : memref<?xf32>) {
     %slope = memref.load %table[%head] : memref<?xf32>
     %nk = fa.key_length : index
     %nq = fa.query_length : index
     %excess = arith.subi %nk, %nq : index
-    %last = arith.addi %query, %excess : index
-    %distance = arith.subi %key, %last : index
+    %last = arith.addi %i, %excess : index
+    %distance = arith.subi %j, %last : index
     %wide = arith.index_cast %distance : index to i32
     %float = arith.sitofp %wide : i32 to f32
     %bias = arith.mulf %slope, %float : f32
@@ -188,17 +195,18 @@ func.func private @reference(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   return
 }
 
-func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
-    %lse: memref<?x?x?xf32>, %lq: !len, %lk: !len, %slopes: memref<?xf32>,
-    %scale: f32) attributes {fa.implements = @reference} {
+func.func @attention(%query: !mem, %key: !mem, %value: !mem,
+    %output: !mem, %lse: memref<?x?x?xf32>, %query_lengths: !len,
+    %key_lengths: !len, %slopes: memref<?xf32>, %scale: f32)
+    attributes {fa.implements = @reference} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %rows = arith.constant 128 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %kvHeads = memref.dim %k, %c2 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %kvHeads = memref.dim %key, %c2 : !mem
   %group = arith.divui %heads, %kvHeads : index
   %blocks = arith.ceildivui %queries, %rows : index
   %sequences = arith.muli %batch, %heads : index
@@ -207,8 +215,8 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem,
   %headsI = arith.index_cast %heads : index to i32
   %groupI = arith.index_cast %group : index to i32
   fagpu.launch @fwd grid(%tiles)
-      (%q, %k, %v, %o, %lse, %lq, %lk, %slopes, %blocksI, %headsI, %groupI,
-       %scale)
+      (%query, %key, %value, %output, %lse, %query_lengths, %key_lengths,
+       %slopes, %blocksI, %headsI, %groupI, %scale)
       : !mem, !mem, !mem, !mem, memref<?x?x?xf32>, !len, !len, memref<?xf32>,
         i32, i32, i32, f32
   return

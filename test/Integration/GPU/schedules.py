@@ -55,10 +55,10 @@ class Schedule:
             manifest = json.load(file)
         self.name = os.path.splitext(os.path.basename(path))[0]
         arguments = {argument["name"]: argument for argument in manifest["arguments"]}
-        self.has_lengths = "lq" in arguments
+        self.has_lengths = "query_lengths" in arguments
         self.has_slopes = "slopes" in arguments
         self.is_causal = "causal" in self.name
-        self.head_dim = arguments["q"]["shape"][3]
+        self.head_dim = arguments["query"]["shape"][3]
         self.kernel = fa_mlir.load(path)
         self.kernel.prepare()
 
@@ -106,7 +106,7 @@ class Problem:
             inputs += self.lengths
         if self.schedule.has_slopes:
             inputs.append(self.slopes)
-        self.schedule.kernel(*inputs, self.scale, o=self.o, lse=self.lse, **named)
+        self.schedule.kernel(*inputs, self.scale, output=self.o, lse=self.lse, **named)
         return self
 
     def outputs(self):

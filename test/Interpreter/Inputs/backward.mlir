@@ -55,18 +55,20 @@ func.func private @truncate(%from: !mf, %to: !mem) {
   return
 }
 
-func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
-    %delta: !vec, %dq: !mf, %dk: !mem, %dv: !mem, %scale: f32) {
+func.func @backward(%query: !mem, %key: !mem, %value: !mem,
+    %output_gradient: !mem, %lse_base2: !vec, %delta: !vec,
+    %query_gradient: !mf, %key_gradient: !mem, %value_gradient: !mem,
+    %scale: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %log2e = arith.constant 1.4426950408889634 : f64
   %log2e32 = arith.truncf %log2e : f64 to f32
   %scale2 = arith.mulf %scale, %log2e32 : f32
-  %batch = memref.dim %q, %c0 : !mem
-  %queries = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %keys = memref.dim %k, %c1 : !mem
+  %batch = memref.dim %query, %c0 : !mem
+  %queries = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %keys = memref.dim %key, %c1 : !mem
   %dks = memref.alloc(%batch, %keys, %heads) : !mf
   %dvs = memref.alloc(%batch, %keys, %heads) : !mf
   func.call @clear(%dks) : (!mf) -> ()
@@ -75,9 +77,9 @@ func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
     scf.for %h = %c0 to %heads step %c1 {
       scf.for %i = %c0 to %queries step %c1 {
         scf.for %j = %c0 to %keys step %c1 {
-          %s = func.call @dot(%q, %k, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
-          %dp = func.call @dot(%do, %v, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
-          %l = memref.load %lse2[%b, %h, %i] : !vec
+          %s = func.call @dot(%query, %key, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
+          %dp = func.call @dot(%output_gradient, %value, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
+          %l = memref.load %lse_base2[%b, %h, %i] : !vec
           %e = memref.load %delta[%b, %h, %i] : !vec
           %x0 = arith.mulf %s, %scale2 : f32
           %x = arith.subf %x0, %l : f32
@@ -85,14 +87,14 @@ func.func @backward(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
           %y = arith.subf %dp, %e : f32
           %ds = arith.mulf %p, %y : f32
           %dss = arith.mulf %ds, %scale : f32
-          func.call @add(%dvs, %do, %p, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
-          func.call @add(%dks, %q, %dss, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
-          func.call @add(%dq, %k, %ds, %b, %h, %i, %j) : (!mf, !mem, f32, index, index, index, index) -> ()
+          func.call @add(%dvs, %output_gradient, %p, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
+          func.call @add(%dks, %query, %dss, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
+          func.call @add(%query_gradient, %key, %ds, %b, %h, %i, %j) : (!mf, !mem, f32, index, index, index, index) -> ()
         }
       }
     }
   }
-  func.call @truncate(%dks, %dk) : (!mf, !mem) -> ()
-  func.call @truncate(%dvs, %dv) : (!mf, !mem) -> ()
+  func.call @truncate(%dks, %key_gradient) : (!mf, !mem) -> ()
+  func.call @truncate(%dvs, %value_gradient) : (!mf, !mem) -> ()
   return
 }

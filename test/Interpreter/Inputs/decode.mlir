@@ -74,18 +74,19 @@ func.func private @row(%q: !mem, %kp: !mem, %vp: !mem, %table: !table, %op: !par
   return
 }
 
-func.func @attention(%q: !mem, %kp: !mem, %vp: !mem, %table: !table,
-    %lk: memref<?xi32>, %op: !parts, %lp: memref<?x?x?x?xf32>, %scale: f32) {
+func.func @attention(%query: !mem, %key_pages: !mem, %value_pages: !mem,
+    %page_table: !table, %key_lengths: memref<?xi32>, %partial_output: !parts,
+    %partial_lse: memref<?x?x?x?xf32>, %scale: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c128 = arith.constant 128 : index
-  %batch = memref.dim %q, %c0 : !mem
-  %tokens = memref.dim %q, %c1 : !mem
-  %heads = memref.dim %q, %c2 : !mem
-  %splits = memref.dim %op, %c0 : !parts
+  %batch = memref.dim %query, %c0 : !mem
+  %tokens = memref.dim %query, %c1 : !mem
+  %heads = memref.dim %query, %c2 : !mem
+  %splits = memref.dim %partial_output, %c0 : !parts
   scf.for %b = %c0 to %batch step %c1 {
-    %nk32 = memref.load %lk[%b] : memref<?xi32>
+    %nk32 = memref.load %key_lengths[%b] : memref<?xi32>
     %nk = arith.index_cast %nk32 : i32 to index
     %blocks = arith.ceildivsi %nk, %c128 : index
     %per0 = arith.ceildivsi %blocks, %splits : index
@@ -101,7 +102,7 @@ func.func @attention(%q: !mem, %kp: !mem, %vp: !mem, %table: !table,
         %visible = arith.subi %nk, %later : index
         %last = arith.minsi %end, %visible : index
         scf.for %h = %c0 to %heads step %c1 {
-          func.call @row(%q, %kp, %vp, %table, %op, %lp, %scale, %sp, %b, %t, %h, %first, %last)
+          func.call @row(%query, %key_pages, %value_pages, %page_table, %partial_output, %partial_lse, %scale, %sp, %b, %t, %h, %first, %last)
               : (!mem, !mem, !mem, !table, !parts, memref<?x?x?x?xf32>, f32, index, index, index, index, index, index) -> ()
         }
       }
