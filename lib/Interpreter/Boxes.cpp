@@ -13,11 +13,15 @@ using namespace mlir::fa;
 using namespace mlir::fa::executor;
 using namespace mlir::fa::interpreter;
 
-/// How much of each dimension lies below the limit.
+/// How much of each dimension lies below its limit.
 static SmallVector<int64_t> getTouchedSizes(const Box &box) {
   SmallVector<int64_t> sizes = box.sizes;
-  int64_t &rows = sizes[box.rowDim];
-  rows = std::clamp<int64_t>(box.limit - box.offsets[box.rowDim], 0, rows);
+  auto bound = [&](unsigned dim, int64_t limit) {
+    sizes[dim] = std::clamp<int64_t>(limit - box.offsets[dim], 0, sizes[dim]);
+  };
+  bound(box.rowDim, box.limit);
+  if (box.columnLimit)
+    bound(sizes.size() - 1, *box.columnLimit);
   return sizes;
 }
 

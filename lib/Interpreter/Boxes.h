@@ -23,11 +23,13 @@ struct Box {
   /// The dimension that `limit` is about: indices from it on are not touched.
   unsigned rowDim;
   int64_t limit;
+  /// The same for the last dimension, where it is bounded.
+  std::optional<int64_t> columnLimit = std::nullopt;
 };
 
 /// Calls `visit(first, count, elements, stride)` for each row of the box:
 /// `first` is the position in the tile of its first element, `count` how many
-/// of its elements are below the limit, `elements` those, null if there are
+/// of its elements are below the limits, `elements` those, null if there are
 /// none, and `stride` the distance between them. Fails if an element below the
 /// limit is outside the memory, or if nothing orders this access with one of
 /// another group.

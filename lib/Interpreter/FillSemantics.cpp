@@ -121,6 +121,8 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   SmallVector<int64_t> sizes(op.getSizes());
   unsigned rowDim = op.getRowDim();
   std::optional<unsigned> rows = getOptionalRegister(builder, op.getRows());
+  std::optional<unsigned> columnLimit =
+      getOptionalRegister(builder, op.getColumns());
   std::optional<unsigned> condition =
       getOptionalRegister(builder, op.getCondition());
   builder.emit([=](Frame &frame) -> LogicalResult {
@@ -139,6 +141,8 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
     Array &memory = frame.array(source);
     Box box{&memory, getIndices(frame, offsets), sizes, rowDim,
             getIntegerOr(frame, rows, memory.shape[rowDim])};
+    if (columnLimit)
+      box.columnLimit = frame.integer(*columnLimit);
     if (isCounted)
       (*worker)->copies.push_back({ChannelRef(target->channel), target->bank,
                                    target->use, target->part.getNumElements()});

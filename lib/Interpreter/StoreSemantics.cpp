@@ -21,19 +21,23 @@ struct Destination {
   SmallVector<unsigned> offsets;
   SmallVector<int64_t> sizes;
   unsigned rowDim;
-  std::optional<unsigned> rows;
+  std::optional<unsigned> rows, columns;
 
   template <typename OpTy>
-  Destination(OpTy op, ProgramBuilder &builder)
+  Destination(OpTy op, ProgramBuilder &builder, Value columns)
       : memory(builder.getRegister(op.getDestination())),
         offsets(builder.getRegisters(op.getOffsets())), sizes(op.getBox()),
         rowDim(op.getRowDim()),
-        rows(getOptionalRegister(builder, op.getRows())) {}
+        rows(getOptionalRegister(builder, op.getRows())),
+        columns(getOptionalRegister(builder, columns)) {}
 
   Box getBox(Frame &frame) const {
     Array &array = frame.array(memory);
-    return {&array, getIndices(frame, offsets), sizes, rowDim,
+    Box box{&array, getIndices(frame, offsets), sizes, rowDim,
             getIntegerOr(frame, rows, array.shape[rowDim])};
+    if (columns)
+      box.columnLimit = frame.integer(*columns);
+    return box;
   }
 };
 } // namespace
@@ -62,7 +66,7 @@ static LogicalResult stageValue(Worker &worker, Operation *op,
 }
 
 static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
-  Destination destination(op, builder);
+  Destination destination(op, builder, op.getColumns());
   unsigned source = builder.getRegister(op.getValue());
   std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
   std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
@@ -93,7 +97,7 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
 
 static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
   fagpu::ViewType type = op.getView().getType();
-  Destination destination(op, builder);
+  Destination destination(op, builder, /*columns=*/Value());
   unsigned source = builder.getRegister(op.getView());
   bool adds = op.getAdd();
   auto real = dyn_cast<FloatType>(type.getElementType());

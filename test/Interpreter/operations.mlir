@@ -417,3 +417,30 @@ func.func @tables(%o: memref<?xf32>) attributes {fagpu.kernel = "sm_80"} {
   }
   return
 }
+
+// Columns from 5 on read as 0, and only two are stored.
+// REDEFINE: %{entry} = columns
+// REDEFINE: %{more} = --grid=1 --input=1x32x2x6xf32=3 --input=16xf32 --input=8x2xf32=7
+// RUN: %{check}
+// columns: argument 1: 16xf32 = [15, 15, 15, 15, 15, 15, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+// columns: argument 2: 8x2xf32 = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 7, 7]
+func.func @columns(%m: memref<1x32x2x6xf32>, %o: !o, %p: memref<8x2xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c5 = arith.constant 5 : i32
+  %c7 = arith.constant 7 : i32
+  %c = fagpu.channel tma : !c
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %z, %c1, %z] [1, 16, 1, 8] rows(%c7) columns(%c5) : memref<1x32x2x6xf32> into !c
+  }
+  fagpu.role @all groups(1) warps(1) {
+    %v = fagpu.acquire %c : !c
+    %x = fagpu.load %v : !v -> !s
+    fagpu.release %v : !v
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%z] : !row into !o
+    fagpu.store %x, %p[%z, %z] rows(%c7) columns(%c2) : !s into memref<8x2xf32>
+  }
+  return
+}

@@ -184,19 +184,27 @@ private:
         rewriter, op.getLoc(), TypeRange{}, barrier, emit.constant(bytes),
         NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
     auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
-    Value target = LLVM::AddrSpaceCastOp::create(
-        rewriter, op.getLoc(), cluster,
-        emit.sharedPointer(addPart(emit, op, adaptor, stage.data)));
-    SmallVector<Value> coordinates =
-        getCoordinates(emit, kernel, map, op.getSource(),
-                       flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
-                       getOptional(adaptor.getRows()));
-    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        rewriter, op.getLoc(), target, kernel.getTensorMapParameter(map),
-        coordinates, barrier, /*im2colOffsets=*/ValueRange{},
-        /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
-        /*predicate=*/Value());
+    Value part = addPart(emit, op, adaptor, stage.data);
+    SmallVector<Value> offsets =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    int64_t panelBytes = op.getChannel().getType().getShape()[0] * map.swizzle;
+    for (int64_t copy = 0; copy < map.copies; ++copy) {
+      SmallVector<Value> at(offsets);
+      if (copy)
+        at.back() = emit.add(at.back(), copy * map.columns);
+      Value target = LLVM::AddrSpaceCastOp::create(
+          rewriter, op.getLoc(), cluster,
+          emit.sharedPointer(emit.add(part, copy * panelBytes)));
+      SmallVector<Value> coordinates =
+          getCoordinates(emit, kernel, map, op.getSource(), at,
+                         getOptional(adaptor.getRows()));
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          rewriter, op.getLoc(), target, kernel.getTensorMapParameter(map),
+          coordinates, barrier, /*im2colOffsets=*/ValueRange{},
+          /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+          NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+    }
   }
 
   /// Address of the part of a stage: panels of all rows, one after the other.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ColumnBound.h"
 #include "Patterns.h"
 #include "TilePlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,8 +49,10 @@ public:
         panels(put.getChannel().getType().getLayout()),
         rowsAtOnce(getRowsAtOnce(put)) {}
 
-  void run(Value stage, ValueRange offsets, Value rows, Value condition) {
+  void run(Value stage, ValueRange offsets, Value rows, Value columns,
+           Value condition) {
     emitThreadPart();
+    SmallVector<Value> bytes = countBytes(ColumnBound(columns, offsets.back()));
     TilePlace target(emit, kernel.getSharedBase(), {stage, tile[0], panels},
                      placeInTile);
     Value source = getSource(offsets);
@@ -61,7 +64,8 @@ public:
                                            emit.constant(row));
       for (int64_t column = 0; column < tile[1]; column += panels.getColumns())
         copy(target.getPointer(row, column / Panels::chunkColumns),
-             advance(source, column), isPast, condition);
+             advance(source, column), isPast,
+             bytes[column / panels.getColumns()], condition);
       if (row + rowsAtOnce < tile[0])
         source = advance(source, stepInMemory);
     }
@@ -76,9 +80,10 @@ private:
     Value chunk = emit.bitAnd(threads.thread, panels.getChunks() - 1);
     rowInTile = emit.shiftRight(threads.thread, panels.getChunkBits());
     placeInTile = TilePlace::getPlace(emit, panels, rowInTile, chunk);
+    columnInPanel = emit.multiply(chunk, Panels::chunkColumns);
     Value stride = getStride(rowDim);
-    offsetInMemory = add(multiply(extend(rowInTile), stride),
-                         extend(emit.multiply(chunk, Panels::chunkColumns)));
+    offsetInMemory =
+        add(multiply(extend(rowInTile), stride), extend(columnInPanel));
     stepInMemory = multiply(stride, emit.constant64(rowsAtOnce));
   }
 
@@ -93,12 +98,37 @@ private:
                    multiply(extend(offsets[rowDim]), getStride(rowDim)));
   }
 
-  void copy(Value target, Value source, Value isPast, Value condition) {
+  /// How many bytes of its chunk of each panel a thread finds in memory; null
+  /// where all are there. The rest is filled with zeros.
+  SmallVector<Value> countBytes(const ColumnBound &bound) {
+    SmallVector<Value> bytes;
+    for (int64_t first = 0; first < tile[1]; first += panels.getColumns()) {
+      bytes.emplace_back();
+      if (bound.holds(first, panels.getColumns()))
+        continue;
+      Value left = bound.getLeft(emit, emit.add(columnInPanel, first));
+      left = arith::MaxSIOp::create(emit.builder, emit.location, left,
+                                    emit.constant(0));
+      left = arith::MinSIOp::create(emit.builder, emit.location, left,
+                                    emit.constant(Panels::chunkColumns));
+      bytes.back() = emit.shiftLeft(left, 1);
+    }
+    return bytes;
+  }
+
+  void copy(Value target, Value source, Value isPast, Value bytes,
+            Value condition) {
     // NVVM's operation for it has no predicate, neither for the copy nor to
     // ignore the source.
     std::string text = "cp.async.cg.shared.global [$0], [$1], 16, $2;";
     std::string constraints = "l,l,b";
     SmallVector<Value> inputs = {target, source, isPast};
+    if (bytes) {
+      // The third operand is then the size of the source.
+      constraints = "l,l,r";
+      inputs.back() = arith::SelectOp::create(emit.builder, emit.location,
+                                              isPast, emit.constant(0), bytes);
+    }
     if (condition) {
       text = "@$3 " + text;
       constraints += ",b";
@@ -134,7 +164,7 @@ private:
   ArrayRef<int64_t> tile;
   Panels panels;
   int64_t rowsAtOnce;
-  Value rowInTile, placeInTile, offsetInMemory, stepInMemory;
+  Value rowInTile, columnInPanel, placeInTile, offsetInMemory, stepInMemory;
 };
 
 struct PutCopyPattern : public KernelPattern<PutOp> {
@@ -153,7 +183,8 @@ struct PutCopyPattern : public KernelPattern<PutOp> {
       return rewriter.notifyMatchFailure(op, "no stage or no plan");
     TileCopy(op, emit, kernel)
         .run(stage, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
-             adaptor.getRows().front(), getOptional(adaptor.getCondition()));
+             adaptor.getRows().front(), getOptional(adaptor.getColumns()),
+             getOptional(adaptor.getCondition()));
     NVVM::CpAsyncCommitGroupOp::create(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();

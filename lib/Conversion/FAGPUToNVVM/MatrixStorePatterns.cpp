@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GlobalStores.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -86,56 +87,35 @@ private:
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
     row = emit.add(emit.add(row, ofThread), rowOffset);
-    Value predicate;
+    Value isStored;
     if (!adaptor.getRows().empty())
-      predicate = arith::CmpIOp::create(emit.builder, op.getLoc(),
-                                        arith::CmpIPredicate::slt, row,
-                                        adaptor.getRows().front());
-    else
-      predicate = arith::ConstantOp::create(emit.builder, op.getLoc(),
-                                            emit.builder.getBoolAttr(true));
+      isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),
+                                       arith::CmpIPredicate::slt, row,
+                                       adaptor.getRows().front());
+    ColumnBound bound(getOptional(adaptor.getColumns()), indices.back());
     Value inQuad = emit.bitAnd(threads.lane, 3);
-    // The columns that a lane stores: a chunk of 8 of 32, or a pair of 8.
-    int64_t whole = isPacked ? values.size() / 4 * 4 : 0;
-    auto addressOf = [&](int64_t columnsOfLane) {
+    auto storeAll = [&](ValueRange words, int64_t perStore, int64_t first,
+                        int64_t columnsOfLane) {
+      if (words.empty())
+        return;
+      Value column = emit.multiply(inQuad, columnsOfLane);
       SmallVector<Value> at(indices);
-      at.back() = emit.add(at.back(), emit.multiply(inQuad, columnsOfLane));
-      return getAddress(emit.builder, op.getLoc(), kernel, op.getDestination(),
-                        at);
+      at.back() = emit.add(at.back(), column);
+      Value address = getAddress(emit.builder, op.getLoc(), kernel,
+                                 op.getDestination(), at);
+      int64_t bytes = isPacked ? 2 : 4, span = 4 * columnsOfLane;
+      for (; !words.empty(); words = words.drop_front(perStore), first += span)
+        storePiece(
+            emit,
+            {address, bytes * first, words.take_front(perStore), isStored},
+            bound, first, span, column);
     };
-    if (whole) {
-      Value address = addressOf(8);
-      for (int64_t first = 0; first < whole; first += 4) {
-        MutableArrayRef<Value> words = values.slice(first, 4);
-        transposeQuad(emit, inQuad, words);
-        storeWords(emit, address, 16 * first, words, "b32", "r", predicate);
-      }
-    }
-    int64_t perStore = isPacked ? 1 : 2;
-    if (whole == static_cast<int64_t>(values.size()))
-      return;
-    Value address = addressOf(2);
-    for (size_t first = whole; first < values.size(); first += perStore)
-      storeWords(emit, address, 16 * first, values.slice(first, perStore),
-                 isPacked ? "b32" : "f32", isPacked ? "r" : "f", predicate);
-  }
-
-  /// Stores adjacent words at `offset` bytes from an address.
-  static void storeWords(Emitter &emit, Value address, int64_t offset,
-                         ArrayRef<Value> words, StringRef type,
-                         StringRef constraint, Value predicate) {
-    SmallVector<Value> inputs = {address, predicate};
-    std::string list, constraints = "l,b";
-    for (auto [index, word] : llvm::enumerate(words)) {
-      list += (index ? ", $" : "$") + std::to_string(index + 2);
-      constraints += "," + constraint.str();
-      inputs.push_back(word);
-    }
-    std::string vector =
-        words.size() > 1 ? ".v" + std::to_string(words.size()) : "";
-    emit.inlinePTX("@$1 st.global" + vector + "." + type.str() + " [$0 + " +
-                       std::to_string(offset) + "], {" + list + "};",
-                   constraints + ",~{memory}", inputs, {});
+    // A lane stores a chunk of 8 columns of each 32, or a pair of each 8.
+    int64_t whole = isPacked ? values.size() / 4 * 4 : 0;
+    for (int64_t first = 0; first < whole; first += 4)
+      transposeQuad(emit, inQuad, values.slice(first, 4));
+    storeAll(values.take_front(whole), 4, 0, 8);
+    storeAll(values.drop_front(whole), isPacked ? 1 : 2, 8 * whole, 2);
   }
 };
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ColumnBound.h"
 #include "Patterns.h"
 #include "SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -151,13 +152,24 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
                                    NVVM::SharedSpace::shared_cta));
     synchronize(emit, role);
     Value rows = getOptional(adaptor.getRows());
-    SmallVector<Value> coordinates = getCoordinates(
-        emit, kernel, map, op.getDestination(),
-        flatten(SmallVector<ValueRange>(adaptor.getOffsets())), rows);
-    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-        rewriter, op.getLoc(), kernel.getTensorMapParameter(map),
-        emit.sharedPointer(tile), coordinates, /*l2CacheHint=*/Value(),
-        NVVM::TMAStoreMode::TILE, kernel.getThreads(op).isGroupLeader);
+    SmallVector<Value> offsets =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    ColumnBound bound(getOptional(adaptor.getColumns()), offsets.back());
+    int64_t panelBytes = type.getDimSize(0) * map.swizzle;
+    for (int64_t copy = 0; copy < map.copies; ++copy) {
+      if (bound.excludes(copy * map.columns))
+        continue;
+      SmallVector<Value> at(offsets);
+      if (copy)
+        at.back() = emit.add(at.back(), copy * map.columns);
+      SmallVector<Value> coordinates =
+          getCoordinates(emit, kernel, map, op.getDestination(), at, rows);
+      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+          rewriter, op.getLoc(), kernel.getTensorMapParameter(map),
+          emit.sharedPointer(emit.add(tile, copy * panelBytes)), coordinates,
+          /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+          kernel.getThreads(op).isGroupLeader);
+    }
     NVVM::CpAsyncBulkCommitGroupOp::create(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GlobalStores.h"
 #include "Patterns.h"
 #include "TilePlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,13 +55,6 @@ public:
     return {address, isWritten};
   }
 
-  /// The address `columns` columns on.
-  Value advance(Value address, int64_t columns) {
-    return LLVM::GEPOp::create(
-        emit.builder, emit.location, address.getType(), type.getElementType(),
-        address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(columns)});
-  }
-
 private:
   Emitter &emit;
   const KernelContext &kernel;
@@ -72,31 +66,6 @@ private:
 };
 
 } // namespace
-
-/// Stores 32-bit values side by side where the predicate, if any, is true: a
-/// branch would make the loop around it divergent.
-static void storeIf(Emitter &emit, Value address, Value predicate,
-                    ValueRange values) {
-  StringRef kind = values.front().getType().isF32() ? "f" : "r";
-  std::string text = "st.global", list, constraints = "l";
-  for (size_t index = 0; index < values.size(); ++index) {
-    list += (index ? ", $" : "$") + std::to_string(index + 1);
-    constraints += ("," + kind).str();
-  }
-  if (values.size() > 1) {
-    text += ".v" + std::to_string(values.size());
-    list = "{" + list + "}";
-  }
-  text += ".b32 [$0], " + list + ";";
-  SmallVector<Value> inputs = {address};
-  llvm::append_range(inputs, values);
-  if (predicate) {
-    text = "@$" + std::to_string(inputs.size()) + " " + text;
-    constraints += ",b";
-    inputs.push_back(predicate);
-  }
-  emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
-}
 
 namespace {
 
@@ -136,7 +105,9 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
                        Panels(via.getType().getLayout())};
     stage(emit, op, adaptor.getValue(), tile, threads);
     NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
-    leave(emit, op, tile, memory, threads);
+    leave(emit, op, tile, memory,
+          ColumnBound(getOptional(adaptor.getColumns()), offsets.back()),
+          threads);
     rewriter.eraseOp(op);
     return success();
   }
@@ -166,7 +137,8 @@ private:
   /// at once. Chunks lie elsewhere in the second four of eight rows than in the
   /// first.
   void leave(Emitter &emit, StoreOp op, const SharedTile &source,
-             RowsInMemory &memory, const RoleThreads &threads) const {
+             RowsInMemory &memory, const ColumnBound &bound,
+             const RoleThreads &threads) const {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     const Panels &panels = source.panels;
     Value chunk = emit.bitAnd(threads.lane, panels.getChunks() - 1);
@@ -186,11 +158,15 @@ private:
           auto [target, isWritten] =
               memory.get(emit.add(row, block + more), column);
           for (int64_t first = 0; first < type.getDimSize(1);
-               first += panels.getColumns())
-            storeIf(
-                emit, memory.advance(target, first), isWritten,
+               first += panels.getColumns()) {
+            if (bound.excludes(first))
+              continue;
+            SmallVector<Value> words =
                 loadChunk(emit, tile.getPointer(block + more,
-                                                first / Panels::chunkColumns)));
+                                                first / Panels::chunkColumns));
+            storePiece(emit, {target, 2 * first, words, isWritten}, bound,
+                       first, panels.getColumns(), column);
+          }
         }
     }
   }

@@ -28,11 +28,30 @@ DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
   return builder.getDictionaryAttr(entries);
 }
 
+/// A map knows one end of the columns, that of the memory.
+static LogicalResult verifyColumnBound(Operation *op, Value columns,
+                                       MemRefType memory) {
+  int64_t size = memory.getShape().back();
+  APInt bound;
+  if (matchPattern(columns, m_ConstantInt(&bound)) &&
+      bound.getSExtValue() == size)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "copies in bulk up to ";
+  if (matchPattern(columns, m_ConstantInt(&bound)))
+    error << "column " << bound.getSExtValue();
+  else
+    error << "a column that is no constant";
+  return error << " of " << memory
+               << ", expected the constant size of the last dimension, where a "
+                  "tensor map ends";
+}
+
 /// The map that copies `box` of `memory` from or to tiles of `tile`.
 static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
                                        ValueRange offsets,
                                        ArrayRef<int64_t> box, unsigned rowDim,
-                                       ViewType tile, bool bounded) {
+                                       ViewType tile, bool bounded,
+                                       Value columns) {
   auto argument = dyn_cast<BlockArgument>(memory);
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
     return op->emitOpError() << "copies memory that is no argument of the "
@@ -54,6 +73,14 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
     return op->emitOpError()
            << "copies " << box.back() << " columns, expected a multiple of "
            << map.columns;
+  if (columns) {
+    if (failed(
+            verifyColumnBound(op, columns, cast<MemRefType>(memory.getType()))))
+      return failure();
+    map.copies = map.panels;
+    map.panels = 1;
+    map.box.back() = map.columns;
+  }
   APInt column;
   if (map.panels > 1 &&
       (!matchPattern(offsets.back(), m_ConstantInt(&column)) ||
@@ -80,12 +107,12 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
   return makeBoxMap(put, put.getSource(), put.getOffsets(), put.getSizes(),
                     put.getRowDim(), put.getChannel().getType().getView(),
-                    put.getRows() != nullptr);
+                    put.getRows() != nullptr, put.getColumns());
 }
 
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(StoreOp store) {
   return makeBoxMap(store, store.getDestination(), store.getOffsets(),
                     store.getBox(), store.getRowDim(),
                     store.getVia().getType().getView(),
-                    store.getRows() != nullptr);
+                    store.getRows() != nullptr, store.getColumns());
 }

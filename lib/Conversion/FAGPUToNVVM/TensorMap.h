@@ -22,8 +22,11 @@ struct TensorMap {
   unsigned argument;
   /// Box in dimensions of the memref.
   SmallVector<int64_t> box;
-  /// Columns of a panel, and how many panels the box has.
+  /// Columns of a panel, and how many panels the box has. Where columns end
+  /// inside a panel, the box is one, and `copies` of it cover a row: the
+  /// hardware only compares the first dimension with where the columns end.
   int64_t columns, panels;
+  int64_t copies = 1;
   int64_t swizzle;
   bool bounded;
   /// The dimension of the memref that is bounded.

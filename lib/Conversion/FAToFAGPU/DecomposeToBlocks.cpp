@@ -144,6 +144,18 @@ LogicalResult QueryBlock::match() {
   return success();
 }
 
+/// Products take 16 columns at once; those beyond a head dim are zeros.
+static int64_t padColumns(int64_t headDim) {
+  return llvm::alignTo(headDim, 16);
+}
+
+/// Where the head dim ends in a row of a tile; null where it fills the row.
+static Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim) {
+  if (padColumns(headDim) == headDim)
+    return {};
+  return arith::ConstantIntOp::create(builder, loc, headDim, 32);
+}
+
 LogicalResult QueryBlock::readProblem() {
   auto state = cast<RankedTensorType>(finalize.getAccumulator().getType());
   auto queryType = cast<MemRefType>(step.getQuery().getType());
@@ -172,15 +184,14 @@ LogicalResult QueryBlock::readProblem() {
            << 16 * warps * groups << ", 16 for each of " << warps * groups
            << " warps";
   rows /= groups;
-  if (headDim % 16 || keys % 16)
-    return step.emitOpError()
-           << "sums over a head dim of " << headDim << " and blocks of " << keys
-           << " keys, expected multiples of 16; nearest are "
-           << llvm::alignTo(headDim, 16) << " and " << llvm::alignTo(keys, 16);
+  if (keys % 16)
+    return step.emitOpError() << "goes by blocks of " << keys
+                              << " keys, expected a multiple of 16; nearest is "
+                              << llvm::alignTo(keys, 16);
   MLIRContext *context = step.getContext();
   Type f32 = Float32Type::get(context);
   scoreType = RankedTensorType::get({rows, keys}, f32);
-  accType = RankedTensorType::get({rows, valueDim}, f32);
+  accType = RankedTensorType::get({rows, padColumns(valueDim)}, f32);
   rowType = RankedTensorType::get({rows}, f32,
                                   fagpu::RowLayoutAttr::get(context, warps));
   partType = RankedTensorType::get({rows, 4}, f32);
@@ -258,7 +269,8 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
     return failure();
   auto type = cast<MemRefType>(tile->memory.getType());
   int64_t sequence = order.positionOf(DimKind::Sequence);
-  int64_t columns = type.getDimSize(order.positionOf(DimKind::HeadDim));
+  int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
+  int64_t columns = padColumns(headDim);
   if (!limit)
     limit = getEnd(builder, *tile, sequence);
   shift(builder, tile->offsets[sequence], shiftBy);
@@ -271,7 +283,8 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
   return fagpu::FetchOp::create(
              builder, loc,
              RankedTensorType::get({rows, columns}, type.getElementType()),
-             tile->memory, offsets, sizes, blocks.cast32(limit))
+             tile->memory, offsets, sizes, blocks.cast32(limit),
+             boundColumns(builder, loc, headDim))
       .getResult();
 }
 
@@ -437,7 +450,7 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
       blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
   // Two chains for a row take as many registers again as the sums; of the 255
   // of a thread, what else is live needs about 90.
-  int64_t registers = rows * (keys + valueDim) / (32 * warps);
+  int64_t registers = rows * (keys + padColumns(valueDim)) / (32 * warps);
   Value blockSum = fagpu::ReduceOp::create(
       inside, loc, partType, fagpu::ReductionKind::add, p,
       /*chains=*/registers > 255 - 90 ? 1 : 2);
@@ -520,7 +533,7 @@ void QueryBlock::emitResult() {
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
   auto store = [&](Value value, Tile tile, int64_t rowDim,
-                   DenseI64ArrayAttr sizes) {
+                   DenseI64ArrayAttr sizes, Value columns) {
     Value limit = getEnd(builder, tile, rowDim);
     if (finalize.getRows())
       limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
@@ -530,7 +543,7 @@ void QueryBlock::emitResult() {
     for (Value offset : tile.offsets)
       offsets.push_back(blocks.cast32(offset));
     fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes,
-                           blocks.cast32(limit), Value(), Value());
+                           blocks.cast32(limit), columns, Value(), Value());
   };
   if (finalize.getLse()) {
     Tile tile = *resolve(builder, finalize, finalize.getLse());
@@ -540,7 +553,7 @@ void QueryBlock::emitResult() {
         builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
     store(arith::MulFOp::create(builder, loc, base2,
                                 blocks.constant(llvm::numbers::ln2f, rowType)),
-          tile, 2, DenseI64ArrayAttr());
+          tile, 2, DenseI64ArrayAttr(), Value());
   }
   Value normalised = arith::MulFOp::create(builder, loc, acc,
                                            blocks.broadcast(inverse, accType));
@@ -550,11 +563,12 @@ void QueryBlock::emitResult() {
   // Without sizes the rows go to the second dimension.
   DenseI64ArrayAttr sizes;
   if (sequence != 1) {
-    SmallVector<int64_t> box = {1, 1, 1, valueDim};
+    SmallVector<int64_t> box = {1, 1, 1, padColumns(valueDim)};
     box[sequence] = rows;
     sizes = builder.getDenseI64ArrayAttr(box);
   }
-  store(blocks.truncate(normalised, type), tile, sequence, sizes);
+  store(blocks.truncate(normalised, type), tile, sequence, sizes,
+        boundColumns(builder, loc, valueDim));
 }
 
 LogicalResult QueryBlock::run() {

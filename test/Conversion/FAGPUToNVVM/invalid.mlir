@@ -216,3 +216,31 @@ func.func @store_two_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {
   }
   return
 }
+
+// -----
+
+// A tensor map ends where the memory does.
+!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @columns(%m: memref<64x72xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies in bulk up to column 64 of 'memref<64x72xbf16>', expected the constant size of the last dimension, where a tensor map ends}}
+    fagpu.put %t, %m[%c0, %c0] [64, 128] columns(%c64) : memref<64x72xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @dynamic_columns(%m: memref<64x72xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @a groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies in bulk up to a column that is no constant of 'memref<64x72xbf16>', expected the constant size of the last dimension, where a tensor map ends}}
+    fagpu.put %t, %m[%c0, %c0] [64, 128] columns(%n) : memref<64x72xbf16> into !t
+  }
+  return
+}

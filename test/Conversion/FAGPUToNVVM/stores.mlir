@@ -29,11 +29,11 @@ func.func @packed(%m: !memory, %x: f32, %b: i32, %n: i32)
     // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[ROW:.*]], %{{.*}} : i32
     // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c2_i32, %{{.*}} : i32 -> i32
     // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c1_i32, %{{.*}} : i32 -> i32
-    // CHECK: llvm.inline_asm has_side_effects {{.*}}"@$1 st.global.v4.b32 [$0 + 0], {$2, $3, $4, $5};", "l,b,r,r,r,r,~{memory}" %{{.*}}, %[[INSIDE]],
+    // CHECK: llvm.inline_asm has_side_effects {{.*}}"@$5 st.global.v4.b32 [$0 + 0], {$1, $2, $3, $4};", "l,r,r,r,r,b,~{memory}" %{{.*}}, %[[INSIDE]] :
     // CHECK: %[[BELOW:.*]] = arith.addi %[[ROW]], %c8_i32 : i32
     // CHECK: arith.cmpi slt, %[[BELOW]], %{{.*}} : i32
     // CHECK-COUNT-4: nvvm.shfl.sync
-    // CHECK: "@$1 st.global.v4.b32
+    // CHECK: "@$5 st.global.v4.b32
     // CHECK-NOT: st.global
     // CHECK-NOT: nvvm.shfl.sync
     fagpu.store %h, %m[%b, %c0, %b, %c0] rows(%n) : !half into !memory
@@ -49,7 +49,7 @@ func.func @floats(%m: !flat, %x: f32, %n: i32)
   fagpu.role @math(%g) groups(1) {
     %s = tensor.splat %x : !wide
     // CHECK-NOT: nvvm.shfl.sync
-    // CHECK-COUNT-8: st.global.v2.f32
+    // CHECK-COUNT-8: st.global.v2.b32
     // CHECK-NOT: st.global
     fagpu.store %s, %m[%c0, %c0] rows(%n) : !wide into !flat
   }

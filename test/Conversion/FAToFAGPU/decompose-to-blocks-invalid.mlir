@@ -10,12 +10,12 @@ func.func @f32(%q: tensor<1x256x1x64xf32>, %k: tensor<1x256x1x64xf32>, %v: tenso
 
 // -----
 
-func.func @head_dim(%q: tensor<1x256x1x72xf16>, %k: tensor<1x256x1x72xf16>, %v: tensor<1x256x1x72xf16>) -> tensor<1x256x1x72xf16> {
-  %e = tensor.empty() : tensor<1x256x1x72xf16>
-  // expected-error @below {{'fa.online_attention' op sums over a head dim of 72 and blocks of 64 keys, expected multiples of 16; nearest are 80 and 64}}
-  %o = fa.attention ins(%q, %k, %v : tensor<1x256x1x72xf16>, tensor<1x256x1x72xf16>, tensor<1x256x1x72xf16>)
-      outs(%e : tensor<1x256x1x72xf16>)
-  return %o : tensor<1x256x1x72xf16>
+func.func @key_block(%q: tensor<1x256x1x64xf16>, %k: tensor<1x256x1x64xf16>, %v: tensor<1x256x1x64xf16>) -> tensor<1x256x1x64xf16> {
+  %e = tensor.empty() : tensor<1x256x1x64xf16>
+  // expected-error @below {{'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80}}
+  %o = fa.attention ins(%q, %k, %v : tensor<1x256x1x64xf16>, tensor<1x256x1x64xf16>, tensor<1x256x1x64xf16>)
+      outs(%e : tensor<1x256x1x64xf16>) {config = #fa.config<query_block = 128, key_block = 72>}
+  return %o : tensor<1x256x1x64xf16>
 }
 
 // -----

@@ -1190,3 +1190,29 @@ func.func @f(%a: tensor<64x64xf16>, %b: tensor<64x32xf16>) {
   %x = fagpu.product nt %a, %b : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x64xf32>
   return
 }
+
+// -----
+
+!v = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<?xf32>, %c: i32) {
+  %ch = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op has columns(...) of a vector of 64, expected a matrix; rows(...) bounds a vector}}
+  fagpu.put %ch, %m[%c] [64] columns(%c) : memref<?xf32> into !v
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?xf32>, %x: tensor<64xf32, #fagpu.row<4>>, %c: i32) {
+  // expected-error @below {{'fagpu.store' op has columns(...) of a vector of 64, expected a matrix; rows(...) bounds a vector}}
+  fagpu.store %x, %m[%c] columns(%c) : tensor<64xf32, #fagpu.row<4>> into memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?xf16>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op has columns(...) of a vector 'tensor<64xf16>', expected a matrix; rows(...) bounds a vector}}
+  %x = fagpu.fetch %m[%c] [64] columns(%c) : memref<?xf16> -> tensor<64xf16>
+  return
+}

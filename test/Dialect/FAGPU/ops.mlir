@@ -40,8 +40,8 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
   fagpu.role @copy groups(1) warps(8) regs(40) elect {
     // CHECK: fagpu.put %[[K]], %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] [1, 128, 1, 128] : memref
     fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] : !memory into !tile
-    // CHECK: fagpu.put %[[Q]] bank(%{{.*}}), %{{.*}} [1, 64, 1, 128] rows(%{{.*}}) if(%{{.*}}) stage(%{{.*}}, %{{.*}}) {fagpu.at = [-1, 3]} : memref
-    fagpu.put %q bank(%c1), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] rows(%n)
+    // CHECK: fagpu.put %[[Q]] bank(%{{.*}}), %{{.*}} [1, 64, 1, 128] rows(%{{.*}}) columns(%{{.*}}) if(%{{.*}}) stage(%{{.*}}, %{{.*}}) {fagpu.at = [-1, 3]} : memref
+    fagpu.put %q bank(%c1), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] rows(%n) columns(%n)
         if(%p) stage(%c0, %c1) {fagpu.at = [-1, 3]} : !memory into !half
     // CHECK: fagpu.put %[[K]] part(%{{.*}}, %{{.*}}), %{{.*}} [1, 64, 1, 128]
     fagpu.put %k part(%c0, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128]
@@ -141,8 +141,8 @@ func.func @staged(%h: !packed, %out: !memory, %n: i32)
     // CHECK: fagpu.write %[[T]] part(%{{.*}}, %{{.*}}), %{{.*}} transposed : tensor<64x128xbf16, #fagpu.acc<4>> into
     fagpu.write %t part(%c0, %c0), %h transposed
         : !packed into !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
-    // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) via(%{{.*}} : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>) bank(%[[G]])
-    fagpu.store %h, %out[%c0, %c0, %c0, %c0] rows(%n) via(%o : !half) bank(%g)
+    // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) columns(%{{.*}}) via(%{{.*}} : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>) bank(%[[G]])
+    fagpu.store %h, %out[%c0, %c0, %c0, %c0] rows(%n) columns(%n) via(%o : !half) bank(%g)
         : !packed into !memory
   }
   return

@@ -72,6 +72,7 @@ def FADecomposeToBlocksPass
     hide what the mask region hides, update the statistics, fetch the values,
     multiply. Regions become arithmetic on block values: what depends on neither
     query nor key stays a scalar, what depends on one of them is a vector.
+    Head dims are filled up with zeros to multiples of 16, by `columns`.
     Captured tensors are loaded by `fagpu.gather`, guarded by their bounds. The
     mask stands under `fa.is_partial`. Operands keep the order of their
     dimensions, the head dim last: a box has its rows where the sequence lies.

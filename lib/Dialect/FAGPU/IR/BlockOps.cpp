@@ -221,5 +221,8 @@ LogicalResult FetchOp::verify() {
     return emitOpError() << "reads a box of " << elements << " elements, "
                          << getSizes().back() << " a row, into " << result
                          << ", expected as many";
+  if (getColumns() && result.getRank() != 2)
+    return emitOpError() << "has columns(...) of a vector " << result
+                         << ", expected a matrix; rows(...) bounds a vector";
   return success();
 }

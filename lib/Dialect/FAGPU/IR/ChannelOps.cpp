@@ -113,6 +113,17 @@ static LogicalResult verifyElements(Operation *op, Type element, Type expected,
                            << what << " of type " << expected;
 }
 
+/// `columns` bounds the columns of a matrix; a vector ends at `rows`.
+static LogicalResult verifyColumns(Operation *op, Value columns,
+                                   ArrayRef<int64_t> tile) {
+  if (!columns || tile.size() == 2)
+    return success();
+  return op->emitOpError() << "has columns(...) of a vector of "
+                           << toString(tile)
+                           << ", expected a matrix; rows(...) "
+                              "bounds a vector";
+}
+
 /// A box fills the tile, or divides it and says which part it is.
 static LogicalResult verifyCovers(Operation *op, ArrayRef<int64_t> box,
                                   ArrayRef<int64_t> tile, bool hasPart) {
@@ -168,7 +179,8 @@ LogicalResult PutOp::verify() {
       failed(verifyElements(*this, memory.getElementType(),
                             getChannel().getType().getElementType(),
                             "a channel")) ||
-      failed(verifySizes(*this, getSizes(), memory)))
+      failed(verifySizes(*this, getSizes(), memory)) ||
+      failed(verifyColumns(*this, getColumns(), tile)))
     return failure();
   SmallVector<int64_t> box;
   if (tile.size() == 2)
@@ -250,7 +262,8 @@ LogicalResult StoreOp::verify() {
       failed(verifyElements(*this, value.getElementType(),
                             memory.getElementType(), "memory")) ||
       failed(verifySizes(*this, getBox(), memory)) ||
-      failed(verifyBox(*this, value.getShape(), getBox())))
+      failed(verifyBox(*this, value.getShape(), getBox())) ||
+      failed(verifyColumns(*this, getColumns(), value.getShape())))
     return failure();
   if (!getVia()) {
     if (getBank())

@@ -65,7 +65,9 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     the tile goes to `part`. `rows` bounds the first dimension whose size is above
     1, apart from the last one if the tile is a matrix (`getRowDim`): indices
     from `rows` on read as zero and touch no memory; without `rows` the
-    dimension's size is the limit. With `if`, a false condition puts nothing.
+    dimension's size is the limit. `columns` bounds the last dimension of a matrix
+    alike, so a tile may have more columns than the memory. With `if`, a false
+    condition puts nothing.
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`
@@ -73,12 +75,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
   let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
                        Variadic<I32>:$part, AnyMemRef:$source,
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
-                       Optional<I32>:$rows, Optional<I1>:$condition,
-                       Optional<I32>:$stage, Optional<I32>:$phase);
+                       Optional<I32>:$rows, Optional<I32>:$columns,
+                       Optional<I1>:$condition, Optional<I32>:$stage,
+                       Optional<I32>:$phase);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
-    (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
+    (`columns` `(` $columns^ `)`)? (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
   }];
   let extraClassDeclaration = [{

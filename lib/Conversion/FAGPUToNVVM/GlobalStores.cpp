@@ -1,0 +1,96 @@
+//===- GlobalStores.cpp - Stores to global memory by threads --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GlobalStores.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+/// Emits a store of `list`, where $0 is the address and $1 on are the words.
+static void emitStore(Emitter &emit, const RowPiece &piece, StringRef before,
+                      StringRef type, StringRef list, StringRef after) {
+  bool isFloat = piece.words.front().getType().isF32();
+  SmallVector<Value> inputs = {piece.address};
+  std::string constraints = "l";
+  for (Value word : piece.words) {
+    constraints += isFloat ? ",f" : ",r";
+    inputs.push_back(word);
+  }
+  std::string text = ("st.global" + type + " [$0 + " + Twine(piece.offset) +
+                      "], " + list + ";")
+                         .str();
+  if (piece.predicate) {
+    text = "@$" + std::to_string(inputs.size()) + " " + text;
+    constraints += ",b";
+    inputs.push_back(piece.predicate);
+  }
+  emit.inlinePTX((before + text + after).str(), constraints + ",~{memory}",
+                 inputs, {});
+}
+
+void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece) {
+  std::string list;
+  for (size_t index = 1; index <= piece.words.size(); ++index)
+    list += (index > 1 ? ", $" : "$") + std::to_string(index);
+  if (piece.words.size() == 1)
+    return emitStore(emit, piece, "", ".b32", list, "");
+  emitStore(emit, piece, "", (".v" + Twine(piece.words.size()) + ".b32").str(),
+            "{" + list + "}", "");
+}
+
+/// Stores column `column` of a piece.
+static void storeColumn(Emitter &emit, const RowPiece &piece, int64_t column,
+                        bool isPacked) {
+  RowPiece single = piece;
+  if (!isPacked) {
+    single.offset += 4 * column;
+    single.words = piece.words.slice(column, 1);
+    return storePiece(emit, single);
+  }
+  single.offset += 2 * column;
+  single.words = piece.words.slice(column / 2, 1);
+  StringRef split = column % 2 ? "{ .reg .b16 x; mov.b32 {_, x}, $1; "
+                               : "{ .reg .b16 x; mov.b32 {x, _}, $1; ";
+  emitStore(emit, single, split, ".b16", "x", " }");
+}
+
+static Value both(Emitter &emit, Value a, Value b) {
+  return a ? emit.logicalAnd(a, b) : b;
+}
+
+void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece,
+                             const ColumnBound &bound, int64_t first,
+                             int64_t span, Value column) {
+  if (bound.excludes(first))
+    return;
+  if (bound.holds(first, span))
+    return storePiece(emit, piece);
+  bool isPacked = !piece.words.front().getType().isF32();
+  int64_t count = piece.words.size() * (isPacked ? 2 : 1);
+  Value left = bound.getLeft(emit, emit.add(column, first));
+  auto isAtLeast = [&](int64_t columns) -> Value {
+    return arith::CmpIOp::create(emit.builder, emit.location,
+                                 arith::CmpIPredicate::sge, left,
+                                 emit.constant(columns));
+  };
+  RowPiece bounded = piece;
+  Value isWhole = isAtLeast(count);
+  bounded.predicate = both(emit, piece.predicate, isWhole);
+  storePiece(emit, bounded);
+  if (bound.isMultipleOf(count))
+    return;
+  // Memory ends inside the piece: what is left of it, column by column.
+  Value isPart = arith::CmpIOp::create(emit.builder, emit.location,
+                                       arith::CmpIPredicate::slt, left,
+                                       emit.constant(count));
+  isPart = both(emit, piece.predicate, isPart);
+  for (int64_t index = 0; index + 1 < count; ++index) {
+    bounded.predicate = emit.logicalAnd(isPart, isAtLeast(index + 1));
+    storeColumn(emit, bounded, index, isPacked);
+  }
+}
