@@ -121,8 +121,7 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   builder.setInsertionPoint(fetch);
   PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
-                fetch.getRows(), fetch.getColumns(), Value(), Value(),
-                Value());
+                fetch.getRows(), fetch.getColumns(), Value(), Value(), Value());
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());
