@@ -42,6 +42,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     addCleanUp(functions);
     functions.addPass(createFAGPUFormChannelsPass());
     functions.addPass(createFAGPUSelectProductsPass());
+    functions.addPass(createFAGPUShareScalarsPass());
     functions.addPass(createFAGPUSplitRolesPass());
     addCleanUp(functions);
   }

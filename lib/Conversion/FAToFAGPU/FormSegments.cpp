@@ -138,11 +138,11 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     end = ranges.getEnds().back();
   } else {
     SmallVector<Value> conditions, keys;
+    // The last range that begins at this block or before; from the number of
+    // the block alone, so that it is known ahead of the segment.
     for (unsigned range = 0; range < count; ++range) {
-      Value isFrom = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::sge, number, starts[range]);
-      Value isFirst = arith::AndIOp::create(builder, loc, isFirstBlock, isFrom);
-      conditions.push_back(orFlag(isFirst, range));
+      conditions.push_back(arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sge, number, starts[range]));
       Value inRange =
           builder.createOrFold<arith::SubIOp>(loc, number, starts[range]);
       Value offset = builder.createOrFold<arith::MulIOp>(loc, inRange, step);

@@ -8,7 +8,9 @@
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSPLITROLESPASS
@@ -22,12 +24,11 @@ using namespace mlir::fagpu;
 namespace {
 /// Registers of each thread, by the number of groups that compute: what a
 /// multiprocessor has (512 for each thread of a group of four warps), in the
-/// multiples of 8 that setmaxnreg takes. With two groups a copying thread of 24
-/// spills.
+/// multiples of 8 that setmaxnreg takes. A copying thread of 24 spills.
 struct RegisterShare {
   int32_t copying, computing;
 };
-constexpr RegisterShare registerShares[] = {{40, 240}, {40, 232}, {32, 160}};
+constexpr RegisterShare registerShares[] = {{96, 240}, {48, 232}, {32, 160}};
 
 /// Splits the copies off one role.
 class RoleSplitter {
@@ -50,11 +51,35 @@ private:
   Location loc;
   SmallVector<PutOp> puts;
   /// What the copies need: scalars, and the loops that they stand in.
-  llvm::SetVector<Operation *> needed;
+  SetVector<Operation *> needed;
   /// Of `needed`, what depends on the group: computed for each at its copies.
   SmallVector<Operation *> ofGroup;
 };
 } // namespace
+
+/// Whether a role of one thread can compute the operation again.
+static bool isScalar(Operation *op) {
+  WalkResult result = op->walk([](Operation *nested) -> WalkResult {
+    if (isa<memref::GetGlobalOp>(nested))
+      return WalkResult::advance();
+    bool hasScalars =
+        llvm::all_of(nested->getResultTypes(), [](Type type) {
+          return type.isIntOrIndexOrFloat();
+        });
+    bool isPure = nested->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                  isa<memref::LoadOp>(nested) || isMemoryEffectFree(nested);
+    return hasScalars && isPure ? WalkResult::advance()
+                                : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// Operands, and what regions read from outside.
+static SetVector<Value> getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
 
 /// Adds what makes `value`, and the loops around it.
 LogicalResult RoleSplitter::need(Operation *user, Value value) {
@@ -72,15 +97,14 @@ LogicalResult RoleSplitter::need(Operation *user, Value value) {
   Operation *op = value.getDefiningOp();
   if (needed.contains(op))
     return success();
-  if (op->getNumRegions() || isBlockType(value.getType()) ||
-      isa<ViewType>(value.getType()))
+  if (!isScalar(op))
     return user->emitOpError() << "copies to a place that '" << op->getName()
                                << "' makes, expected one computed by scalars";
   for (Operation *parent = op->getParentOp(); parent != role;
        parent = parent->getParentOp())
     needed.insert(parent);
-  for (Value operand : op->getOperands())
-    if (failed(need(user, operand)))
+  for (Value read : getReadValues(op))
+    if (failed(need(user, read)))
       return failure();
   needed.insert(op);
   return success();
@@ -114,9 +138,9 @@ LogicalResult RoleSplitter::collect() {
 
 /// Whether the value depends on which group computes it.
 bool RoleSplitter::variesByGroup(Operation *op) {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return operand == role.getGroup() ||
-           llvm::is_contained(ofGroup, operand.getDefiningOp());
+  return llvm::any_of(getReadValues(op), [&](Value value) {
+    return value == role.getGroup() ||
+           llvm::is_contained(ofGroup, value.getDefiningOp());
   });
 }
 

@@ -269,6 +269,32 @@ def FAGPUAssignSlotsPass
   }];
 }
 
+def FAGPUShareScalarsPass
+    : Pass<"fagpu-share-scalars", "::mlir::func::FuncOp"> {
+  let summary = "Compute costly scalars once for all roles";
+  let description = [{
+    In kernels of `form = warp_groups`, loads of scalars and divisions by values
+    of run time, and what they need, go before the roles: whoever makes the
+    kernel persistent can then compute them once for each tile. Scalars that are
+    cheap stay where they are, as they cost less than the registers that would
+    carry them. What depends on the group stays too.
+
+    Before:
+    ```mlir
+    fagpu.role @math(%g) groups(2) {
+      %length = memref.load %lengths[%b] : memref<?xi32>
+      %clamped = arith.minsi %length, %n : i32
+    ```
+    After:
+    ```mlir
+    %length = memref.load %lengths[%b] : memref<?xi32>
+    fagpu.role @math(%g) groups(2) {
+      %clamped = arith.minsi %length, %n : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::fa::FADialect"];
+}
+
 def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
   let summary = "Let one thread copy for the groups that compute";
   let description = [{
@@ -292,7 +318,7 @@ def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
     ```
     After:
     ```mlir
-    fagpu.role @load groups(1) regs(40) elect {
+    fagpu.role @load groups(1) regs(48) elect {
       fagpu.put %queries bank(%c0), %query[%b, %c0, %h, %c0] ...
       fagpu.put %queries bank(%c1), %query[%b, %c64, %h, %c0] ...
       fagpu.for %i = %last step -1 segments(...) {
