@@ -141,12 +141,40 @@ struct MergeBounds : public OpRewritePattern<LogicOp> {
   }
 };
 
+/// Compares the columns of the block where a bound of theirs is repeated for
+/// all rows, so that it can be merged with one that has rows.
+struct SpreadBound : public OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern<BroadcastOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    arith::CmpIOp bound = getBound(op.getSource());
+    auto limit = bound ? bound.getRhs().getDefiningOp<tensor::SplatOp>()
+                       : tensor::SplatOp();
+    if (!limit)
+      return rewriter.notifyMatchFailure(op, "no bound of all columns");
+    auto iota = bound.getLhs().getDefiningOp<IotaOp>();
+    auto vector = cast<RankedTensorType>(iota.getType());
+    if (!isa_and_present<ColumnLayoutAttr>(vector.getEncoding()))
+      return rewriter.notifyMatchFailure(op, "a bound of rows");
+    auto type =
+        cast<RankedTensorType>(op.getType()).clone(vector.getElementType());
+    Location loc = op.getLoc();
+    Value column = IotaOp::create(rewriter, loc, type, 1, iota.getPart());
+    Value all = tensor::SplatOp::create(rewriter, loc, type, limit.getInput(),
+                                        ValueRange());
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, bound.getPredicate(), column,
+                                               all);
+    return success();
+  }
+};
+
 struct MergeBoundsPass
     : public fa::impl::FAGPUMergeBoundsPassBase<MergeBoundsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeBounds<arith::AndIOp>, MergeBounds<arith::OrIOp>>(
-        &getContext());
+    patterns.add<MergeBounds<arith::AndIOp>, MergeBounds<arith::OrIOp>,
+                 SpreadBound>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -7,6 +7,7 @@
 
 #include "RegionOnBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -245,11 +246,33 @@ Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
                                spread(limit, kind));
 }
 
+/// At indices that are equal for all pairs.
+Value RegionOnBlocks::loadScalar(memref::LoadOp op, Value memory,
+                                 ArrayRef<Value> indices,
+                                 ArrayRef<Value> guards) {
+  auto loadBy = [&](OpBuilder &builder) -> Value {
+    return memref::LoadOp::create(builder, loc, memory, indices);
+  };
+  if (guards.empty())
+    return loadBy(outside);
+  Value inBounds = guards.front();
+  for (Value guard : guards.drop_front())
+    inBounds = arith::AndIOp::create(outside, loc, inBounds, guard);
+  Type type = op.getType();
+  auto branch = scf::IfOp::create(outside, loc, TypeRange{type}, inBounds,
+                                  /*withElseRegion=*/true);
+  OpBuilder inside = branch.getThenBodyBuilder();
+  scf::YieldOp::create(inside, loc, loadBy(inside));
+  OpBuilder past = branch.getElseBodyBuilder();
+  Value zero = arith::ConstantOp::create(past, loc, past.getZeroAttr(type));
+  scf::YieldOp::create(past, loc, zero);
+  return branch.getResult(0);
+}
+
 /// A load reads 0 out of bounds, and touches no memory there.
 Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
   Value memory = mapping.lookup(op.getMemRef());
-  // A load at scalar indices is one of rows, which has a predicate.
-  Kind kind = Kind::Row;
+  Kind kind = Kind::Scalar;
   SmallVector<Value> indices;
   SmallVector<Value> guards;
   for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
@@ -259,14 +282,8 @@ Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
     if (Value inBounds = guard(index, mapped, memory, dim))
       guards.push_back(inBounds);
   }
-  if (llvm::all_of(indices,
-                   [](Value index) {
-                     Kind kind = kindOf(index);
-                     return kind == Kind::Scalar || kind == Kind::Column;
-                   }) &&
-      llvm::any_of(indices,
-                   [](Value index) { return kindOf(index) == Kind::Column; }))
-    kind = Kind::Column;
+  if (kind == Kind::Scalar)
+    return loadScalar(op, memory, indices, guards);
   OpBuilder &builder = builderOf(kind);
   Value mask;
   for (Value inBounds : guards) {

@@ -59,6 +59,8 @@ private:
   Value makeIndex(Kind kind);
   Value create(Operation *like, ValueRange operands, Kind kind);
   Value load(memref::LoadOp op, const IRMapping &mapping);
+  Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
+                   ArrayRef<Value> guards);
   Value matchQueryOffset(Value bound);
   Value asIndex(Value scalar);
   Value makeRelative(Value bound);

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
+#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSHARESCALARSPASS
@@ -25,28 +24,35 @@ using namespace mlir::fagpu;
 /// A load has latency, a division by a value of run time takes some twenty
 /// instructions.
 static bool isCostly(Operation *op) {
-  if (isa<memref::LoadOp>(op))
-    return true;
-  return isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
-             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) &&
-         !getConstantIntValue(op->getOperand(1));
+  WalkResult result = op->walk([](Operation *nested) -> WalkResult {
+    bool isDivision =
+        isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(
+            nested) &&
+        !getConstantIntValue(nested->getOperand(1));
+    return isDivision || isa<memref::LoadOp>(nested) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether a value can travel from role to role.
+static bool isWord(Value value) {
+  return value.getType().isInteger(32) || value.getType().isF32();
 }
 
 /// Whether the operation can stand before the roles, and all that it needs.
 static bool collectNeeded(Operation *op, RoleOp role,
-                          llvm::SetVector<Operation *> &needed) {
+                          SetVector<Operation *> &needed) {
   if (needed.contains(op))
     return true;
-  if (op->getNumRegions() ||
-      !(isa<memref::LoadOp>(op) || isMemoryEffectFree(op)) ||
-      !llvm::all_of(op->getResultTypes(),
-                    [](Type type) { return type.isIntOrIndexOrFloat(); }))
+  if (!isRoleScalar(op))
     return false;
-  llvm::SetVector<Operation *> added(needed);
-  for (Value operand : op->getOperands()) {
-    if (operand == role.getGroup())
+  SetVector<Operation *> added(needed);
+  for (Value read : getReadValues(op)) {
+    if (read == role.getGroup())
       return false;
-    Operation *source = operand.getDefiningOp();
+    Operation *source = read.getDefiningOp();
     if (source && source->getParentOp() == role &&
         !collectNeeded(source, role, added))
       return false;
@@ -54,6 +60,24 @@ static bool collectNeeded(Operation *op, RoleOp role,
   needed = std::move(added);
   needed.insert(op);
   return true;
+}
+
+/// Moves operations before the role; what is no word, and that the role reads
+/// too, stays there as a copy.
+static void moveBefore(RoleOp role, const SetVector<Operation *> &needed) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
+  for (Operation *op : needed)
+    op->moveBefore(role);
+  for (Operation *op : needed) {
+    auto isInRole = [&](OpOperand &use) {
+      return role->isProperAncestor(use.getOwner());
+    };
+    if (llvm::all_of(op->getResults(), isWord) ||
+        llvm::none_of(op->getUses(), isInRole))
+      continue;
+    Operation *copy = builder.clone(*op);
+    op->replaceUsesWithIf(copy->getResults(), isInRole);
+  }
 }
 
 namespace {
@@ -64,12 +88,11 @@ struct ShareScalarsPass
     if (!isKernel(kernel) || !hasWarpGroups(kernel))
       return;
     for (RoleOp role : kernel.getOps<RoleOp>()) {
-      llvm::SetVector<Operation *> needed;
+      SetVector<Operation *> needed;
       for (Operation &op : role.getBody().front())
-        if (isCostly(&op))
+        if (llvm::all_of(op.getResults(), isWord) && isCostly(&op))
           collectNeeded(&op, role, needed);
-      for (Operation *op : needed)
-        op->moveBefore(role);
+      moveBefore(role, needed);
     }
   }
 };

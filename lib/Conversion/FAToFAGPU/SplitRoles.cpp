@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
+#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSPLITROLESPASS
@@ -57,30 +55,6 @@ private:
 };
 } // namespace
 
-/// Whether a role of one thread can compute the operation again.
-static bool isScalar(Operation *op) {
-  WalkResult result = op->walk([](Operation *nested) -> WalkResult {
-    if (isa<memref::GetGlobalOp>(nested))
-      return WalkResult::advance();
-    bool hasScalars =
-        llvm::all_of(nested->getResultTypes(), [](Type type) {
-          return type.isIntOrIndexOrFloat();
-        });
-    bool isPure = nested->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-                  isa<memref::LoadOp>(nested) || isMemoryEffectFree(nested);
-    return hasScalars && isPure ? WalkResult::advance()
-                                : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
-
-/// Operands, and what regions read from outside.
-static SetVector<Value> getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
-}
-
 /// Adds what makes `value`, and the loops around it.
 LogicalResult RoleSplitter::need(Operation *user, Value value) {
   if (!role.getBody().isAncestor(value.getParentRegion()) ||
@@ -97,7 +71,7 @@ LogicalResult RoleSplitter::need(Operation *user, Value value) {
   Operation *op = value.getDefiningOp();
   if (needed.contains(op))
     return success();
-  if (!isScalar(op))
+  if (!isRoleScalar(op))
     return user->emitOpError() << "copies to a place that '" << op->getName()
                                << "' makes, expected one computed by scalars";
   for (Operation *parent = op->getParentOp(); parent != role;

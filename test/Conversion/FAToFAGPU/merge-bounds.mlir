@@ -84,3 +84,24 @@ func.func @kept(%a: !index, %b: !index) -> (!bool, !bool, !bool) {
   %z = arith.andi %z0, %h : !bool
   return %x, %y, %z : !bool, !bool, !bool
 }
+
+// A bound of all columns that is repeated for the rows merges with one that has
+// rows.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: (%[[END:.*]]: i32, %[[LOW:.*]]: tensor<64xi32
+func.func @columns(%end: i32, %low: !row) -> !bool {
+  // CHECK: %[[ENDS:.*]] = tensor.splat %[[END]] : tensor<64xi32, #fagpu.row<4>>
+  // CHECK: %[[BOUND:.*]] = arith.maxsi %{{.*}}, %{{.*}} : tensor<64xi32, #fagpu.row<4>>
+  // CHECK: %[[WIDE:.*]] = fagpu.broadcast %[[BOUND]]
+  // CHECK: %[[VISIBLE:.*]] = arith.cmpi slt, %{{.*}}, %[[WIDE]]
+  // CHECK: return %[[VISIBLE]]
+  %number = fagpu.iota 0 : tensor<8xi32, #fagpu.col<4>>
+  %all = tensor.splat %end : tensor<8xi32, #fagpu.col<4>>
+  %a = arith.cmpi slt, %number, %all : tensor<8xi32, #fagpu.col<4>>
+  %spread = fagpu.broadcast %a : tensor<8xi1, #fagpu.col<4>> -> !bool
+  %column = fagpu.iota 1 : !index
+  %lows = fagpu.broadcast %low : !row -> !index
+  %b = arith.cmpi slt, %column, %lows : !index
+  %visible = arith.ori %spread, %b : !bool
+  return %visible : !bool
+}

@@ -112,7 +112,8 @@ def FAGPUMergeBoundsPass
     Comparisons of one index of a block that have the same predicate and are
     joined by `arith.andi` or `arith.ori` become one comparison with the lesser or
     the greater bound. The bounds are joined as scalars or as vectors of rows where
-    they are that, so one comparison of each element is left.
+    they are that, so one comparison of each element is left. A bound of all
+    columns is compared as one of the matrix for that.
 
     Before:
     ```mlir

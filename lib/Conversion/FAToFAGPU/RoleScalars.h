@@ -1,0 +1,25 @@
+//===- RoleScalars.h - Scalars that roles compute ---------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::fa {
+
+/// Whether any role can compute the operation again: it makes scalars from
+/// scalars and from memory that the kernel only reads, also by branches.
+bool isRoleScalar(Operation *op);
+
+/// Operands, and what regions read from outside.
+SetVector<Value> getReadValues(Operation *op);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
