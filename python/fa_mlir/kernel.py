@@ -8,10 +8,12 @@ import weakref
 
 from .errors import INVALID_ARGUMENT, make_error
 from .runtime import Runtime
-from .tensors import MAX_RANK, TYPES, Torch, describe, get_device, get_stream_handle
+from .tensors import MAX_RANK, TYPES, Torch, dense_strides, describe, get_device, get_stream_handle
 
 _SCALAR = -1
 _I64, _F64 = TYPES["i64"], TYPES["f64"]
+# Of different shapes, at which they are forgotten.
+_MOST_PLANS = 256
 
 
 def _tensor_format(rank):
@@ -75,9 +77,17 @@ class Kernel:
         self._index = {argument.name: i for i, argument in enumerate(self.arguments)}
         self._inputs = [i for i, argument in enumerate(self.arguments) if not argument.is_output]
         self._outputs = [i for i, argument in enumerate(self.arguments) if argument.is_output]
+        self._positions = {i: position for position, i in enumerate(self._inputs)}
+        self._all_outputs = tuple(self._outputs)
         self._defaults = [argument.default for argument in self.arguments]
         self._struct = struct.Struct("=" + "".join(argument.format for argument in self.arguments))
+        self._kinds = [(_SCALAR if argument.is_scalar else argument.rank, argument.is_float)
+                       for argument in self.arguments]
         self._dims = self._find_dims()
+        # What the shapes of outputs follow from, and these by it.
+        self._dim_inputs = sorted({i for i, _ in self._dims.values()})
+        self._first_tensor = next((i for i in self._inputs if not self.arguments[i].is_scalar), None)
+        self._plans = {}
 
     def _find_dims(self):
         """Where an input has each named dim."""
@@ -107,46 +117,88 @@ class Kernel:
             if i is None:
                 raise TypeError(f"kernel '{self.name}' has no argument '{name}'; there are "
                                 + ", ".join(self._index))
-            if i in self._inputs[:len(inputs)]:
+            if self._positions.get(i, len(inputs)) < len(inputs):
                 raise TypeError(f"kernel '{self.name}' got argument '{name}' twice")
             arguments[i] = value
-        for i in self._inputs:
-            if arguments[i] is None:
-                raise TypeError(f"kernel '{self.name}' misses argument '{self.arguments[i].name}'")
-        for i in self._outputs:
-            if arguments[i] is None:
-                arguments[i] = self._allocate(self.arguments[i], arguments)
-        self.launch(*arguments, stream=stream)
+        missing = tuple([i for i, value in enumerate(arguments) if value is None])
+        packable = self._allocate(arguments, missing) if missing else None
+        self._launch_packed(arguments, *self._pack(arguments, stream, packable))
         outputs = self._outputs
         return arguments[outputs[0]] if len(outputs) == 1 else tuple([arguments[i] for i in outputs])
 
-    def _allocate(self, output, arguments):
+    def _allocate(self, arguments, missing):
+        """Puts tensors of torch where outputs are missing. Returns the arguments with
+        the fields of FaArgument in their place, which need not be asked for."""
+        if missing != self._all_outputs:
+            for i in missing:
+                if not self.arguments[i].is_output:
+                    raise TypeError(f"kernel '{self.name}' misses argument '{self.arguments[i].name}'")
         torch = Torch.get()
         if torch is None:
-            raise TypeError(f"output '{output.name}' is not given, and torch is not loaded to allocate it")
+            name = self.arguments[missing[0]].name
+            raise TypeError(f"output '{name}' is not given, and torch is not loaded to allocate it")
+        device = None
+        try:
+            device = arguments[self._first_tensor].get_device()
+            key = (missing, device, *[arguments[i].shape for i in self._dim_inputs])
+            plan = self._plans.get(key) if device >= 0 else None
+        except (AttributeError, TypeError):
+            key = plan = None
+        if plan is None:
+            plan = self._plan_outputs(arguments, missing, torch)
+            if key and device >= 0:
+                if len(self._plans) >= _MOST_PLANS:
+                    self._plans.clear()
+                self._plans[key] = plan
+        empty, packable = torch.empty_strided, arguments.copy()
+        for i, shape, strides, dtype, where, fields in plan:
+            arguments[i] = output = empty(shape, strides, dtype=dtype, device=where)
+            packable[i] = (output.data_ptr(), *fields)
+        return packable
+
+    def _plan_outputs(self, arguments, missing, torch):
+        """(argument, shape, strides, dtype, device, fields) of each missing output."""
+        if self._first_tensor is None:
+            raise TypeError(f"output '{self.arguments[missing[0]].name}' must be given: no input is a tensor, "
+                            "so its device is not known")
+        first = self.arguments[self._first_tensor]
+        ordinal = get_device(first.name, arguments[self._first_tensor])
+        device = torch.device("cuda", ordinal)
+        plan = []
+        for i in missing:
+            output = self.arguments[i]
+            shape = self._find_shape(output, arguments)
+            strides = dense_strides(shape)
+            code = TYPES[output.type]
+            plan.append((i, shape, strides, torch.types[code], device,
+                         (code, len(shape), ordinal, 0, *shape, *strides)))
+        return plan
+
+    def _find_shape(self, output, arguments):
+        """The shape of an output, by the dims that inputs have."""
         dims = self._dims
         try:
-            shape = [dim if isinstance(dim, int) else arguments[dims[dim][0]].shape[dims[dim][1]]
-                     for dim in output.shape]
+            return tuple([dim if isinstance(dim, int) else int(arguments[dims[dim][0]].shape[dims[dim][1]])
+                          for dim in output.shape])
         except KeyError as dim:
             raise TypeError(f"output '{output.name}' must be given: no input has its dim {dim}") from None
         except (AttributeError, IndexError):
             raise make_error(INVALID_ARGUMENT,
                              f"output '{output.name}' cannot be allocated: its shape {output.shape} does "
                              "not follow from the inputs given") from None
-        first = next(arguments[i] for i in self._inputs if not self.arguments[i].is_scalar)
-        device = first.device if isinstance(first, torch.tensor) else f"cuda:{get_device('', first)}"
-        return torch.empty(shape, dtype=torch.types[TYPES[output.type]], device=device)
 
     def launch(self, *values, stream=None):
         """Launches with all arguments of the manifest, outputs too, in its order."""
-        packed, stream = self._pack(values, stream)
+        self._launch_packed(values, *self._pack(values, stream))
+
+    def _launch_packed(self, values, packed, stream):
         status = self._launch(self._handle, packed, len(values), stream)
         if status:
             self.runtime.check(status)
 
-    def _pack(self, values, stream):
-        """FaArgument of each value, as bytes, and the handle of the stream."""
+    def _pack(self, values, stream, packable=None):
+        """FaArgument of each value, as bytes, and the handle of the stream. `packable`
+        are the values with the fields of FaArgument for those allocated here."""
         torch = Torch.get()
         if torch is None or len(values) != len(self.arguments):
             return self._pack_any(values, stream)
@@ -154,24 +206,23 @@ class Kernel:
         device = -1
         flat = []
         try:
-            for argument, value in zip(self.arguments, values):
-                if argument.is_scalar:
-                    if argument.is_float:
-                        flat += (float(value), _F64, _SCALAR, 0, 0)
-                    else:
-                        flat += (value.__index__(), _I64, _SCALAR, 0, 0)
+            for (rank, is_float), value in zip(self._kinds, packable or values):
+                if rank == _SCALAR:
+                    flat += (float(value), _F64, _SCALAR, 0, 0) if is_float else \
+                        (value.__index__(), _I64, _SCALAR, 0, 0)
                     continue
                 if not isinstance(value, tensor):
+                    if type(value) is tuple:
+                        flat += value
+                        continue
                     return self._pack_any(values, stream)
                 ordinal = value.get_device()
                 shape = value.shape
-                if ordinal < 0 or len(shape) != argument.rank:
+                if ordinal < 0 or len(shape) != rank:
                     return self._pack_any(values, stream)
                 if device < 0:
                     device = ordinal
-                flat += (value.data_ptr(), codes[value.dtype], argument.rank, ordinal, 0)
-                flat += shape
-                flat += value.stride()
+                flat += (value.data_ptr(), codes[value.dtype], rank, ordinal, 0, *shape, *value.stride())
             packed = self._struct.pack(*flat)
         except (AttributeError, KeyError, TypeError, ValueError, struct.error):
             # Whatever is wrong is found, and named, on the other path.

@@ -46,7 +46,8 @@ class Torch:
 
     def __init__(self, torch):
         self.tensor = torch.Tensor
-        self.empty = torch.empty
+        self.empty_strided = torch.empty_strided
+        self.device = torch.device
         self.codes = {getattr(torch, name): code for name, code in _TORCH_TYPES.items()
                       if hasattr(torch, name)}
         self.types = {code: getattr(torch, name) for name, code in reversed(_TORCH_TYPES.items())
@@ -120,5 +121,5 @@ def dense_strides(shape):
     strides, stride = [], 1
     for size in reversed(shape):
         strides.append(stride)
-        stride *= size
+        stride *= max(size, 1)
     return tuple(reversed(strides))

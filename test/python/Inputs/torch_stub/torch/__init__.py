@@ -37,8 +37,12 @@ class Tensor:
         return self._strides
 
 
-def empty(shape, dtype, device):
-    return Tensor(shape, dtype, device)
+def device(kind, ordinal):
+    return f"{kind}:{ordinal}"
+
+
+def empty_strided(shape, strides, dtype, device):
+    return Tensor(shape, dtype, device, strides=strides)
 
 
 class _C:
