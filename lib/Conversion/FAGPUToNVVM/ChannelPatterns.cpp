@@ -53,13 +53,6 @@ static StageAddress addressStage(Emitter &emit, const KernelContext &kernel,
                      made.getType().getDepth(), stage);
 }
 
-static bool isPlanned(Value channel) {
-  if (auto made = channel.getDefiningOp<ChannelOp>())
-    return made.getOffset() && made.getBarriers();
-  auto mail = channel.getDefiningOp<MailOp>();
-  return mail && mail.getOffset() && mail.getBarriers();
-}
-
 SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
                                                const KernelContext &kernel,
                                                const TensorMap &map,
@@ -121,59 +114,49 @@ struct AcquirePattern : public KernelPattern<AcquireOp> {
   }
 };
 
-struct ReleasePattern : public KernelPattern<ReleaseOp> {
-  using KernelPattern::KernelPattern;
+struct ReleasePattern : public LoweringPattern<ReleaseOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(ReleaseOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(ReleaseOp op, Adaptor adaptor, Emitter &emit) const override {
     Value barrier = adaptor.getView()[1];
     const RoleThreads &threads = kernel.getThreads(op);
     auto acquire = op.getView().getDefiningOp<AcquireOp>();
     // Where no barrier guards the stage, the view has no address of one.
-    if (matchPattern(barrier, m_Zero())) {
-      rewriter.eraseOp(op);
-      return success();
-    }
+    if (matchPattern(barrier, m_Zero()))
+      return {};
     if (acquire && isReadByLoads(acquire.getChannel())) {
-      NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+      NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
       emit.arrive(barrier, threads.isWarpLeader);
     } else {
       emit.arrive(barrier, threads.isGroupLeader);
     }
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct PutPattern : public KernelPattern<PutOp> {
-  using KernelPattern::KernelPattern;
+struct PutPattern : public LoweringPattern<PutOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(PutOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-    if (!op.getStage() || !isPlanned(op.getChannel()) ||
-        channel.getEngine() != Engine::tma ||
-        !op->getParentOfType<RoleOp>().getElect())
-      return rewriter.notifyMatchFailure(
-          op, "expected a planned tma channel in a role of one thread");
+  bool matches(PutOp op) const override {
+    return op.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
+           Engine::tma;
+  }
+
+  Registers lower(PutOp op, Adaptor adaptor, Emitter &emit) const override {
     const TensorMap &map = kernel.getTensorMap(op);
-    OpBuilder::InsertionGuard guard(rewriter);
+    OpBuilder::InsertionGuard guard(emit.builder);
     if (Value condition = getOptional(adaptor.getCondition())) {
-      auto branch = scf::IfOp::create(rewriter, op.getLoc(), condition, false);
-      rewriter.setInsertionPointToStart(branch.thenBlock());
+      auto branch =
+          scf::IfOp::create(emit.builder, emit.location, condition, false);
+      emit.builder.setInsertionPointToStart(branch.thenBlock());
     }
-    emitCopy(op, adaptor, map, rewriter);
-    rewriter.eraseOp(op);
-    return success();
+    emitCopy(op, adaptor, map, emit);
+    return {};
   }
 
 private:
   void emitCopy(PutOp op, Adaptor adaptor, const TensorMap &map,
-                ConversionPatternRewriter &rewriter) const {
-    Emitter emit(rewriter, op.getLoc());
+                Emitter &emit) const {
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
@@ -181,9 +164,9 @@ private:
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) * 2;
     Value barrier = emit.sharedPointer(stage.full);
     NVVM::MBarrierArriveExpectTxOp::create(
-        rewriter, op.getLoc(), TypeRange{}, barrier, emit.constant(bytes),
+        emit.builder, emit.location, TypeRange{}, barrier, emit.constant(bytes),
         NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
-    auto cluster = LLVM::LLVMPointerType::get(rewriter.getContext(), 7);
+    auto cluster = LLVM::LLVMPointerType::get(emit.builder.getContext(), 7);
     Value part = addPart(emit, op, adaptor, stage.data);
     SmallVector<Value> offsets =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
@@ -193,14 +176,15 @@ private:
       if (copy)
         at.back() = emit.add(at.back(), copy * map.columns);
       Value target = LLVM::AddrSpaceCastOp::create(
-          rewriter, op.getLoc(), cluster,
+          emit.builder, emit.location, cluster,
           emit.sharedPointer(emit.add(part, copy * panelBytes)));
       SmallVector<Value> coordinates =
           getCoordinates(emit, kernel, map, op.getSource(), at,
                          getOptional(adaptor.getRows()));
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          rewriter, op.getLoc(), target, kernel.getTensorMapParameter(map),
-          coordinates, barrier, /*im2colOffsets=*/ValueRange{},
+          emit.builder, emit.location, target,
+          kernel.getTensorMapParameter(map), coordinates, barrier,
+          /*im2colOffsets=*/ValueRange{},
           /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
           NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
           NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
@@ -222,17 +206,10 @@ private:
   }
 };
 
-struct SendPattern : public KernelPattern<SendOp> {
-  using KernelPattern::KernelPattern;
+struct SendPattern : public LoweringPattern<SendOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(SendOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getStage() || !isPlanned(op.getMail()) ||
-        !op->getParentOfType<RoleOp>().getElect())
-      return rewriter.notifyMatchFailure(
-          op, "expected a planned mail in a role of one thread");
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(SendOp op, Adaptor adaptor, Emitter &emit) const override {
     StageAddress stage = addressStage(emit, kernel, op.getMail(),
                                       getOptional(adaptor.getStage()));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
@@ -240,75 +217,57 @@ struct SendPattern : public KernelPattern<SendOp> {
         flatten(SmallVector<ValueRange>(adaptor.getValues()));
     for (auto [index, value] : llvm::enumerate(values))
       LLVM::StoreOp::create(
-          rewriter, op.getLoc(), value,
+          emit.builder, emit.location, value,
           emit.sharedPointer(emit.add(stage.data, 4 * index)));
     emit.arrive(stage.full);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct RecvPattern : public KernelPattern<RecvOp> {
-  using KernelPattern::KernelPattern;
+struct RecvPattern : public LoweringPattern<RecvOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(RecvOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getStage() || !isPlanned(op.getMail()))
-      return rewriter.notifyMatchFailure(op, "no stage or no plan");
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(RecvOp op, Adaptor adaptor, Emitter &emit) const override {
     StageAddress stage = addressStage(emit, kernel, op.getMail(),
                                       getOptional(adaptor.getStage()));
     emit.waitPhase(stage.full, getOptional(adaptor.getPhase()));
     SmallVector<Value> loaded;
     for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
       loaded.push_back(LLVM::LoadOp::create(
-          rewriter, op.getLoc(), type,
+          emit.builder, emit.location, type,
           emit.sharedPointer(emit.add(stage.data, 4 * index)), /*alignment=*/0,
           /*isVolatile=*/true));
-    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     emit.arrive(stage.empty, kernel.getThreads(op).isWarpLeader);
     SmallVector<SmallVector<Value>> results;
     for (Value value : loaded)
       results.push_back({emit.firstLane(value)});
-    rewriter.replaceOpWithMultiple(op, std::move(results));
-    return success();
+    return results;
   }
 };
 
 /// Turns are named barriers of two groups: the one that waits for its turn and
 /// the one that passes it.
-struct TakePattern : public KernelPattern<TakeOp> {
-  using KernelPattern::KernelPattern;
+struct TakePattern : public LoweringPattern<TakeOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(TakeOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(TakeOp op, Adaptor adaptor, Emitter &emit) const override {
     auto turns = op.getTurns().getDefiningOp<TurnsOp>();
     auto role = op->getParentOfType<RoleOp>();
-    if (!turns || !turns.getBarrier())
-      return rewriter.notifyMatchFailure(op, "no plan");
-    Emitter emit(rewriter, op.getLoc());
     Value barrier = emit.add(role.getGroup(), *turns.getBarrier());
-    NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange{}, barrier,
+    NVVM::BarrierOp::create(emit.builder, emit.location, TypeRange{}, barrier,
                             emit.constant(2 * role.getThreadsPerGroup()),
                             NVVM::BarrierReductionAttr(), Value());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct PassPattern : public KernelPattern<PassOp> {
-  using KernelPattern::KernelPattern;
+struct PassPattern : public LoweringPattern<PassOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(PassOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Registers lower(PassOp op, Adaptor adaptor, Emitter &emit) const override {
     auto turns = op.getTurns().getDefiningOp<TurnsOp>();
     auto role = op->getParentOfType<RoleOp>();
-    if (!turns || !turns.getBarrier())
-      return rewriter.notifyMatchFailure(op, "no plan");
-    Emitter emit(rewriter, op.getLoc());
     int64_t first = *turns.getBarrier(), groups = turns.getGroups();
     Value group = role.getGroup();
     Value next;
@@ -316,14 +275,13 @@ struct PassPattern : public KernelPattern<PassOp> {
       next = emit.subtract(emit.constant(first + 1), group);
     } else {
       Value isLast = emit.equal(group, emit.constant(groups - 1));
-      next = arith::SelectOp::create(rewriter, op.getLoc(), isLast,
+      next = arith::SelectOp::create(emit.builder, emit.location, isLast,
                                      emit.constant(first),
                                      emit.add(group, first + 1));
     }
-    NVVM::BarrierArriveOp::create(rewriter, op.getLoc(), next,
+    NVVM::BarrierArriveOp::create(emit.builder, emit.location, next,
                                   emit.constant(2 * role.getThreadsPerGroup()));
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 

@@ -41,22 +41,17 @@ namespace {
 /// A matrix of accumulator order, stored by the threads that hold it, by
 /// predicates, since a branch would make the loop around it divergent. Quads
 /// exchange 16-bit elements, so that each lane stores 16 bytes at once.
-struct StoreMatrixPattern : public KernelPattern<StoreOp> {
-  using KernelPattern::KernelPattern;
+struct StoreMatrixPattern : public LoweringPattern<StoreOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(StoreOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  bool matches(StoreOp op) const override {
+    return !op.getVia() &&
+           isa<AccumulatorLayoutAttr>(blockType(op.getValue()).getEncoding());
+  }
+
+  Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    auto memory = cast<MemRefType>(op.getDestination().getType());
     bool isPacked = isPackedElement(type.getElementType());
-    if (op.getVia() || memory.getRank() < 2 ||
-        op.getBox()[op.getRowDim()] != type.getDimSize(0) ||
-        op.getBox().back() != type.getDimSize(1) ||
-        !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
-        !(isPacked || type.getElementType().isF32()))
-      return rewriter.notifyMatchFailure(op, "not a matrix of floats");
-    Emitter emit(rewriter, op.getLoc());
     ValueRange values = adaptor.getValue();
     int64_t registersPerColumns = isPacked ? 1 : 2;
     int64_t numColumns = type.getDimSize(1);
@@ -73,8 +68,7 @@ struct StoreMatrixPattern : public KernelPattern<StoreOp> {
       }
       values = values.drop_front(numColumns / 4 * registersPerColumns);
     }
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:

@@ -76,17 +76,16 @@ struct DimPattern : public KernelPattern<memref::DimOp> {
 
 /// A value of each row: the first lane of the quad that holds it stores it, by
 /// a predicate, since a branch would make the loop around it divergent.
-struct StoreRowsPattern : public KernelPattern<StoreOp> {
-  using KernelPattern::KernelPattern;
+struct StoreRowsPattern : public LoweringPattern<StoreOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(StoreOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  bool matches(StoreOp op) const override {
+    return !op.getVia() &&
+           isa<RowLayoutAttr>(blockType(op.getValue()).getEncoding());
+  }
+
+  Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (op.getVia() || op.getSizes() || !type.getElementType().isF32() ||
-        !isa<RowLayoutAttr>(type.getEncoding()))
-      return rewriter.notifyMatchFailure(op, "not f32 rows");
-    Emitter emit(rewriter, op.getLoc());
     LayoutInterface layout = getBlockLayout(type);
     SmallVector<Value> indices =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
@@ -102,53 +101,47 @@ struct StoreRowsPattern : public KernelPattern<StoreOp> {
       Value predicate = isWriter;
       if (!adaptor.getRows().empty())
         predicate = emit.logicalAnd(
-            predicate, arith::CmpIOp::create(rewriter, op.getLoc(),
+            predicate, arith::CmpIOp::create(emit.builder, emit.location,
                                              arith::CmpIPredicate::slt, row,
                                              adaptor.getRows().front()));
       indices.back() = row;
-      Value address = getAddress(rewriter, op.getLoc(), kernel,
+      Value address = getAddress(emit.builder, emit.location, kernel,
                                  op.getDestination(), indices);
       emit.inlinePTX("@$2 st.global.f32 [$0], $1;", "l,f,b,~{memory}",
                      {address, value, predicate}, {});
     }
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
 /// Stages a matrix in swizzled shared memory; the leader of the group starts
 /// the bulk store.
-struct StoreStagedPattern : public KernelPattern<StoreOp> {
-  using KernelPattern::KernelPattern;
+struct StoreStagedPattern : public LoweringPattern<StoreOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(StoreOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  bool matches(StoreOp op) const override {
+    return isStagedBy(op, Engine::tma_store);
+  }
+
+  Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     auto role = op->getParentOfType<RoleOp>();
-    if (!op.getVia() || !role.getBarrier() ||
-        op.getVia().getDefiningOp<ChannelOp>().getEngine() !=
-            Engine::tma_store ||
-        !isPackedElement(type.getElementType()) ||
-        !isa<AccumulatorLayoutAttr>(type.getEncoding()))
-      return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
     const TensorMap &map = kernel.getTensorMap(op);
-    Emitter emit(rewriter, op.getLoc());
     auto via = op.getVia().getDefiningOp<ChannelOp>();
     Value tile = emit.add(kernel.getSharedBase(), *via.getOffset());
     if (!adaptor.getBank().empty())
       tile = emit.add(tile, emit.multiply(adaptor.getBank().front(),
                                           via.getType().getStageBytes()));
     // The store before has read the stage, as its leader knows.
-    NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, op.getLoc(),
-                                         rewriter.getI32IntegerAttr(0),
-                                         rewriter.getUnitAttr());
+    NVVM::CpAsyncBulkWaitGroupOp::create(emit.builder, emit.location,
+                                         emit.builder.getI32IntegerAttr(0),
+                                         emit.builder.getUnitAttr());
     synchronize(emit, role);
     SharedTile{tile, type.getDimSize(0), Panels(via.getType().getLayout())}
         .store(emit, kernel.getThreads(op), type, adaptor.getValue());
     NVVM::FenceProxyOp::create(
-        rewriter, op.getLoc(), NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(rewriter.getContext(),
+        emit.builder, emit.location, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(emit.builder.getContext(),
                                    NVVM::SharedSpace::shared_cta));
     synchronize(emit, role);
     Value rows = getOptional(adaptor.getRows());
@@ -165,14 +158,13 @@ struct StoreStagedPattern : public KernelPattern<StoreOp> {
       SmallVector<Value> coordinates =
           getCoordinates(emit, kernel, map, op.getDestination(), at, rows);
       NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-          rewriter, op.getLoc(), kernel.getTensorMapParameter(map),
+          emit.builder, emit.location, kernel.getTensorMapParameter(map),
           emit.sharedPointer(emit.add(tile, copy * panelBytes)), coordinates,
           /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
           kernel.getThreads(op).isGroupLeader);
     }
-    NVVM::CpAsyncBulkCommitGroupOp::create(rewriter, op.getLoc());
-    rewriter.eraseOp(op);
-    return success();
+    NVVM::CpAsyncBulkCommitGroupOp::create(emit.builder, emit.location);
+    return {};
   }
 
 private:
@@ -184,73 +176,64 @@ private:
   }
 };
 
-struct TicketPattern : public KernelPattern<TicketOp> {
-  using KernelPattern::KernelPattern;
+struct TicketPattern : public LoweringPattern<TicketOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(TicketOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(TicketOp op, Adaptor adaptor, Emitter &emit) const override {
     Value old = LLVM::AtomicRMWOp::create(
-        rewriter, op.getLoc(), LLVM::AtomicBinOp::add,
+        emit.builder, emit.location, LLVM::AtomicBinOp::add,
         kernel.getPointer(op.getCounter()), emit.constant(1),
         LLVM::AtomicOrdering::monotonic);
-    Value grid =
-        NVVM::GridDimXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
-    rewriter.replaceOp(op, emit.add(old, grid));
-    return success();
+    Value grid = NVVM::GridDimXOp::create(emit.builder, emit.location,
+                                          emit.builder.getI32Type());
+    return {{emit.add(old, grid)}};
   }
 };
 
-struct RetirePattern : public KernelPattern<RetireOp> {
-  using KernelPattern::KernelPattern;
+struct RetirePattern : public LoweringPattern<RetireOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(RetireOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(rewriter, op.getLoc());
+  Registers lower(RetireOp op, Adaptor adaptor, Emitter &emit) const override {
     Value tickets = kernel.getPointer(op.getCounter());
-    Value blocks = LLVM::GEPOp::create(rewriter, op.getLoc(), tickets.getType(),
-                                       rewriter.getI32Type(), tickets,
-                                       ArrayRef<LLVM::GEPArg>{1});
+    Value blocks = LLVM::GEPOp::create(
+        emit.builder, emit.location, tickets.getType(),
+        emit.builder.getI32Type(), tickets, ArrayRef<LLVM::GEPArg>{1});
     Value before = LLVM::AtomicRMWOp::create(
-        rewriter, op.getLoc(), LLVM::AtomicBinOp::add, blocks, emit.constant(1),
-        LLVM::AtomicOrdering::acq_rel);
-    Value grid =
-        NVVM::GridDimXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
+        emit.builder, emit.location, LLVM::AtomicBinOp::add, blocks,
+        emit.constant(1), LLVM::AtomicOrdering::acq_rel);
+    Value grid = NVVM::GridDimXOp::create(emit.builder, emit.location,
+                                          emit.builder.getI32Type());
     Value isLast = emit.equal(emit.add(before, 1), grid);
-    auto branch = scf::IfOp::create(rewriter, op.getLoc(), isLast, false);
+    auto branch = scf::IfOp::create(emit.builder, emit.location, isLast, false);
     OpBuilder inside = branch.getThenBodyBuilder();
-    Emitter reset(inside, op.getLoc());
+    Emitter reset(inside, emit.location);
     for (Value word : {tickets, blocks})
-      LLVM::StoreOp::create(inside, op.getLoc(), reset.constant(0), word);
-    rewriter.eraseOp(op);
-    return success();
+      LLVM::StoreOp::create(inside, emit.location, reset.constant(0), word);
+    return {};
   }
 };
 
-struct BlockIdPattern : public KernelPattern<gpu::BlockIdOp> {
-  using KernelPattern::KernelPattern;
+struct BlockIdPattern : public LoweringPattern<gpu::BlockIdOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(gpu::BlockIdOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Type i32 = rewriter.getI32Type();
-    Location location = op.getLoc();
+  Registers lower(gpu::BlockIdOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    Type i32 = emit.builder.getI32Type();
+    Location location = emit.location;
     Value number;
     switch (op.getDimension()) {
     case gpu::Dimension::x:
-      number = NVVM::BlockIdXOp::create(rewriter, location, i32);
+      number = NVVM::BlockIdXOp::create(emit.builder, location, i32);
       break;
     case gpu::Dimension::y:
-      number = NVVM::BlockIdYOp::create(rewriter, location, i32);
+      number = NVVM::BlockIdYOp::create(emit.builder, location, i32);
       break;
     case gpu::Dimension::z:
-      number = NVVM::BlockIdZOp::create(rewriter, location, i32);
+      number = NVVM::BlockIdZOp::create(emit.builder, location, i32);
       break;
     }
-    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, op.getType(), number);
-    return success();
+    return {{arith::IndexCastOp::create(emit.builder, emit.location,
+                                        op.getType(), number)}};
   }
 };
 

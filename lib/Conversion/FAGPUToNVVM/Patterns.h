@@ -98,6 +98,12 @@ inline RankedTensorType blockType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Whether a store goes through a channel of this engine.
+inline bool isStagedBy(StoreOp op, Engine engine) {
+  return op.getVia() &&
+         op.getVia().getDefiningOp<ChannelOp>().getEngine() == engine;
+}
+
 /// A layout's index expression of the thread's number.
 Value expandIndex(Emitter &emit, AffineExpr expression, Value thread);
 

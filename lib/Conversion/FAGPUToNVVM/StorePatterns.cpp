@@ -72,24 +72,16 @@ namespace {
 /// Stages a matrix in swizzled shared memory, from where its rows leave by 16
 /// bytes a thread. A warp stages and stores its own rows, so no other has to
 /// wait for it.
-struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
-  using KernelPattern::KernelPattern;
+struct StoreByThreadsPattern : public LoweringPattern<StoreOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(StoreOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto via =
-        op.getVia() ? op.getVia().getDefiningOp<ChannelOp>() : ChannelOp();
+  bool matches(StoreOp op) const override {
+    return isStagedBy(op, Engine::threads);
+  }
+
+  Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
+    auto via = op.getVia().getDefiningOp<ChannelOp>();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (!via || via.getEngine() != Engine::threads || !via.getOffset() ||
-        !isa<AccumulatorLayoutAttr>(type.getEncoding()) ||
-        !kernel.getPointer(op.getDestination()) ||
-        op.getBox()[op.getRowDim()] != type.getDimSize(0) ||
-        op.getBox().back() != type.getDimSize(1) ||
-        !SharedTile::isSupported(type.getElementType(),
-                                 via.getType().getLayout()))
-      return rewriter.notifyMatchFailure(op, "not staged 16-bit floats");
-    Emitter emit(rewriter, op.getLoc());
     Value address = emit.add(kernel.getSharedBase(), *via.getOffset());
     if (Value bank = getOptional(adaptor.getBank()))
       address =
@@ -99,17 +91,16 @@ struct StoreByThreadsPattern : public KernelPattern<StoreOp> {
     RowsInMemory memory(op, emit, kernel, offsets,
                         getOptional(adaptor.getRows()));
     // What the warp has stored before is read.
-    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     RoleThreads threads = kernel.readThreads(emit, op);
     SharedTile tile = {address, type.getDimSize(0),
                        Panels(via.getType().getLayout())};
     stage(emit, op, adaptor.getValue(), tile, threads);
-    NVVM::SyncWarpOp::create(rewriter, op.getLoc(), emit.constant(-1));
+    NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     leave(emit, op, tile, memory,
           ColumnBound(getOptional(adaptor.getColumns()), offsets.back()),
           threads);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:

@@ -89,8 +89,11 @@ static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
 static LogicalResult verifyPut(PutOp op) {
   if (failed(verifyStage(op, op.getChannel())))
     return failure();
-  if (op.getChannel().getDefiningOp<ChannelOp>().getEngine() != Engine::tma)
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (channel.getEngine() != Engine::tma)
     return success();
+  if (!channel.getBarriers())
+    return refuseBefore(channel, "barriers(...)", "fagpu-plan-resources");
   return verifyElected(op, "copies in bulk");
 }
 

@@ -41,6 +41,19 @@ func.func @all_threads_put(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "s
 
 // -----
 
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @no_barriers(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  // expected-error @below {{'fagpu.channel' op has no barriers(...); run fagpu-plan-resources before}}
+  %t = fagpu.channel tma offset(0) : !t
+  fagpu.role @a groups(1) elect {
+    fagpu.put %t, %m[%c0, %c0] [64, 64] stage(%c0, %c0) : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
 !mail = !fagpu.mail<1, i32>
 func.func @all_threads_send(%n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
