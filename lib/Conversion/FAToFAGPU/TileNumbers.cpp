@@ -50,11 +50,12 @@ Value mlir::fa::countTogether(OpBuilder &builder, Location loc,
 SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
                                               Value tile,
                                               const TileCounts &grid) {
-  auto divide = [&](Value a, Value b) -> Value {
-    return arith::DivUIOp::create(builder, loc, a, b);
-  };
-  auto remainder = [&](Value a, Value b) -> Value {
-    return arith::RemUIOp::create(builder, loc, a, b);
+  // The remainder from the quotient: a second division would cost as much.
+  auto divide = [&](Value a, Value b) -> std::pair<Value, Value> {
+    Value quotient = arith::DivUIOp::create(builder, loc, a, b);
+    Value whole = arith::MulIOp::create(builder, loc, quotient, b);
+    Value remainder = arith::SubIOp::create(builder, loc, a, whole);
+    return {quotient, remainder};
   };
   ArrayRef<Value> counts = grid.counts;
   Value blocks = counts.back(), block, sequence;
@@ -63,26 +64,25 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
     for (Value count : counts.drop_front().drop_back())
       sequences = arith::MulIOp::create(builder, loc, sequences, count);
     Value tiles = arith::MulIOp::create(builder, loc, grid.together, blocks);
-    Value group = divide(tile, tiles), inGroup = remainder(tile, tiles);
+    auto [group, inGroup] = divide(tile, tiles);
     Value first = arith::MulIOp::create(builder, loc, group, grid.together);
     // The last group may hold fewer.
     Value left = arith::SubIOp::create(builder, loc, sequences, first);
     Value here = arith::MinUIOp::create(builder, loc, grid.together, left);
-    block = divide(inGroup, here);
-    sequence =
-        arith::AddIOp::create(builder, loc, first, remainder(inGroup, here));
+    Value inBlock;
+    std::tie(block, inBlock) = divide(inGroup, here);
+    sequence = arith::AddIOp::create(builder, loc, first, inBlock);
+  } else if (counts.size() == 1) {
+    block = tile;
   } else {
-    block = counts.size() == 1 ? tile : remainder(tile, blocks);
-    sequence = counts.size() == 1 ? Value() : divide(tile, blocks);
+    std::tie(sequence, block) = divide(tile, blocks);
   }
   SmallVector<Value> numbers(counts.size());
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last = arith::SubIOp::create(builder, loc, blocks, one);
   numbers.back() = arith::SubIOp::create(builder, loc, last, block);
-  for (size_t dim = counts.size() - 1; dim-- > 1;) {
-    numbers[dim] = remainder(sequence, counts[dim]);
-    sequence = divide(sequence, counts[dim]);
-  }
+  for (size_t dim = counts.size() - 1; dim-- > 1;)
+    std::tie(sequence, numbers[dim]) = divide(sequence, counts[dim]);
   if (counts.size() > 1)
     numbers.front() = sequence;
   return numbers;

@@ -8,8 +8,9 @@
 // CHECK: %[[COUNT_INDEX:.*]] = arith.index_cast %[[COUNT]] : i32 to index
 // CHECK: %[[BLOCK:.*]] = gpu.block_id x
 // The last index is the fastest, and runs from its end.
-// CHECK: %[[J:.*]] = arith.remui %[[BLOCK]], %[[COUNT_INDEX]]
 // CHECK: %[[I:.*]] = arith.divui %[[BLOCK]], %[[COUNT_INDEX]]
+// CHECK: %[[WHOLE:.*]] = arith.muli %[[I]], %[[COUNT_INDEX]]
+// CHECK: %[[J:.*]] = arith.subi %[[BLOCK]], %[[WHOLE]]
 // CHECK: %[[LAST:.*]] = arith.subi %[[COUNT_INDEX]], %{{.*}}
 // CHECK: %[[BACK:.*]] = arith.subi %[[LAST]], %[[J]]
 // CHECK: %[[ROW:.*]] = arith.muli %[[BACK]], %{{.*}}
@@ -56,12 +57,13 @@ func.func @single(%n: index) {
 // CHECK-DAG: %[[BLOCK:.*]] = gpu.block_id x
 // CHECK: %[[TILES:.*]] = arith.muli %[[T]], %{{.*}} : index
 // CHECK: %[[GROUP:.*]] = arith.divui %[[BLOCK]], %[[TILES]]
-// CHECK: %[[IN_GROUP:.*]] = arith.remui %[[BLOCK]], %[[TILES]]
+// CHECK: %[[WHOLE:.*]] = arith.muli %[[GROUP]], %[[TILES]]
+// CHECK: %[[IN_GROUP:.*]] = arith.subi %[[BLOCK]], %[[WHOLE]]
 // CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %[[T]]
 // CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[FIRST]]
 // CHECK: %[[HERE:.*]] = arith.minui %[[T]], %[[LEFT]]
 // CHECK: arith.divui %[[IN_GROUP]], %[[HERE]]
-// CHECK: arith.remui %[[IN_GROUP]], %[[HERE]]
+// CHECK-NOT: arith.remui
 // CHECK: fagpu.role @math groups(2)
 // CHECK-LABEL: func.func @grouped(
 // CHECK: %[[FIT:.*]] = arith.divui %c32768
