@@ -99,7 +99,7 @@ struct AcquirePattern : public KernelPattern<AcquireOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
     if (!op.getStage() || !channel.getOffset() ||
-        channel.getEngine() == Engine::cp_async)
+        isCopiedByThreads(op.getChannel()))
       return rewriter.notifyMatchFailure(
           op, "no stage, no plan, or threads count their copies");
     Emitter emit(rewriter, op.getLoc());

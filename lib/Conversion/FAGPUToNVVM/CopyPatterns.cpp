@@ -1,10 +1,11 @@
-//===- CopyPatterns.cpp - Channels that threads copy to by cp.async -------===//
+//===- CopyPatterns.cpp - Channels that threads copy to -------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChunkCopies.h"
 #include "ColumnBound.h"
 #include "Patterns.h"
 #include "TilePlace.h"
@@ -15,8 +16,8 @@ using namespace mlir;
 using namespace mlir::fagpu;
 
 static ChannelOp getCopiedChannel(Value channel) {
-  auto made = channel.getDefiningOp<ChannelOp>();
-  return made && made.getEngine() == Engine::cp_async ? made : ChannelOp();
+  return isCopiedByThreads(channel) ? channel.getDefiningOp<ChannelOp>()
+                                    : ChannelOp();
 }
 
 /// The address of a stage; null without a plan.
@@ -47,12 +48,16 @@ public:
         type(cast<MemRefType>(put.getSource().getType())),
         rowDim(put.getRowDim()), tile(put.getChannel().getType().getShape()),
         panels(put.getChannel().getType().getLayout()),
-        rowsAtOnce(getRowsAtOnce(put)) {}
+        rowsAtOnce(getRowsAtOnce(put)),
+        isLoading(put.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
+                  Engine::loads) {}
 
   void run(Value stage, ValueRange offsets, Value rows, Value columns,
            Value condition) {
     emitThreadPart();
-    SmallVector<Value> bytes = countBytes(ColumnBound(columns, offsets.back()));
+    ColumnBound bound(columns, offsets.back());
+    SmallVector<Value> bytes = countBytes(bound);
+    int64_t granule = getGranule(bound);
     TilePlace target(emit, kernel.getSharedBase(), {stage, tile[0], panels},
                      placeInTile);
     Value source = getSource(offsets);
@@ -62,10 +67,13 @@ public:
       Value isPast = arith::CmpIOp::create(emit.builder, emit.location,
                                            arith::CmpIPredicate::sle, left,
                                            emit.constant(row));
-      for (int64_t column = 0; column < tile[1]; column += panels.getColumns())
-        copy(target.getPointer(row, column / Panels::chunkColumns),
-             advance(source, column), isPast,
-             bytes[column / panels.getColumns()], condition);
+      SmallVector<ChunkCopy> chunks;
+      for (auto [panel, size] : llvm::enumerate(bytes)) {
+        int64_t column = panel * panels.getColumns();
+        chunks.push_back({target.getPointer(row, column / Panels::chunkColumns),
+                          advance(source, column), isPast, size, condition});
+      }
+      copy(chunks, granule);
       if (row + rowsAtOnce < tile[0])
         source = advance(source, stepInMemory);
     }
@@ -116,25 +124,26 @@ private:
     return bytes;
   }
 
-  void copy(Value target, Value source, Value isPast, Value bytes,
-            Value condition) {
-    // NVVM's operation for it has no predicate, neither for the copy nor to
-    // ignore the source.
-    std::string text = "cp.async.cg.shared.global [$0], [$1], 16, $2;";
-    std::string constraints = "l,l,b";
-    SmallVector<Value> inputs = {target, source, isPast};
-    if (bytes) {
-      // The third operand is then the size of the source.
-      constraints = "l,l,r";
-      inputs.back() = arith::SelectOp::create(emit.builder, emit.location,
-                                              isPast, emit.constant(0), bytes);
+  /// Bytes that are copied at once. Loads do not end inside of one.
+  int64_t getGranule(const ColumnBound &bound) {
+    int64_t granule = put.getAlignment();
+    while (isLoading && granule > 2 && !bound.isMultipleOf(granule / 2))
+      granule /= 2;
+    return granule;
+  }
+
+  /// A thread's chunks of one row: what is loaded is stored when all of it is
+  /// there.
+  void copy(ArrayRef<ChunkCopy> chunks, int64_t granule) {
+    SmallVector<SmallVector<Value>> loaded;
+    for (const ChunkCopy &chunk : chunks) {
+      if (isLoading)
+        loaded.push_back(chunk.load(emit, granule));
+      else
+        chunk.start(emit, granule);
     }
-    if (condition) {
-      text = "@$3 " + text;
-      constraints += ",b";
-      inputs.push_back(condition);
-    }
-    emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
+    for (auto [chunk, words] : llvm::zip(chunks, loaded))
+      chunk.store(emit, words);
   }
 
   Value getStride(unsigned dim) {
@@ -164,6 +173,8 @@ private:
   ArrayRef<int64_t> tile;
   Panels panels;
   int64_t rowsAtOnce;
+  /// Whether copies go through registers.
+  bool isLoading;
   Value rowInTile, columnInPanel, placeInTile, offsetInMemory, stepInMemory;
 };
 
@@ -175,7 +186,8 @@ struct PutCopyPattern : public KernelPattern<PutOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ChannelOp channel = getCopiedChannel(op.getChannel());
     if (!channel)
-      return rewriter.notifyMatchFailure(op, "not a cp_async channel");
+      return rewriter.notifyMatchFailure(op,
+                                         "not a channel that threads copy to");
     Emitter emit(rewriter, op.getLoc());
     Value stage =
         addressStage(emit, kernel, channel, getOptional(adaptor.getStage()));
@@ -185,6 +197,7 @@ struct PutCopyPattern : public KernelPattern<PutOp> {
         .run(stage, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
              adaptor.getRows().front(), getOptional(adaptor.getColumns()),
              getOptional(adaptor.getCondition()));
+    // Empty where threads load: the acquires count all copies alike.
     NVVM::CpAsyncCommitGroupOp::create(rewriter, op.getLoc());
     rewriter.eraseOp(op);
     return success();
@@ -247,6 +260,11 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
     return op.emitOpError() << "copies by threads to a tile " << tile
                             << ", expected f16 or bf16 and a swizzle of 32, 64 "
                                "or 128 bytes";
+  auto memory = cast<MemRefType>(op.getSource().getType());
+  if (memory.getStridesAndOffset().first.back() != 1)
+    return op.emitOpError() << "copies by threads from " << memory
+                            << ", whose columns are not side by side; expected "
+                               "a stride of 1 in the last dimension";
   unsigned rowDim = op.getRowDim();
   for (auto [dim, size] : llvm::enumerate(box.drop_back()))
     if (size > 1 && dim != rowDim)

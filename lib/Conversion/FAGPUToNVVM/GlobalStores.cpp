@@ -33,7 +33,8 @@ static void emitStore(Emitter &emit, const RowPiece &piece, StringRef before,
                  inputs, {});
 }
 
-void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece) {
+/// Stores the words of a piece at once.
+static void storeWords(Emitter &emit, const RowPiece &piece) {
   std::string list;
   for (size_t index = 1; index <= piece.words.size(); ++index)
     list += (index > 1 ? ", $" : "$") + std::to_string(index);
@@ -43,6 +44,25 @@ void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece) {
             "{" + list + "}", "");
 }
 
+static void storeColumn(Emitter &emit, const RowPiece &piece, int64_t column,
+                        bool isPacked);
+
+static bool holdsPairs(const RowPiece &piece) {
+  return !piece.words.front().getType().isF32();
+}
+
+void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece) {
+  int64_t words = piece.words.size(), atOnce = piece.alignment / 4;
+  for (int64_t first = 0; atOnce && first < words; first += atOnce) {
+    RowPiece part = piece;
+    part.offset += 4 * first;
+    part.words = piece.words.slice(first, std::min(atOnce, words - first));
+    storeWords(emit, part);
+  }
+  for (int64_t column = 0; !atOnce && column < 2 * words; ++column)
+    storeColumn(emit, piece, column, /*isPacked=*/true);
+}
+
 /// Stores column `column` of a piece.
 static void storeColumn(Emitter &emit, const RowPiece &piece, int64_t column,
                         bool isPacked) {
@@ -50,7 +70,7 @@ static void storeColumn(Emitter &emit, const RowPiece &piece, int64_t column,
   if (!isPacked) {
     single.offset += 4 * column;
     single.words = piece.words.slice(column, 1);
-    return storePiece(emit, single);
+    return storeWords(emit, single);
   }
   single.offset += 2 * column;
   single.words = piece.words.slice(column / 2, 1);
@@ -70,7 +90,7 @@ void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece,
     return;
   if (bound.holds(first, span))
     return storePiece(emit, piece);
-  bool isPacked = !piece.words.front().getType().isF32();
+  bool isPacked = holdsPairs(piece);
   int64_t count = piece.words.size() * (isPacked ? 2 : 1);
   Value left = bound.getLeft(emit, emit.add(column, first));
   auto isAtLeast = [&](int64_t columns) -> Value {

@@ -21,9 +21,12 @@ struct RowPiece {
   ValueRange words;
   /// Whether the row is stored; null: it is.
   Value predicate;
+  /// Bytes that the place of the piece is a multiple of; it is stored by as
+  /// many at once.
+  int64_t alignment = 16;
 };
 
-/// Stores a piece at once. By a predicate, since a branch would make the loop
+/// Stores a piece. By a predicate, since a branch would make the loop
 /// around it divergent.
 void storePiece(Emitter &emit, const RowPiece &piece);
 

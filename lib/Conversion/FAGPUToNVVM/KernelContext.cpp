@@ -35,10 +35,11 @@ LogicalResult KernelContext::collectNeeds() {
     }
     return success();
   };
-  // Rows of matrices are stored 16 bytes at once.
+  // Rows of matrices are stored by pieces.
   auto addStore = [&](StoreOp store) {
     auto type = cast<RankedTensorType>(store.getValue().getType());
-    return addElements(store.getDestination(), type.getRank() == 2 ? 16 : 1);
+    return addElements(store.getDestination(),
+                       type.getRank() == 2 ? store.getAlignment() : 1);
   };
   auto usesEngine = [](Value channel, Engine engine) {
     auto made = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
@@ -46,11 +47,11 @@ LogicalResult KernelContext::collectNeeds() {
   };
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
     if (auto put = dyn_cast<PutOp>(op)) {
-      if (!usesEngine(put.getChannel(), Engine::cp_async))
+      if (!isCopiedByThreads(put.getChannel()))
         return addMap(put, makeTensorMap(put));
       if (failed(verifyCopiedTile(put)))
         return WalkResult::interrupt();
-      return addElements(put.getSource(), 16);
+      return addElements(put.getSource(), put.getAlignment());
     }
     if (auto store = dyn_cast<StoreOp>(op))
       return usesEngine(store.getVia(), Engine::tma_store)

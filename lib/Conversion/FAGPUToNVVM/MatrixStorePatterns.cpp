@@ -99,10 +99,10 @@ private:
                                  op.getDestination(), at);
       int64_t bytes = isPacked ? 2 : 4, span = 4 * columnsOfLane;
       for (; !words.empty(); words = words.drop_front(perStore), first += span)
-        storePiece(
-            emit,
-            {address, bytes * first, words.take_front(perStore), isStored},
-            bound, first, span, column);
+        storePiece(emit,
+                   {address, bytes * first, words.take_front(perStore),
+                    isStored, static_cast<int64_t>(op.getAlignment())},
+                   bound, first, span, column);
     };
     // A lane stores a chunk of 8 columns of each 32, or a pair of each 8.
     int64_t whole = isPacked ? values.size() / 4 * 4 : 0;

@@ -155,8 +155,10 @@ private:
             SmallVector<Value> words =
                 loadChunk(emit, tile.getPointer(block + more,
                                                 first / Panels::chunkColumns));
-            storePiece(emit, {target, 2 * first, words, isWritten}, bound,
-                       first, panels.getColumns(), column);
+            storePiece(emit,
+                       {target, 2 * first, words, isWritten,
+                        static_cast<int64_t>(op.getAlignment())},
+                       bound, first, panels.getColumns(), column);
           }
         }
     }

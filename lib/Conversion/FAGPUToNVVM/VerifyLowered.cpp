@@ -100,8 +100,7 @@ static LogicalResult verifyPut(PutOp op) {
 static LogicalResult verifyAcquire(AcquireOp op) {
   if (failed(verifyStage(op, op.getChannel())))
     return failure();
-  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-  if (channel.getEngine() == Engine::cp_async && !op.getPending())
+  if (isCopiedByThreads(op.getChannel()) && !op.getPending())
     return refuseBefore(op, "pending(...)", "fagpu-assign-copies");
   return success();
 }

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FADECOMPOSETOBLOCKSPASS
@@ -156,6 +157,17 @@ static Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim) {
   return arith::ConstantIntOp::create(builder, loc, headDim, 32);
 }
 
+/// Bytes, at most 16, that rows of a head dim start at multiples of where they
+/// are packed one after the other, and by what else is known of the memory.
+static int64_t getAlignment(MemRefType memory, int64_t headDim) {
+  int64_t bytes = memory.getElementTypeBitWidth() / 8;
+  int64_t common = std::gcd(16, headDim * bytes);
+  for (int64_t stride : memory.getStridesAndOffset().first)
+    if (!ShapedType::isDynamic(stride) && stride != 1)
+      common = std::gcd(common, stride * bytes);
+  return common;
+}
+
 LogicalResult QueryBlock::readProblem() {
   auto state = cast<RankedTensorType>(finalize.getAccumulator().getType());
   auto queryType = cast<MemRefType>(step.getQuery().getType());
@@ -284,7 +296,7 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
              builder, loc,
              RankedTensorType::get({rows, columns}, type.getElementType()),
              tile->memory, offsets, sizes, blocks.cast32(limit),
-             boundColumns(builder, loc, headDim))
+             boundColumns(builder, loc, headDim), getAlignment(type, headDim))
       .getResult();
 }
 
@@ -533,7 +545,7 @@ void QueryBlock::emitResult() {
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
   auto store = [&](Value value, Tile tile, int64_t rowDim,
-                   DenseI64ArrayAttr sizes, Value columns) {
+                   DenseI64ArrayAttr sizes, Value columns, int64_t alignment) {
     Value limit = getEnd(builder, tile, rowDim);
     if (finalize.getRows())
       limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
@@ -543,7 +555,8 @@ void QueryBlock::emitResult() {
     for (Value offset : tile.offsets)
       offsets.push_back(blocks.cast32(offset));
     fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes,
-                           blocks.cast32(limit), columns, Value(), Value());
+                           blocks.cast32(limit), columns, Value(), Value(),
+                           alignment);
   };
   if (finalize.getLse()) {
     Tile tile = *resolve(builder, finalize, finalize.getLse());
@@ -553,7 +566,7 @@ void QueryBlock::emitResult() {
         builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
     store(arith::MulFOp::create(builder, loc, base2,
                                 blocks.constant(llvm::numbers::ln2f, rowType)),
-          tile, 2, DenseI64ArrayAttr(), Value());
+          tile, 2, DenseI64ArrayAttr(), Value(), /*alignment=*/16);
   }
   Value normalised = arith::MulFOp::create(builder, loc, acc,
                                            blocks.broadcast(inverse, accType));
@@ -568,7 +581,8 @@ void QueryBlock::emitResult() {
     sizes = builder.getDenseI64ArrayAttr(box);
   }
   store(blocks.truncate(normalised, type), tile, sequence, sizes,
-        boundColumns(builder, loc, valueDim));
+        boundColumns(builder, loc, valueDim),
+        getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
 }
 
 LogicalResult QueryBlock::run() {

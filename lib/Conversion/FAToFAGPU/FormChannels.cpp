@@ -34,6 +34,7 @@ public:
 
 private:
   LogicalResult formChannel(FetchOp fetch);
+  Engine chooseEngine(FetchOp fetch);
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
@@ -93,6 +94,13 @@ unsigned ChannelFormer::getDepth(FetchOp fetch) {
   return config.getOverlap() == Overlap::tiles ? 2 : 1;
 }
 
+/// Copies that threads start take 4 bytes at least.
+Engine ChannelFormer::chooseEngine(FetchOp fetch) {
+  if (hasGroups)
+    return Engine::tma;
+  return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
+}
+
 static bool dependsOn(Value value, Value source) {
   if (value == source)
     return true;
@@ -116,12 +124,12 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
     bank = role.getGroup();
   ChannelOp channel =
       makeChannel(fetch.getLoc(), fetch.getType(), getDepth(fetch),
-                  hasGroups ? Engine::tma : Engine::cp_async,
-                  bank ? role.getGroups() : 1, Value());
+                  chooseEngine(fetch), bank ? role.getGroups() : 1, Value());
   builder.setInsertionPoint(fetch);
   PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
-                fetch.getRows(), fetch.getColumns(), Value(), Value(), Value());
+                fetch.getRows(), fetch.getColumns(), Value(), Value(), Value(),
+                fetch.getAlignment());
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());
@@ -149,7 +157,8 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
   const GPUTarget *target = lookupGPUTarget(chip);
   int64_t bytes = tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
                   role.getGroups();
-  if (!target || getSharedBytes() + bytes > target->sharedMemoryPerBlock)
+  if (!target || getSharedBytes() + bytes > target->sharedMemoryPerBlock ||
+      store.getAlignment() < 16)
     return;
   ChannelOp via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,
                               role.getGroups(), Value());

@@ -244,3 +244,16 @@ func.func @dynamic_columns(%m: memref<64x72xbf16>, %n: i32) attributes {fagpu.ke
   }
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @far_columns(%m: memref<64x64xbf16, strided<[128, 2]>>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel loads : !t
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies by threads from 'memref<64x64xbf16, strided<[128, 2]>>', whose columns are not side by side; expected a stride of 1 in the last dimension}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16, strided<[128, 2]>> into !t
+  }
+  return
+}

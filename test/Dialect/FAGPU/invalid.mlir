@@ -1216,3 +1216,63 @@ func.func @f(%m: memref<?xf16>, %c: i32) {
   %x = fagpu.fetch %m[%c] [64] columns(%c) : memref<?xf16> -> tensor<64xf16>
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel cp_async : !t
+  // expected-error @below {{'fagpu.put' op is aligned to 2 bytes, but the engine 'cp_async' copies at least 4 at once; the nearest is the engine 'loads'}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] align(2) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel tma : !t
+  // expected-error @below {{'fagpu.put' op is aligned to 8 bytes, but the engine 'tma' copies at least 16 at once; the nearest is the engine 'cp_async'}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] align(8) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel loads : !t
+  // expected-error @below {{'fagpu.put' op is aligned to 6 bytes, expected a power of two from 2, an element, to 16}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] align(6) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @f(%m: memref<?x64xbf16>, %x: !h, %c: i32) {
+  %ch = fagpu.channel tma_store : !t
+  // expected-error @below {{'fagpu.store' op is aligned to 4 bytes, but the engine 'tma_store' copies at least 16 at once; the nearest is the engine 'threads'}}
+  fagpu.store %x, %m[%c, %c] align(4) via(%ch : !t) : !h into memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x64xf32>, %x: tensor<64x64xf32, #fagpu.acc<4>>, %c: i32) {
+  // expected-error @below {{'fagpu.store' op is aligned to 2 bytes, expected a power of two from 4, an element, to 16}}
+  fagpu.store %x, %m[%c, %c] align(2) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x64xf32>
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @f(%x: !h) {
+  %ch = fagpu.channel loads : !t
+  // expected-error @below {{'fagpu.write' op uses a channel of the engine 'loads', expected 'threads'}}
+  fagpu.write %ch, %x : !h into !t
+  return
+}

@@ -72,7 +72,8 @@ def FADecomposeToBlocksPass
     hide what the mask region hides, update the statistics, fetch the values,
     multiply. Regions become arithmetic on block values: what depends on neither
     query nor key stays a scalar, what depends on one of them is a vector.
-    Head dims are filled up with zeros to multiples of 16, by `columns`.
+    Head dims are filled up with zeros to multiples of 16, by `columns`; `align`
+    is what rows are that lie one after the other.
     Captured tensors are loaded by `fagpu.gather`, guarded by their bounds. The
     mask stands under `fa.is_partial`. Operands keep the order of their
     dimensions, the head dim last: a box has its rows where the sequence lies.
@@ -183,7 +184,8 @@ def FAGPUFormChannelsPass
     A fetch that products read becomes a put into a channel, an acquire of the
     stage where the fetch stood, and a release behind the last product that reads
     it. A store of a matrix goes through the memory of a channel that is no
-    longer used where one has its shape.
+    longer used where one has its shape. Threads start the copies (`cp_async`), or
+    load where rows are aligned to less than 4 bytes (`loads`).
 
     With `form = warp_groups` channels are filled by bulk copies. A fetch in a
     loop has the `stages` of the configuration; one outside of it two if tiles

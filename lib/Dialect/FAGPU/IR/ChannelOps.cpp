@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -28,6 +29,12 @@ bool mlir::fagpu::isReadByLoads(Value channel) {
     auto acquire = dyn_cast<AcquireOp>(user);
     return acquire && isLoaded(acquire.getView());
   });
+}
+
+bool mlir::fagpu::isCopiedByThreads(Value channel) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  return made && llvm::is_contained({Engine::cp_async, Engine::loads},
+                                    made.getEngine());
 }
 
 /// Prints a shape as 64x128.
@@ -124,6 +131,38 @@ static LogicalResult verifyColumns(Operation *op, Value columns,
                               "bounds a vector";
 }
 
+/// Bytes that the engine of a channel copies at once at least; the channel may
+/// be null.
+static int64_t getLeastAlignment(Value channel) {
+  auto made = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
+  if (!made)
+    return 1;
+  if (llvm::is_contained({Engine::tma, Engine::tma_store}, made.getEngine()))
+    return 16;
+  return made.getEngine() == Engine::cp_async ? 4 : 1;
+}
+
+static LogicalResult verifyAlignment(Operation *op, int64_t alignment,
+                                     Type element, Value channel) {
+  int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  if (alignment < elementBytes || alignment > 16 ||
+      !llvm::isPowerOf2_64(alignment))
+    return op->emitOpError() << "is aligned to " << alignment
+                             << " bytes, expected a power of two from "
+                             << elementBytes << ", an element, to 16";
+  int64_t least = getLeastAlignment(channel);
+  if (alignment >= least)
+    return success();
+  StringRef nearest = isa<StoreOp>(op)               ? "threads"
+                      : least == 16 && alignment > 2 ? "cp_async"
+                                                     : "loads";
+  return op->emitOpError()
+         << "is aligned to " << alignment << " bytes, but the engine '"
+         << stringifyEngine(channel.getDefiningOp<ChannelOp>().getEngine())
+         << "' copies at least " << least
+         << " at once; the nearest is the engine '" << nearest << "'";
+}
+
 /// A box fills the tile, or divides it and says which part it is.
 static LogicalResult verifyCovers(Operation *op, ArrayRef<int64_t> box,
                                   ArrayRef<int64_t> tile, bool hasPart) {
@@ -171,8 +210,8 @@ void MailOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult PutOp::verify() {
   auto memory = cast<MemRefType>(getSource().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
-  if (failed(
-          verifyEngine(*this, getChannel(), {Engine::tma, Engine::cp_async})) ||
+  if (failed(verifyEngine(*this, getChannel(),
+                          {Engine::tma, Engine::cp_async, Engine::loads})) ||
       failed(verifyBank(*this, getChannel(), getBank())) ||
       failed(verifyPart(*this, getPart(), tile)) ||
       failed(verifyOffsets(*this, getOffsets(), memory)) ||
@@ -180,7 +219,9 @@ LogicalResult PutOp::verify() {
                             getChannel().getType().getElementType(),
                             "a channel")) ||
       failed(verifySizes(*this, getSizes(), memory)) ||
-      failed(verifyColumns(*this, getColumns(), tile)))
+      failed(verifyColumns(*this, getColumns(), tile)) ||
+      failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
+                             getChannel())))
     return failure();
   SmallVector<int64_t> box;
   if (tile.size() == 2)
@@ -263,7 +304,9 @@ LogicalResult StoreOp::verify() {
                             memory.getElementType(), "memory")) ||
       failed(verifySizes(*this, getBox(), memory)) ||
       failed(verifyBox(*this, value.getShape(), getBox())) ||
-      failed(verifyColumns(*this, getColumns(), value.getShape())))
+      failed(verifyColumns(*this, getColumns(), value.getShape())) ||
+      failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
+                             getVia())))
     return failure();
   if (!getVia()) {
     if (getBank())

@@ -18,24 +18,19 @@ namespace mlir::fagpu {
 using namespace mlir;
 using namespace mlir::fagpu;
 
-static bool isCopied(Value channel) {
-  auto made = channel.getDefiningOp<ChannelOp>();
-  return made && made.getEngine() == Engine::cp_async;
-}
-
 /// The copied channel whose memory a store is staged in, if any.
 static Value getStagingMemory(StoreOp store) {
   if (!store.getVia())
     return {};
   Value over = store.getVia().getDefiningOp<ChannelOp>().getOver();
-  return over && isCopied(over) ? over : Value();
+  return over && isCopiedByThreads(over) ? over : Value();
 }
 
 static bool usesCopies(Operation *op) {
   return op
       ->walk([](Operation *nested) {
-        bool uses =
-            isa<PutOp, AcquireOp>(nested) && isCopied(nested->getOperand(0));
+        bool uses = isa<PutOp, AcquireOp>(nested) &&
+                    isCopiedByThreads(nested->getOperand(0));
         if (auto store = dyn_cast<StoreOp>(nested))
           uses |= getStagingMemory(store) != nullptr;
         return uses ? WalkResult::interrupt() : WalkResult::advance();
@@ -129,7 +124,7 @@ private:
 
   LogicalResult follow(PutOp put, CopyState &state, bool assign) {
     Value channel = put.getChannel();
-    if (!isCopied(channel))
+    if (!isCopiedByThreads(channel))
       return success();
     if (failed(verifyCopy(put)))
       return failure();
@@ -169,7 +164,7 @@ private:
 
   LogicalResult follow(AcquireOp acquire, CopyState &state, bool assign) {
     Value channel = acquire.getChannel();
-    if (!isCopied(channel))
+    if (!isCopiedByThreads(channel))
       return success();
     auto oldest = llvm::find(state.started, channel);
     if (oldest == state.started.end())
@@ -191,7 +186,7 @@ private:
     for (Operation *next = acquire->getNextNode(); next;
          next = next->getNextNode()) {
       if (auto other = dyn_cast<AcquireOp>(next))
-        return isCopied(other.getChannel());
+        return isCopiedByThreads(other.getChannel());
       if (next->getNumRegions() || !isMemoryEffectFree(next) ||
           llvm::any_of(next->getOperands(), [](Value operand) {
             return isa<ViewType>(operand.getType());
@@ -206,7 +201,7 @@ private:
     if (!acquire)
       return release.emitOpError() << "releases a view that comes from no "
                                       "'fagpu.acquire' of its block";
-    if (!isCopied(acquire.getChannel()))
+    if (!isCopiedByThreads(acquire.getChannel()))
       return success();
     StageState &stages = state.stages[acquire.getChannel()];
     --stages.inUse;

@@ -76,8 +76,7 @@ private:
   /// Arrivals that make a stage full and empty; none if nobody acquires it, or
   /// if threads copy to it, which count their own copies.
   std::optional<std::array<int32_t, 2>> countArrivals(Value channel) {
-    auto made = channel.getDefiningOp<ChannelOp>();
-    if (made && made.getEngine() == Engine::cp_async)
+    if (isCopiedByThreads(channel))
       return std::nullopt;
     int32_t full = 1, empty = 0;
     for (Operation *user : channel.getUsers()) {

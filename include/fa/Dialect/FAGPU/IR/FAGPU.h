@@ -59,6 +59,10 @@ Value getWholeView(Value view);
 /// time: then the stage is free when every warp has said so.
 bool isReadByLoads(Value channel);
 
+/// Whether the threads of a group fill a channel from memory, each waiting for
+/// what it has copied itself.
+bool isCopiedByThreads(Value channel);
+
 /// The dimension of memory that `rows(...)` bounds, of a box that holds a tile
 /// of this rank: the first one whose size is above 1, apart from the columns of
 /// a matrix, which are the last one. Where there is none, the last one for a

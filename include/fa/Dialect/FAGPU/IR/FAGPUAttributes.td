@@ -96,9 +96,13 @@ class FAGPU_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::mlir::fagpu";
 }
 
+// tma: a bulk copy that one thread starts; cp_async: copies that the threads of
+// a group start; loads: the same copies through registers; threads: block
+// values; tma_store: block values that leave by a bulk copy.
 def FAGPU_Engine : FAGPU_Enum<"Engine", "what fills a channel", [
   I32EnumAttrCase<"tma", 0>, I32EnumAttrCase<"cp_async", 1>,
-  I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"tma_store", 3>]>;
+  I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"tma_store", 3>,
+  I32EnumAttrCase<"loads", 4>]>;
 
 def FAGPU_MatrixForm : FAGPU_Enum<"MatrixForm",
   "how the second operand is stored: nt as N x K, nn as K x N", [

@@ -107,7 +107,8 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
     The box of `sizes` at `offsets`; leading sizes collapse into the rows of the
     result. `rows` bounds the dimension that it bounds in `fagpu.put`: indices
     from it on read as zero and touch no memory; without `rows` the dimension's
-    size is the limit. `columns` bounds the last dimension alike. What brings the box to the threads is decided later:
+    size is the limit. `columns` bounds the last dimension alike; `align` is that of `fagpu.put`. What
+    brings the box to the threads is decided later:
     fagpu-form-channels makes a channel of a fetch that a product reads.
 
     Example: `%k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n)
@@ -115,11 +116,12 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
-                       Optional<I32>:$rows, Optional<I32>:$columns);
+                       Optional<I32>:$rows, Optional<I32>:$columns,
+                       DefaultValuedAttr<I64Attr, "16">:$alignment);
   let results = (outs FAGPU_BlockValue:$result);
   let assemblyFormat = [{
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
-    (`columns` `(` $columns^ `)`)? attr-dict
+    (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -154,7 +156,7 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     last, or to the second of four. `rows` bounds the first dimension whose size
     is above 1, apart from the last one if the value is a matrix (`getRowDim`):
     indices from `rows` on are not written. `columns` bounds the last dimension of
-    a matrix alike. With `via`, the value is staged in that
+    a matrix alike; `align` is that of `fagpu.put`, for a matrix. With `via`, the value is staged in that
     channel's shared memory and leaves by a bulk store (engine `tma_store`) or by
     the threads, 16 bytes each (engine `threads`).
 
@@ -164,10 +166,12 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
                        Variadic<I32>:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
-                       Optional<FAGPU_ChannelType>:$via, Optional<I32>:$bank);
+                       Optional<FAGPU_ChannelType>:$via, Optional<I32>:$bank,
+                       DefaultValuedAttr<I64Attr, "16">:$alignment);
   let assemblyFormat = [{
     $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
-    (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)? (`via` `(` $via^ `:` type($via) `)`)?
+    (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
+    (`align` `(` $alignment^ `)`)? (`via` `(` $via^ `:` type($via) `)`)?
     (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
   }];

@@ -67,7 +67,9 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     from `rows` on read as zero and touch no memory; without `rows` the
     dimension's size is the limit. `columns` bounds the last dimension of a matrix
     alike, so a tile may have more columns than the memory. With `if`, a false
-    condition puts nothing.
+    condition puts nothing. `align` is how many bytes the memory's address and
+    the distances of its rows are multiples of, 16 unless said otherwise: `tma`
+    needs 16, `cp_async` 4, `loads` one element.
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`
@@ -77,11 +79,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        Optional<I1>:$condition, Optional<I32>:$stage,
-                       Optional<I32>:$phase);
+                       Optional<I32>:$phase,
+                       DefaultValuedAttr<I64Attr, "16">:$alignment);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
-    (`columns` `(` $columns^ `)`)? (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
+    (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
+    (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
   }];
   let extraClassDeclaration = [{
@@ -98,7 +102,7 @@ def FAGPU_AcquireOp : FAGPU_NamedOp<"acquire", [
   let summary = "Waits for the next full stage";
   let description = [{
     The stage is given back by exactly one `fagpu.release` of each group.
-    `pending`, set by fagpu-assign-copies on a channel of the engine `cp_async`,
+    `pending`, set by fagpu-assign-copies on a channel that threads copy to,
     is how many copies started after this one may still be in flight; a
     `fagpu.sync` follows.
 

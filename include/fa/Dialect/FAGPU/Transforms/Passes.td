@@ -216,8 +216,8 @@ def FAGPUAssignWaitsPass : Pass<"fagpu-assign-waits"> {
 def FAGPUAssignCopiesPass : Pass<"fagpu-assign-copies", "::mlir::func::FuncOp"> {
   let summary = "Count the copies in flight behind each acquire, and place barriers";
   let description = [{
-    On channels of the engine `cp_async` the threads of a role copy, and wait for
-    their own copies in the order in which they were started. An acquire gets the
+    On channels of the engines `cp_async` and `loads` the threads of a role copy,
+    and wait for their own copies in the order in which they were started. An acquire gets the
     number of copies started after its own, which may stay in flight, and a
     barrier, `fagpu.sync`, behind it, since every thread waits only for what it
     copied itself; acquires that stand together share one. A put gets a barrier
