@@ -85,7 +85,8 @@ class Kernel:
                        for argument in self.arguments]
         self._dims = self._find_dims()
         # What the shapes of outputs follow from, and these by it.
-        self._dim_inputs = sorted({i for i, _ in self._dims.values()})
+        self._dim_inputs = sorted({self._dims[dim][0] for i in self._outputs
+                                   for dim in self.arguments[i].shape or () if dim in self._dims})
         self._first_tensor = next((i for i in self._inputs if not self.arguments[i].is_scalar), None)
         self._plans = {}
 
