@@ -17,7 +17,7 @@ static constexpr int64_t threadsPerGroup = 128;
 /// What a thread keeps beside its accumulators: addresses, indices and
 /// statistics of rows; with products of a warp, also the operands of the next
 /// instructions.
-static constexpr int64_t registersBesideWarps = 60;
+static constexpr int64_t registersBesideWarps = 48;
 static constexpr int64_t registersBesideGroups = 30;
 
 /// Barriers and mail between roles.
@@ -33,6 +33,16 @@ static constexpr int64_t panelColumns = 64;
 
 static bool hasGroups(GPUConfigAttr part) {
   return part.getForm() == KernelForm::warp_groups;
+}
+
+/// What score and mask regions hold: what they read at each pair, and at each
+/// key (a thread has every fourth one; products of a warp keep it twice), and
+/// what is on its way through a function.
+static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
+                                  const RegionWork &regions) {
+  int64_t keys = tile.keyBlock / (hasGroups(tile.part) ? 4 : 2);
+  return regions.pairLoads * pairs + regions.keyLoads * keys +
+         regions.quartersOnTheWay * pairs / 4;
 }
 
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
@@ -53,9 +63,11 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                         ? 0
                         : perThread(tile.keyBlock) / 2;
   bool groups = hasGroups(tile.part);
-  return {elements * elementBytes + (groups ? barrierBytes : 0),
-          accumulators + weights +
-              (groups ? registersBesideGroups : registersBesideWarps)};
+  return {
+      elements * elementBytes + (groups ? barrierBytes : 0),
+      accumulators + weights +
+          getRegionRegisters(tile, perThread(tile.keyBlock), problem.regions) +
+          (groups ? registersBesideGroups : registersBesideWarps)};
 }
 
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {

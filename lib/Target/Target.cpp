@@ -34,7 +34,9 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
   return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
           value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
           query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
-          query.getElementType(), !op.getMask().empty()};
+          query.getElementType(),
+          !op.getMask().empty(),
+          RegionWork::get(op)};
 }
 
 SmallVector<StringRef> Target::getNames() {

@@ -29,6 +29,18 @@ struct CPULimits {
   int64_t level1Bytes, level2Bytes;
 };
 
+/// What the regions of an attention hold besides the scores.
+struct RegionWork {
+  /// Captured elements that are read at each key, and at each pair.
+  int64_t keyLoads = 0, pairLoads = 0;
+  /// How much of what they compute at pairs is on its way at a time, in
+  /// quarters of all pairs: 1 for math functions and conversions of indices, 2
+  /// for divisions of integers, which are many instructions each.
+  int64_t quartersOnTheWay = 0;
+
+  static RegionWork get(AttentionOp op);
+};
+
 /// The sizes and the type of an attention that a configuration depends on.
 struct AttentionProblem {
   int64_t queryHeadDim, valueHeadDim;
@@ -36,6 +48,8 @@ struct AttentionProblem {
   int64_t queries;
   Type elementType;
   bool hasMask;
+  /// What the score and mask regions do for each pair of a query and a key.
+  RegionWork regions;
 
   static AttentionProblem get(AttentionOp op);
 };

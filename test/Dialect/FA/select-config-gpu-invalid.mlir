@@ -11,13 +11,13 @@
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = REGISTERS
 // RUN: %{check}
-// REGISTERS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 316 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64
+// REGISTERS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 304 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64
 
 // REDEFINE: %{file} = rows
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = ROWS
 // RUN: %{check}
-// ROWS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warps need at least 380 registers a thread, but there are 255; the nearest is query_block = 64 and key_block = 64
+// ROWS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warps need at least 368 registers a thread, but there are 255; the nearest is query_block = 64 and key_block = 64
 
 // REDEFINE: %{file} = shared
 // REDEFINE: %{chip} = sm_86

@@ -23,7 +23,7 @@
 // SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @full_64(
 // SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>
-// REMARK80: table row sm_80, form = warps, head dims up to 64; 252 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
+// REMARK80: table row sm_80, form = warps, head dims up to 64; 240 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
 // REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, no mask; 158 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
 func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
   %r = fa.attention ins(%q, %q, %q : !t64f, !t64f, !t64f) outs(%o : !t64f)
@@ -70,7 +70,7 @@ func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
 // SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @causal_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
-// REMARK80: table row sm_80, form = warps, head dims up to 128; 252 of 255 registers
+// REMARK80: table row sm_80, form = warps, head dims up to 128; 240 of 255 registers
 // REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 190 of 232 registers a thread, 198656 of 232448 bytes of shared memory"
 func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
   %r = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask causal
@@ -145,7 +145,7 @@ func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
 // SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @single(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
-// REMARK90A: table row sm_90a, form = warps, head dims up to 64; no form = warp_groups: asynchronous products take 16-bit elements, not f32; 252 of 255 registers
+// REMARK90A: table row sm_90a, form = warps, head dims up to 64; no form = warp_groups: asynchronous products take 16-bit elements, not f32; 240 of 255 registers
 func.func @single(%q: !single, %o: !single) -> !single {
   %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
   return %r : !single
@@ -195,4 +195,61 @@ func.func @given_warps(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
       {config = #fa.config<query_block = 64, key_block = 64>}
   return %r : !t
+}
+
+!softcap_64 = tensor<2x?x8x64xbf16>
+
+// A part of the scores is on its way through a function.
+// SM80-LABEL: func.func @softcap_64(
+// SM80: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @softcap_64(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+// REMARK80: form = warps, head dims up to 64; 128 x 128 does not fit: 272 of 255 registers a thread, 49152 of 166912 bytes of shared memory; 232 of 255 registers a thread
+// REMARK90A: form = warp_groups, head dims up to 64, no mask; 192 x 128 does not fit: 174 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 174 of 232 registers a thread
+func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_64 {
+  %r = fa.attention ins(%q, %q, %q : !softcap_64, !softcap_64, !softcap_64) outs(%o : !softcap_64) score softcap(%cap)
+  return %r : !softcap_64
+}
+
+!documents_128 = tensor<2x?x8x128xbf16>
+
+// The ids of keys are held.
+// SM80-LABEL: func.func @documents_128(
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @documents_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x?xi32>) -> !documents_128 {
+  %r = fa.attention ins(%q, %q, %q : !documents_128, !documents_128, !documents_128) outs(%o : !documents_128) mask documents(%ids : tensor<2x?xi32>)
+  return %r : !documents_128
+}
+
+!bias_128 = tensor<2x?x8x128xbf16>
+
+// So is a block of the bias.
+// SM80-LABEL: func.func @bias_128(
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @bias_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+// REMARK90A: form = warp_groups, head dims up to 128, no mask; 128 x 128 does not fit: 254 of 232 registers a thread, 198656 of 232448 bytes of shared memory; 214 of 232 registers a thread
+func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !bias_128 {
+  %r = fa.attention ins(%q, %q, %q : !bias_128, !bias_128, !bias_128) outs(%o : !bias_128) score bias(%t : tensor<2x8x?x?xbf16>)
+  return %r : !bias_128
+}
+
+!t64 = tensor<2x?x8x64xbf16>
+
+// A remainder for each pair takes more than a function.
+// SM80-LABEL: func.func @dilated(
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
+  %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64)
+      mask(%b, %h, %i, %j) {
+        %zero = arith.constant 0 : index
+        %step = arith.constant 3 : index
+        %distance = arith.subi %i, %j : index
+        %rest = arith.remsi %distance, %step : index
+        %seen = arith.cmpi eq, %rest, %zero : index
+        fa.yield %seen : i1
+      }
+  return %r : !t64
 }

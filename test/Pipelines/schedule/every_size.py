@@ -20,7 +20,7 @@ def run(entry, batch, queries, keys, heads, kv_heads, *more, lse=True):
         shapes.append(f"{batch}x{heads}x{queries}xf32")
     inputs = ["--input=" + text for text in shapes + list(more)]
     result = subprocess.run(
-        ["fa-run", sys.argv[1], "--entry=" + entry, "--target=interpret", "--verify", *inputs],
+        ["fa-run", sys.argv[1], "--chip=" + sys.argv[2], "--entry=" + entry, "--target=interpret", "--verify", *inputs],
         capture_output=True,
         text=True,
     )

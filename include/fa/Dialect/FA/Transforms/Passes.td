@@ -267,7 +267,9 @@ def FASelectConfig : Pass<"fa-select-config"> {
     target (`lib/Target/*.def`): by head dims, element type, on a CPU the number
     of queries where it is static, on a GPU whether there is a mask. Of a GPU's
     rows the first one is taken whose form the problem can have, and that fits
-    the registers of a thread and the shared memory of a block. A config given
+    the registers of a thread and the shared memory of a block; captured values
+    that the regions read at each key or pair, and functions that they compute
+    on pairs, count as registers. A config given
     by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says

@@ -1,0 +1,87 @@
+//===- RegionWork.cpp - What score and mask regions hold ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+/// What a value of a region varies with.
+struct Varies {
+  bool query = false, key = false;
+
+  bool byPair() const { return query && key; }
+  void operator|=(Varies other) {
+    query |= other.query;
+    key |= other.key;
+  }
+};
+
+/// Goes through the regions of one attention.
+class RegionReader {
+public:
+  RegionWork read(AttentionOp op);
+
+private:
+  void readRegion(Region &region, unsigned firstIndex);
+  void readOperation(Operation *op);
+
+  DenseMap<Value, Varies> varies;
+  RegionWork work;
+};
+} // namespace
+
+/// See RegionWork::quartersOnTheWay.
+static int64_t getQuarters(Operation *op) {
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+          arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+          arith::RemUIOp>(op))
+    return 2;
+  bool isExpanded =
+      isa<math::MathDialect>(op->getDialect()) ||
+      isa<arith::DivFOp, arith::RemFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
+  return isExpanded ? 1 : 0;
+}
+
+void RegionReader::readOperation(Operation *op) {
+  Varies result;
+  for (Value operand : op->getOperands())
+    result |= varies.lookup(operand);
+  for (Value value : op->getResults())
+    varies[value] = result;
+  if (isa<tensor::ExtractOp, memref::LoadOp>(op)) {
+    work.pairLoads += result.byPair();
+    work.keyLoads += result.key && !result.query;
+  } else if (result.byPair()) {
+    work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
+  }
+}
+
+/// `firstIndex` is the argument of the batch, which head, query and key follow.
+void RegionReader::readRegion(Region &region, unsigned firstIndex) {
+  if (region.empty())
+    return;
+  Block &block = region.front();
+  for (unsigned i = 0; i < firstIndex; ++i)
+    varies[block.getArgument(i)] = {true, true};
+  varies[block.getArgument(firstIndex + 2)].query = true;
+  varies[block.getArgument(firstIndex + 3)].key = true;
+  block.walk<WalkOrder::PreOrder>([&](Operation *op) { readOperation(op); });
+}
+
+RegionWork RegionReader::read(AttentionOp op) {
+  readRegion(op.getScore(), /*firstIndex=*/1);
+  readRegion(op.getMask(), /*firstIndex=*/0);
+  return work;
+}
+
+RegionWork RegionWork::get(AttentionOp op) { return RegionReader().read(op); }
