@@ -27,9 +27,9 @@ static constexpr int64_t barrierBytes = 2048;
 /// more group of warps copies (PTX ISA, setmaxnreg; 65536 are shared out).
 static constexpr int64_t registersOfGroups[] = {240, 232, 160};
 
-/// 16-bit columns of a panel of shared memory, which bulk copies fill as a
-/// whole.
-static constexpr int64_t panelColumns = 64;
+/// 16-bit columns of the narrowest panel of shared memory, which bulk copies
+/// fill as a whole, and what one asynchronous product sums over.
+static constexpr int64_t panelColumns = 16;
 
 static bool hasGroups(GPUConfigAttr part) {
   return part.getForm() == KernelForm::warp_groups;
@@ -136,8 +136,8 @@ std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
   }
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     if (headDim % panelColumns)
-      return llvm::formatv("copies take head dims that are multiples of {0}, "
-                           "not {1}",
+      return llvm::formatv("bulk copies and asynchronous products take head "
+                           "dims that are multiples of {0}, not {1}",
                            panelColumns, headDim);
   return "";
 }

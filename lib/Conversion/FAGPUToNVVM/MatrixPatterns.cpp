@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "SharedTile.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -40,40 +41,46 @@ static void appendTies(std::string &constraints, int64_t count) {
     constraints += "," + std::to_string(index);
 }
 
-/// Rows of the tile that an operand is, or is a slice of.
-static int64_t getWholeRows(Value view) {
-  return cast<ViewType>(getWholeView(view).getType()).getShape()[0];
-}
-
 namespace {
 
-/// How the tile of a matrix operand lies in shared memory: panels of 128 bytes
-/// a row, swizzled, eight rows in 1024 bytes.
+/// How the tile of a matrix operand lies in shared memory: swizzled panels, one
+/// after the other, of which eight rows are a unit. Source: PTX ISA, matrix
+/// descriptors of wgmma and their canonical layouts.
 struct OperandTile {
-  static constexpr int64_t panelBytes = 128;
-
+  /// Rows of the whole tile: a panel has as many.
   int64_t rows;
+  Panels panels;
   /// Whether the summed dimension is the contiguous one.
   bool depthContiguous;
+
+  OperandTile(Value view, bool depthContiguous)
+      : OperandTile(cast<ViewType>(getWholeView(view).getType()),
+                    depthContiguous) {}
+  OperandTile(ViewType whole, bool depthContiguous)
+      : rows(whole.getShape()[0]), panels(whole.getLayout()),
+        depthContiguous(depthContiguous) {}
 
   /// Offset of a step of 16 along the summed dimension, in units of 16 bytes.
   int64_t stepOffset(int64_t step) const {
     if (!depthContiguous)
-      return step * 16 * panelBytes / 16;
-    int64_t panel = step / 4, inPanel = step % 4;
-    return panel * rows * panelBytes / 16 + inPanel * 2;
+      return step * 16 * panels.rowBytes / 16;
+    int64_t stepsInPanel = panels.getColumns() / 16;
+    int64_t panel = step / stepsInPanel, inPanel = step % stepsInPanel;
+    return panel * rows * panels.rowBytes / 16 + inPanel * 2;
   }
 
   /// The shared memory descriptor of the tile at a 32-bit address.
   Value getDescriptor(Emitter &emit, Value address) const {
-    int64_t leading = depthContiguous ? 16 : rows * panelBytes;
+    int64_t leading = depthContiguous ? 16 : rows * panels.rowBytes;
     Value low = emit.bitAnd(emit.shiftRight(address, 4), 0x3fff);
     low = emit.bitOr(low, emit.constant((leading >> 4) << 16));
     Value wide = LLVM::ZExtOp::create(emit.builder, emit.location,
                                       emit.builder.getI64Type(), low);
-    constexpr int64_t strideBytes = 1024, swizzle128 = int64_t(1) << 62;
-    return emit.bitOr(wide,
-                      emit.constant64((strideBytes >> 4) << 32 | swizzle128));
+    // The swizzle is 1, 2 or 3 for panels of 128, 64 or 32 bytes.
+    int64_t stride = 8 * panels.rowBytes, swizzle = 8 - panels.getRowBits();
+    auto high = static_cast<uint64_t>(swizzle) << 62 |
+                static_cast<uint64_t>(stride >> 4) << 32;
+    return emit.bitOr(wide, emit.constant64(static_cast<int64_t>(high)));
   }
 };
 
@@ -86,7 +93,7 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     int64_t numResults = registersPerThread(type);
     bool transposed = op.getForm() == MatrixForm::nt;
     ViewType b = op.getB().getType();
-    OperandTile tileB{getWholeRows(op.getB()), transposed};
+    OperandTile tileB(op.getB(), transposed);
     int64_t steps = b.getShape()[transposed ? 1 : 0] / 16;
 
     SmallVector<Value> inputs;
@@ -99,7 +106,7 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     auto view = dyn_cast<ViewType>(op.getA().getType());
     int64_t firstA = numResults + inputs.size();
     if (view) {
-      OperandTile tileA{getWholeRows(op.getA()), true};
+      OperandTile tileA(op.getA(), /*depthContiguous=*/true);
       inputs.push_back(tileA.getDescriptor(emit, adaptor.getA()[0]));
       append(constraints, "l", 1);
     } else {
@@ -117,11 +124,10 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     for (int64_t step = 0; step < steps; ++step) {
       std::string a = "a";
       if (view)
-        text +=
-            "add.s64 a, $" + std::to_string(firstA) + ", " +
-            std::to_string(
-                OperandTile{getWholeRows(op.getA()), true}.stepOffset(step)) +
-            "; ";
+        text += "add.s64 a, $" + std::to_string(firstA) + ", " +
+                std::to_string(OperandTile(op.getA(), /*depthContiguous=*/true)
+                                   .stepOffset(step)) +
+                "; ";
       else
         a = registerList(firstA + 4 * step, 4);
       text += "add.s64 b, " + descriptorB + ", " +

@@ -222,16 +222,10 @@ static LogicalResult verifyStore(StoreOp op) {
 }
 
 static LogicalResult verifyProduct(Operation *op, Value a, Value b) {
-  for (Value operand : {a, b}) {
-    auto view = dyn_cast<ViewType>(operand.getType());
-    if (!view)
-      continue;
-    if (failed(verifyTile(op, "multiplies", view)))
-      return failure();
-    if (isa<MmaAsyncOp>(op) && view.getLayout().getSwizzle() != 128)
-      return op->emitOpError()
-             << "multiplies " << view << ", expected #fagpu.smem<128>";
-  }
+  for (Value operand : {a, b})
+    if (auto view = dyn_cast<ViewType>(operand.getType()))
+      if (failed(verifyTile(op, "multiplies", view)))
+        return failure();
   return success();
 }
 

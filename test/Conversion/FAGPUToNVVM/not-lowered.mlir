@@ -105,19 +105,6 @@ func.func @wait_not_counted(%v: !view) attributes {fagpu.kernel = "sm_90a", fagp
 
 // -----
 
-!view = !fagpu.view<64x64xbf16, #fagpu.smem<64>>
-!s = tensor<64x64xf32, #fagpu.acc<4>>
-func.func @product_swizzle(%v: !view) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
-  fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.mma_async' op multiplies '!fagpu.view<64x64xbf16, #fagpu.smem<64>>', expected #fagpu.smem<128>}}
-    %f = fagpu.mma_async nt %v, %v : !view, !view -> !fagpu.inflight<!s>
-    %s = fagpu.wait %f pending(0) : !fagpu.inflight<!s>
-  }
-  return
-}
-
-// -----
-
 func.func @loop(%n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c1 = arith.constant true
   fagpu.role @a groups(1) {

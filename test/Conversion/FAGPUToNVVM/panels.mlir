@@ -81,3 +81,46 @@ func.func @bulk(%m: memref<128x96xbf16>, %f: !f) attributes {fagpu.kernel = "sm_
   }
   return
 }
+
+// Descriptors of asynchronous products: 2 and 3 in the upper bits for panels of
+// 64 and 32 bytes, eight rows of a panel as the stride. Along the rows a panel
+// of 64 bytes has two steps of 16; the next panel is 64 rows of 64 bytes on, in
+// units of 16 bytes.
+!async_p64 = !fagpu.channel<64x96xbf16, #fagpu.smem<64>, 1>
+!async_p32 = !fagpu.channel<64x48xbf16, #fagpu.smem<32>, 1>
+!async_v64 = !fagpu.view<64x96xbf16, #fagpu.smem<64>>
+!async_v32 = !fagpu.view<64x48xbf16, #fagpu.smem<32>>
+!async_s = tensor<64x64xf32, #fagpu.acc<4>>
+!async_x = tensor<64x48xf32, #fagpu.acc<4>>
+!async_h = tensor<64x64xbf16, #fagpu.acc<4>>
+!async_pa = tensor<64x64xbf16, #fagpu.opa<4>>
+// CHECK-LABEL: func.func @products
+func.func @products(%m: memref<128x96xbf16>, %n: memref<128x48xbf16>, %f: memref<?x48xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %a = fagpu.channel tma : !async_p64
+  %b = fagpu.channel tma : !async_p32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %a, %m[%c0, %c0] [64, 96] : memref<128x96xbf16> into !async_p64
+    fagpu.put %b, %n[%c0, %c0] [64, 48] : memref<128x48xbf16> into !async_p32
+  }
+  fagpu.role @all groups(1) {
+    %v = fagpu.acquire %a : !async_p64
+    %w = fagpu.acquire %b : !async_p32
+    // 2 << 62 | 32 << 32
+    // CHECK: arith.constant -9223371899415822336 : i64
+    // CHECK: add.s64 b, $33, 0; {{.*}}add.s64 b, $33, 2; {{.*}}add.s64 b, $33, 256; {{.*}}add.s64 b, $33, 258; {{.*}}add.s64 b, $33, 512; {{.*}}add.s64 b, $33, 514;
+    %f0 = fagpu.mma_async nt %v, %v : !async_v64, !async_v64 -> !fagpu.inflight<!async_s>
+    %s = fagpu.wait %f0 pending(0) : !fagpu.inflight<!async_s>
+    %h = arith.truncf %s : !async_s to !async_h
+    %pa = fagpu.convert %h : !async_h -> !async_pa
+    // 3 << 62 | 16 << 32; a step along the rows of the tile is 16 of 32 bytes.
+    // CHECK: arith.constant -4611685949707911168 : i64
+    // CHECK: add.s64 b, ${{[0-9]+}}, 0; {{.*}}m64n48k16{{.*}}add.s64 b, ${{[0-9]+}}, 32; {{.*}}add.s64 b, ${{[0-9]+}}, 64; {{.*}}add.s64 b, ${{[0-9]+}}, 96;
+    %f1 = fagpu.mma_async nn %pa, %w : !async_pa, !async_v32 -> !fagpu.inflight<!async_x keeps !async_pa>
+    %x = fagpu.wait %f1 pending(0) : !fagpu.inflight<!async_x keeps !async_pa>
+    fagpu.release %v : !async_v64
+    fagpu.release %w : !async_v32
+    fagpu.store %x, %f[%c0, %c0] : !async_x into memref<?x48xf32>
+  }
+  return
+}

@@ -151,11 +151,20 @@ func.func @single(%q: !single, %o: !single) -> !single {
   return %r : !single
 }
 
-!narrow = tensor<2x?x8x80xbf16>
+!panels = tensor<2x?x8x80xbf16>
+
+// SM90A-LABEL: func.func @panels(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups
+func.func @panels(%q: !panels, %o: !panels) -> !panels {
+  %r = fa.attention ins(%q, %q, %q : !panels, !panels, !panels) outs(%o : !panels)
+  return %r : !panels
+}
+
+!narrow = tensor<2x?x8x72xbf16>
 
 // SM90A-LABEL: func.func @narrow(
 // SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
-// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: copies take head dims that are multiples of 64, not 80;
+// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: bulk copies and asynchronous products take head dims that are multiples of 16, not 72;
 func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
   %r = fa.attention ins(%q, %q, %q : !narrow, !narrow, !narrow) outs(%o : !narrow)
   return %r : !narrow
