@@ -23,10 +23,6 @@ static constexpr int64_t registersBesideGroups = 30;
 /// Barriers and mail between roles.
 static constexpr int64_t barrierBytes = 2048;
 
-/// Registers of a thread that multiplies, by the number of groups, where one
-/// more group of warps copies (PTX ISA, setmaxnreg; 65536 are shared out).
-static constexpr int64_t registersOfGroups[] = {240, 232, 160};
-
 /// 16-bit columns of the narrowest panel of shared memory, which bulk copies
 /// fill as a whole, and what one asynchronous product sums over.
 static constexpr int64_t panelColumns = 16;
@@ -71,8 +67,9 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
 }
 
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
-  int64_t registers = hasGroups(part) ? registersOfGroups[part.getGroups() - 1]
-                                      : target.registersPerThread;
+  int64_t registers = hasGroups(part)
+                          ? getRegisterShare(part.getGroups()).computing
+                          : target.registersPerThread;
   return {target.sharedMemoryPerBlock, registers};
 }
 

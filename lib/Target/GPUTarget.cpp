@@ -32,6 +32,12 @@ static constexpr GPUTarget targets[] = {
      false, true},
 };
 
+// A copying thread of 24 registers spills.
+RegisterShare mlir::fa::getRegisterShare(int64_t groups) {
+  static constexpr RegisterShare shares[] = {{96, 240}, {48, 232}, {32, 160}};
+  return shares[groups - 1];
+}
+
 const GPUTarget *mlir::fa::lookupGPUTarget(StringRef chip) {
   const GPUTarget *target =
       llvm::find_if(targets, [&](const GPUTarget &candidate) {

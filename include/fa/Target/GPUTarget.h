@@ -41,6 +41,14 @@ struct GPUTarget {
   bool hasRegisterReallocation;
 };
 
+/// Registers of each thread where one thread of a group of four warps copies
+/// for `groups` (1 to 3) such groups that compute: what a multiprocessor has,
+/// 512 for each thread of a group, in the multiples of 8 that setmaxnreg takes.
+struct RegisterShare {
+  int64_t copying, computing;
+};
+RegisterShare getRegisterShare(int64_t groups);
+
 /// The target of a chip's name, for example "sm_90a"; null if unknown.
 const GPUTarget *lookupGPUTarget(StringRef chip);
 

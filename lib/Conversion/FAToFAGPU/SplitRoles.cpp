@@ -8,6 +8,7 @@
 #include "KernelConfig.h"
 #include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::fa {
@@ -20,14 +21,6 @@ using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
-/// Registers of each thread, by the number of groups that compute: what a
-/// multiprocessor has (512 for each thread of a group of four warps), in the
-/// multiples of 8 that setmaxnreg takes. A copying thread of 24 spills.
-struct RegisterShare {
-  int32_t copying, computing;
-};
-constexpr RegisterShare registerShares[] = {{96, 240}, {48, 232}, {32, 160}};
-
 /// Splits the copies off one role.
 class RoleSplitter {
 public:
@@ -176,13 +169,13 @@ LogicalResult RoleSplitter::run() {
     return failure();
   if (puts.empty())
     return success();
-  const RegisterShare &registers = registerShares[role.getGroups() - 1];
+  RegisterShare registers = getRegisterShare(role.getGroups());
   builder.setInsertionPoint(role);
-  auto load =
-      RoleOp::create(builder, loc, builder.getStringAttr("load"),
-                     builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(4),
-                     builder.getI32IntegerAttr(registers.copying),
-                     builder.getUnitAttr(), IntegerAttr());
+  auto load = RoleOp::create(
+      builder, loc, builder.getStringAttr("load"), builder.getI32IntegerAttr(1),
+      builder.getI32IntegerAttr(4),
+      builder.getI32IntegerAttr(static_cast<int32_t>(registers.copying)),
+      builder.getUnitAttr(), IntegerAttr());
   Block *body =
       builder.createBlock(&load.getBody(), {}, {builder.getI32Type()}, {loc});
   builder.setInsertionPointToStart(body);
@@ -190,7 +183,8 @@ LogicalResult RoleSplitter::run() {
   copyBlock(role.getBody().front(), mapping);
   for (PutOp put : puts)
     put.erase();
-  role.setRegsAttr(builder.getI32IntegerAttr(registers.computing));
+  role.setRegsAttr(
+      builder.getI32IntegerAttr(static_cast<int32_t>(registers.computing)));
   return success();
 }
 
