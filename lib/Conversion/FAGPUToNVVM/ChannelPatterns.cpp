@@ -91,26 +91,21 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
 
 namespace {
 
-struct AcquirePattern : public KernelPattern<AcquireOp> {
-  using KernelPattern::KernelPattern;
+struct AcquirePattern : public LoweringPattern<AcquireOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(AcquireOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  bool matches(AcquireOp op) const override {
+    return !isCopiedByThreads(op.getChannel());
+  }
+
+  Registers lower(AcquireOp op, Adaptor adaptor, Emitter &emit) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-    if (!op.getStage() || !channel.getOffset() ||
-        isCopiedByThreads(op.getChannel()))
-      return rewriter.notifyMatchFailure(
-          op, "no stage, no plan, or threads count their copies");
-    Emitter emit(rewriter, op.getLoc());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
     if (channel.getBarriers())
       emit.waitPhase(stage.full, getOptional(adaptor.getPhase()));
-    rewriter.replaceOpWithMultiple(
-        op, {SmallVector<Value>{stage.data, stage.empty}});
-    return success();
+    return {SmallVector<Value>{stage.data, stage.empty}};
   }
 };
 

@@ -43,34 +43,36 @@ Value mlir::fagpu::getAddress(OpBuilder &builder, Location location,
 
 namespace {
 
-struct LoadPattern : public KernelPattern<memref::LoadOp> {
-  using KernelPattern::KernelPattern;
+struct LoadPattern : public LoweringPattern<memref::LoadOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(memref::LoadOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!kernel.getPointer(op.getMemRef()))
-      return rewriter.notifyMatchFailure(op, "not a parameter");
+  bool matches(memref::LoadOp op) const override {
+    return kernel.getPointer(op.getMemRef()) != nullptr;
+  }
+
+  Registers lower(memref::LoadOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
     Value address =
-        getAddress(rewriter, op.getLoc(), kernel, op.getMemRef(),
+        getAddress(emit.builder, emit.location, kernel, op.getMemRef(),
                    flatten(SmallVector<ValueRange>(adaptor.getIndices())));
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), address);
-    return success();
+    return {{LLVM::LoadOp::create(emit.builder, emit.location, op.getType(),
+                                  address)}};
   }
 };
 
-struct DimPattern : public KernelPattern<memref::DimOp> {
-  using KernelPattern::KernelPattern;
+struct DimPattern : public LoweringPattern<memref::DimOp> {
+  using LoweringPattern::LoweringPattern;
 
-  LogicalResult
-  matchAndRewrite(memref::DimOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    std::optional<int64_t> dim = op.getConstantIndex();
-    Value size = dim ? kernel.getSize(rewriter, op.getSource(), *dim) : Value();
-    if (!size)
-      return rewriter.notifyMatchFailure(op, "not a parameter");
-    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, op.getType(), size);
-    return success();
+  bool matches(memref::DimOp op) const override {
+    return op.getConstantIndex() && kernel.isParameter(op.getSource());
+  }
+
+  Registers lower(memref::DimOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    Value size =
+        kernel.getSize(emit.builder, op.getSource(), *op.getConstantIndex());
+    return {{arith::IndexCastOp::create(emit.builder, emit.location,
+                                        op.getType(), size)}};
   }
 };
 
