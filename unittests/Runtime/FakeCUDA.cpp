@@ -8,6 +8,8 @@
 #include "FakeCUDA.h"
 
 #include "fa/Runtime/CUDA/DriverAPI.h"
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -63,12 +65,21 @@ struct Failure {
   int times;
 };
 
+/// The major or minor number of FAKE_CUDA_CAPABILITY, else the one given.
+int getCapability(bool isMajor, int otherwise) {
+  const char *text = getenv("FAKE_CUDA_CAPABILITY");
+  int major = 0, minor = 0;
+  if (!text || sscanf(text, "%d.%d", &major, &minor) != 2)
+    return otherwise;
+  return isMajor ? major : minor;
+}
+
 /// Everything the fake knows; guarded by one mutex.
 struct State {
   int version = 13000;
   int deviceCount = 1;
-  int major = 9;
-  int minor = 0;
+  int major = getCapability(/*isMajor=*/true, 9);
+  int minor = getCapability(/*isMajor=*/false, 0);
   bool holdEvents = false;
   uint64_t nextStream = 100;
   uint64_t nextAddress = 0;
@@ -115,6 +126,9 @@ static Result enter(const char *function) {
     return failure;
 
 #define FAKE(NAME, ...) extern "C" FAKE_EXPORTED Result NAME(__VA_ARGS__)
+
+/// Starts a kernel in PTX.
+static const std::string entryDirective = ".visible .entry ";
 
 static constexpr Result captureUnsupported = Result(900);
 static constexpr Result captureIsolation = Result(905);
@@ -399,7 +413,8 @@ FAKE(cuModuleLoadDataEx, Module *module, const void *image, unsigned,
   if (!getContext())
     return InvalidContext;
   std::string text = static_cast<const char *>(image);
-  if (text.find("fake-kernel:") == std::string::npos) {
+  if (text.find("fake-kernel:") == std::string::npos &&
+      text.find(entryDirective) == std::string::npos) {
     strcpy(static_cast<char *>(values[0]), "fake: unknown instruction");
     return InvalidImage;
   }
@@ -417,17 +432,52 @@ FAKE(cuModuleUnload, Module module) {
   return Success;
 }
 
-FAKE(cuModuleGetFunction, Function *function, Module module, const char *name) {
-  ENTER(cuModuleGetFunction)
-  size_t at = module->image.find("fake-kernel:");
-  std::istringstream stream(module->image.substr(at + strlen("fake-kernel:")));
-  auto parsed = std::make_unique<CUfunc_st>();
+static void parseFakeKernel(const std::string &image, CUfunc_st &function) {
+  size_t at = image.find("fake-kernel:");
+  std::istringstream stream(image.substr(at + strlen("fake-kernel:")));
   std::string line;
   std::getline(stream, line);
   std::istringstream fields(line);
-  fields >> parsed->name >> parsed->threads >> parsed->staticBytes;
+  fields >> function.name >> function.threads >> function.staticBytes;
   for (size_t size; fields >> size;)
-    parsed->sizes.push_back(size);
+    function.sizes.push_back(size);
+}
+
+/// Bytes of a parameter, as in ".param .u64 x" and ".param .b8 map[128]".
+static size_t getParameterBytes(const std::string &line) {
+  size_t count = 1, bracket = line.find('[');
+  if (bracket != std::string::npos)
+    count = std::stoul(line.substr(bracket + 1));
+  for (size_t bits : {64, 32, 16, 8})
+    for (char kind : {'u', 'b', 's', 'f'})
+      if (line.find(std::string(" .") + kind + std::to_string(bits) + " ") !=
+          std::string::npos)
+        return count * bits / 8;
+  return 0;
+}
+
+static void parsePTX(const std::string &image, const std::string &name,
+                     CUfunc_st &function) {
+  size_t at = image.find(entryDirective + name + "(");
+  if (at == std::string::npos)
+    return;
+  function.name = name;
+  std::istringstream stream(image.substr(at));
+  for (std::string line; std::getline(stream, line) && line[0] != '{';) {
+    if (line.find(".param ") != std::string::npos)
+      function.sizes.push_back(getParameterBytes(line));
+    if (line.compare(0, strlen(".maxntid "), ".maxntid ") == 0)
+      function.threads = std::stoi(line.substr(strlen(".maxntid ")));
+  }
+}
+
+FAKE(cuModuleGetFunction, Function *function, Module module, const char *name) {
+  ENTER(cuModuleGetFunction)
+  auto parsed = std::make_unique<CUfunc_st>();
+  if (module->image.find("fake-kernel:") != std::string::npos)
+    parseFakeKernel(module->image, *parsed);
+  else
+    parsePTX(module->image, name, *parsed);
   if (parsed->name != name)
     return NotFound;
   parsed->context = module->context;

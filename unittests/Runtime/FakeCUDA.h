@@ -12,6 +12,8 @@
 //
 // An image is any text with a line
 //   fake-kernel: NAME THREADS STATIC_SHARED_BYTES PARAMETER_BYTES...
+// or PTX, of which names, parameters and .maxntid are read. Nothing is run.
+// Programs that cannot call the functions below set FAKE_CUDA_CAPABILITY=9.0.
 // Memory of device D has the addresses from fakeBase(D) to fakeBase(D + 1).
 //
 //===----------------------------------------------------------------------===//
