@@ -444,3 +444,33 @@ func.func @columns(%m: memref<1x32x2x6xf32>, %o: !o, %p: memref<8x2xf32>) attrib
   }
   return
 }
+
+// Threads copy heads of tokens as rows, to one bank; to the other by halves, up to
+// the end of the dimension.
+// REDEFINE: %{entry} = copied
+// REDEFINE: %{more} = --grid=1 --input=2x9x10x64xbf16=1 --input=50x64xbf16=2 --input=16x1xf32
+// RUN: %{check}
+// copied: argument 2: 16x1xf32 = [128, 128, 128, 128, 128, 128, 128, 128, 0, 0, 0, 0, 0, 0, 0, 0]
+!tile = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!tiles = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @copied(%m: memref<2x9x10x64xbf16>, %k: memref<50x64xbf16>, %o: memref<16x1xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c16 = arith.constant 16 : i32
+  %c32 = arith.constant 32 : i32
+  %c49 = arith.constant 49 : i32
+  %c = fagpu.channel cp_async banks(2) : !tile
+  fagpu.role @all groups(1) {
+    fagpu.put %c bank(%z), %m[%c1, %c1, %c1, %z] [1, 8, 8, 64] rows(%c2) : memref<2x9x10x64xbf16> into !tile
+    fagpu.put %c bank(%c1) part(%z, %z), %k[%c49, %z] [32, 64] : memref<50x64xbf16> into !tile
+    fagpu.put %c bank(%c1) part(%c32, %z), %k[%c32, %z] [32, 64] : memref<50x64xbf16> into !tile
+    %a = fagpu.acquire %c bank(%z) : !tile
+    %b = fagpu.acquire %c bank(%c1) : !tile
+    %x = fagpu.mma nt %a, %b : !tiles, !tiles -> tensor<64x64xf32, #fagpu.acc<4>>
+    fagpu.release %a : !tiles
+    fagpu.release %b : !tiles
+    fagpu.store %x, %o[%z, %z] rows(%c16) columns(%c1) : tensor<64x64xf32, #fagpu.acc<4>> into memref<16x1xf32>
+  }
+  return
+}

@@ -20,17 +20,6 @@ static ChannelOp getCopiedChannel(Value channel) {
                                     : ChannelOp();
 }
 
-/// The address of a stage; null without a plan.
-static Value addressStage(Emitter &emit, const KernelContext &kernel,
-                          ChannelOp channel, Value stage) {
-  if (!channel.getOffset() || !stage)
-    return {};
-  Value offset =
-      emit.add(emit.multiply(stage, channel.getType().getStageBytes()),
-               *channel.getOffset());
-  return emit.add(offset, kernel.getSharedBase());
-}
-
 /// Threads take the chunks of a row of a panel, and as many rows as there are.
 static int64_t getRowsAtOnce(PutOp put) {
   return put->getParentOfType<RoleOp>().getThreadsPerGroup() /
@@ -46,27 +35,29 @@ public:
   TileCopy(PutOp put, Emitter &emit, const KernelContext &kernel)
       : put(put), emit(emit), kernel(kernel),
         type(cast<MemRefType>(put.getSource().getType())),
-        rowDim(put.getRowDim()), tile(put.getChannel().getType().getShape()),
+        rowDim(put.getRowDim()), box(put.getSizes()),
+        numRows(ShapedType::getNumElements(box.drop_back())),
         panels(put.getChannel().getType().getLayout()),
         rowsAtOnce(getRowsAtOnce(put)),
         isLoading(put.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
                   Engine::loads) {}
 
-  void run(Value stage, ValueRange offsets, Value rows, Value columns,
-           Value condition) {
+  /// Copies to `tile`, up to `rows` and `columns` where they are not null.
+  void run(const SharedTile &tile, ValueRange offsets, Value rows,
+           Value columns, Value condition) {
     emitThreadPart();
     ColumnBound bound(columns, offsets.back());
     SmallVector<Value> bytes = countBytes(bound);
     int64_t granule = getGranule(bound);
-    TilePlace target(emit, kernel.getSharedBase(), {stage, tile[0], panels},
-                     placeInTile);
-    Value source = getSource(offsets);
-    // How many rows are left for this thread.
-    Value left = emit.subtract(emit.subtract(rows, rowInTile), offsets[rowDim]);
-    for (int64_t row = 0; row < tile[0]; row += rowsAtOnce) {
-      Value isPast = arith::CmpIOp::create(emit.builder, emit.location,
-                                           arith::CmpIPredicate::sle, left,
-                                           emit.constant(row));
+    // Threads of rows that the box does not have copy nothing.
+    if (numRows < rowsAtOnce)
+      condition = both(condition, compare(arith::CmpIPredicate::slt, rowInBox,
+                                          emit.constant(numRows)));
+    TilePlace target(emit, kernel.getSharedBase(), tile, placeInTile);
+    Value start = getStart(offsets);
+    Value left = emit.subtract(rows ? rows : getEnd(), offsets[rowDim]);
+    for (int64_t row = 0; row < numRows; row += rowsAtOnce) {
+      auto [source, isPast] = getRow(start, row, left);
       SmallVector<ChunkCopy> chunks;
       for (auto [panel, size] : llvm::enumerate(bytes)) {
         int64_t column = panel * panels.getColumns();
@@ -74,8 +65,6 @@ public:
                           advance(source, column), isPast, size, condition});
       }
       copy(chunks, granule);
-      if (row + rowsAtOnce < tile[0])
-        source = advance(source, stepInMemory);
     }
   }
 
@@ -86,18 +75,24 @@ private:
     const RoleThreads &threads = kernel.getThreads(put);
     emit.builder.setInsertionPointAfter(threads.isWarpLeader.getDefiningOp());
     Value chunk = emit.bitAnd(threads.thread, panels.getChunks() - 1);
-    rowInTile = emit.shiftRight(threads.thread, panels.getChunkBits());
-    placeInTile = TilePlace::getPlace(emit, panels, rowInTile, chunk);
+    rowInBox = emit.shiftRight(threads.thread, panels.getChunkBits());
+    placeInTile = TilePlace::getPlace(emit, panels, rowInBox, chunk);
     columnInPanel = emit.multiply(chunk, Panels::chunkColumns);
+    if (getInnerRows() > 1)
+      return;
     Value stride = getStride(rowDim);
     offsetInMemory =
-        add(multiply(extend(rowInTile), stride), extend(columnInPanel));
+        add(multiply(extend(rowInBox), stride), extend(columnInPanel));
     stepInMemory = multiply(stride, emit.constant64(rowsAtOnce));
   }
 
-  /// The dimension of the rows comes last: it is the one that loops change.
-  Value getSource(ValueRange offsets) {
-    Value offset = offsetInMemory;
+  /// Rows of the box at each index of the bounded dimension.
+  int64_t getInnerRows() const { return numRows / box[rowDim]; }
+
+  /// Where the box starts; the dimension of the rows comes last: it is the one
+  /// that loops change.
+  Value getStart(ValueRange offsets) {
+    Value offset = offsetInMemory ? offsetInMemory : extend(columnInPanel);
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (dim != rowDim)
         offset = add(offset, multiply(extend(offsets[dim]), getStride(dim)));
@@ -106,11 +101,52 @@ private:
                    multiply(extend(offsets[rowDim]), getStride(rowDim)));
   }
 
+  /// Where the dimension of the rows ends.
+  Value getEnd() {
+    Value size = arith::MinSIOp::create(
+        emit.builder, emit.location,
+        kernel.getSize(emit.builder, put.getSource(), rowDim),
+        emit.constant64(std::numeric_limits<int32_t>::max()));
+    return arith::TruncIOp::create(emit.builder, emit.location,
+                                   emit.builder.getI32Type(), size);
+  }
+
+  /// Where a thread's row lies, `row` rows on from its first one, and whether
+  /// the bounded dimension ends before it. Rows in one dimension are reached
+  /// step by step.
+  std::pair<Value, Value> getRow(Value &start, int64_t row, Value left) {
+    if (getInnerRows() == 1) {
+      if (!leftOfThread)
+        leftOfThread = emit.subtract(left, rowInBox);
+      else
+        start = advance(start, stepInMemory);
+      return {start, compare(arith::CmpIPredicate::sle, leftOfThread,
+                             emit.constant(row))};
+    }
+    // Later dimensions change first.
+    Value rest = emit.add(rowInBox, row), offset, index;
+    for (int64_t dim = box.size() - 2; dim >= static_cast<int64_t>(rowDim);
+         --dim) {
+      if (box[dim] == 1)
+        continue;
+      Value size = emit.constant(box[dim]);
+      index = rest;
+      if (dim != rowDim) {
+        index = arith::RemUIOp::create(emit.builder, emit.location, rest, size);
+        rest = arith::DivUIOp::create(emit.builder, emit.location, rest, size);
+      }
+      Value more = multiply(extend(index), getStride(dim));
+      offset = offset ? add(offset, more) : more;
+    }
+    return {advance(start, offset),
+            compare(arith::CmpIPredicate::sge, index, left)};
+  }
+
   /// How many bytes of its chunk of each panel a thread finds in memory; null
   /// where all are there. The rest is filled with zeros.
   SmallVector<Value> countBytes(const ColumnBound &bound) {
     SmallVector<Value> bytes;
-    for (int64_t first = 0; first < tile[1]; first += panels.getColumns()) {
+    for (int64_t first = 0; first < box.back(); first += panels.getColumns()) {
       bytes.emplace_back();
       if (bound.holds(first, panels.getColumns()))
         continue;
@@ -146,6 +182,10 @@ private:
       chunk.store(emit, words);
   }
 
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(emit.builder, emit.location, predicate, a, b);
+  }
+  Value both(Value a, Value b) { return a ? emit.logicalAnd(a, b) : b; }
   Value getStride(unsigned dim) {
     return kernel.getStride(emit.builder, put.getSource(), dim);
   }
@@ -170,12 +210,15 @@ private:
   const KernelContext &kernel;
   MemRefType type;
   unsigned rowDim;
-  ArrayRef<int64_t> tile;
+  ArrayRef<int64_t> box;
+  int64_t numRows;
   Panels panels;
   int64_t rowsAtOnce;
   /// Whether copies go through registers.
   bool isLoading;
-  Value rowInTile, columnInPanel, placeInTile, offsetInMemory, stepInMemory;
+  Value rowInBox, columnInPanel, placeInTile, offsetInMemory, stepInMemory;
+  /// Rows from the thread's first one to where they end.
+  Value leftOfThread;
 };
 
 struct PutCopyPattern : public KernelPattern<PutOp> {
@@ -190,12 +233,18 @@ struct PutCopyPattern : public KernelPattern<PutOp> {
                                          "not a channel that threads copy to");
     Emitter emit(rewriter, op.getLoc());
     Value stage =
-        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()));
-    if (!stage)
-      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()),
+                     getOptional(adaptor.getBank()))
+            .data;
+    SharedTile tile = {stage, channel.getType().getShape()[0],
+                       Panels(channel.getType().getLayout())};
+    SmallVector<Value> part =
+        flatten(SmallVector<ValueRange>(adaptor.getPart()));
+    if (!part.empty())
+      tile = tile.at(emit, part[0], part[1]);
     TileCopy(op, emit, kernel)
-        .run(stage, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
-             adaptor.getRows().front(), getOptional(adaptor.getColumns()),
+        .run(tile, flatten(SmallVector<ValueRange>(adaptor.getOffsets())),
+             getOptional(adaptor.getRows()), getOptional(adaptor.getColumns()),
              getOptional(adaptor.getCondition()));
     // Empty where threads load: the acquires count all copies alike.
     NVVM::CpAsyncCommitGroupOp::create(rewriter, op.getLoc());
@@ -215,9 +264,9 @@ struct AcquireCopyPattern : public KernelPattern<AcquireOp> {
       return rewriter.notifyMatchFailure(op, "no count of pending copies");
     Emitter emit(rewriter, op.getLoc());
     Value stage =
-        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()));
-    if (!stage)
-      return rewriter.notifyMatchFailure(op, "no stage or no plan");
+        addressStage(emit, kernel, channel, getOptional(adaptor.getStage()),
+                     getOptional(adaptor.getBank()))
+            .data;
     NVVM::CpAsyncWaitGroupOp::create(rewriter, op.getLoc(), *op.getPending());
     // Null: no barrier frees the stage, a `fagpu.sync` stands where one is
     // needed.
@@ -250,7 +299,6 @@ struct SyncPattern : public KernelPattern<SyncOp> {
 } // namespace
 
 LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
-  ArrayRef<int64_t> box = op.getSizes();
   ViewType tile = op.getChannel().getType().getView();
   auto argument = dyn_cast<BlockArgument>(op.getSource());
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -265,24 +313,31 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
     return op.emitOpError() << "copies by threads from " << memory
                             << ", whose columns are not side by side; expected "
                                "a stride of 1 in the last dimension";
-  unsigned rowDim = op.getRowDim();
-  for (auto [dim, size] : llvm::enumerate(box.drop_back()))
-    if (size > 1 && dim != rowDim)
-      return op.emitOpError()
-             << "copies " << box[rowDim] << " of dimension " << rowDim
-             << " and " << size << " of dimension " << dim
-             << " by threads, expected rows in one dimension";
+  int64_t rows = ShapedType::getNumElements(op.getSizes().drop_back());
   int64_t rowsAtOnce = getRowsAtOnce(op);
-  if (rowsAtOnce % 8 || box[rowDim] % rowsAtOnce)
+  if (rowsAtOnce % 8)
     return op.emitOpError()
-           << "copies " << box[rowDim] << " rows, " << rowsAtOnce
-           << " at once by "
-           << op->getParentOfType<RoleOp>().getThreadsPerGroup()
-           << " threads; expected 8, 16, 32, ... at once and a multiple of it";
-  if (!op.getRows())
-    return op.emitOpError()
-           << "copies by threads without rows(...), so where the memory ends "
-              "is not known";
+           << "copies by " << op->getParentOfType<RoleOp>().getThreadsPerGroup()
+           << " threads, " << rowsAtOnce
+           << " rows at once; expected a multiple of 8, as by "
+           << 8 * Panels(tile.getLayout()).getChunks() << " threads";
+  bool isCovered =
+      rows % rowsAtOnce == 0 || (rows < rowsAtOnce && rows % 8 == 0);
+  if (!isCovered) {
+    InFlightDiagnostic error =
+        op.emitOpError() << "copies " << rows << " rows, " << rowsAtOnce
+                         << " at once by "
+                         << op->getParentOfType<RoleOp>().getThreadsPerGroup()
+                         << " threads; expected ";
+    for (int64_t fewer = 8; fewer < rowsAtOnce; fewer += 8)
+      error << fewer << (fewer + 8 < rowsAtOnce ? ", " : " or ");
+    return error << "a multiple of " << rowsAtOnce;
+  }
+  int64_t columns = Panels(tile.getLayout()).getColumns();
+  if (op.getSizes().back() % columns)
+    return op.emitOpError() << "copies " << op.getSizes().back()
+                            << " columns by threads, expected a multiple of "
+                            << columns << ", those of a panel";
   return success();
 }
 

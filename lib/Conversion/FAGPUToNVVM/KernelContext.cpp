@@ -51,6 +51,11 @@ LogicalResult KernelContext::collectNeeds() {
         return addMap(put, makeTensorMap(put));
       if (failed(verifyCopiedTile(put)))
         return WalkResult::interrupt();
+      // Rows without a bound end with their dimension.
+      if (auto type = cast<MemRefType>(put.getSource().getType());
+          !put.getRows() && type.isDynamicDim(put.getRowDim()))
+        needs[cast<BlockArgument>(put.getSource()).getArgNumber()].sizes.insert(
+            put.getRowDim());
       return addElements(put.getSource(), put.getAlignment());
     }
     if (auto store = dyn_cast<StoreOp>(op))

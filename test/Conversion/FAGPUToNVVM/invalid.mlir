@@ -121,24 +121,11 @@ func.func @copies_swizzle(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.ker
 // -----
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
-func.func @copies_two_dimensions(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
-  %c0 = arith.constant 0 : i32
-  %t = fagpu.channel cp_async : !t
-  fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op copies 8 of dimension 1 and 8 of dimension 2 by threads, expected rows in one dimension}}
-    fagpu.put %t, %m[%c0, %c0, %c0, %c0] [1, 8, 8, 64] rows(%n) : memref<8x8x8x64xbf16> into !t
-  }
-  return
-}
-
-// -----
-
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 func.func @copies_threads(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : !t
   fagpu.role @a groups(1) warps(3) {
-    // expected-error @below {{'fagpu.put' op copies 64 rows, 12 at once by 96 threads; expected 8, 16, 32, ... at once and a multiple of it}}
+    // expected-error @below {{'fagpu.put' op copies by 96 threads, 12 rows at once; expected a multiple of 8, as by 64 threads}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] rows(%n) : memref<64x64xbf16> into !t
   }
   return
@@ -147,12 +134,25 @@ func.func @copies_threads(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.ker
 // -----
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
-func.func @copies_no_rows(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+func.func @copies_part_of_panel(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : !t
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op copies by threads without rows(...), so where the memory ends is not known}}
-    fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
+    // expected-error @below {{'fagpu.put' op copies 32 columns by threads, expected a multiple of 64, those of a panel}}
+    fagpu.put %t part(%c0, %c0), %m[%c0, %c0] [64, 32] : memref<64x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @copies_few_rows(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op copies 4 rows, 16 at once by 128 threads; expected 8 or a multiple of 16}}
+    fagpu.put %t part(%c0, %c0), %m[%c0, %c0] [4, 64] : memref<64x64xbf16> into !t
   }
   return
 }

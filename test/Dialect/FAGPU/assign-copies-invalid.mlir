@@ -61,8 +61,24 @@ func.func @banks(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   %k = fagpu.channel cp_async banks(2) : !tile
   fagpu.role @all groups(1) {
-    // expected-error @below {{'fagpu.put' op copies by threads to a channel of 2 banks, expected 1}}
+    // expected-error @below {{'fagpu.put' op names a bank that is no constant of a channel that threads copy to, so its copies are not counted; expected a constant}}
+    fagpu.put %k bank(%n), %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+  }
+  return
+}
+
+// -----
+
+!tile = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x64xbf16>
+func.func @other_bank(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %k = fagpu.channel cp_async banks(2) : !tile
+  fagpu.role @all groups(1) {
     fagpu.put %k bank(%c0), %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    // expected-error @below {{'fagpu.acquire' op acquires a stage that no 'fagpu.put' of its role before it has filled}}
+    %v = fagpu.acquire %k bank(%c1) : !tile
   }
   return
 }
@@ -75,8 +91,9 @@ func.func @part(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   %k = fagpu.channel cp_async : !tile
   fagpu.role @all groups(1) {
-    // expected-error @below {{'fagpu.put' op copies by threads to a part(...) of a stage, expected all}}
     fagpu.put %k part(%c0, %c0), %m[%c0, %c0] [32, 64] rows(%n) : !m into !tile
+    // expected-error @below {{'fagpu.acquire' op acquires a stage that no 'fagpu.put' of its role before it has filled}}
+    %v = fagpu.acquire %k : !tile
   }
   return
 }

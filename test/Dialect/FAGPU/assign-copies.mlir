@@ -174,3 +174,41 @@ func.func @staged(%m: !m, %o: !m, %n: i32, %x: !half) attributes {fagpu.kernel =
   }
   return
 }
+
+// Copies are counted by bank, and all parts of a stage are waited for. The stage
+// of a bank is filled again behind the barrier of its own release.
+// CHECK-LABEL: func.func @banks_and_parts
+func.func @banks_and_parts(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  %k = fagpu.channel cp_async banks(2) : !tile
+  fagpu.role @all groups(1) {
+    fagpu.put %k bank(%c0) part(%c0, %c0), %m[%c0, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.put %k bank(%c0) part(%c32, %c0), %m[%c0, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.put %k bank(%c1), %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) pending(1)
+    // CHECK-NEXT: fagpu.sync
+    %a = fagpu.acquire %k bank(%c0) : !tile
+    fagpu.release %a : !view
+    // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) pending(0)
+    // CHECK-NEXT: fagpu.sync
+    %b = fagpu.acquire %k bank(%c1) : !tile
+    // The barrier behind the acquire has followed the release.
+    // CHECK-NEXT: fagpu.put
+    // CHECK-NEXT: fagpu.put
+    fagpu.put %k bank(%c0) part(%c0, %c0), %m[%c0, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.put %k bank(%c0) part(%c32, %c0), %m[%c0, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.release %b : !view
+    // CHECK: fagpu.sync
+    // CHECK-NEXT: fagpu.put
+    fagpu.put %k bank(%c1), %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) pending(1)
+    %c = fagpu.acquire %k bank(%c0) : !tile
+    // CHECK: fagpu.acquire %{{.*}} bank(%{{.*}}) pending(0)
+    %d = fagpu.acquire %k bank(%c1) : !tile
+    fagpu.release %c : !view
+    fagpu.release %d : !view
+  }
+  return
+}

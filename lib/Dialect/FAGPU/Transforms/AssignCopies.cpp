@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChannelUse.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -40,32 +42,49 @@ static bool usesCopies(Operation *op) {
 
 namespace {
 
-/// What is known of the stages of one channel at a point of the program.
+/// A bank of a channel.
+using Bank = std::pair<Value, int64_t>;
+
+/// What is known of the stages of one bank at a point of the program.
 struct StageState {
-  /// Puts less releases.
+  /// Stages that puts have begun to fill, less releases.
   int64_t inUse = 0;
+  /// Parts of the last of them that are put already; 0: all.
+  int64_t numParts = 0;
   /// How many of the last releases no barrier has followed.
   int64_t unsynchronized = 0;
 };
 
+/// A copy in flight, and whether it is the last part of its stage.
+struct Copy {
+  Bank bank;
+  bool endsStage;
+
+  bool operator==(const Copy &other) const {
+    return bank == other.bank && endsStage == other.endsStage;
+  }
+};
+
 struct CopyState {
-  /// The channels of copies that no acquire has taken, in order of their start.
-  SmallVector<Value> started;
-  llvm::MapVector<Value, StageState> stages;
+  /// The copies that no acquire has taken, in order of their start.
+  SmallVector<Copy> started;
+  llvm::MapVector<Bank, StageState> stages;
 
   void synchronize() {
-    for (auto &[channel, state] : stages)
+    for (auto &[bank, state] : stages)
       state.unsynchronized = 0;
   }
 
   bool hasSameCopies(const CopyState &other) const {
-    auto inUse = [](const CopyState &state, Value channel) {
-      auto found = state.stages.find(channel);
-      return found == state.stages.end() ? 0 : found->second.inUse;
+    auto inUse = [](const CopyState &state, Bank bank) {
+      auto found = state.stages.find(bank);
+      return found == state.stages.end()
+                 ? std::pair<int64_t, int64_t>()
+                 : std::pair(found->second.inUse, found->second.numParts);
     };
     for (const CopyState *state : {this, &other})
-      for (auto &[channel, unused] : state->stages)
-        if (inUse(*this, channel) != inUse(other, channel))
+      for (auto &[bank, unused] : state->stages)
+        if (inUse(*this, bank) != inUse(other, bank))
           return false;
     return started == other.started;
   }
@@ -73,11 +92,12 @@ struct CopyState {
   /// Takes the releases of both. Returns whether this changed.
   bool join(const CopyState &other) {
     bool changed = false;
-    for (auto &[channel, state] : other.stages) {
-      int64_t &mine = stages[channel].unsynchronized;
-      changed |= mine < state.unsynchronized;
-      mine = std::max(mine, state.unsynchronized);
-      stages[channel].inUse = state.inUse;
+    for (auto &[bank, state] : other.stages) {
+      StageState &mine = stages[bank];
+      changed |= mine.unsynchronized < state.unsynchronized;
+      mine.unsynchronized = std::max(mine.unsynchronized, state.unsynchronized);
+      mine.inUse = state.inUse;
+      mine.numParts = state.numParts;
     }
     return changed;
   }
@@ -128,18 +148,36 @@ private:
       return success();
     if (failed(verifyCopy(put)))
       return failure();
-    StageState &stages = state.stages[channel];
+    FailureOr<Bank> bank = getBank(put, channel, put.getBank());
+    if (failed(bank))
+      return failure();
+    StageState &stages = state.stages[*bank];
     int64_t depth = put.getChannel().getType().getDepth();
-    if (stages.inUse >= depth)
-      return put.emitOpError()
-             << "fills a stage while all " << depth
-             << " of its channel are in use; release one before";
-    // The stage is that of the release `depth - inUse` before the last one.
-    if (stages.unsynchronized > depth - 1 - stages.inUse)
-      placeBarrier(put, state, assign);
-    ++stages.inUse;
-    state.started.push_back(channel);
+    if (!stages.numParts) {
+      if (stages.inUse >= depth)
+        return put.emitOpError()
+               << "fills a stage while all " << depth
+               << " of its channel are in use; release one before";
+      // The stage is that of the release `depth - inUse` before the last one.
+      if (stages.unsynchronized > depth - 1 - stages.inUse)
+        placeBarrier(put, state, assign);
+      ++stages.inUse;
+    }
+    stages.numParts = (stages.numParts + 1) % ChannelUse(put).getNumParts();
+    state.started.push_back({*bank, stages.numParts == 0});
     return success();
+  }
+
+  /// Copies are counted by bank, so which one is known.
+  static FailureOr<Bank> getBank(Operation *op, Value channel, Value bank) {
+    APInt number(32, 0);
+    if (bank && !matchPattern(bank, m_ConstantInt(&number))) {
+      op->emitOpError() << "names a bank that is no constant of a channel that "
+                           "threads copy to, so its copies are not counted; "
+                           "expected a constant";
+      return failure();
+    }
+    return Bank(channel, number.getSExtValue());
   }
 
   static LogicalResult verifyCopy(PutOp put) {
@@ -152,13 +190,6 @@ private:
                      : ", which has " + std::to_string(role.getGroups()) +
                            " groups")
              << "; expected one group of warps";
-    auto channel = put.getChannel().getDefiningOp<ChannelOp>();
-    if (channel.getBanks() != 1)
-      return put.emitOpError() << "copies by threads to a channel of "
-                               << channel.getBanks() << " banks, expected 1";
-    if (!put.getPart().empty())
-      return put.emitOpError()
-             << "copies by threads to a part(...) of a stage, expected all";
     return success();
   }
 
@@ -166,14 +197,29 @@ private:
     Value channel = acquire.getChannel();
     if (!isCopiedByThreads(channel))
       return success();
-    auto oldest = llvm::find(state.started, channel);
-    if (oldest == state.started.end())
+    FailureOr<Bank> bank = getBank(acquire, channel, acquire.getBank());
+    if (failed(bank))
+      return failure();
+    // The oldest copies of the bank are the parts of its oldest stage.
+    SmallVector<Copy> rest;
+    int64_t behind = 0;
+    bool isFull = false;
+    for (const Copy &copy : state.started) {
+      if (!isFull && copy.bank == *bank) {
+        isFull = copy.endsStage;
+        behind = 0;
+        continue;
+      }
+      ++behind;
+      rest.push_back(copy);
+    }
+    if (!isFull)
       return acquire.emitOpError()
              << "acquires a stage that no 'fagpu.put' of its role before it "
                 "has filled";
     if (assign)
-      acquire.setPending(std::distance(oldest, state.started.end()) - 1);
-    state.started.erase(oldest);
+      acquire.setPending(behind);
+    state.started = std::move(rest);
     // One barrier serves acquires that stand together.
     if (!isBeforeAcquire(acquire))
       placeBarrier(acquire->getNextNode(), state, assign);
@@ -203,7 +249,11 @@ private:
                                       "'fagpu.acquire' of its block";
     if (!isCopiedByThreads(acquire.getChannel()))
       return success();
-    StageState &stages = state.stages[acquire.getChannel()];
+    FailureOr<Bank> bank =
+        getBank(acquire, acquire.getChannel(), acquire.getBank());
+    if (failed(bank))
+      return failure();
+    StageState &stages = state.stages[*bank];
     --stages.inUse;
     stages.unsynchronized = std::min<int64_t>(
         stages.unsynchronized + 1, acquire.getChannel().getType().getDepth());
@@ -214,15 +264,21 @@ private:
     Value memory = getStagingMemory(store);
     if (!memory)
       return success();
-    StageState &stages = state.stages[memory];
-    if (stages.inUse)
-      return store.emitOpError()
-             << "is staged over a channel of which " << stages.inUse
-             << " stages are in use; release them before";
-    if (stages.unsynchronized)
-      placeBarrier(store, state, assign);
+    for (auto &[bank, stages] : state.stages) {
+      if (bank.first != memory)
+        continue;
+      if (stages.inUse)
+        return store.emitOpError()
+               << "is staged over a channel of which " << stages.inUse
+               << " stages are in use; release them before";
+      if (stages.unsynchronized)
+        placeBarrier(store, state, assign);
+    }
     // What is put there next waits until the staged value has left.
-    stages.unsynchronized = cast<ChannelType>(memory.getType()).getDepth();
+    auto channel = memory.getDefiningOp<ChannelOp>();
+    for (int64_t bank = 0; bank < channel.getBanks(); ++bank)
+      state.stages[Bank(memory, bank)].unsynchronized =
+          channel.getType().getDepth();
     return success();
   }
 

@@ -229,8 +229,11 @@ def FAGPUAssignCopiesPass : Pass<"fagpu-assign-copies", "::mlir::func::FuncOp"> 
     `if` starts an empty copy, so it counts. Releases without a barrier are
     followed around loops to a fixed point.
 
+    Banks are counted each for itself, so each use names its own by a constant; an
+    acquire waits for all parts of its stage.
+
     Refused: an acquire of what was never put, a put while all stages are in use,
-    copies by one thread (`elect`), by several groups, to banks or by parts.
+    copies by one thread (`elect`) or by several groups.
 
     Before:
     ```mlir
