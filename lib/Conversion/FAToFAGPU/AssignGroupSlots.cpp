@@ -280,6 +280,13 @@ bool GroupScheduler::isReadFirst(Value channel) {
   return true;
 }
 
+static bool hasPutAfter(Operation *op) {
+  while ((op = op->getNextNode()))
+    if (isa<PutOp>(op))
+      return true;
+  return false;
+}
+
 /// Copies come in the order in which they are read.
 void GroupScheduler::scheduleCopies(RoleOp role) {
   role.walk([&](ForOp loop) {
@@ -291,7 +298,11 @@ void GroupScheduler::scheduleCopies(RoleOp role) {
     for (Operation &op : loop.getBody().front().without_terminator()) {
       auto put = dyn_cast<PutOp>(op);
       bool isSecond = put && !isReadFirst(put.getChannel());
-      setSlot(&op, isSecond ? Slot{1, multiplyFirst} : Slot{0, takeTurn});
+      // What stands behind the copies is not to delay them.
+      bool isBehind = !put && !hasPutAfter(&op);
+      setSlot(&op, isSecond   ? Slot{1, multiplyFirst}
+                   : isBehind ? Slot{0, multiplySecond}
+                              : Slot{0, takeTurn});
     }
     auto tile = dyn_cast<RepeatOp>(loop->getParentOp());
     if (!tile || config.getOverlap() != Overlap::tiles)

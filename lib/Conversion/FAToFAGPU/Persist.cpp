@@ -39,9 +39,12 @@ private:
   void findWords();
   void addArguments();
   bool isOfTile(Value value) { return ofTile.contains(value.getDefiningOp()); }
-  SmallVector<Value> decode(Value tile, ArrayRef<Value> words);
+  SmallVector<Value> decode(OpBuilder &at, Value tile, ArrayRef<Value> words);
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
-  Value takeTile(RepeatOp repeat);
+  SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
+  SmallVector<Value>
+  carryThrough(ForOp old, size_t count, bool isEarly,
+               function_ref<SmallVector<Value>(OpBuilder &)> make);
   void persistCopies();
   void persistCompute(RoleOp role);
   void launchFewer();
@@ -125,16 +128,16 @@ void Persister::addArguments() {
 }
 
 /// What `ofTile` computes for a tile; one past the last is taken for the last.
-SmallVector<Value> Persister::decode(Value tile, ArrayRef<Value> words) {
-  Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
-  Value last = arith::SubIOp::create(builder, loc, tiles, one);
-  Value valid = arith::MinSIOp::create(builder, loc, tile, last);
+SmallVector<Value> Persister::decode(OpBuilder &at, Value tile,
+                                     ArrayRef<Value> words) {
+  Value one = arith::ConstantIntOp::create(at, loc, 1, 32);
+  Value last = arith::SubIOp::create(at, loc, tiles, one);
+  Value valid = arith::MinSIOp::create(at, loc, tile, last);
   IRMapping mapping;
-  mapping.map(
-      block.getResult(),
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), valid));
+  mapping.map(block.getResult(),
+              arith::IndexCastOp::create(at, loc, at.getIndexType(), valid));
   for (Operation *op : ofTile)
-    builder.clone(*op, mapping);
+    at.clone(*op, mapping);
   return llvm::map_to_vector(words,
                              [&](Value word) { return mapping.lookup(word); });
 }
@@ -178,46 +181,79 @@ RepeatOp Persister::wrap(ArrayRef<Value> words, ArrayRef<Value> inits) {
   return repeat;
 }
 
-/// Takes the next tile with the last block of the last loop, so that it is
-/// there when this one ends, and no block holds one that it will not start
-/// soon.
-Value Persister::takeTile(RepeatOp repeat) {
+/// The next tile, from the role's last loop, and `words` of it. Where tiles
+/// have as many blocks as each other it is taken and decoded a block before the
+/// last one, so that nothing waits for it between tiles; else with the last
+/// block, so that no one holds a tile that it will not start soon.
+SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
+  auto withWords = [&](OpBuilder &at, Value tile) {
+    SmallVector<Value> values = {tile};
+    llvm::append_range(values, decode(at, tile, words));
+    return values;
+  };
   auto loops = llvm::to_vector(repeat.getBody().front().getOps<ForOp>());
   if (loops.empty())
-    return TicketOp::create(builder, loc, counter);
-  ForOp old = loops.back();
+    return withWords(builder, TicketOp::create(builder, loc, counter));
+  bool isEarly = getGPUConfig(kernel).getTileOrder() == TileOrder::in_order;
+  SmallVector<Value> taken = carryThrough(
+      loops.back(), isEarly ? 1 + words.size() : 1, isEarly,
+      [&](OpBuilder &at) -> SmallVector<Value> {
+        Value tile = TicketOp::create(at, loc, counter);
+        return isEarly ? withWords(at, tile) : SmallVector<Value>{tile};
+      });
+  return isEarly ? taken : withWords(builder, taken.front());
+}
+
+/// Makes `count` integers in one iteration of a loop, the last one or, where
+/// there is one, the one before it (`isEarly`), and carries them to its end.
+SmallVector<Value>
+Persister::carryThrough(ForOp old, size_t count, bool isEarly,
+                        function_ref<SmallVector<Value>(OpBuilder &)> make) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(old);
-  Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, number, 32);
+  };
+  int64_t direction = old.getDirection();
+  // The bound is the last index of a loop that falls, and past that of one that
+  // rises.
+  Value at = old.getBounds().back();
+  if (int64_t before = (direction > 0) + isEarly)
+    at = arith::SubIOp::create(builder, loc, at, constant(before * direction));
+  if (isEarly)
+    at = direction > 0
+             ? arith::MaxSIOp::create(builder, loc, at, old.getStart())
+                   .getResult()
+             : arith::MinSIOp::create(builder, loc, at, old.getStart())
+                   .getResult();
   SmallVector<Value> inits(old.getInits());
-  inits.push_back(none);
-  SmallVector<Type> types(old.getResultTypes());
-  types.push_back(i32);
+  inits.append(count, constant(0));
+  SmallVector<Type> types(old.getResultTypes()), added(count, i32);
+  llvm::append_range(types, added);
   auto loop =
       ForOp::create(builder, loc, types, old.getStart(), old.getBounds(), inits,
                     old.getStepAttr(), old.getOnceAttr());
   loop.getBody().takeBody(old.getBody());
   Block &body = loop.getBody().front();
-  Value seen = body.addArgument(i32, loc);
+  SmallVector<Value> seen;
+  for (Type type : added)
+    seen.push_back(body.addArgument(type, loc));
   builder.setInsertionPointToStart(&body);
-  Value end = old.getBounds().back();
-  if (loop.getDirection() > 0)
-    end = arith::SubIOp::create(
-        builder, loc, end, arith::ConstantIntOp::create(builder, loc, 1, 32));
-  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       loop.getIndex(), end);
-  auto branch = scf::IfOp::create(builder, loc, TypeRange{i32}, isLast,
+  Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        loop.getIndex(), at);
+  auto branch = scf::IfOp::create(builder, loc, added, isThere,
                                   /*withElseRegion=*/true);
-  OpBuilder taken = branch.getThenBodyBuilder();
-  scf::YieldOp::create(taken, loc,
-                       TicketOp::create(taken, loc, counter).getResult());
-  OpBuilder kept = branch.getElseBodyBuilder();
-  scf::YieldOp::create(kept, loc, seen);
+  OpBuilder making = branch.getThenBodyBuilder();
+  scf::YieldOp::create(making, loc, make(making));
+  OpBuilder keeping = branch.getElseBodyBuilder();
+  scf::YieldOp::create(keeping, loc, seen);
+  if (isEarly)
+    branch->moveBefore(body.getTerminator());
   auto yield = cast<fagpu::YieldOp>(body.getTerminator());
-  yield.getValuesMutable().append(branch.getResult(0));
-  old.replaceAllUsesWith(loop.getResults().drop_back());
+  yield.getValuesMutable().append(branch.getResults());
+  old.replaceAllUsesWith(loop.getResults().drop_back(count));
   old.erase();
-  return loop.getResults().back();
+  return llvm::to_vector_of<Value>(loop.getResults().take_back(count));
 }
 
 void Persister::persistCopies() {
@@ -225,23 +261,25 @@ void Persister::persistCopies() {
   builder.setInsertionPointToStart(&body);
   Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   Value first = arith::IndexCastOp::create(builder, loc, i32, id);
-  SmallVector<Value> both(copyWords.begin(), copyWords.end());
-  llvm::append_range(both, mailWords);
-  size_t own = copyWords.size();
-  auto sendTile = [&](Value tile) {
-    SmallVector<Value> words = decode(tile, both);
+  SetVector<Value> both(copyWords.begin(), copyWords.end());
+  both.insert(mailWords.begin(), mailWords.end());
+  // Sends the tile's words to the others; those of the role itself.
+  auto sendTile = [&](Value tile, ArrayRef<Value> words) {
     SmallVector<Value> sent = {tile};
-    llvm::append_range(sent, ArrayRef(words).drop_front(own));
+    for (auto [name, word] : llvm::zip_equal(both, words))
+      if (mailWords.contains(name))
+        sent.push_back(word);
     SendOp::create(builder, loc, mail, sent, Value(), Value());
-    words.resize(own);
-    return words;
+    return SmallVector<Value>(words.take_front(copyWords.size()));
   };
-  SmallVector<Value> inits = sendTile(first);
+  SmallVector<Value> words = decode(builder, first, both.getArrayRef());
+  SmallVector<Value> inits = sendTile(first, words);
   RepeatOp repeat = wrap(copyWords.getArrayRef(), inits);
-  Value next = takeTile(repeat);
-  SmallVector<Value> yielded = sendTile(next);
+  SmallVector<Value> next = takeTile(repeat, both.getArrayRef());
+  SmallVector<Value> yielded =
+      sendTile(next.front(), ArrayRef(next).drop_front());
   Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                      next, tiles);
+                                      next.front(), tiles);
   yielded.insert(yielded.begin(), again);
   fagpu::YieldOp::create(builder, loc, yielded);
   builder.setInsertionPointToEnd(&body);

@@ -5,6 +5,7 @@
 // RUN: FileCheck %s --check-prefix=ROLES --input-file=%t.split.mlir
 // RUN: fa-opt %t.split.mlir -fagpu-persist -canonicalize -cse -o %t.persistent.mlir
 // RUN: FileCheck %s --check-prefix=PERSIST --input-file=%t.persistent.mlir
+// RUN: sed 's/, tile_order = longest_first//' %t.split.mlir | fa-opt -fagpu-persist -canonicalize -cse -fagpu-infer-layouts -fagpu-assign-group-slots | FileCheck %s --check-prefix=EARLY
 // RUN: fa-opt %t.persistent.mlir -fagpu-infer-layouts -fagpu-assign-group-slots -o %t.slots.mlir
 // RUN: FileCheck %s --check-prefix=SLOTS --input-file=%t.slots.mlir
 // What comes out passes the rules of the language, and is pipelined.
@@ -83,6 +84,21 @@
 // PERSIST: %[[WORDS:.*]] = fagpu.counter : memref<2xi32>
 // PERSIST: fagpu.launch @kernel grid(%[[GRID]]) ({{.*}}, %[[ALL]], %[[WORDS]])
 
+// Tiles of equal length: a block before the last one, behind the copies.
+// EARLY: fagpu.repeat
+// EARLY: %[[AT:.*]] = arith.minsi %{{.*}}, %c1_i32
+// EARLY: %[[NEXT:.*]]:2 = fagpu.for %[[I:[^ ]*]] = %{{.*}} iter(%[[SEEN:[^ ]*]] = %c0_i32, %[[SEEN_ROW:[^ ]*]] = %c0_i32)
+// EARLY: %[[THERE:.*]] = arith.cmpi eq, %[[I]], %[[AT]]
+// EARLY: fagpu.put
+// EARLY: fagpu.put
+// EARLY: scf.if %[[THERE]] -> (i32, i32) {
+// EARLY: %[[TICKET:.*]] = fagpu.ticket
+// EARLY: %[[ROW:.*]] = arith.muli
+// EARLY: scf.yield %[[TICKET]], %[[ROW]]
+// EARLY: scf.yield %[[SEEN]], %[[SEEN_ROW]]
+// EARLY-NEXT: } {fagpu.at = [0, 4]}
+// EARLY: fagpu.send %{{.*}}, %[[NEXT]]#0, %[[NEXT]]#1
+
 // SLOTS: %[[TURNS:.*]] = fagpu.turns 2
 // SLOTS: fagpu.role @load
 // SLOTS: fagpu.put {{.*}} {fagpu.at = [0, 1]}
@@ -116,7 +132,7 @@
 
 !mem = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32, %heads: i32) attributes {fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>

@@ -346,7 +346,9 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
   let description = [{
     In kernels of `form = warp_groups` the first tile of a block is that of its
     number; the others are taken from a counter by the role that copies, with the
-    last block of its last loop, and sent to the other roles. What is computed
+    last block of its last loop, and sent to the other roles. With `tile_order =
+    in_order`, where tiles are equally long, that is a block earlier, so that
+    nothing waits for the number between tiles. What is computed
     from the number of the block is computed by the role that copies alone; what
     the others read of it travels with the tile's number. The host launches no
     more blocks than there are multiprocessors.
@@ -415,7 +417,8 @@ def FAGPUAssignGroupSlotsPass
        operands are acquired and multiplied with the last second product of this
        one, whose rows are finished behind the issue, and whose result is stored
        behind the wait.
-    7. A role that copies fills channels in the order in which they are read.
+    7. A role that copies fills channels in the order in which they are read;
+       what stands behind the copies follows them.
 
     Before:
     ```mlir
