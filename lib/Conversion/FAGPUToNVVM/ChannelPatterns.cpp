@@ -122,12 +122,19 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
     if (acquire && isReadByLoads(acquire.getChannel())) {
       NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
       emit.arrive(barrier, threads.isWarpLeader);
+    } else if (op->getParentOfType<RoleOp>().getElect()) {
+      // Whichever thread was elected.
+      emit.arrive(barrier);
     } else {
       emit.arrive(barrier, threads.isGroupLeader);
     }
     return {};
   }
 };
+
+static int64_t getElementBytes(ChannelType type) {
+  return type.getElementType().getIntOrFloatBitWidth() / 8;
+}
 
 struct PutPattern : public LoweringPattern<PutOp> {
   using LoweringPattern::LoweringPattern;
@@ -156,7 +163,8 @@ private:
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
-    int64_t bytes = ShapedType::getNumElements(op.getSizes()) * 2;
+    int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
+                    getElementBytes(op.getChannel().getType());
     Value barrier = emit.sharedPointer(stage.full);
     NVVM::MBarrierArriveExpectTxOp::create(
         emit.builder, emit.location, TypeRange{}, barrier, emit.constant(bytes),
@@ -195,7 +203,8 @@ private:
     SmallVector<Value> part =
         flatten(SmallVector<ValueRange>(adaptor.getPart()));
     Value inPanel = emit.multiply(part[0], swizzle);
-    Value panel = emit.shiftRight(part[1], llvm::Log2_64(swizzle / 2));
+    Value panel = emit.shiftRight(
+        part[1], llvm::Log2_64(swizzle / getElementBytes(type)));
     Value before = emit.multiply(panel, type.getShape()[0] * swizzle);
     return emit.add(data, emit.add(inPanel, before));
   }

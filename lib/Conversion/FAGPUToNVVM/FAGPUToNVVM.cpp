@@ -34,6 +34,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateBlockPatterns(patterns, converter, kernel);
   populateChannelPatterns(patterns, converter, kernel);
   populateCopyPatterns(patterns, converter, kernel);
+  populateDrainPatterns(patterns, converter, kernel);
   populateElementwisePatterns(patterns, converter, kernel);
   populateGatherPatterns(patterns, converter, kernel);
   populateMatrixPatterns(patterns, converter, kernel);

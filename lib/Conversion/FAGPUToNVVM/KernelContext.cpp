@@ -62,6 +62,8 @@ LogicalResult KernelContext::collectNeeds() {
       return usesEngine(store.getVia(), Engine::tma_store)
                  ? addMap(store, makeTensorMap(store))
                  : addStore(store);
+    if (auto drain = dyn_cast<DrainOp>(op))
+      return addMap(drain, makeTensorMap(drain));
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
     if (auto dim = dyn_cast<memref::DimOp>(op))

@@ -121,6 +121,7 @@ void KernelContext::frameRoles() {
     role.walk([&](Operation *op) {
       if (auto take = dyn_cast<TakeOp>(op))
         turns.insert(take.getTurns().getDefiningOp());
+      stores |= isa<DrainOp>(op);
       if (auto store = dyn_cast<StoreOp>(op))
         stores |= store.getVia() &&
                   store.getVia().getDefiningOp<ChannelOp>().getEngine() ==

@@ -65,6 +65,9 @@ void populateChannelPatterns(RewritePatternSet &patterns,
 void populateCopyPatterns(RewritePatternSet &patterns,
                           const TypeConverter &converter,
                           const KernelContext &kernel);
+void populateDrainPatterns(RewritePatternSet &patterns,
+                           const TypeConverter &converter,
+                           const KernelContext &kernel);
 void populateElementwisePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
                                  const KernelContext &kernel);

@@ -88,6 +88,39 @@ void SharedTile::store(Emitter &emit, const RoleThreads &threads,
   });
 }
 
+// Pairs of columns, of which two fill a chunk: a warp stores 8 rows of two
+// chunks at once, each quarter of it to other banks.
+void SharedTile::storeFloats(Emitter &emit, const RoleThreads &threads,
+                             RankedTensorType type,
+                             ValueRange registers) const {
+  LayoutInterface layout = getBlockLayout(type);
+  Value row = emit.shiftRight(threads.lane, 2);
+  Value inQuad = emit.bitAnd(threads.lane, 3);
+  Value phase = panels.getPhase(emit, row);
+  Value ofThread =
+      emit.add(emit.multiply(emit.add(emit.shiftLeft(threads.warp, 4), row),
+                             panels.rowBytes),
+               emit.shiftLeft(emit.bitAnd(inQuad, 1), 3));
+  Value start = emit.add(address, ofThread);
+  auto pair = VectorType::get({2}, emit.builder.getF32Type());
+  for (size_t first = 0; first < registers.size(); first += 2) {
+    SmallVector<int64_t> at = layout.getElementOffset(type.getShape(), first);
+    int64_t panel = at[1] / panels.getColumns();
+    int64_t chunk = at[1] % panels.getColumns() / 4;
+    Value swizzled =
+        emit.bitXor(emit.add(emit.shiftRight(inQuad, 1), chunk), phase);
+    Value place = emit.add(emit.add(start, emit.shiftLeft(swizzled, 4)),
+                           (panel * rows + at[0]) * panels.rowBytes);
+    Value values = LLVM::PoisonOp::create(emit.builder, emit.location, pair);
+    for (int64_t index : {0, 1})
+      values = LLVM::InsertElementOp::create(emit.builder, emit.location,
+                                             values, registers[first + index],
+                                             emit.constant(index));
+    LLVM::StoreOp::create(emit.builder, emit.location, values,
+                          emit.sharedPointer(place), /*alignment=*/8);
+  }
+}
+
 SmallVector<Value> SharedTile::load(Emitter &emit, const RoleThreads &threads,
                                     RankedTensorType type) const {
   MLIRContext *context = emit.builder.getContext();

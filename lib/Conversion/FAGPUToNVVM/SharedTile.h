@@ -14,18 +14,19 @@
 
 namespace mlir::fagpu {
 
-/// The panels of a swizzled tile of 16-bit elements, by the bytes of a row: 32,
-/// 64 or 128. The chunk of 16 bytes of a row is stored at its number xor that
-/// of the 128 bytes that the row is in, which repeats after 8 rows; so eight
-/// rows of one chunk are in all banks.
+/// The panels of a swizzled tile, by the bytes of a row: 32, 64 or 128. The
+/// chunk of 16 bytes of a row is stored at its number xor that of the 128 bytes
+/// that the row is in, which repeats after 8 rows; so eight rows of one chunk
+/// are in all banks.
 struct Panels {
   static constexpr int64_t chunkBytes = 16, chunkColumns = 8;
 
-  int64_t rowBytes;
+  int64_t rowBytes, elementBytes;
 
-  explicit Panels(SharedLayoutAttr layout) : rowBytes(layout.getSwizzle()) {}
+  explicit Panels(SharedLayoutAttr layout, int64_t elementBytes = 2)
+      : rowBytes(layout.getSwizzle()), elementBytes(elementBytes) {}
 
-  int64_t getColumns() const { return rowBytes / 2; }
+  int64_t getColumns() const { return rowBytes / elementBytes; }
   int64_t getChunks() const { return rowBytes / chunkBytes; }
   /// The bits of the number of a chunk, and of a byte, in a row.
   int64_t getChunkBits() const { return llvm::Log2_64(getChunks()); }
@@ -38,8 +39,8 @@ struct Panels {
   }
 };
 
-/// A tile of 16-bit elements in swizzled memory: panels, one after the other,
-/// each with all rows.
+/// A tile in swizzled memory: panels, one after the other, each with all rows.
+/// Elements have 16 bits but for `storeFloats`.
 struct SharedTile {
   /// Address of the first row of the part that is meant, a multiple of that of
   /// 8 rows of a panel.
@@ -59,6 +60,10 @@ struct SharedTile {
   /// Stores the packed registers of a block value of accumulator order.
   void store(Emitter &emit, const RoleThreads &threads, RankedTensorType type,
              ValueRange registers, bool transposed = false) const;
+
+  /// Stores the registers of a block value of f32 in accumulator order.
+  void storeFloats(Emitter &emit, const RoleThreads &threads,
+                   RankedTensorType type, ValueRange registers) const;
 
   /// Loads the packed registers of a block value of accumulator order.
   SmallVector<Value> load(Emitter &emit, const RoleThreads &threads,

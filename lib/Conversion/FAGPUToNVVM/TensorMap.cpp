@@ -57,14 +57,15 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
     return op->emitOpError() << "copies memory that is no argument of the "
                                 "kernel, so there is no tensor map of it";
   int64_t swizzle = tile.getLayout().getSwizzle();
-  if (!swizzle || tile.getElementType().getIntOrFloatBitWidth() != 16)
-    return op->emitOpError() << "copies in bulk to a tile " << tile
-                             << ", expected 16-bit elements and a swizzle of "
-                                "32, 64 or 128 bytes";
+  int64_t elementBits = tile.getElementType().getIntOrFloatBitWidth();
+  if (!swizzle || (elementBits != 16 && elementBits != 32))
+    return op->emitOpError() << "copies a tile " << tile
+                             << " in bulk, expected elements of 16 or 32 bits "
+                                "and a swizzle of 32, 64 or 128 bytes";
   TensorMap map;
   map.argument = argument.getArgNumber();
   map.box.assign(box.begin(), box.end());
-  map.columns = swizzle / 2;
+  map.columns = swizzle * 8 / elementBits;
   map.panels = box.back() / map.columns;
   map.swizzle = swizzle;
   map.bounded = bounded;
@@ -115,4 +116,11 @@ FailureOr<TensorMap> mlir::fagpu::makeTensorMap(StoreOp store) {
                     store.getBox(), store.getRowDim(),
                     store.getVia().getType().getView(),
                     store.getRows() != nullptr, store.getColumns());
+}
+
+FailureOr<TensorMap> mlir::fagpu::makeTensorMap(DrainOp drain) {
+  return makeBoxMap(drain, drain.getDestination(), drain.getOffsets(),
+                    drain.getBox(), drain.getRowDim(),
+                    drain.getView().getType(), drain.getRows() != nullptr,
+                    /*columns=*/Value());
 }

@@ -43,10 +43,11 @@ private:
   }
 };
 
-/// The map of a put into a channel that is filled in bulk, or of a store that
-/// leaves in bulk. Fails after one diagnostic.
+/// The map of a put into a channel that is filled in bulk, or of a store or a
+/// drain that leaves in bulk. Fails after one diagnostic.
 FailureOr<TensorMap> makeTensorMap(PutOp put);
 FailureOr<TensorMap> makeTensorMap(StoreOp store);
+FailureOr<TensorMap> makeTensorMap(DrainOp drain);
 
 } // namespace mlir::fagpu
 

@@ -149,8 +149,12 @@ static LogicalResult verifyLoad(LoadOp op) {
 
 static LogicalResult verifyWrite(WriteOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
+  ChannelType channel = op.getChannel().getType();
+  // Floats are written in pairs, for a bulk store to read.
+  bool isFloat = channel.getElementType().isF32() &&
+                 channel.getLayout().getSwizzle() && !op.getTransposed();
   if (failed(verifyStage(op, op.getChannel())) ||
-      failed(verifyTile(op, "writes to", op.getChannel().getType())))
+      (!isFloat && failed(verifyTile(op, "writes to", channel))))
     return failure();
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
     return op.emitOpError() << "writes a value of layout " << type.getEncoding()
@@ -221,6 +225,17 @@ static LogicalResult verifyStore(StoreOp op) {
   return success();
 }
 
+static LogicalResult verifyDrain(DrainOp op) {
+  if (!op.getView().getDefiningOp<AcquireOp>())
+    return op.emitOpError() << "stores a part of a view in bulk, expected all "
+                               "of what 'fagpu.acquire' gives";
+  Type element = op.getView().getType().getElementType();
+  if (op.getAdd() && !element.isF32() && !isPackedElement(element))
+    return op.emitOpError() << "adds elements of " << element
+                            << " in bulk, expected f32, f16 or bf16";
+  return success();
+}
+
 static LogicalResult verifyProduct(Operation *op, Value a, Value b) {
   for (Value operand : {a, b})
     if (auto view = dyn_cast<ViewType>(operand.getType()))
@@ -264,11 +279,7 @@ static LogicalResult verifyOperation(Operation *op) {
         return op.emitOpError() << "does not say how operands reach the "
                                    "threads; run fagpu-form-channels before";
       })
-      .Case([](DrainOp op) {
-        return op.emitOpError()
-               << "has no lowering yet; expected 'fagpu.store' of a block "
-                  "value, via a channel of the engine tma_store or threads";
-      })
+      .Case([](DrainOp op) { return verifyDrain(op); })
       .Case<ReduceOp, IotaOp, GatherOp, ReleaseOp, SyncOp, TicketOp, RetireOp,
             RoleOp, ChannelOp, MailOp, TurnsOp>(
           [](Operation *) { return success(); })

@@ -21,7 +21,8 @@ struct WritePattern : public LoweringPattern<WriteOp> {
   Registers lower(WriteOp op, Adaptor adaptor, Emitter &emit) const override {
     auto channel = op.getChannel().getDefiningOp<ChannelOp>();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    Panels panels(channel.getType().getLayout());
+    bool isFloat = type.getElementType().isF32();
+    Panels panels(channel.getType().getLayout(), isFloat ? 4 : 2);
     Value bank = getOptional(adaptor.getBank());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
@@ -34,8 +35,11 @@ struct WritePattern : public LoweringPattern<WriteOp> {
       tile = tile.at(emit, part[0], part[1]);
     }
     const RoleThreads &threads = kernel.getThreads(op);
-    tile.store(emit, threads, type, adaptor.getValue(), op.getTransposed());
-    // Products read by the asynchronous proxy.
+    if (isFloat)
+      tile.storeFloats(emit, threads, type, adaptor.getValue());
+    else
+      tile.store(emit, threads, type, adaptor.getValue(), op.getTransposed());
+    // Products and bulk stores read by the asynchronous proxy.
     NVVM::FenceProxyOp::create(
         emit.builder, emit.location, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(emit.builder.getContext(),

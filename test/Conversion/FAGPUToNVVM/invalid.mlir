@@ -34,7 +34,7 @@ func.func @swizzle(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", 
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel tma : !t
   fagpu.role @a groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies in bulk to a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
+    // expected-error @below {{'fagpu.put' op copies a tile '!fagpu.view<64x64xbf16, #fagpu.smem<0>>' in bulk, expected elements of 16 or 32 bits and a swizzle of 32, 64 or 128 bytes}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !t
   }
   return

@@ -136,7 +136,7 @@ func.func @drained(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a", fagp
   %t = fagpu.channel threads offset(0) barriers(256) arrivals [1, 1] : !t
   fagpu.role @a groups(1) elect {
     %v = fagpu.acquire %t stage(%c0, %c0) : !t
-    // expected-error @below {{'fagpu.drain' op has no lowering yet; expected 'fagpu.store' of a block value, via a channel of the engine tma_store or threads}}
+    // expected-error @below {{'fagpu.drain' op copies a tile '!fagpu.view<64xf32, #fagpu.smem<0>>' in bulk, expected elements of 16 or 32 bits and a swizzle of 32, 64 or 128 bytes}}
     fagpu.drain %v, %m[%c0] : !fagpu.view<64xf32, #fagpu.smem<0>> into memref<64xf32>
     fagpu.release %v : !fagpu.view<64xf32, #fagpu.smem<0>>
   }
@@ -238,14 +238,14 @@ func.func @vector_sizes(%m: memref<64x4xf32>, %x: f32) attributes {fagpu.kernel 
 
 // -----
 
-!t = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+!t = !fagpu.channel<64x64xf32, #fagpu.smem<0>, 1>
 !s = tensor<64x64xf32, #fagpu.acc<4>>
 func.func @write_f32(%x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel threads offset(0) : !t
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : !s
-    // expected-error @below {{'fagpu.write' op writes to '!fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
+    // expected-error @below {{'fagpu.write' op writes to '!fagpu.channel<64x64xf32, #fagpu.smem<0>, 1>', expected 16-bit elements and a swizzle of 32, 64 or 128 bytes}}
     fagpu.write %t, %f stage(%c0, %c0) : !s into !t
   }
   return
@@ -329,6 +329,40 @@ func.func @write_transposed_panel(%x: f32) attributes {fagpu.kernel = "sm_90a", 
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
     // expected-error @below {{'fagpu.write' op writes a transposed value of 4 warps, expected at most 2}}
     fagpu.write %t, %h transposed stage(%c0, %c0) : !h into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!w = !fagpu.view<32x64xbf16, #fagpu.smem<128>>
+func.func @drained_slice(%m: memref<32x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel threads offset(0) barriers(8192) arrivals [1, 1] : !t
+  fagpu.role @a groups(1) elect {
+    %v = fagpu.acquire %t stage(%c0, %c0) : !t
+    // expected-error @below {{'fagpu.slice' op is used by 'fagpu.drain', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.load' or 'fagpu.slice'}}
+    %s = fagpu.slice %v[%c0, %c0] : !v to !w
+    fagpu.drain %s, %m[%c0, %c0] : !w into memref<32x64xbf16>
+    fagpu.release %v : !v
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x32xi32, #fagpu.smem<128>, 1>
+!v = !fagpu.view<64x32xi32, #fagpu.smem<128>>
+func.func @drained_integers(%m: memref<64x32xi32>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel threads offset(0) barriers(8192) arrivals [1, 1] : !t
+  fagpu.role @a groups(1) elect {
+    %v = fagpu.acquire %t stage(%c0, %c0) : !t
+    // expected-error @below {{'fagpu.drain' op adds elements of 'i32' in bulk, expected f32, f16 or bf16}}
+    fagpu.drain %v, %m[%c0, %c0] add : !v into memref<64x32xi32>
+    fagpu.release %v : !v
   }
   return
 }
