@@ -18,7 +18,7 @@ static constexpr int64_t threadsPerGroup = 128;
 /// statistics of rows; with products of a warp, also the operands of the next
 /// instructions.
 static constexpr int64_t registersBesideWarps = 48;
-static constexpr int64_t registersBesideGroups = 30;
+static constexpr int64_t registersBesideGroups = 28;
 
 /// Barriers and mail between roles.
 static constexpr int64_t barrierBytes = 2048;

@@ -42,8 +42,10 @@ struct GPUTarget {
 };
 
 /// Registers of each thread where one thread of a group of four warps copies
-/// for `groups` (1 to 3) such groups that compute: what a multiprocessor has,
-/// 512 for each thread of a group, in the multiples of 8 that setmaxnreg takes.
+/// for `groups` (1 to 3) such groups that compute, in the multiples of 8 that
+/// setmaxnreg takes. All together are not more than what threads have at
+/// launch, itself a multiple of 8 (168 for 384 threads): a group would wait for
+/// ever for what is not there.
 struct RegisterShare {
   int64_t copying, computing;
 };

@@ -35,7 +35,7 @@
 
 // The copies of a place that depends on the group are one for each.
 // ROLES: %[[Q:.*]] = fagpu.channel tma banks(2)
-// ROLES: fagpu.role @load groups(1) regs(48) elect {
+// ROLES: fagpu.role @load groups(1) regs(56) elect {
 // ROLES-NEXT: fagpu.put %[[Q]] bank(%c0_i32), %{{.*}}[%c0_i32, %[[ROW:.*]], %c0_i32, %c0_i32]
 // ROLES-NEXT: %[[SECOND:.*]] = arith.addi %[[ROW]], %c64_i32
 // ROLES-NEXT: fagpu.put %[[Q]] bank(%c1_i32), %{{.*}}[%c0_i32, %[[SECOND]], %c0_i32, %c0_i32]
@@ -44,7 +44,7 @@
 // ROLES-NEXT: fagpu.put
 // ROLES-NEXT: fagpu.put
 // ROLES-NEXT: fagpu.yield
-// ROLES: fagpu.role @math(%{{.*}}) groups(2) regs(232) {
+// ROLES: fagpu.role @math(%{{.*}}) groups(2) regs(224) {
 // ROLES-NOT: fagpu.put
 // ROLES: fagpu.acquire %[[Q]]
 

@@ -53,7 +53,7 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = GROUPS
 // RUN: %{check}
-// GROUPS: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least 190 registers a thread, but there are 160; the nearest is query_block = 192 and key_block = 80
+// GROUPS: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least 188 registers a thread, but there are 160; the nearest is query_block = 192 and key_block = 80
 
 // REDEFINE: %{file} = stages
 // REDEFINE: %{chip} = sm_90a
@@ -65,7 +65,7 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = TILES
 // RUN: %{check}
-// TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of form = warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 96
+// TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of form = warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
 
 // REDEFINE: %{file} = dims
 // REDEFINE: %{chip} = sm_90a

@@ -24,7 +24,7 @@
 // SM90A-LABEL: func.func @full_64(
 // SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>
 // REMARK80: table row sm_80, form = warps, head dims up to 64; 240 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, no mask; 158 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, no mask; 156 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
 func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
   %r = fa.attention ins(%q, %q, %q : !t64f, !t64f, !t64f) outs(%o : !t64f)
   return %r : !t64f
@@ -71,7 +71,7 @@ func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
 // SM90A-LABEL: func.func @causal_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
 // REMARK80: table row sm_80, form = warps, head dims up to 128; 240 of 255 registers
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 190 of 232 registers a thread, 198656 of 232448 bytes of shared memory"
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 188 of 224 registers a thread, 198656 of 232448 bytes of shared memory"
 func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
   %r = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask causal
   return %r : !t128c
@@ -117,7 +117,7 @@ func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
 // SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @full_256(
 // SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 256, no mask; 218 of 232 registers a thread, 231424 of 232448 bytes of shared memory"
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 256, no mask; 216 of 224 registers a thread, 231424 of 232448 bytes of shared memory"
 func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
   %r = fa.attention ins(%q, %q, %q : !t256f, !t256f, !t256f) outs(%o : !t256f)
   return %r : !t256f
@@ -191,7 +191,7 @@ func.func @wide(%q: !wide, %o: !wide) -> !wide {
 // SM80: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @given(
 // SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
-// REMARK90A: given by hand; 118 of 232 registers a thread, 100352 of 232448 bytes of shared memory"
+// REMARK90A: given by hand; 116 of 224 registers a thread, 100352 of 232448 bytes of shared memory"
 func.func @given(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
       {config = #fa.config<query_block = 128, key_block = 32>}
@@ -214,7 +214,7 @@ func.func @given_warps(%q: !t, %o: !t) -> !t {
 // SM90A-LABEL: func.func @softcap_64(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
 // REMARK80: form = warps, head dims up to 64; 128 x 128 does not fit: 272 of 255 registers a thread, 49152 of 166912 bytes of shared memory; 232 of 255 registers a thread
-// REMARK90A: form = warp_groups, head dims up to 64, no mask; 192 x 128 does not fit: 174 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 174 of 232 registers a thread
+// REMARK90A: form = warp_groups, head dims up to 64, no mask; 192 x 128 does not fit: 172 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 172 of 224 registers a thread
 func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_64 {
   %r = fa.attention ins(%q, %q, %q : !softcap_64, !softcap_64, !softcap_64) outs(%o : !softcap_64) score softcap(%cap)
   return %r : !softcap_64
@@ -239,7 +239,7 @@ func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x
 // SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @bias_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
-// REMARK90A: form = warp_groups, head dims up to 128, no mask; 128 x 128 does not fit: 254 of 232 registers a thread, 198656 of 232448 bytes of shared memory; 214 of 232 registers a thread
+// REMARK90A: form = warp_groups, head dims up to 128, no mask; 128 x 128 does not fit: 252 of 224 registers a thread, 198656 of 232448 bytes of shared memory; 212 of 224 registers a thread
 func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !bias_128 {
   %r = fa.attention ins(%q, %q, %q : !bias_128, !bias_128, !bias_128) outs(%o : !bias_128) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !bias_128

@@ -18,10 +18,20 @@ func.func @two_blocks() attributes {fagpu.kernel = "sm_90a", fagpu.blocks_per_sm
 
 // -----
 
-// expected-error @below {{'func.func' op has 69632 registers in its roles, but a block of sm_90a has 65536 at 1 a multiprocessor}}
+// expected-error @below {{'func.func' op has 69632 registers in its roles, but a block of 384 threads on sm_90a has 64512 at 1 a multiprocessor, 168 a thread}}
 func.func @registers() attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @a groups(1) regs(64) {}
   fagpu.role @b groups(2) regs(240) {}
+  return
+}
+
+// -----
+
+// No more than a multiprocessor has, but more than is there at launch.
+// expected-error @below {{'func.func' op has 65536 registers in its roles, but a block of 384 threads on sm_90a has 64512 at 1 a multiprocessor, 168 a thread}}
+func.func @registers_at_launch() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @a groups(1) regs(48) {}
+  fagpu.role @b groups(2) regs(232) {}
   return
 }
 

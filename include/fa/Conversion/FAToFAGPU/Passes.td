@@ -321,7 +321,7 @@ def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
     ```
     After:
     ```mlir
-    fagpu.role @load groups(1) regs(48) elect {
+    fagpu.role @load groups(1) regs(56) elect {
       fagpu.put %queries bank(%c0), %query[%b, %c0, %h, %c0] ...
       fagpu.put %queries bank(%c1), %query[%b, %c64, %h, %c0] ...
       fagpu.for %i = %last step -1 segments(...) {
@@ -329,7 +329,7 @@ def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
         fagpu.yield
       }
     }
-    fagpu.role @math(%g) groups(2) regs(232) {
+    fagpu.role @math(%g) groups(2) regs(224) {
       fagpu.for %i = %last step -1 segments(...) ... {
         %k = fagpu.acquire %keys : !k
         ...

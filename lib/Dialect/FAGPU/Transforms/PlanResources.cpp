@@ -152,13 +152,17 @@ private:
       return kernel.emitOpError()
              << "has " << threads << " threads in its roles, but a block of "
              << target.chip << " has at most " << target.threadsPerBlock;
-    int64_t available = target.registersPerSM / getBlocksPerSM();
+    // Roles wait for ever for registers that the launch did not bring along.
+    int64_t perThread = target.registersPerSM / getBlocksPerSM() /
+                        std::max<int64_t>(threads, 1) / 8 * 8;
+    int64_t available = threads * std::min<int64_t>(perThread, 256);
     if (registers <= available)
       return success();
     return kernel.emitOpError()
            << "has " << registers << " registers in its roles, but a block of "
-           << target.chip << " has " << available << " at " << getBlocksPerSM()
-           << " a multiprocessor";
+           << threads << " threads on " << target.chip << " has " << available
+           << " at " << getBlocksPerSM() << " a multiprocessor, "
+           << available / threads << " a thread";
   }
 
   int64_t getBlocksPerSM() {

@@ -88,9 +88,11 @@ def check(chip, head_dim, mask, element):
         share = REGISTERS // threads // 8 * 8
         if registers != share:
             problems.append(f"has {registers} registers at launch, expected {share} to trade")
-        for direction in ("dec", "inc"):
-            if len(re.findall(rf"setmaxnreg\.{direction}\.sync\.aligned", ptx)) != 1:
-                problems.append(f"has not one setmaxnreg.{direction}")
+        # A group of four warps copies, the others compute, and none waits for registers that nobody gives back.
+        copying, computing = (int(find(rf"setmaxnreg\.{direction}\.sync\.aligned\.u32\s+(\d+)", ptx)[1])
+                              for direction in ("dec", "inc"))
+        if copying * 128 + computing * (threads - 128) > registers * threads:
+            problems.append(f"trades {copying} and {computing} registers at {registers} a thread")
     instruction = r"wgmma\.mma_async\.sync" if has_groups else r"mma\.sync\.aligned"
     products, expected = len(re.findall(instruction, ptx)), count_products(config, head_dim, mask)
     if products != expected:
