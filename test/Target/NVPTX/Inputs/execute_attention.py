@@ -1,0 +1,120 @@
+"""Derives a schedule for sm_80 from a problem, compiles it to PTX, executes some of its blocks, and checks what they store.
+
+    execute_attention.py FA_OPT [--replace OLD NEW] CASE...
+
+A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK]. Rows of all tensors are PITCH elements, or a multiple of it,
+apart (0: one after the other). Of each problem blocks from its first, middle and last tile are executed; the result is
+compared with attention in float64, and nothing else may have changed.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from ptx_machine import Block, Kernel, Memory, decode, encode
+
+BATCH, QUERIES, KEYS, HEADS, KEY_HEADS = 2, 150, 170, 4, 2
+PREFIXES, QUERY_BLOCK = [40, 7], 128
+BOUNDS = {"f16": 1e-3, "bf16": 6e-3}
+PROBLEM = """
+!q = tensor<{batch}x{queries}x{heads}x{head_dim}x{element}>
+!k = tensor<{batch}x{keys}x{key_heads}x{head_dim}x{element}>
+!v = tensor<{batch}x{keys}x{key_heads}x{value_dim}x{element}>
+!o = tensor<{batch}x{queries}x{heads}x{value_dim}x{output}>
+func.func @attention(%q: !q, %k: !k, %v: !v) -> !o {{
+  %prefix = arith.constant dense<{prefixes}> : tensor<{batch}xi32>
+  %init = tensor.empty() : !o
+  %o = fa.attention ins(%q, %k, %v : !q, !k, !v) outs(%init : !o) {mask}
+  return %o : !o
+}}
+"""
+MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)"}
+
+
+def compile_problem(fa_opt, **fields):
+    """The PTX of the one kernel, and how many blocks it is launched with."""
+    text = PROBLEM.format(
+        batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, **fields
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as schedule:
+        derive = [fa_opt, "--fa-to-schedule=chip=sm_80"]
+        schedule.write(subprocess.run(derive, input=text, capture_output=True, text=True, check=True).stdout)
+        schedule.flush()
+        grid = int(re.search(r"%c(\d+) = .*: index\n\s*fagpu.launch", open(schedule.name).read()).group(1))
+        compiled = [fa_opt, schedule.name, "--fagpu-to-ptx=format=isa"]
+        module = subprocess.run(compiled, capture_output=True, text=True, check=True).stdout
+    escaped = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', module).group(1)
+    return re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m.group(1), 16)), escaped).replace("\\\\", "\\"), grid
+
+
+def visible(mask):
+    """Which keys each query of each batch sees."""
+    query, key = np.arange(QUERIES)[:, None] + (KEYS - QUERIES), np.arange(KEYS)[None]
+    causal = key <= query
+    if mask == "prefix":
+        return np.stack([causal | (key < prefix) for prefix in PREFIXES])
+    return np.stack([causal if mask == "causal" else np.ones_like(causal)] * BATCH)
+
+
+def reference(q, k, v, mask):
+    k, v = (np.repeat(x.astype(np.float64), HEADS // KEY_HEADS, 2) for x in (k, v))
+    scores = np.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(q.shape[3])
+    scores = np.where(visible(mask)[:, None], scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.einsum("bhqk,bkhd->bqhd", weights / weights.sum(-1, keepdims=True), v)
+
+
+def check(fa_opt, case, replace):
+    element, output, head_dim, value_dim, pitch, mask = (case.split(":") + ["causal"])[:6]
+    head_dim, value_dim, pitch = int(head_dim), int(value_dim), int(pitch)
+    text, grid = compile_problem(
+        fa_opt, element=element, output=output, head_dim=head_dim, value_dim=value_dim, mask=MASKS[mask]
+    )
+    assert replace[0] in text, f"the PTX has no '{replace[0]}'"
+    kernel, memory, random = Kernel(text.replace(*replace)), Memory(), np.random.default_rng(7)
+
+    def add(bits):
+        _, sequence, heads, columns = bits.shape
+        row = -(-columns // pitch) * pitch if pitch else columns
+        strides = (sequence * heads * row, heads * row, row, 1)
+        address, places = memory.add_tensor(bits, strides)
+        parameters.extend([address, *strides[:3]])
+        return places
+
+    parameters, inputs = [], []
+    for sequence, heads, columns in ((QUERIES, HEADS, head_dim), (KEYS, KEY_HEADS, head_dim), (KEYS, KEY_HEADS, value_dim)):
+        bits = encode(random.standard_normal((BATCH, sequence, heads, columns)), element)
+        add(bits)
+        inputs.append(decode(bits, element))
+    poison = np.full((BATCH, QUERIES, HEADS, value_dim), 0xFFFF if output != "f32" else 0xFFFFFFFF, np.uint32)
+    places = add(poison if output == "f32" else poison.astype(np.uint16))
+    tables = {name: memory.add_tensor(table, (1,))[0] for name, table in kernel.tables.items()}
+    before = memory.bytes.copy()
+    numbers = sorted({0, grid // 2, grid - 1})
+    for number in numbers:
+        Block(kernel, memory, parameters, number, tables).run()
+
+    stored = memory.read_tensor(places, np.float32 if output == "f32" else np.uint16)
+    stored = stored if output == "f32" else decode(stored, output)
+    written = ~np.isnan(stored).any(-1)
+    exact = reference(*inputs, mask)[written]
+    error = np.linalg.norm(stored[written] - exact) / np.linalg.norm(exact)
+    changed = before != memory.bytes
+    for byte in range(4 if output == "f32" else 2):
+        changed[(places + byte)[written]] = False
+    # Heads of a batch whose rows a block of queries has stored: all of them.
+    tiles = [written[:, :QUERY_BLOCK], written[:, QUERY_BLOCK:]]
+    whole = sum(tile.all(1).sum() for tile in tiles) == sum(tile.any(1).sum() for tile in tiles) == len(numbers)
+    ok = whole and error < BOUNDS[element] and not changed.any()
+    print(f"{case}: {'ok' if ok else 'failed'} ({written.sum()} rows, error {error:.1e}, {changed.sum()} bytes beside them)")
+    return ok
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    fault = sys.argv[2] == "--replace"
+    replace, cases = (sys.argv[3:5], sys.argv[5:]) if fault else (("", ""), sys.argv[2:])
+    results = [check(sys.argv[1], case, replace) for case in cases]
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
