@@ -1,10 +1,11 @@
-"""Derives a schedule for sm_80 from a problem, compiles it to PTX, executes some of its blocks, and checks what they store.
+"""Derives a schedule for sm_80 from a problem, executes some of its blocks as PTX, and checks what they store.
 
     execute_attention.py FA_OPT [--replace OLD NEW] CASE...
 
-A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK]. Rows of all tensors are PITCH elements, or a multiple of it,
-apart (0: one after the other). Of each problem blocks from its first, middle and last tile are executed; the result is
-compared with attention in float64, and nothing else may have changed.
+A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK]. Rows of
+all tensors are PITCH elements, or a multiple of it, apart (0: one after the other). Of each problem the first, the
+middle and the last block are executed; the result is compared with attention in float64, and nothing else may have
+changed.
 """
 
 import re
@@ -13,7 +14,7 @@ import sys
 import tempfile
 
 import numpy as np
-from ptx_machine import Block, Kernel, Memory, decode, encode
+from ptx_machine import Block, Kernel, Memory, compile_to_ptx, decode, encode
 
 BATCH, QUERIES, KEYS, HEADS, KEY_HEADS = 2, 150, 170, 4, 2
 PREFIXES, QUERY_BLOCK = [40, 7], 128
@@ -43,10 +44,7 @@ def compile_problem(fa_opt, **fields):
         schedule.write(subprocess.run(derive, input=text, capture_output=True, text=True, check=True).stdout)
         schedule.flush()
         grid = int(re.search(r"%c(\d+) = .*: index\n\s*fagpu.launch", open(schedule.name).read()).group(1))
-        compiled = [fa_opt, schedule.name, "--fagpu-to-ptx=format=isa"]
-        module = subprocess.run(compiled, capture_output=True, text=True, check=True).stdout
-    escaped = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', module).group(1)
-    return re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m.group(1), 16)), escaped).replace("\\\\", "\\"), grid
+        return compile_to_ptx(fa_opt, schedule.name), grid
 
 
 def visible(mask):
@@ -84,7 +82,8 @@ def check(fa_opt, case, replace):
         return places
 
     parameters, inputs = [], []
-    for sequence, heads, columns in ((QUERIES, HEADS, head_dim), (KEYS, KEY_HEADS, head_dim), (KEYS, KEY_HEADS, value_dim)):
+    of_queries, of_keys = (QUERIES, HEADS, head_dim), (KEYS, KEY_HEADS, head_dim)
+    for sequence, heads, columns in (of_queries, of_keys, (KEYS, KEY_HEADS, value_dim)):
         bits = encode(random.standard_normal((BATCH, sequence, heads, columns)), element)
         add(bits)
         inputs.append(decode(bits, element))
@@ -108,7 +107,8 @@ def check(fa_opt, case, replace):
     tiles = [written[:, :QUERY_BLOCK], written[:, QUERY_BLOCK:]]
     whole = sum(tile.all(1).sum() for tile in tiles) == sum(tile.any(1).sum() for tile in tiles) == len(numbers)
     ok = whole and error < BOUNDS[element] and not changed.any()
-    print(f"{case}: {'ok' if ok else 'failed'} ({written.sum()} rows, error {error:.1e}, {changed.sum()} bytes beside them)")
+    state = "ok" if ok else "failed"
+    print(f"{case}: {state} ({written.sum()} rows, error {error:.1e}, {changed.sum()} bytes beside them)")
     return ok
 
 

@@ -1,13 +1,14 @@
 """Executes the PTX of kernels by mma.sync and cp.async: all threads of a block step by step, in numpy.
 
-It knows the instructions that these kernels are compiled to, and fails at any other one. Copies are done where they are
-started, so it proves addresses, bounds and values, and nothing about waits and barriers. Every access is checked: global
-memory belongs to a tensor byte by byte, addresses are aligned to the access, branches are uniform, and the eight rows of
-a matrix that ldmatrix reads are in different banks.
+It knows the instructions that these kernels are compiled to, and fails at any other one. Copies are done where they
+are started, so it proves addresses, bounds and values, and nothing about waits and barriers. Every access is checked:
+global memory belongs to a tensor byte by byte, addresses are aligned to the access, branches are uniform, and the eight
+rows of a matrix that ldmatrix reads are in different banks.
 """
 
 import operator
 import re
+import subprocess
 
 import numpy as np
 
@@ -22,6 +23,14 @@ COMPARISONS = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
+
+
+def compile_to_ptx(fa_opt, schedule):
+    """The PTX of a file with one kernel."""
+    command = [fa_opt, schedule, "--fagpu-to-ptx=format=isa"]
+    module = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    escaped = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', module).group(1)
+    return re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m.group(1), 16)), escaped).replace("\\\\", "\\")
 
 
 def to_float(bits):
