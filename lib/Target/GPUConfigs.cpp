@@ -66,10 +66,13 @@ static std::string describeNeeds(const GPUTile &tile, const GPUTarget &target,
                                  const AttentionProblem &problem) {
   GPUNeeds needs = getGPUNeeds(tile, problem);
   GPULimits limits = getGPULimits(target, tile.part);
-  return llvm::formatv("{0} of {1} registers a thread, {2} of {3} bytes of "
-                       "shared memory",
-                       needs.registers, limits.registers, needs.sharedBytes,
-                       limits.sharedBytes);
+  std::string text = llvm::formatv(
+      "{0} of {1} registers a thread, {2} of {3} bytes of shared memory",
+      needs.registers, limits.registers, needs.sharedBytes, limits.sharedBytes);
+  if (needs.copyingRegisters > limits.copyingRegisters)
+    text += llvm::formatv(", {0} of {1} registers of the thread that copies",
+                          needs.copyingRegisters, limits.copyingRegisters);
+  return text;
 }
 
 std::string mlir::fa::describeGPUFit(const GPUTarget &target, ConfigAttr config,
@@ -160,9 +163,13 @@ static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
   if (needs.sharedBytes > limits.sharedBytes)
     diagnostic << needs.sharedBytes << " bytes of shared memory, but a block "
                << "of " << target.chip << " has " << limits.sharedBytes;
-  else
+  else if (needs.registers > limits.registers)
     diagnostic << needs.registers << " registers a thread, but there are "
                << limits.registers;
+  else
+    diagnostic << needs.copyingRegisters
+               << " registers of the thread that copies, but there are "
+               << limits.copyingRegisters;
   GPUTile nearest = shrinkToGPU(tile, target, problem);
   if (!fitsGPU(nearest, target, problem))
     return diagnostic << "; no smaller blocks fit";

@@ -41,6 +41,12 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
          regions.quartersOnTheWay * pairs / 4;
 }
 
+/// Bounds of key ranges are computed by the thread that copies. More than four
+/// comparisons need no more at a time.
+static int64_t getCopyingRegisters(const RegionWork &regions) {
+  return 24 + 8 * std::min<int64_t>(regions.comparisons, 4);
+}
+
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                const AttentionProblem &problem) {
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
@@ -63,14 +69,15 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
       elements * elementBytes + (groups ? barrierBytes : 0),
       accumulators + weights +
           getRegionRegisters(tile, perThread(tile.keyBlock), problem.regions) +
-          (groups ? registersBesideGroups : registersBesideWarps)};
+          (groups ? registersBesideGroups : registersBesideWarps),
+      groups ? getCopyingRegisters(problem.regions) : 0};
 }
 
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
-  int64_t registers = hasGroups(part)
-                          ? getRegisterShare(part.getGroups()).computing
-                          : target.registersPerThread;
-  return {target.sharedMemoryPerBlock, registers};
+  if (!hasGroups(part))
+    return {target.sharedMemoryPerBlock, target.registersPerThread, 0};
+  RegisterShare share = getRegisterShare(part.getGroups());
+  return {target.sharedMemoryPerBlock, share.computing, share.copying};
 }
 
 bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
@@ -78,7 +85,8 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
   GPUNeeds needs = getGPUNeeds(tile, problem);
   GPULimits limits = getGPULimits(target, tile.part);
   return needs.sharedBytes <= limits.sharedBytes &&
-         needs.registers <= limits.registers;
+         needs.registers <= limits.registers &&
+         needs.copyingRegisters <= limits.copyingRegisters;
 }
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,

@@ -19,12 +19,12 @@ struct GPUTile {
 };
 
 /// What a tile takes at least: bytes of shared memory of a block, registers of
-/// a thread that multiplies.
+/// a thread that multiplies, and of one that does nothing but copy.
 struct GPUNeeds {
-  int64_t sharedBytes, registers;
+  int64_t sharedBytes, registers, copyingRegisters;
 };
 
-/// What there is of both.
+/// What there is of each.
 using GPULimits = GPUNeeds;
 
 GPUNeeds getGPUNeeds(const GPUTile &tile, const AttentionProblem &problem);

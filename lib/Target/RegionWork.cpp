@@ -58,6 +58,8 @@ void RegionReader::readOperation(Operation *op) {
     result |= varies.lookup(operand);
   for (Value value : op->getResults())
     varies[value] = result;
+  if (isa<arith::CmpIOp>(op) && result.key)
+    ++work.comparisons;
   if (isa<tensor::ExtractOp, memref::LoadOp>(op)) {
     work.pairLoads += result.byPair();
     work.keyLoads += result.key && !result.query;

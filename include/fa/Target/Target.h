@@ -37,6 +37,9 @@ struct RegionWork {
   /// quarters of all pairs: 1 for math functions and conversions of indices, 2
   /// for divisions of integers, which are many instructions each.
   int64_t quartersOnTheWay = 0;
+  /// Comparisons of the mask that tell keys apart: what follows from them is
+  /// known before keys are copied.
+  int64_t comparisons = 0;
 
   static RegionWork get(AttentionOp op);
 };

@@ -67,6 +67,12 @@
 // RUN: %{check}
 // TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of form = warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
 
+// REDEFINE: %{file} = copying
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = COPYING
+// RUN: %{check}
+// COPYING: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least {{40|48|56}} registers of the thread that copies, but there are 32; the nearest is query_block = 128 and key_block = 128 with #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>
+
 // REDEFINE: %{file} = dims
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = DIMS
@@ -157,5 +163,13 @@ func.func @tiles(%q: !t) -> !t {
 !t = tensor<1x?x1x512xf16>
 func.func @dims(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+  return %r : !t
+}
+
+//--- copying.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @copying(%q: !t, %left: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask window(%left, %left)
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles>>}
   return %r : !t
 }
