@@ -41,6 +41,8 @@
 // PLAIN: fa-run: error: --chip=sm_80 is for an attention on --target=cuda or interpret, but 'plain' has none
 // RUN: not fa-run %s --target=interpret --entry=scalar 2>&1 | FileCheck %s --check-prefix=SCALAR --implicit-check-not=error:
 // SCALAR: error: 'scalar' result 1 has type 'index', but a GPU schedule gives back ranked tensors only
+// RUN: not fa-run %s --target=interpret --entry=twice 2>&1 | FileCheck %s --check-prefix=TWICE --implicit-check-not=error:
+// TWICE: error: 'memref.alloc' op makes memory for a kernel, expected an argument of 'twice'
 // RUN: not fa-run %s --target=interpret --entry=dynamic --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
 // BENCH: fa-run: error: --bench times compiled code, but --target=interpret does not compile
 
@@ -69,4 +71,14 @@ func.func @scalar(%q: tensor<1x64x1x64xbf16>) -> (tensor<1x64x1x64xbf16>, index)
 
 func.func @plain(%x: memref<4xf32>) {
   return
+}
+
+func.func @twice(%q: tensor<1x128x2x64xbf16>) -> tensor<1x128x2x64xbf16> {
+  %o0 = tensor.empty() : tensor<1x128x2x64xbf16>
+  %o = fa.attention ins(%q, %q, %q : tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>)
+      outs(%o0 : tensor<1x128x2x64xbf16>)
+  %p0 = tensor.empty() : tensor<1x128x2x64xbf16>
+  %p = fa.attention ins(%o, %q, %q : tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>, tensor<1x128x2x64xbf16>)
+      outs(%p0 : tensor<1x128x2x64xbf16>)
+  return %p : tensor<1x128x2x64xbf16>
 }

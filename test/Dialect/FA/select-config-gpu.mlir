@@ -271,3 +271,23 @@ func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64) mask window(%left, %right)
   return %r : !t64
 }
+
+!t256 = tensor<2x?x8x256xbf16>
+
+// SM80-LABEL: func.func @documents_256(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @documents_256(
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {
+  %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) mask documents(%ids : tensor<2x?xi32>)
+  return %r : !t256
+}
+
+// SM80-LABEL: func.func @bias_256(
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @bias_256(
+// SM90A: config = #fa.config<query_block = 128, key_block = 48, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
+func.func @bias_256(%q: !t256, %o: !t256, %t: tensor<2x8x?x?xbf16>) -> !t256 {
+  %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) score bias(%t : tensor<2x8x?x?xbf16>)
+  return %r : !t256
+}
