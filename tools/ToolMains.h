@@ -17,6 +17,7 @@ int optMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int compileMain(int argc, char **argv);
 int fileCheckMain(int argc, char **argv);
+int gridMain(int argc, char **argv);
 
 } // namespace mlir::fa
 

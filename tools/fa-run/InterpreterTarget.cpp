@@ -48,10 +48,12 @@ static LogicalResult addLayouts(ModuleOp module) {
   return manager.run(module);
 }
 
-static LogicalResult runFunction(func::FuncOp function, uint64_t seed,
-                                 std::optional<std::array<int64_t, 3>> grid,
-                                 SmallVector<RuntimeValue> &arguments,
-                                 SmallVector<RuntimeValue> &results) {
+LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
+                            std::optional<std::array<int64_t, 3>> grid,
+                            SmallVector<RuntimeValue> &arguments,
+                            SmallVector<RuntimeValue> &results) {
+  if (failed(addLayouts(function->getParentOfType<ModuleOp>())))
+    return failure();
   InterpreterOptions options;
   options.seed = seed;
   Interpreter interpreter(options);
@@ -89,14 +91,12 @@ LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
                             std::optional<std::array<int64_t, 3>> grid,
                             MutableArrayRef<HostBuffer> arguments,
                             MutableArrayRef<HostBuffer> results) {
-  if (failed(addLayouts(function->getParentOfType<ModuleOp>())))
-    return failure();
   SmallVector<RuntimeValue> values, returned;
   for (auto [type, buffer] :
        llvm::zip_equal(function.getArgumentTypes(), arguments))
     values.push_back(isa<ShapedType>(type) ? buffer.toRuntime()
                                            : RuntimeValue(buffer.get(0)));
-  if (failed(runFunction(function, seed, grid, values, returned)))
+  if (failed(interpret(function, seed, grid, values, returned)))
     return failure();
   for (auto [buffer, value] : llvm::zip_equal(arguments, values))
     if (value.object)

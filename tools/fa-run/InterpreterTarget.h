@@ -23,6 +23,12 @@ LogicalResult interpret(func::FuncOp function, uint64_t seed,
                         MutableArrayRef<HostBuffer> arguments,
                         MutableArrayRef<HostBuffer> results);
 
+/// The same on values of the executor; arrays may be strided views.
+LogicalResult interpret(func::FuncOp function, uint64_t seed,
+                        std::optional<std::array<int64_t, 3>> grid,
+                        SmallVector<executor::RuntimeValue> &arguments,
+                        SmallVector<executor::RuntimeValue> &results);
+
 /// Reads a grid of one to three sizes: 4 or 4,2. Fails with a diagnostic.
 FailureOr<std::array<int64_t, 3>> parseGrid(StringRef text);
 

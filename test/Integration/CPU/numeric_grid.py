@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
 """Sampled attention problems, compiled and compared with a float64 evaluation.
 
-At most 150 functions with dynamic sizes are compiled; each runs on many problems
-with fresh random inputs and poisoned outputs. Three sides meet: machine code, the
-project's float64 evaluator (bounds of docs/Spec.md), and a numpy computation of
-the same problem that shares no code with either (equal up to the order of sums).
+Functions with dynamic sizes are compiled; each runs on many problems with fresh
+random inputs and poisoned outputs. Three sides meet: the target, the project's
+float64 evaluator (bounds of docs/Spec.md), and a numpy computation of the same
+problem that shares no code with either (equal up to the order of sums). On a GPU
+the compiled CPU code is a fourth.
 
-The last line is `N passed, N failed`. To repeat one function of a run:
+--target=cuda derives schedules for the chips of --chips and launches them;
+--target=interpret runs them on small problems in the interpreter. What a GPU target
+is known to refuse is counted as skipped, by its reason and by feature.
+
+The last line is `N passed, N failed`. To repeat one function of a run, or its
+problem 3 alone:
   numeric_grid.py --seed SEED --only f012
+  numeric_grid.py --seed SEED --only f012:3
 """
 
 import os
@@ -23,105 +30,22 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from grid import checks, mutations, reference
-from grid.layout import Layout
-from grid.problems import Problem, sample_functions
-from grid.server import Server, ServerError
+from grid import mutations, problems
+from grid.features import Coverage
+from grid.problems import sample_functions
+from grid.worker import Plan, Worker
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-THREADS = 2  # of compiled code, so that parallel loops are run as such
-
-
-@dataclass
-class Outcome:
-    """Of one problem."""
-
-    name: str
-    description: str
-    complaints: list = field(default_factory=list)
-    ratio: float = 0.0  # worst error over its bound
-
-
-class Worker:
-    """Runs functions in one process with one fa-grid of its own."""
-
-    current = None
-
-    def __init__(self, chosen, program, folder, mutation, reference_only):
-        self.chosen = chosen
-        command = [program] + (["--reference-only"] if reference_only else [])
-        self.server = Server(command, THREADS)
-        self.folder = Path(tempfile.mkdtemp(dir=folder))
-        self.mutation = mutation
-        self.reference_only = reference_only
-
-    @staticmethod
-    def start(*arguments):
-        Worker.current = Worker(*arguments)
-
-    @staticmethod
-    def run(index):
-        return Worker.current.run_function(*Worker.current.chosen[index])
-
-    def run_function(self, function, seeds):
-        """Outcomes of all problems, and the seconds that compiling took."""
-        module = self.folder / f"{function.name}.mlir"
-        module.write_text(function.text())
-        files = {"module": str(module)}
-        if self.mutation in mutations.OF_FUNCTIONS:
-            wrong = self.folder / "mutated.mlir"
-            wrong.write_text(mutations.OF_FUNCTIONS[self.mutation](function).text())
-            files["compiled"] = str(wrong)
-        problems = [Problem(function, seed) for seed in seeds]
-        try:
-            seconds = self.server.load(**files)["seconds"]
-        except ServerError as error:
-            return [Outcome(function.name, p.describe(), [f"compiling: {error}"])
-                    for p in problems], 0.0
-        return [self.run_problem(problem) for problem in problems], seconds
-
-    def run_problem(self, problem):
-        outcome = Outcome(problem.function.name, problem.describe())
-        try:
-            self.check_problem(problem, outcome)
-        except ServerError as error:
-            outcome.complaints.append(str(error))
-        return outcome
-
-    def check_problem(self, problem, outcome):
-        layout = Layout(problem)
-        before = layout.fill()
-        data, evaluated = self.folder / "data", self.folder / "reference"
-        before.tofile(data)
-        request = layout.request(data, evaluated)
-        self.server.run(request)
-        after = np.fromfile(data, np.uint8)
-        results = [view.of(after) for view in layout.results]
-        numbers = np.fromfile(evaluated, np.float64)
-        splits = np.cumsum([result.size for result in results])[:-1]
-        expected = [part.reshape(result.shape)
-                    for part, result in zip(np.split(numbers, splits), results)]
-        outcome.complaints += checks.check_evaluator(expected, reference.attention(problem))
-        if self.reference_only:
-            return
-        before.tofile(data)
-        request.pop("reference")
-        self.server.run(request)
-        if not np.array_equal(after, np.fromfile(data, np.uint8)):
-            outcome.complaints.append("a second run differs from the first run")
-        changed = layout.changed_outside_results(before, after)
-        if changed:
-            outcome.complaints.append(f"{changed} bytes outside the results were changed")
-        if self.mutation in mutations.OF_RESULTS:
-            mutations.OF_RESULTS[self.mutation](problem, results)
-        found, outcome.ratio = checks.check(problem, results, expected)
-        outcome.complaints += found
+# Profile, second oracle, functions, chips of each target.
+TARGETS = {"cpu": (problems.CPU, "cpu", 130, []),
+           "interpret": (problems.INTERPRETER, "none", 130, ["sm_80", "sm_90a"]),
+           "none": (problems.CPU, "none", 130, [])}
 
 
 def write_junit(path, outcomes):
@@ -129,7 +53,9 @@ def write_junit(path, outcomes):
                                 failures=str(sum(bool(o.complaints) for o in outcomes)))
     for outcome in outcomes:
         case = ElementTree.SubElement(suite, "testcase", classname=outcome.name,
-                                      name=outcome.description)
+                                      name=f"{outcome.target} {outcome.description}")
+        if outcome.kind == "skipped":
+            ElementTree.SubElement(case, "skipped", message=outcome.skipped)
         if outcome.complaints:
             ElementTree.SubElement(case, "failure").text = "\n".join(outcome.complaints)
     ElementTree.ElementTree(suite).write(path, encoding="unicode")
@@ -155,86 +81,128 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--program", type=Path, help="fa-grid; that of the build where absent")
+    parser.add_argument("--target", choices=TARGETS, default="cpu",
+                        help="none compares the evaluator with numpy")
+    parser.add_argument("--chips", help="separated by commas")
     parser.add_argument("--seed", type=int, help="fresh where absent; it is printed")
-    parser.add_argument("--functions", type=int, default=130)
+    parser.add_argument("--functions", type=int)
     parser.add_argument("--problems", type=int, default=12, help="of each function")
-    parser.add_argument("--only", help="name of one function, as in f012")
+    parser.add_argument("--only", help="name of one function, as in f012, or of a problem, as in f012:3")
     parser.add_argument("--jobs", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
-    parser.add_argument("--mutate", choices=[*mutations.OF_FUNCTIONS, *mutations.OF_RESULTS],
+    parser.add_argument("--mutate", choices=[*mutations.OF_FUNCTIONS, *mutations.OF_RESULTS], default="",
                         help="put in a fault that the grid has to find")
-    parser.add_argument("--reference-only", action="store_true",
-                        help="compile nothing, compare the evaluator with numpy")
     arguments = parser.parse_args()
-    if not 1 <= arguments.functions <= 150:
-        parser.error(f"--functions is {arguments.functions}, expected 1 to 150")
-    return arguments
+    profile, oracle, functions, chips = TARGETS[arguments.target]
+    arguments.functions = functions if arguments.functions is None else arguments.functions
+    if not 1 <= arguments.functions <= 400:
+        parser.error(f"--functions is {arguments.functions}, expected 1 to 400")
+    program = arguments.program or arguments.build / "bin/fa-grid"
+    if not program.exists():
+        sys.exit(f"error: {program.resolve()} does not exist; build the project first")
+    if arguments.chips:
+        chips = arguments.chips.split(",")
+    return arguments, Plan(str(program.resolve()), profile, oracle, arguments.target, chips, arguments.mutate)
 
 
-def choose_functions(arguments, seed):
+def choose_functions(arguments, plan, seed):
     """(function, seeds of its problems) for all functions of this run."""
-    functions = sample_functions(np.random.default_rng(seed), arguments.functions)
+    functions = sample_functions(np.random.default_rng(seed), arguments.functions, plan.profile)
     chosen = [(function, [(seed, number, k) for k in range(arguments.problems)])
               for number, function in enumerate(functions)]
     if arguments.only:
-        chosen = [entry for entry in chosen if entry[0].name == arguments.only]
+        name, _, problem = arguments.only.partition(":")
+        chosen = [entry for entry in chosen if entry[0].name == name]
         if not chosen:
-            sys.exit(f"error: there is no function '{arguments.only}', "
+            sys.exit(f"error: there is no function '{name}', "
                      f"expected f000 to f{arguments.functions - 1:03d}")
+        if problem:
+            chosen = [(function, seeds[int(problem):][:1]) for function, seeds in chosen]
     return chosen
 
 
-def report(outcomes, compile_seconds):
-    failed = [o for o in outcomes if o.complaints]
+def repetition(outcome, arguments, seed):
+    """The options that repeat one problem."""
+    options = [f"--seed {seed}", f"--functions {arguments.functions}",
+               f"--only {outcome.name}:{outcome.problem}"]
+    if arguments.target != "cpu":
+        options += [f"--target {arguments.target}", f"--chips {outcome.target}"]
+    return " ".join(options)
+
+
+def report(outcomes, compile_seconds, arguments, seed):
+    failed = [o for o in outcomes if o.kind == "failed"]
     for outcome in failed[:40]:
-        print(f"FAIL {outcome.description}")
+        print(f"FAIL {outcome.target} {outcome.description}")
         for complaint in outcome.complaints:
             print(f"     {complaint}")
+        print(f"     repeat: {repetition(outcome, arguments, seed)}")
     if len(failed) > 40:
         print(f"and {len(failed) - 40} more")
-    good = [o.ratio for o in outcomes if not o.complaints]
+    good = [o.ratio for o in outcomes if o.kind == "passed"]
     if good:
         print(f"largest error of those that passed: {max(good):.2f} of its bound")
     if compile_seconds:
         print(f"compiling a function: median {np.median(compile_seconds):.2f} s, "
               f"longest {max(compile_seconds):.2f} s")
-    return len(failed)
 
 
-def main():
-    arguments = parse_arguments()
-    program = arguments.build.resolve() / "bin/fa-grid"
-    if not program.exists():
-        sys.exit(f"error: {program} does not exist; build the project first")
-    seed = secrets.randbelow(10**9) if arguments.seed is None else arguments.seed
-    chosen = choose_functions(arguments, seed)
-    total = sum(len(seeds) for _, seeds in chosen)
-    print(f"{total} problems, {len(chosen)} compiled functions, seed {seed}", flush=True)
+def report_coverage(outcomes, targets):
+    """What was run and what was skipped, for each chip of a GPU target."""
+    for target in targets:
+        coverage, reasons = Coverage(), Counter()
+        for outcome in outcomes:
+            if outcome.target == target:
+                coverage.add(outcome.kind, outcome.features)
+                if outcome.kind == "skipped":
+                    reasons[outcome.skipped] += 1
+        print(f"== {target}")
+        for line in coverage.lines():
+            print(line)
+        for reason, count in reasons.most_common():
+            print(f"skipped {count}: {reason}")
+
+
+def run_functions(chosen, plan, jobs):
+    total = sum(len(seeds) for _, seeds in chosen) * max(1, len(plan.chips))
     progress = Progress(total)
     outcomes, compile_seconds = [], []
     folder = tempfile.mkdtemp(prefix="fa-grid-")
     try:
         # Functions hold code, which cannot be sent to a process; a forked one has
         # them already.
-        with ProcessPoolExecutor(
-                arguments.jobs, multiprocessing.get_context("fork"), Worker.start,
-                (chosen, program, folder, arguments.mutate, arguments.reference_only)) as pool:
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), Worker.start,
+                                 (chosen, plan, folder)) as pool:
             pending = [pool.submit(Worker.run, index) for index in range(len(chosen))]
             for future in as_completed(pending):
                 found, seconds = future.result()
                 outcomes += found
-                compile_seconds.append(seconds)
-                progress.show(len(outcomes), sum(bool(o.complaints) for o in outcomes))
+                compile_seconds += seconds
+                progress.show(len(outcomes), sum(o.kind == "failed" for o in outcomes))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print()
-    failed = report(sorted(outcomes, key=lambda o: o.name), compile_seconds)
+    return sorted(outcomes, key=lambda o: (o.name, o.problem)), compile_seconds
+
+
+def main():
+    arguments, plan = parse_arguments()
+    seed = secrets.randbelow(10**9) if arguments.seed is None else arguments.seed
+    chosen = choose_functions(arguments, plan, seed)
+    total = sum(len(seeds) for _, seeds in chosen)
+    where = f", each on {' and '.join(plan.chips)}" if plan.chips else ""
+    print(f"{total} problems, {len(chosen)} compiled functions{where}, seed {seed}", flush=True)
+    outcomes, compile_seconds = run_functions(chosen, plan, arguments.jobs)
+    report(outcomes, compile_seconds, arguments, seed)
+    report_coverage(outcomes, plan.chips)
     results = arguments.build.resolve() / "test-results"
-    results.mkdir(exist_ok=True)
-    write_junit(results / "numeric_grid.xml", outcomes)
-    if failed:
-        print(f"repeat with --seed {seed}, and one function with --only NAME")
-    print(f"{len(outcomes) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    results.mkdir(parents=True, exist_ok=True)
+    write_junit(results / f"numeric_grid_{arguments.target}.xml", outcomes)
+    count = Counter(o.kind for o in outcomes)
+    if count["skipped"]:
+        print(f"{count['skipped']} skipped")
+    print(f"{count['passed']} passed, {count['failed']} failed")
+    return 1 if count["failed"] else 0
 
 
 if __name__ == "__main__":

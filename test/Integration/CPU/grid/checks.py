@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .problems import LSE_BOUNDS, OUTPUT_BOUNDS
+from .layout import valid_rows
 
 # The two float64 sides differ by the order of their sums only.
 REFERENCE_BOUND = 1e-12
@@ -27,16 +27,6 @@ def same_pattern(actual, expected):
     return bool(np.all(np.isnan(actual) == np.isnan(expected))
                 and np.all(np.isposinf(actual) == np.isposinf(expected))
                 and np.all(np.isneginf(actual) == np.isneginf(expected)))
-
-
-def valid_rows(problem, array, dims):
-    """True where a row is not past its query length."""
-    valid = np.ones(array.shape, bool)
-    if "query_lengths" in problem.arrays:
-        items = np.moveaxis(valid, (dims.index("b"), dims.index("s")), (0, 1))
-        for item, length in zip(items, problem.arrays["query_lengths"]):
-            item[length:] = False
-    return valid
 
 
 def compare(name, actual, expected, error, bound):
@@ -67,8 +57,7 @@ def check(problem, results, reference):
     names = ["o", "lse"]
     orders = [function.dims[3], "bhs"]
     errors = [relative_error, absolute_error]
-    bounds = [OUTPUT_BOUNDS["f32" if function.wide_output else function.element],
-              LSE_BOUNDS[function.element]]
+    bounds = [problem.output_bound, problem.lse_bound]
     initial = [problem.initial_output, problem.initial_lse]
     complaints, worst = [], 0.0
     for name, dims, error, bound, actual, expected, before in zip(
@@ -81,3 +70,17 @@ def check(problem, results, reference):
         complaints += found
         worst = max(worst, ratio)
     return complaints, worst
+
+
+def check_against(problem, results, others):
+    """Compares results of two compilers. Either may be off by its bound."""
+    function = problem.function
+    bounds = [problem.output_bound, problem.lse_bound]
+    complaints = []
+    for name, dims, error, bound, actual, other in zip(
+            ["o", "lse"], [function.dims[3], "bhs"], [relative_error, absolute_error], bounds,
+            results, others):
+        valid = valid_rows(problem, actual, dims)
+        complaints += compare(f"{name} against the CPU", actual.astype(np.float64)[valid],
+                              other.astype(np.float64)[valid], error, 2 * bound)[0]
+    return complaints

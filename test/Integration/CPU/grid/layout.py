@@ -12,6 +12,16 @@ import numpy as np
 ALIGNMENT = 64
 
 
+def valid_rows(problem, array, dims):
+    """True where a row is not past its query length."""
+    valid = np.ones(array.shape, bool)
+    if "query_lengths" in problem.arrays:
+        items = np.moveaxis(valid, (dims.index("b"), dims.index("s")), (0, 1))
+        for item, length in zip(items, problem.arrays["query_lengths"]):
+            item[length:] = False
+    return valid
+
+
 @dataclass
 class View:
     offset: int  # bytes
@@ -73,12 +83,30 @@ class Layout:
                 view.of(data)[...] = array
         return data
 
-    def request(self, data_file, reference_file):
+    def request(self, data_file):
         arguments = [a[0].as_json() if isinstance(a, tuple) else {"value": a}
                      for a in self.arguments]
-        return {"data": str(data_file), "reference": str(reference_file),
-                "arguments": arguments,
+        return {"data": str(data_file), "arguments": arguments,
                 "results": [view.as_json() for view in self.results]}
+
+    def fill_in_place(self):
+        """The bytes before a run of the function on memrefs, whose destinations hold what
+        rows past a length keep."""
+        data = self.fill()
+        problem = self.problem
+        initial = [problem.initial_output, problem.initial_lse]
+        for view, dims, before in zip(self.results, [problem.function.dims[3], "bhs"], initial):
+            past = ~valid_rows(problem, before, dims)
+            view.of(data)[past] = before[past]
+        return data
+
+    def request_in_place(self, data_file):
+        request = self.request(data_file)
+        arguments = request["arguments"]
+        destinations = len(self.results)
+        arguments[len(arguments) - destinations:] = request["results"]
+        request["results"] = []
+        return request
 
     def changed_outside_results(self, before, after):
         """Number of bytes that changed although they belong to no result."""

@@ -4,8 +4,6 @@ import dataclasses
 
 import numpy as np
 
-from .problems import LSE_BOUNDS, OUTPUT_BOUNDS
-
 
 def without_mask(function):
     return dataclasses.replace(function, mask=[], unused=function.captures_of("mask"))
@@ -17,14 +15,13 @@ def without_score(function):
 
 def perturb_output(problem, results):
     """The error of a rounding mode or an expansion that is a little too coarse."""
-    function = problem.function
-    bound = OUTPUT_BOUNDS["f32" if function.wide_output else function.element]
-    results[0][...] = (results[0].astype(np.float64) * (1 + 4 * bound)).astype(results[0].dtype)
+    factor = 1 + 4 * problem.output_bound
+    results[0][...] = (results[0].astype(np.float64) * factor).astype(results[0].dtype)
 
 
 def perturb_lse(problem, results):
     if len(results) > 1:
-        results[1][...] += 4 * LSE_BOUNDS[problem.function.element]
+        results[1][...] += 4 * problem.lse_bound
 
 
 def lose_an_element(problem, results):

@@ -1,6 +1,6 @@
 """Functions of the grid, as MLIR text, and sampled problems for them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import ml_dtypes
 import numpy as np
@@ -15,12 +15,45 @@ HEAD_DIMS = [(64, 0), (1, 0), (128, 0), (3, 0), (40, 0), (80, 0), (96, 0), (64, 
              (192, 128), (256, 0), (128, 0), (512, 0), (64, 80), (17, 1), (1, 33),
              (100, 0), (72, 0), (512, 8), (5, 256), (576 // 3, 0)]
 LENGTHS = [0, 1, 17, 127, 129, 1000]
-# Multiply-adds of one problem, at most: keeps the float64 side quick.
-MOST_WORK = 6e7
 DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd", "bhds", "dbsh"]
 # Errors allowed for o, as norms relative to the reference, and for lse, absolute.
 OUTPUT_BOUNDS = {"f32": 2e-6, "f16": 1e-3, "bf16": 6e-3}
 LSE_BOUNDS = {"f32": 1e-5, "f16": 1e-4, "bf16": 1e-4}
+
+
+@dataclass
+class Profile:
+    """What is sampled for a kind of target."""
+
+    elements: list  # as often as they come up
+    head_dims: list
+    dim_orders: list
+    has_config: bool  # else the compiler always chooses
+    # Rows start at multiples of this many bytes, with and without gaps.
+    gap_alignment: int
+    # Rows past a query length keep what a destination in memory holds, else what
+    # a tensor that is passed in holds.
+    in_place: bool
+    # Softmax in f32 up to the product with the values, else in their type.
+    keeps_single: bool
+    # Multiply-adds of one problem, at most: keeps the float64 side quick.
+    most_work: float
+    most_heads: int  # key heads
+    most_length: int  # of those that are no LENGTHS
+
+
+CPU = Profile(["f32", "f16", "bf16", "f32"], HEAD_DIMS, DIM_ORDERS, has_config=True, gap_alignment=1,
+              in_place=False, keeps_single=True, most_work=6e7, most_heads=3, most_length=400)
+# f32 and head dims in other places than the last come up too: what does not
+# derive is to be counted.
+GPU = Profile(["bf16", "f16"] * 4 + ["f32"],
+              [(64, 0), (128, 0)] * 4 + [(96, 0), (256, 0), (192, 128), (80, 0), (40, 0), (72, 0), (100, 0),
+                                         (33, 0), (1, 0), (3, 0), (17, 1), (1, 33), (64, 80), (128, 64),
+                                         (5, 256), (192, 0)],
+              DIM_ORDERS[:6] * 2 + DIM_ORDERS[6:], has_config=False, gap_alignment=16, in_place=True, keeps_single=False,
+              most_work=6e7, most_heads=3, most_length=400)
+# The interpreter of schedules runs one block after the other.
+INTERPRETER = replace(GPU, most_work=1.2e6, most_heads=1, most_length=150)
 
 
 @dataclass
@@ -56,6 +89,13 @@ class Function:
                 self.shape_type(k, self.head_dim, self.element),
                 self.shape_type(v, self.value_head_dim, self.element),
                 self.shape_type(o, self.value_head_dim, self.output_element))
+
+    @property
+    def memref_types(self):
+        """Types of the operands in memory: the head dim contiguous, other strides free."""
+        strides = lambda dims: ", ".join("1" if dim == "d" else "?" for dim in dims)
+        return [f"memref{kind[len('tensor'):-1]}, strided<[{strides(dims)}], offset: ?>>"
+                for kind, dims in zip(self.operand_types, self.dims)]
 
     @property
     def keeps_destination(self):
@@ -136,6 +176,19 @@ class Function:
         lines += [f"  return {names} : {', '.join(result_types)}", "}"]
         return "\n".join(lines) + "\n"
 
+    def text_in_place(self):
+        """The module on memrefs, which takes the destinations as its last arguments. The
+        function must keep its destination."""
+        text = self.text()
+        head, body = text.split(") -> (", 1)
+        body = body[body.index(" {\n"):]
+        body = body.replace("  %o, %l = fa.", "  fa.").replace("  %o = fa.", "  fa.")
+        body = body[:body.index("  return ")] + "  return\n}\n"
+        text = head + ")" + body
+        for tensor, memref in zip(self.operand_types, self.memref_types):
+            text = text.replace(tensor, memref)
+        return text.replace("tensor.extract", "memref.load").replace("tensor<", "memref<")
+
     def empty_destinations(self):
         """Destinations whose contents do not matter, of the query's sizes."""
         q, _, _, o = self.operand_types
@@ -207,10 +260,10 @@ def sample_config(rng):
             f"register_vectors = {vectors}>>")
 
 
-def sample_functions(rng, count):
+def sample_functions(rng, count, profile=CPU):
     """Functions in which every head dim, element type, mask and score occurs."""
-    elements = Deck(rng, ["f32", "f16", "bf16", "f32"])
-    head_dims = Deck(rng, HEAD_DIMS)
+    elements = Deck(rng, profile.elements)
+    head_dims = Deck(rng, profile.head_dims)
     masks = Deck(rng, [None] * 2 + clauses.SHORT_MASKS[:3] * 2 + clauses.SHORT_MASKS[3:]
                  + clauses.CUSTOM_MASKS)
     scores = Deck(rng, [None] * 8 + clauses.SHORT_SCORES + clauses.CUSTOM_SCORES)
@@ -223,8 +276,8 @@ def sample_functions(rng, count):
         score = [] if score is None else [score] if score.region else join_scores(rng, score)
         orders = ("bshd",) * 4
         if rng.random() < 0.4:
-            orders = tuple(str(rng.choice(DIM_ORDERS)) for _ in range(4))
-        config = sample_config(rng)
+            orders = tuple(str(rng.choice(profile.dim_orders)) for _ in range(4))
+        config = sample_config(rng) if profile.has_config else ""
         if "key_splits" in config and orders[3][-1] != "d":
             # fa-split-kv refuses other orders of the output.
             orders = orders[:3] + ("bhsd",)
@@ -237,20 +290,21 @@ def sample_functions(rng, count):
     return functions
 
 
-def sample_sizes(rng, function):
+def sample_sizes(rng, function, profile):
     """Sizes within the bound on work."""
     def length():
-        return int(rng.choice(LENGTHS)) if rng.random() < 0.5 else int(rng.integers(2, 400))
+        listed = rng.random() < 0.5
+        return int(rng.choice(LENGTHS) if listed else rng.integers(2, profile.most_length))
 
     depth = function.head_dim + function.value_head_dim
     while True:
-        key_heads = int(rng.integers(1, 4))
+        key_heads = int(rng.integers(1, profile.most_heads + 1))
         batch = 0 if rng.random() < 0.01 else int(rng.integers(1, 4))
         queries = length()
         keys = queries if rng.random() < 0.4 else length()
         sizes = Sizes(batch, key_heads * int(rng.choice([1, 1, 2, 3, 4])), key_heads,
                       queries, keys)
-        if sizes.batch * sizes.heads * queries * keys * depth <= MOST_WORK:
+        if sizes.batch * sizes.heads * queries * keys * depth <= profile.most_work:
             return sizes
 
 
@@ -258,10 +312,10 @@ class Problem:
     """A function, sizes and inputs. `arrays` holds every argument by name, already
     rounded to its element type."""
 
-    def __init__(self, function, seed):
-        self.function, self.seed = function, seed
+    def __init__(self, function, seed, profile=CPU):
+        self.function, self.seed, self.profile = function, seed, profile
         rng = np.random.default_rng(seed)
-        self.sizes = sizes = sample_sizes(rng, function)
+        self.sizes = sizes = sample_sizes(rng, function, profile)
         self.arrays = {}
         self.scalars = {}
         self.sample_operands(rng)
@@ -285,9 +339,33 @@ class Problem:
             if is_permuted:
                 rng.shuffle(outer)
             order = [dims.index(dim) for dim in [*outer, "d"]]
-            placement[name] = order, int(rng.integers(1, 40)) if has_gaps else 0
+            gap = int(rng.integers(1, 40)) if has_gaps else 0
+            placement[name] = order, self.align_gap(gap)
         placement["output_init"] = placement["output"]
         return placement
+
+    def align_gap(self, elements):
+        """The next number of elements that keeps rows where a copy can start."""
+        unit = max(1, self.profile.gap_alignment // np.dtype(ELEMENTS[self.function.element]).itemsize)
+        return -(-elements // unit) * unit
+
+    @property
+    def in_place(self):
+        return self.profile.in_place and self.function.keeps_destination
+
+    @property
+    def output_bound(self):
+        function = self.function
+        in_single = function.wide_output and self.profile.keeps_single
+        return OUTPUT_BOUNDS["f32" if in_single else function.element]
+
+    @property
+    def lse_bound(self):
+        return LSE_BOUNDS[self.function.element]
+
+    @property
+    def has_gaps(self):
+        return self.placement["output"][1] > 0
 
     def shape(self, dims, heads, length, head_dim):
         size = {"b": self.sizes.batch, "h": heads, "s": length, "d": head_dim}

@@ -1,0 +1,15 @@
+"""What GPU targets refuse today, by the message. Anything else that does not compile
+is a failure."""
+
+import re
+
+KNOWN = [
+    (r"multiplies 'f32', expected f16 or bf16 on a GPU", "f32 operands"),
+    (r"expected the head dim last on a GPU", "head dim not the last dimension"),
+    (r"has a state that no 'fa.key_ranges' makes", "a mask that is false everywhere"),
+]
+
+
+def reason(message):
+    """Why a function was skipped; None where that is not known."""
+    return next((name for pattern, name in KNOWN if re.search(pattern, message)), None)

@@ -1,0 +1,34 @@
+//===- Backend.h - What problems run on -------------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_FA_GRID_BACKEND_H
+#define FA_TOOLS_FA_GRID_BACKEND_H
+
+#include "Request.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::fa {
+
+/// One compiled function. Every failure has emitted one diagnostic.
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  virtual LogicalResult compile(func::FuncOp function) = 0;
+  /// Runs on the arguments in `data` and writes the results there.
+  virtual LogicalResult run(const Problem &problem,
+                            MutableArrayRef<char> data) = 0;
+};
+
+/// Machine code for this processor.
+std::unique_ptr<Backend> createCPUBackend();
+/// A schedule for `chip`, derived by passes and run by the interpreter.
+std::unique_ptr<Backend> createInterpreterBackend(StringRef chip);
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_FA_GRID_BACKEND_H
