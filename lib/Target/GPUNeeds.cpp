@@ -23,9 +23,12 @@ static constexpr int64_t registersBesideGroups = 28;
 /// Barriers and mail between roles.
 static constexpr int64_t barrierBytes = 2048;
 
-/// 16-bit columns of the narrowest panel of shared memory, which bulk copies
-/// fill as a whole, and what one asynchronous product sums over.
+/// Head dims are filled up with zeros to multiples of the columns of the
+/// narrowest panel of shared memory, which is what one product sums over.
 static constexpr int64_t panelColumns = 16;
+
+/// Bytes that the rows of what is copied in bulk start at multiples of.
+static constexpr int64_t bulkAlignment = 16;
 
 static bool hasGroups(GPUConfigAttr part) {
   return part.getForm() == KernelForm::warp_groups;
@@ -52,14 +55,16 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   // The next tile's queries come while this one's are read.
   int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
-  int64_t elements = queryStages * tile.queryBlock * problem.queryHeadDim +
-                     tile.part.getStages() * tile.keyBlock *
-                         (problem.queryHeadDim + problem.valueHeadDim);
+  int64_t queryColumns = llvm::alignTo(problem.queryHeadDim, panelColumns);
+  int64_t valueColumns = llvm::alignTo(problem.valueHeadDim, panelColumns);
+  int64_t elements =
+      queryStages * tile.queryBlock * queryColumns +
+      tile.part.getStages() * tile.keyBlock * (queryColumns + valueColumns);
   int64_t threads = threadsPerGroup * tile.part.getGroups();
   auto perThread = [&](int64_t columns) {
     return llvm::divideCeil(tile.queryBlock * columns, threads);
   };
-  int64_t accumulators = perThread(tile.keyBlock + problem.valueHeadDim);
+  int64_t accumulators = perThread(tile.keyBlock + valueColumns);
   // Weights in 16 bits are multiplied while the next scores come in.
   int64_t weights = tile.part.getOverlap() == Overlap::none
                         ? 0
@@ -139,10 +144,12 @@ std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
         << problem.elementType;
     return text;
   }
+  int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
-    if (headDim % panelColumns)
-      return llvm::formatv("bulk copies and asynchronous products take head "
-                           "dims that are multiples of {0}, not {1}",
-                           panelColumns, headDim);
+    if (headDim * elementBytes % bulkAlignment)
+      return llvm::formatv("bulk copies take rows of multiples of {0} bytes, "
+                           "head dims that are multiples of {1}, not {2}",
+                           bulkAlignment, bulkAlignment / elementBytes,
+                           headDim);
   return "";
 }

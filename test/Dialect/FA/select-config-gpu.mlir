@@ -160,11 +160,21 @@ func.func @panels(%q: !panels, %o: !panels) -> !panels {
   return %r : !panels
 }
 
-!narrow = tensor<2x?x8x72xbf16>
+!filled = tensor<2x?x8x72xbf16>
+
+// Filled up with zeros to 80 columns.
+// SM90A-LABEL: func.func @filled(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups
+func.func @filled(%q: !filled, %o: !filled) -> !filled {
+  %r = fa.attention ins(%q, %q, %q : !filled, !filled, !filled) outs(%o : !filled)
+  return %r : !filled
+}
+
+!narrow = tensor<2x?x8x68xbf16>
 
 // SM90A-LABEL: func.func @narrow(
 // SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
-// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: bulk copies and asynchronous products take head dims that are multiples of 16, not 72;
+// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: bulk copies take rows of multiples of 16 bytes, head dims that are multiples of 8, not 68;
 func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
   %r = fa.attention ins(%q, %q, %q : !narrow, !narrow, !narrow) outs(%o : !narrow)
   return %r : !narrow
