@@ -37,6 +37,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFADecomposeToBlocksPass());
     addCleanUp(functions);
     functions.addPass(createFAGPUMergeBoundsPass());
+    functions.addPass(createFAGPUNarrowConversionsPass());
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);

@@ -26,6 +26,8 @@ Value expandExp2(fa::FloatArithmetic &a, Value x);
 Value expandLog(fa::FloatArithmetic &a, Value x);
 Value expandLog2(fa::FloatArithmetic &a, Value x);
 Value expandTanh(fa::FloatArithmetic &a, Value x);
+/// tanh(x), where `far` is tanh(|x|) for |x| from 0.625 on.
+Value chooseTanh(fa::FloatArithmetic &a, Value x, Value far);
 Value expandErf(fa::FloatArithmetic &a, Value x);
 Value expandSin(fa::FloatArithmetic &a, Value x);
 Value expandCos(fa::FloatArithmetic &a, Value x);

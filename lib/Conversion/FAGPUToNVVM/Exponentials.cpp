@@ -113,15 +113,18 @@ Value mlir::fagpu::expandLog2(FloatArithmetic &a, Value x) {
   return Logarithm::finish(a, x, a.add(sum, a.add(error, low)));
 }
 
-Value mlir::fagpu::expandTanh(FloatArithmetic &a, Value x) {
+Value mlir::fagpu::chooseTanh(FloatArithmetic &a, Value x, Value far) {
   Value size = a.abs(x), square = a.mul(x, x);
   Value p = a.polynomial(square, {-0.00569802988f, 0.020632321f, -0.0537374355f,
                                   0.133314118f, -0.333332807f});
   Value near = a.fma(a.mul(p, square), size, size);
-  Value one = a.number(1.0f);
-  Value power = expandExp(a, a.add(size, size));
-  Value far = a.sub(one, a.div(a.number(2.0f), a.add(power, one)));
   return a.copySign(a.select(a.less(size, a.number(0.625f)), near, far), x);
+}
+
+Value mlir::fagpu::expandTanh(FloatArithmetic &a, Value x) {
+  Value size = a.abs(x), one = a.number(1.0f);
+  Value power = expandExp(a, a.add(size, size));
+  return chooseTanh(a, x, a.sub(one, a.div(a.number(2.0f), a.add(power, one))));
 }
 
 Value mlir::fagpu::expandErf(FloatArithmetic &a, Value x) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementaryMath.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -61,6 +62,33 @@ struct TanhPattern : public OpRewritePattern<math::TanhOp> {
   }
 };
 
+/// Where a reciprocal may be taken: a polynomial near zero, and
+/// 1 - 2 / (exp(2 x) + 1) elsewhere, by the device's instructions.
+struct TanhByReciprocalPattern : public OpRewritePattern<math::TanhOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &rewriter) const override {
+    arith::FastMathFlags flags = op.getFastmath();
+    if (!op.getType().isF32() ||
+        !bitEnumContainsAll(flags, arith::FastMathFlags::arcp) ||
+        bitEnumContainsAny(flags, arith::FastMathFlags::afn))
+      return failure();
+    fa::FloatArithmetic a(rewriter, op.getLoc(), op.getType());
+    Value x = op.getOperand(), size = a.abs(x);
+    Value power = LLVM::CallIntrinsicOp::create(
+                      rewriter, op.getLoc(), op.getType(),
+                      rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"),
+                      ValueRange{a.mul(size, a.number(2.88539008f))})
+                      .getResult(0);
+    Value reciprocal = NVVM::RcpApproxFtzF32Op::create(
+        rewriter, op.getLoc(), op.getType(), a.add(power, a.number(1.0f)));
+    Value far = a.fma(reciprocal, a.number(-2.0f), a.number(1.0f));
+    rewriter.replaceOp(op, chooseTanh(a, x, far));
+    return success();
+  }
+};
+
 struct DividePattern : public OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -85,7 +113,8 @@ struct ConvertMathToNVVMApproximationsPass
         &getContext(), "llvm.nvvm.ex2.approx.ftz.f32");
     patterns.add<IntrinsicPattern<math::Log2Op>>(&getContext(),
                                                  "llvm.nvvm.lg2.approx.ftz.f");
-    patterns.add<DividePattern, TanhPattern>(&getContext());
+    patterns.add<DividePattern, TanhPattern, TanhByReciprocalPattern>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -43,7 +43,7 @@ private:
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
   SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
   SmallVector<Value>
-  carryThrough(ForOp old, size_t count, bool isEarly,
+  carryThrough(ForOp old, TypeRange added, bool isEarly,
                function_ref<SmallVector<Value>(OpBuilder &)> make);
   void persistCopies();
   void persistCompute(RoleOp role);
@@ -195,19 +195,21 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   if (loops.empty())
     return withWords(builder, TicketOp::create(builder, loc, counter));
   bool isEarly = getGPUConfig(kernel).getTileOrder() == TileOrder::in_order;
+  SmallVector<Type> types = {i32};
+  if (isEarly)
+    llvm::append_range(types, ValueRange(words).getTypes());
   SmallVector<Value> taken = carryThrough(
-      loops.back(), isEarly ? 1 + words.size() : 1, isEarly,
-      [&](OpBuilder &at) -> SmallVector<Value> {
+      loops.back(), types, isEarly, [&](OpBuilder &at) -> SmallVector<Value> {
         Value tile = TicketOp::create(at, loc, counter);
         return isEarly ? withWords(at, tile) : SmallVector<Value>{tile};
       });
   return isEarly ? taken : withWords(builder, taken.front());
 }
 
-/// Makes `count` integers in one iteration of a loop, the last one or, where
+/// Makes scalars in one iteration of a loop, the last one or, where
 /// there is one, the one before it (`isEarly`), and carries them to its end.
 SmallVector<Value>
-Persister::carryThrough(ForOp old, size_t count, bool isEarly,
+Persister::carryThrough(ForOp old, TypeRange added, bool isEarly,
                         function_ref<SmallVector<Value>(OpBuilder &)> make) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(old);
@@ -227,8 +229,10 @@ Persister::carryThrough(ForOp old, size_t count, bool isEarly,
              : arith::MinSIOp::create(builder, loc, at, old.getStart())
                    .getResult();
   SmallVector<Value> inits(old.getInits());
-  inits.append(count, constant(0));
-  SmallVector<Type> types(old.getResultTypes()), added(count, i32);
+  for (Type type : added)
+    inits.push_back(
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
+  SmallVector<Type> types(old.getResultTypes());
   llvm::append_range(types, added);
   auto loop =
       ForOp::create(builder, loc, types, old.getStart(), old.getBounds(), inits,
@@ -251,9 +255,9 @@ Persister::carryThrough(ForOp old, size_t count, bool isEarly,
     branch->moveBefore(body.getTerminator());
   auto yield = cast<fagpu::YieldOp>(body.getTerminator());
   yield.getValuesMutable().append(branch.getResults());
-  old.replaceAllUsesWith(loop.getResults().drop_back(count));
+  old.replaceAllUsesWith(loop.getResults().drop_back(added.size()));
   old.erase();
-  return llvm::to_vector_of<Value>(loop.getResults().take_back(count));
+  return llvm::to_vector_of<Value>(loop.getResults().take_back(added.size()));
 }
 
 void Persister::persistCopies() {

@@ -309,6 +309,27 @@ Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind) {
   return builderOf(kind).create(state)->getResult(0);
 }
 
+/// A quotient that may be taken by a reciprocal, of which there are fewer than
+/// quotients; null for others.
+Value RegionOnBlocks::multiplyByReciprocal(Operation *op, ValueRange operands,
+                                           Kind kind) {
+  auto division = dyn_cast<arith::DivFOp>(op);
+  if (!division || kindOf(operands[1]) == kind ||
+      !arith::bitEnumContainsAll(division.getFastmath(),
+                                 arith::FastMathFlags::arcp))
+    return {};
+  Kind ofDivisor = kindOf(operands[1]);
+  OpBuilder &builder = builderOf(ofDivisor);
+  Type type = operands[1].getType(), element = getElementTypeOrSelf(type);
+  TypedAttr one = builder.getFloatAttr(element, 1.0);
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    one = DenseElementsAttr::get(shaped, cast<Attribute>(one));
+  Value reciprocal = arith::DivFOp::create(
+      builder, loc, arith::ConstantOp::create(builder, loc, one), operands[1]);
+  return arith::MulFOp::create(builderOf(kind), loc, spread(operands[0], kind),
+                               spread(reciprocal, kind));
+}
+
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                          const IRMapping &mapping) {
   SmallVector<Value> operands;
@@ -323,6 +344,8 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
   }
   if (Value visible = matchKeyBound(op, operands))
     return visible;
+  if (Value product = multiplyByReciprocal(op, operands, kind))
+    return product;
   for (Value &operand : operands)
     operand = spread(operand, kind);
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {

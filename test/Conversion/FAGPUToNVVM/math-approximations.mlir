@@ -16,6 +16,25 @@ func.func @approximate(%x: f32, %y: f32) -> (f32, f32, f32, f32) {
   return %e, %l, %d, %t : f32, f32, f32, f32
 }
 
+// By a reciprocal: a polynomial near zero, else 1 - 2 / (2^(x 2 log2 e) + 1).
+// CHECK-LABEL: func.func @tanh
+// CHECK-SAME: (%[[X:.*]]: f32)
+func.func @tanh(%x: f32) -> f32 {
+  // CHECK: %[[SIZE:.*]] = math.absf %[[X]]
+  // CHECK: %[[ARGUMENT:.*]] = arith.mulf %[[SIZE]], %{{.*}}
+  // CHECK: %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[ARGUMENT]])
+  // CHECK: %[[SUM:.*]] = arith.addf %[[POWER]], %{{.*}}
+  // CHECK: %[[RECIPROCAL:.*]] = nvvm.rcp.approx.ftz.f %[[SUM]]
+  // CHECK: %[[FAR:.*]] = math.fma %[[RECIPROCAL]], %{{.*}}, %{{.*}}
+  // CHECK: %[[NEAR:.*]] = math.fma
+  // CHECK: %[[IS_NEAR:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}}
+  // CHECK: %[[EITHER:.*]] = arith.select %[[IS_NEAR]], %{{.*}}, %[[FAR]]
+  // CHECK: math.copysign %[[EITHER]], %[[X]]
+  // CHECK-NOT: arith.divf
+  %t = math.tanh %x fastmath<arcp> : f32
+  return %t : f32
+}
+
 // What does not ask for it, or is no f32, stays.
 // CHECK-LABEL: func.func @exact
 func.func @exact(%x: f32, %y: f64) -> (f32, f32, f64) {

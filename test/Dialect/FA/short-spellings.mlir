@@ -56,8 +56,8 @@ func.func @documents(%q: !t, %x: tensor<2x8xi32>, %y: tensor<2x8xi32>) -> !t {
 // The cap acts first and the penalty of ALiBi after it.
 // CHECK-LABEL: func.func @joined_scores
 // CHECK:         score(%[[s:.*]], %{{.*}}, %[[h:.*]], %{{.*}}, %{{.*}}) captures(%[[cap:.*]] = %{{.*}} : f32, %[[slopes:.*]] = %{{.*}} : tensor<4xf32>) {
-// CHECK-NEXT:      %[[ratio:.*]] = arith.divf %[[s]], %[[cap]] : f32
-// CHECK-NEXT:      %[[tanh:.*]] = math.tanh %[[ratio]] : f32
+// CHECK-NEXT:      %[[ratio:.*]] = arith.divf %[[s]], %[[cap]] fastmath<arcp> : f32
+// CHECK-NEXT:      %[[tanh:.*]] = math.tanh %[[ratio]] fastmath<arcp> : f32
 // CHECK-NEXT:      %[[capped:.*]] = arith.mulf %[[cap]], %[[tanh]] : f32
 // CHECK-NEXT:      %[[slope:.*]] = tensor.extract %[[slopes]][%[[h]]] : tensor<4xf32>
 // CHECK:           %[[result:.*]] = arith.subf %[[capped]], %{{.*}} : f32

@@ -34,6 +34,23 @@ func.func @scale(%a: !float, %b: !float) -> !float {
   return %r : !float
 }
 
+// CHECK-LABEL: func.func @add
+// CHECK-SAME: (%[[A:[^:]+]]: tensor
+func.func @add(%a: !float) -> (!float, !float) {
+  // CHECK: %[[TF:.*]] = arith.sitofp
+  // CHECK: %[[S:.*]] = arith.subf %[[A]], %[[TF]]
+  // CHECK: %[[E:.*]] = fagpu.iota 1 part(element)
+  // CHECK: %[[EF:.*]] = arith.sitofp %[[E]]
+  // CHECK: arith.subf %[[S]], %[[EF]]
+  %i = fagpu.iota 1 : !index
+  %f = arith.sitofp %i : !index to !float
+  %r = arith.subf %a, %f : !float
+  // CHECK: %[[P:.*]] = arith.addf %[[A]], %{{.*}}
+  // CHECK: arith.addf %[[P]], %{{.*}}
+  %s = arith.addf %a, %f : !float
+  return %r, %s : !float, !float
+}
+
 // A difference of unsigned values may wrap, and two indices have no limit.
 // CHECK-LABEL: func.func @kept
 func.func @kept(%limit: !index) -> (!bool, !bool) {

@@ -45,8 +45,8 @@ module {
           %23 = arith.subi %21, %22 : i32
           %24 = arith.sitofp %23 : i32 to f32
           %25 = math.absf %24 : f32
-          %26 = arith.mulf %16, %25 : f32
-          %27 = arith.subf %score, %26 : f32
+          %26 = arith.mulf %16, %25 fastmath<contract> : f32
+          %27 = arith.subf %score, %26 fastmath<contract> : f32
           fa.yield %27 : f32
         } mask(%batch, %head, %query, %key_6) {
           %16 = fa.key_length : index

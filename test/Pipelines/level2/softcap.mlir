@@ -35,8 +35,8 @@ module {
         %subview_6 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
         %14:3 = fa.online_attention ins(%subview, %subview_5, %subview_6 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg8, %arg9, %arg10 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg5, %arg6, %arg7, %key) extents(%c256, %c256) score(%score, %batch, %head, %query, %key_7) {
           %cst_8 = arith.constant 2.000000e+00 : f32
-          %15 = arith.divf %score, %cst_8 : f32
-          %16 = math.tanh %15 : f32
+          %15 = arith.divf %score, %cst_8 fastmath<arcp> : f32
+          %16 = math.tanh %15 fastmath<arcp> : f32
           %17 = arith.mulf %16, %cst_8 : f32
           fa.yield %17 : f32
         } mask(%batch, %head, %query, %key_7) {

@@ -23,6 +23,8 @@
 // RUN: %{check}
 // REDEFINE: %{name} = three_groups
 // RUN: %{check}
+// REDEFINE: %{name} = slopes
+// RUN: %{check}
 
 // FORM: fagpu.role @load groups(1) regs({{[0-9]+}}) elect
 // FORM: fagpu.role @math
@@ -89,5 +91,18 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l)
       {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>}
+  return %output, %lse : !q, !l
+}
+
+// A real number of each head travels by mail; tiles are of equal length.
+//--- slopes.mlir
+!q = tensor<2x200x4x128xbf16>
+!k = tensor<2x300x2x128xbf16>
+!l = tensor<2x4x200xf32>
+func.func @attention(%query: !q, %key: !k, %value: !k, %slopes: tensor<4xf32>) -> (!q, !l) {
+  %init = tensor.empty() : !q
+  %lse_init = tensor.empty() : !l
+  %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) score alibi(%slopes : tensor<4xf32>)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>}
   return %output, %lse : !q, !l
 }

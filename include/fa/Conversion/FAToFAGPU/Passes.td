@@ -135,6 +135,36 @@ def FAGPUMergeBoundsPass
   ];
 }
 
+def FAGPUNarrowConversionsPass
+    : Pass<"fagpu-narrow-conversions", "::mlir::func::FuncOp"> {
+  let summary = "Convert indices to floating point as scalars and vectors";
+  let description = [{
+    Where a matrix of sums of scalars, row numbers and column numbers is converted
+    to f32, the parts are converted and added instead: one conversion for each
+    row and column in place of one for each element. Numbers of rows and columns
+    of a block are exact in f32, so the result is the same up to 2^24 and rounded
+    once more beyond.
+
+    Before:
+    ```mlir
+    %distance = arith.subi %query, %key : tensor<128x64xi32>
+    %real = arith.sitofp %distance : tensor<128x64xi32> to tensor<128x64xf32>
+    ```
+    After, for `%query` of the rows from `%a` on, and `%key` of the columns from `%b` on:
+    ```mlir
+    %scalar = arith.subi %a, %b : i32
+    %first = arith.sitofp %scalar : i32 to f32
+    %rows = arith.addf %all_first, %row_numbers : tensor<128xf32, #fagpu.row<4>>
+    %wide = fagpu.broadcast %rows : ... -> tensor<128x64xf32>
+    %real = arith.subf %wide, %column_numbers : tensor<128x64xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
   let summary = "Turn key ranges into loops with segments";
   let description = [{

@@ -127,8 +127,11 @@ Value mlir::fa::buildDocumentMask(OpBuilder &builder, Location loc,
 
 Value mlir::fa::buildSoftcapScore(OpBuilder &builder, Location loc, Value score,
                                   Value cap) {
-  Value ratio = arith::DivFOp::create(builder, loc, score, cap);
-  Value bounded = math::TanhOp::create(builder, loc, ratio);
+  // Reciprocals may be taken for the divisions.
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
+                                             arith::FastMathFlags::arcp);
+  Value ratio = arith::DivFOp::create(builder, loc, score, cap, flags);
+  Value bounded = math::TanhOp::create(builder, loc, ratio, flags);
   return arith::MulFOp::create(builder, loc, cap, bounded);
 }
 
@@ -148,8 +151,12 @@ Value mlir::fa::buildAlibiScore(OpBuilder &builder, Location loc, Value score,
   Value real =
       arith::SIToFPOp::create(builder, loc, builder.getF32Type(), distance);
   Value magnitude = math::AbsFOp::create(builder, loc, real);
-  Value penalty = arith::MulFOp::create(builder, loc, slope, magnitude);
-  return arith::SubFOp::create(builder, loc, score, penalty);
+  // One rounding is as good as two.
+  auto contract = arith::FastMathFlagsAttr::get(builder.getContext(),
+                                                arith::FastMathFlags::contract);
+  Value penalty =
+      arith::MulFOp::create(builder, loc, slope, magnitude, contract);
+  return arith::SubFOp::create(builder, loc, score, penalty, contract);
 }
 
 Value mlir::fa::buildBiasScore(OpBuilder &builder, Location loc, Value score,

@@ -87,11 +87,34 @@ struct ScaleIota : public OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// a + (thread + element)  ->  (a + thread) + element, and so for differences.
+template <typename SumOp> struct AddIota : public OpRewritePattern<SumOp> {
+  using OpRewritePattern<SumOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SumOp op,
+                                PatternRewriter &rewriter) const override {
+    auto convert = op.getRhs().template getDefiningOp<arith::SIToFPOp>();
+    IotaOp iota = convert ? getWholeIota(convert.getIn()) : IotaOp();
+    if (!iota)
+      return rewriter.notifyMatchFailure(op, "no index is added");
+    auto part = [&](IndexPart which) -> Value {
+      return arith::SIToFPOp::create(rewriter, op.getLoc(), op.getType(),
+                                     getPart(rewriter, iota, which));
+    };
+    Value ofThread = SumOp::create(rewriter, op.getLoc(), op.getLhs(),
+                                   part(IndexPart::thread), op.getFastmath());
+    rewriter.replaceOpWithNewOp<SumOp>(op, ofThread, part(IndexPart::element),
+                                       op.getFastmath());
+    return success();
+  }
+};
+
 struct SplitIotaPass
     : public fagpu::impl::FAGPUSplitIotaPassBase<SplitIotaPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<CompareIota, ScaleIota>(&getContext());
+    patterns.add<CompareIota, ScaleIota, AddIota<arith::AddFOp>,
+                 AddIota<arith::SubFOp>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -346,15 +346,15 @@ def FAGPUPinPass : Pass<"fagpu-pin"> {
 }
 
 def FAGPUSplitIotaPass : Pass<"fagpu-split-iota"> {
-  let summary = "Compare and scale indices by their constant part";
+  let summary = "Compare, scale and add indices by their constant part";
   let description = [{
     An index is the thread's part plus the element's, which is a constant in each
-    element. Where an index is compared or scaled, the thread's part moves to the
+    element. Where an index is compared, scaled or added, the thread's part moves to the
     other operand, so that elements of a row share it and the rest is an
     immediate; otherwise every column index takes a register in the loop.
 
     Assumes that a difference of an index and what it is compared with fits 32
-    bits. A scaled index is rounded once more.
+    bits. An index that is scaled or added as a real number is rounded once more.
 
     Before:
     ```mlir
