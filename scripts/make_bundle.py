@@ -17,10 +17,11 @@ import sys
 import lit
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TOOLS = ("fa-opt", "fa-run", "fa-compile", "FileCheck")
+TOOLS = ("fa-opt", "fa-run", "fa-compile", "fa-grid", "FileCheck")
 # Every system has these, of its own version; they belong together.
 GLIBC = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so")
-TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/python/cuda_runtime.py", "test/python/Inputs",
+TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/Integration/CPU/numeric_grid.py",
+         "test/Integration/CPU/grid", "test/python/cuda_runtime.py", "test/python/Inputs",
          "test/python/lit.local.cfg")
 ARCHIVE_LIMIT = 40 << 20
 
@@ -57,12 +58,13 @@ lit_config.load_config(config, os.path.join(bundle, "test/lit.cfg.py"))
 README = """# fa-mlir, portable
 
 Runs on x86-64 Linux with glibc 2.36 or later; no LLVM is needed. Tests and benchmarks need Python 3.10, and
-PyTorch where they run on a GPU.
+PyTorch where they run on a GPU; the numeric grid needs numpy and ml_dtypes alone.
 
     bin/fa-run examples/causal.mlir --verify
     bin/fa-compile examples/schedules/sm_90a_causal.mlir -o kernels
     bin/fa-run examples/schedules/sm_90a_causal.mlir --target=cuda --verify --input=...
     bin/lit -v test
+    python3 test/Integration/CPU/numeric_grid.py --program bin/fa-grid --target=cuda
 
 `PYTHONPATH=python` gives `fa_mlir`, which launches what `fa-compile` writes; it finds lib/libFARuntimeCUDA.so by
 `FA_RUNTIME_LIBRARY`. Docs are in docs/.

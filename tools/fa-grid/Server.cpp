@@ -11,7 +11,6 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
 #include <chrono>
 
 using namespace mlir;
@@ -87,7 +86,8 @@ LogicalResult Server::runReference(const Problem &problem, const char *data,
   return success();
 }
 
-FailureOr<Object> Server::runProblem(const Object &request) {
+FailureOr<Inputs> Server::open(const Object &request,
+                               llvm::sys::fs::mapped_file_region &file) {
   if (!loaded.function)
     return fail("no module has been compiled");
   std::optional<Problem> problem =
@@ -95,28 +95,71 @@ FailureOr<Object> Server::runProblem(const Object &request) {
   if (!problem)
     return fail("the request does not match the arguments of 'main'");
   StringRef name = request.getString("data").value_or("");
-  auto file = llvm::sys::fs::openNativeFileForReadWrite(
+  auto handle = llvm::sys::fs::openNativeFileForReadWrite(
       name, llvm::sys::fs::CD_OpenExisting, llvm::sys::fs::OF_None);
-  if (!file)
+  if (!handle)
     return fail("cannot open '" + name +
-                "': " + llvm::toString(file.takeError()));
+                "': " + llvm::toString(handle.takeError()));
   uint64_t size = 0;
   std::error_code code = llvm::sys::fs::file_size(name, size);
-  llvm::sys::fs::mapped_file_region region(
-      *file, llvm::sys::fs::mapped_file_region::readwrite, size, 0, code);
-  llvm::sys::fs::closeFile(*file);
+  file = llvm::sys::fs::mapped_file_region(
+      *handle, llvm::sys::fs::mapped_file_region::readwrite, size, 0, code);
+  llvm::sys::fs::closeFile(*handle);
   if (code)
     return fail("cannot map '" + name + "': " + code.message());
+  return Inputs{std::move(*problem), {file.data(), file.size()}};
+}
+
+LogicalResult Server::runProblem(const Object &request, double &seconds) {
+  llvm::sys::fs::mapped_file_region file;
+  auto inputs = open(request, file);
+  if (failed(inputs))
+    return failure();
   // The evaluator first: inputs that compiled code wrongly changes would
   // otherwise spoil both sides.
   if (auto reference = request.getString("reference"))
-    if (failed(runReference(*problem, region.const_data(), *reference)))
+    if (failed(runReference(inputs->problem, file.const_data(), *reference)))
       return failure();
   auto start = std::chrono::steady_clock::now();
   if (loaded.backend &&
-      failed(loaded.backend->run(*problem, {region.data(), region.size()})))
+      failed(loaded.backend->run(inputs->problem, inputs->data)))
     return failure();
-  return Object{{"seconds", secondsSince(start)}};
+  seconds = secondsSince(start);
+  return success();
+}
+
+LogicalResult Server::runMany(const Object &request, int64_t launches) {
+  const llvm::json::Array *requests = request.getArray("problems");
+  if (!requests || !loaded.backend)
+    return fail("launches need 'problems' and a target");
+  std::vector<llvm::sys::fs::mapped_file_region> files(requests->size());
+  std::vector<Inputs> problems;
+  for (auto [value, file] : llvm::zip_equal(*requests, files)) {
+    const Object *object = value.getAsObject();
+    if (!object)
+      return fail("a problem must be a JSON object");
+    auto inputs = open(*object, file);
+    if (failed(inputs))
+      return failure();
+    problems.push_back(std::move(*inputs));
+  }
+  return loaded.backend->launchMany(problems, launches);
+}
+
+LogicalResult Server::handle(const Object &request, double &seconds) {
+  auto start = std::chrono::steady_clock::now();
+  if (auto launches = request.getInteger("launches")) {
+    LogicalResult result = runMany(request, *launches);
+    seconds = secondsSince(start);
+    return result;
+  }
+  auto file = request.getString("module");
+  if (!file)
+    return runProblem(request, seconds);
+  LogicalResult result =
+      load(*file, request.getString("compiled").value_or(*file));
+  seconds = secondsSince(start);
+  return result;
 }
 
 Object Server::answer(StringRef line) {
@@ -132,15 +175,9 @@ Object Server::answer(StringRef line) {
   const Object *object = request->getAsObject();
   if (!object)
     return Object{{"error", "a request must be a JSON object"}};
-  auto start = std::chrono::steady_clock::now();
-  if (auto file = object->getString("module")) {
-    if (succeeded(load(*file, object->getString("compiled").value_or(*file))))
-      return Object{{"seconds", secondsSince(start)}};
-  } else {
-    FailureOr<Object> result = runProblem(*object);
-    if (succeeded(result))
-      return std::move(*result);
-  }
+  double seconds = 0;
+  if (succeeded(handle(*object, seconds)))
+    return Object{{"seconds", seconds}};
   return Object{
       {"error", error.empty() ? "failed without a diagnostic" : error}};
 }

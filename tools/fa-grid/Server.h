@@ -12,6 +12,7 @@
 #include "fa/Executor/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace mlir::fa {
 
@@ -38,7 +39,12 @@ private:
   };
 
   LogicalResult load(StringRef file, StringRef compiledFile);
-  FailureOr<llvm::json::Object> runProblem(const llvm::json::Object &request);
+  LogicalResult runProblem(const llvm::json::Object &request, double &seconds);
+  LogicalResult runMany(const llvm::json::Object &request, int64_t launches);
+  LogicalResult handle(const llvm::json::Object &request, double &seconds);
+  /// The problem of a request with its data, which `file` maps.
+  FailureOr<Inputs> open(const llvm::json::Object &request,
+                         llvm::sys::fs::mapped_file_region &file);
   LogicalResult runReference(const Problem &problem, const char *data,
                              StringRef file);
   LogicalResult fail(const Twine &message);

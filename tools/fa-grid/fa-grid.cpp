@@ -17,6 +17,10 @@
 //   {"data": FILE, "reference": FILE,
 //    "arguments": [VIEW or {"value": number}...], "results": [VIEW...]}
 //
+//   {"launches": N, "problems": [requests like the former, ...]}
+//       launches on a device, on one problem after the other in random order
+//       and without a wait between.
+//
 //   VIEW: {"offset": bytes, "shape": [...], "strides": [...]}
 //
 // `data` holds the bytes of all arrays. It is mapped and updated in place, so
@@ -30,6 +34,7 @@
 #include "Server.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
 #include <iostream>
 
 using namespace mlir;
@@ -37,7 +42,7 @@ using namespace mlir::fa;
 namespace cl = llvm::cl;
 
 namespace {
-enum class GridTarget { CPU, Interpret, None };
+enum class GridTarget { CPU, Interpret, CUDA, None };
 
 struct CommandLine {
   cl::opt<GridTarget> target{
@@ -45,10 +50,16 @@ struct CommandLine {
       cl::values(clEnumValN(GridTarget::CPU, "cpu", "machine code"),
                  clEnumValN(GridTarget::Interpret, "interpret",
                             "a schedule for --chip in the interpreter"),
+                 clEnumValN(GridTarget::CUDA, "cuda",
+                            "a schedule for --chip on the first CUDA device"),
                  clEnumValN(GridTarget::None, "none",
                             "nothing besides the evaluator"))};
   cl::opt<std::string> chip{"chip", cl::desc("Whose schedules to derive"),
                             cl::value_desc("sm_NN"), cl::init("sm_80")};
+  cl::opt<bool> listChips{
+      "list-chips",
+      cl::desc("Print the chips to derive for on the first CUDA device, one "
+               "for each form of schedules, and end")};
 
   std::unique_ptr<Backend> makeBackend() const;
 };
@@ -60,10 +71,24 @@ std::unique_ptr<Backend> CommandLine::makeBackend() const {
     return createCPUBackend();
   case GridTarget::Interpret:
     return createInterpreterBackend(chip);
+  case GridTarget::CUDA:
+    return createCUDABackend(chip);
   case GridTarget::None:
     return nullptr;
   }
   llvm_unreachable("a target without a backend");
+}
+
+static int printChips() {
+  auto chips = findCUDAChips();
+  if (!chips) {
+    llvm::WithColor::error(llvm::errs(), "fa-grid")
+        << llvm::toString(chips.takeError()) << '\n';
+    return 1;
+  }
+  for (StringRef chip : *chips)
+    llvm::outs() << chip << '\n';
+  return 0;
 }
 
 int fa::gridMain(int argc, char **argv) {
@@ -71,6 +96,8 @@ int fa::gridMain(int argc, char **argv) {
   CommandLine commandLine;
   cl::ParseCommandLineOptions(
       argc, argv, "Runs problems of the numeric grid, a request a line\n");
+  if (commandLine.listChips)
+    return printChips();
   Server server([&] { return commandLine.makeBackend(); });
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -21,6 +21,7 @@ static constexpr std::pair<llvm::StringLiteral, int (*)(int, char **)> tools[] =
     {{"fa-opt", optMain},
      {"fa-run", runMain},
      {"fa-compile", compileMain},
+     {"fa-grid", gridMain},
      {"FileCheck", fileCheckMain}};
 
 static auto *findTool(llvm::StringRef path) {

@@ -8,18 +8,11 @@
 #include "CUDATarget.h"
 #include "Program.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "fa/Export/Compile.h"
-#include "fa/Runtime/CUDA/Assembler.h"
-#include "fa/Runtime/CUDA/Manifest.h"
-#include "fa/Target/GPUTarget.h"
 #include <chrono>
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::runtime;
-
-/// Ordinal of the device that everything runs on.
-static constexpr int device = 0;
 
 static LogicalResult report(llvm::Error error) {
   if (!error)
@@ -38,25 +31,11 @@ FailureOr<StringRef> fa::getDeviceChip() {
   auto cuda = Runtime::create(/*path=*/nullptr);
   if (!cuda)
     return report(cuda.takeError());
-  auto onDevice = (*cuda)->getDevice(device);
-  if (!onDevice)
-    return report(onDevice.takeError());
-  const DeviceLimits &limits = (*onDevice)->getLimits();
-  int major = limits.computeMajor, minor = limits.computeMinor;
-  // The table goes from old to new: the last one that fits has most features.
-  StringRef runs, loads;
-  for (const GPUTarget &target : getGPUTargets()) {
-    Chip chip = *Chip::parse(target.chip);
-    if (chip.runsCubinOn(major, minor))
-      runs = target.chip;
-    if (chip.takesPTXOn(major, minor))
-      loads = target.chip;
-  }
-  if (runs.empty() && loads.empty())
-    return reportError("--target=cuda: " + (*onDevice)->describe() +
-                       " runs the code of no target, expected one of " +
-                       listGPUTargets());
-  return runs.empty() ? loads : runs;
+  auto chips = findDeviceChips(**cuda);
+  if (!chips)
+    return report(chips.takeError());
+  // The last one has most features.
+  return chips->back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,20 +76,6 @@ private:
 };
 } // namespace
 
-static FaDataType getDataType(Type type) {
-  if (type.isF16())
-    return FA_TYPE_F16;
-  if (type.isBF16())
-    return FA_TYPE_BF16;
-  if (type.isF32())
-    return FA_TYPE_F32;
-  if (type.isF64())
-    return FA_TYPE_F64;
-  if (type.isInteger(8))
-    return FA_TYPE_I8;
-  return type.isInteger(32) ? FA_TYPE_I32 : FA_TYPE_I64;
-}
-
 DeviceArguments::~DeviceArguments() {
   if (stream)
     driver.cuStreamSynchronize(stream);
@@ -146,9 +111,9 @@ llvm::Error DeviceArguments::add(const HostBuffer &buffer) {
     return error;
   memory.push_back(address);
   argument.value.data = reinterpret_cast<void *>(address);
-  argument.type = getDataType(buffer.elementType);
+  argument.type = getLauncherType(buffer.elementType);
   argument.rank = buffer.shape.size();
-  argument.device = device;
+  argument.device = DeviceKernel::device;
   int64_t stride = 1;
   for (int dim = argument.rank - 1; dim >= 0; --dim) {
     argument.shape[dim] = buffer.shape[dim];
@@ -220,60 +185,46 @@ FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
         "--target=cuda runs functions with an attention or a fagpu.launch, "
         "but '" +
         host.getName() + "' has neither");
-  CUDATarget target;
   auto cuda = Runtime::create(/*path=*/nullptr);
   if (!cuda)
     return report(cuda.takeError());
-  target.cuda = std::move(*cuda);
-
   auto start = Clock::now();
-  CompileOptions options;
-  options.machineCode = !findAssembler().empty();
-  auto compiled = compileSchedule(host, ManifestNames(), options);
+  auto compiled =
+      compileSchedule(host, ManifestNames(), getDeviceCompileOptions());
   if (failed(compiled))
     return failure();
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::json::Value(std::move(compiled->manifest));
-  auto manifest = readManifest(text);
-  if (!manifest)
-    return report(manifest.takeError());
-  auto kernel =
-      Kernel::create(*target.cuda, std::move(manifest->kernel),
-                     {std::move(compiled->cubin), std::move(compiled->ptx)});
+  auto kernel = DeviceKernel::load(std::move(*cuda), std::move(*compiled));
   if (!kernel)
     return report(kernel.takeError());
-  target.kernel = std::move(*kernel);
-  if (failed(report(target.kernel->prepare(device))))
-    return failure();
+  CUDATarget target(std::move(*kernel));
   target.compileSeconds =
       std::chrono::duration<double>(Clock::now() - start).count();
   return target;
 }
 
 LogicalResult CUDATarget::run(MutableArrayRef<HostBuffer> arguments) {
-  auto onDevice = cuda->getDevice(device);
+  auto onDevice = kernel.getDevice();
   if (!onDevice)
     return report(onDevice.takeError());
-  DeviceArguments copies(cuda->getDriver());
+  DeviceArguments copies(kernel.getDriver());
   if (failed(report(copies.copyIn(**onDevice, arguments))) ||
-      failed(
-          report(kernel->launch(copies.getArguments(), copies.getStream()))) ||
+      failed(report(kernel.getKernel().launch(copies.getArguments(),
+                                              copies.getStream()))) ||
       failed(report(copies.wait())))
     return failure();
   return report(copies.copyOut(arguments));
 }
 
 FailureOr<Timing> CUDATarget::measure(ArrayRef<HostBuffer> arguments) {
-  auto onDevice = cuda->getDevice(device);
+  auto onDevice = kernel.getDevice();
   if (!onDevice)
     return report(onDevice.takeError());
-  DeviceArguments copies(cuda->getDriver());
+  DeviceArguments copies(kernel.getDriver());
   if (failed(report(copies.copyIn(**onDevice, arguments))))
     return failure();
   std::vector<double> times;
   auto launch = [&] {
-    return kernel->launch(copies.getArguments(), copies.getStream());
+    return kernel.getKernel().launch(copies.getArguments(), copies.getStream());
   };
   // The wall clock says when there are enough; the device's events, how long.
   auto timing = measureTime([&]() -> LogicalResult {

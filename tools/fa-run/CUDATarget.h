@@ -9,8 +9,8 @@
 #define FA_TOOLS_FA_RUN_CUDATARGET_H
 
 #include "Benchmark.h"
+#include "DeviceKernel.h"
 #include "HostBuffer.h"
-#include "fa/Runtime/CUDA/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fa {
@@ -41,8 +41,9 @@ public:
   double getCompileSeconds() const { return compileSeconds; }
 
 private:
-  std::unique_ptr<runtime::Runtime> cuda;
-  std::unique_ptr<runtime::Kernel> kernel;
+  explicit CUDATarget(DeviceKernel kernel) : kernel(std::move(kernel)) {}
+
+  DeviceKernel kernel;
   double compileSeconds = 0;
 };
 

@@ -26,6 +26,7 @@ import argparse
 import multiprocessing
 import secrets
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -39,12 +40,13 @@ import numpy as np
 from grid import mutations, problems
 from grid.features import Coverage
 from grid.problems import sample_functions
-from grid.worker import Plan, Worker
+from grid.worker import Plan, Result, Worker
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 # Profile, second oracle, functions, chips of each target.
 TARGETS = {"cpu": (problems.CPU, "cpu", 130, []),
            "interpret": (problems.INTERPRETER, "none", 130, ["sm_80", "sm_90a"]),
+           "cuda": (problems.GPU, "cpu", 220, []),
            "none": (problems.CPU, "none", 130, [])}
 
 
@@ -84,10 +86,12 @@ def parse_arguments():
     parser.add_argument("--program", type=Path, help="fa-grid; that of the build where absent")
     parser.add_argument("--target", choices=TARGETS, default="cpu",
                         help="none compares the evaluator with numpy")
-    parser.add_argument("--chips", help="separated by commas")
+    parser.add_argument("--chips", help="separated by commas; those of the device's forms for cuda")
     parser.add_argument("--seed", type=int, help="fresh where absent; it is printed")
     parser.add_argument("--functions", type=int)
     parser.add_argument("--problems", type=int, default=12, help="of each function")
+    parser.add_argument("--launches", type=int, default=1000,
+                        help="of each function on its problems in random order, for cuda")
     parser.add_argument("--only", help="name of one function, as in f012, or of a problem, as in f012:3")
     parser.add_argument("--jobs", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
     parser.add_argument("--mutate", choices=[*mutations.OF_FUNCTIONS, *mutations.OF_RESULTS], default="",
@@ -100,9 +104,22 @@ def parse_arguments():
     program = arguments.program or arguments.build / "bin/fa-grid"
     if not program.exists():
         sys.exit(f"error: {program.resolve()} does not exist; build the project first")
+    # Not what a link leads to: the name says which tool it is.
+    program = str(program.absolute())
     if arguments.chips:
         chips = arguments.chips.split(",")
-    return arguments, Plan(str(program.resolve()), profile, oracle, arguments.target, chips, arguments.mutate)
+    elif arguments.target == "cuda":
+        chips = find_chips(program)
+    launches = arguments.launches if arguments.target == "cuda" else 0
+    return arguments, Plan(program, profile, oracle, arguments.target, chips, arguments.mutate, launches)
+
+
+def find_chips(program):
+    """Chips of both forms of schedules that the device runs."""
+    listed = subprocess.run([program, "--list-chips"], stdout=subprocess.PIPE, text=True)
+    if listed.returncode:
+        sys.exit(listed.returncode)
+    return listed.stdout.split()
 
 
 def choose_functions(arguments, plan, seed):
@@ -126,7 +143,9 @@ def repetition(outcome, arguments, seed):
     options = [f"--seed {seed}", f"--functions {arguments.functions}",
                f"--only {outcome.name}:{outcome.problem}"]
     if arguments.target != "cpu":
-        options += [f"--target {arguments.target}", f"--chips {outcome.target}"]
+        options.append(f"--target {arguments.target}")
+    if outcome.target.startswith("sm_"):
+        options.append(f"--chips {outcome.target}")
     return " ".join(options)
 
 
@@ -166,7 +185,7 @@ def report_coverage(outcomes, targets):
 def run_functions(chosen, plan, jobs):
     total = sum(len(seeds) for _, seeds in chosen) * max(1, len(plan.chips))
     progress = Progress(total)
-    outcomes, compile_seconds = [], []
+    whole = Result()
     folder = tempfile.mkdtemp(prefix="fa-grid-")
     try:
         # Functions hold code, which cannot be sent to a process; a forked one has
@@ -175,14 +194,16 @@ def run_functions(chosen, plan, jobs):
                                  (chosen, plan, folder)) as pool:
             pending = [pool.submit(Worker.run, index) for index in range(len(chosen))]
             for future in as_completed(pending):
-                found, seconds = future.result()
-                outcomes += found
-                compile_seconds += seconds
-                progress.show(len(outcomes), sum(o.kind == "failed" for o in outcomes))
+                result = future.result()
+                whole.outcomes += result.outcomes
+                whole.compile_seconds += result.compile_seconds
+                whole.launches += result.launches
+                progress.show(len(whole.outcomes), sum(o.kind == "failed" for o in whole.outcomes))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print()
-    return sorted(outcomes, key=lambda o: (o.name, o.problem)), compile_seconds
+    whole.outcomes.sort(key=lambda o: (o.name, o.problem, o.target))
+    return whole
 
 
 def main():
@@ -192,9 +213,12 @@ def main():
     total = sum(len(seeds) for _, seeds in chosen)
     where = f", each on {' and '.join(plan.chips)}" if plan.chips else ""
     print(f"{total} problems, {len(chosen)} compiled functions{where}, seed {seed}", flush=True)
-    outcomes, compile_seconds = run_functions(chosen, plan, arguments.jobs)
-    report(outcomes, compile_seconds, arguments, seed)
+    result = run_functions(chosen, plan, arguments.jobs)
+    outcomes = result.outcomes
+    report(outcomes, result.compile_seconds, arguments, seed)
     report_coverage(outcomes, plan.chips)
+    for chip, count in sorted(result.launches.items()):
+        print(f"{count} launches of changing shapes on {chip}")
     results = arguments.build.resolve() / "test-results"
     results.mkdir(parents=True, exist_ok=True)
     write_junit(results / f"numeric_grid_{arguments.target}.xml", outcomes)

@@ -61,6 +61,13 @@ class Server:
         return (f"fa-grid ended with status {self.process.returncode}"
                 + (f": {lines[-1]}" if lines else ""))
 
+    def discard(self):
+        """Ends the process, whose device may be in any state. The next request starts
+        another one."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
     def close(self):
         if self.process is not None:
             self.process.stdin.close()

@@ -1,6 +1,7 @@
 """Runs functions of the grid in one process, on servers of its own."""
 
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,12 +43,32 @@ class Plan:
     target: str
     chips: list
     mutation: str = ""
+    launches: int = 0  # of each function, on problems of changing sizes
 
     def commands(self):
         """Of the servers under test, by name."""
         if self.target == "none":
             return {}
         return {chip: [self.program, f"--target={self.target}", f"--chip={chip}"] for chip in self.chips}
+
+
+@dataclass
+class Result:
+    """Of one function."""
+
+    outcomes: list = field(default_factory=list)
+    compile_seconds: list = field(default_factory=list)
+    launches: Counter = field(default_factory=Counter)  # by target
+
+
+@dataclass
+class Run:
+    """One problem that ran on a target, with the bytes before and after."""
+
+    request: dict
+    before: np.ndarray
+    after: np.ndarray
+    outcome: Outcome
 
 
 class Worker:
@@ -92,19 +113,42 @@ class Worker:
         return seconds, errors
 
     def run_function(self, function, seeds):
-        """Outcomes of all problems, and the seconds that compiling took."""
         problems = [Problem(function, seed, self.plan.profile) for seed in seeds]
-        outcomes = []
+        result = Result()
+        self.runs = {name: [] for name in self.tested}
         try:
-            seconds, errors = self.load(function, problems[0].in_place)
+            result.compile_seconds, errors = self.load(function, problems[0].in_place)
         except ServerError as error:
-            return [self.outcome(p, "oracle", [f"compiling: {error}"]) for p in problems], []
+            result.outcomes = [self.outcome(p, "oracle", [f"compiling: {error}"]) for p in problems]
+            return result
         for problem in problems:
             try:
-                outcomes += self.run_problem(problem, errors)
+                result.outcomes += self.run_problem(problem, errors)
             except ServerError as error:
-                outcomes.append(self.outcome(problem, "oracle", [str(error)]))
-        return outcomes, seconds
+                result.outcomes.append(self.outcome(problem, "oracle", [str(error)]))
+        for name, runs in self.runs.items():
+            if self.plan.launches and runs:
+                self.launch_many(self.tested[name], runs)
+                result.launches[name] += self.plan.launches
+        return result
+
+    def launch_many(self, server, runs):
+        """Launches of changing shapes one after the other give what each gave alone."""
+        paths = [self.folder / f"data{number}" for number in range(len(runs))]
+        for path, run in zip(paths, runs):
+            run.before.tofile(path)
+        try:
+            server.run({"launches": self.plan.launches,
+                        "problems": [{**run.request, "data": str(path)} for path, run in zip(paths, runs)]})
+        except ServerError as error:
+            server.discard()
+            for run in runs:
+                run.outcome.complaints.append(f"{self.plan.launches} launches of changing shapes: {error}")
+            return
+        for path, run in zip(paths, runs):
+            if not np.array_equal(np.fromfile(path, np.uint8), run.after):
+                run.outcome.complaints.append(f"after {self.plan.launches} launches of changing shapes the "
+                                              "result differs from the first")
 
     def outcome(self, problem, target, complaints=(), has_empty_row=False):
         return Outcome(problem.function.name, problem.seed[2], target, problem.describe(), list(complaints),
@@ -128,6 +172,7 @@ class Worker:
             try:
                 self.run_target(layout, server, expected, results, outcome)
             except ServerError as error:
+                server.discard()
                 outcome.complaints.append(str(error))
         return outcomes or [self.outcome(problem, "evaluator", complaints)]
 
@@ -153,6 +198,7 @@ class Worker:
             return np.fromfile(data, np.uint8)
 
         after = run()
+        self.runs[outcome.target].append(Run(request, before, after, outcome))
         results = [view.of(after) for view in layout.results]
         if not np.array_equal(after, run()):
             outcome.complaints.append("a second run differs from the first run")
