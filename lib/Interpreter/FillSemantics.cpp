@@ -181,7 +181,11 @@ static LogicalResult compileWrite(fagpu::WriteOp op, ProgramBuilder &builder) {
         target->getRow(row)[column] =
             array->data()[transposed ? column * operands.rows + row
                                      : row * operands.columns + column];
-    target->arrive();
+    if (getChannel(frame, operands.channel).countsCopies())
+      (*worker)->copies.push_back({ChannelRef(target->channel), target->bank,
+                                   target->use, target->part.getNumElements()});
+    else
+      target->arrive();
     return success();
   });
   return success();

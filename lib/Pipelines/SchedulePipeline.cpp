@@ -41,6 +41,9 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);
+    functions.addPass(createFAGPUSplitProductsPass());
+    functions.addPass(createCSEPass());
+    functions.addPass(createFAGPUShareOperandsPass());
     functions.addPass(createFAGPUFormChannelsPass());
     functions.addPass(createFAGPUSelectProductsPass());
     functions.addPass(createFAGPUShareScalarsPass());

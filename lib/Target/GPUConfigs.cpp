@@ -204,7 +204,8 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   };
   if (failed(checkMultiple("query_block", config.getQueryBlock(),
                            rowsPerWarpGroup)) ||
-      failed(checkMultiple("key_block", config.getKeyBlock(), keyMultiple)))
+      failed(checkMultiple("key_block", config.getKeyBlock(),
+                           getKeyMultiple(problem))))
     return failure();
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
   if (fitsGPU(tile, target, problem))

@@ -50,9 +50,20 @@ static int64_t getCopyingRegisters(const RegionWork &regions) {
   return 24 + 8 * std::min<int64_t>(regions.comparisons, 4);
 }
 
+/// Terms of bf16 that an operand of f32 is the sum of.
+static constexpr int64_t termsOfFloat = 3;
+
+static bool isSplit(const AttentionProblem &problem) {
+  return problem.elementType.getIntOrFloatBitWidth() > 16;
+}
+
+int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem) {
+  return isSplit(problem) ? rowsPerWarpGroup : depthOfProduct;
+}
+
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                const AttentionProblem &problem) {
-  int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
+  int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
   // The next tile's queries come while this one's are read.
   int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
   int64_t queryColumns = llvm::alignTo(problem.queryHeadDim, panelColumns);
@@ -69,6 +80,11 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t weights = tile.part.getOverlap() == Overlap::none
                         ? 0
                         : perThread(tile.keyBlock) / 2;
+  // Terms of the weights take the place of scores; a product is added apart.
+  if (isSplit(problem))
+    accumulators = perThread(2 * problem.valueHeadDim) +
+                   std::max(perThread(tile.keyBlock),
+                            perThread(termsOfFloat * tile.keyBlock) / 2);
   bool groups = hasGroups(tile.part);
   return {
       elements * elementBytes + (groups ? barrierBytes : 0),
@@ -91,7 +107,8 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
   GPULimits limits = getGPULimits(target, tile.part);
   return needs.sharedBytes <= limits.sharedBytes &&
          needs.registers <= limits.registers &&
-         needs.copyingRegisters <= limits.copyingRegisters;
+         needs.copyingRegisters <= limits.copyingRegisters &&
+         tile.keyBlock % getKeyMultiple(problem) == 0;
 }
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
@@ -104,9 +121,10 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
 /// Fewer keys, then fewer stages; nothing if neither helps.
 static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
                                          const AttentionProblem &problem) {
+  int64_t multiple = getKeyMultiple(problem);
   for (int64_t stages = tile.part.getStages(); stages >= 1; --stages)
-    for (int64_t keys = llvm::alignTo(tile.keyBlock, keyMultiple); keys > 0;
-         keys -= keyMultiple) {
+    for (int64_t keys = llvm::alignTo(tile.keyBlock, multiple); keys > 0;
+         keys -= multiple) {
       GPUTile candidate = {tile.queryBlock, std::min(keys, tile.keyBlock),
                            withShape(tile.part, tile.part.getGroups(), stages)};
       if (fitsGPU(candidate, target, problem))
@@ -121,7 +139,8 @@ GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
     if (std::optional<GPUTile> smaller = shrinkKeys(tile, target, problem))
       return *smaller;
     if (tile.queryBlock <= rowsPerWarpGroup)
-      return {rowsPerWarpGroup, keyMultiple, withShape(tile.part, 1, 1)};
+      return {rowsPerWarpGroup, getKeyMultiple(problem),
+              withShape(tile.part, 1, 1)};
     tile.queryBlock -= rowsPerWarpGroup;
     if (hasGroups(tile.part))
       tile.part = withShape(tile.part, tile.part.getGroups() - 1,

@@ -46,9 +46,11 @@ std::string getFormObstacle(KernelForm form, const GPUTarget &target,
 
 /// Rows that the query block of a form is a multiple of.
 constexpr int64_t rowsPerWarpGroup = 64;
-/// Keys that the key block of every form is a multiple of: the depth of a
-/// matrix instruction.
-constexpr int64_t keyMultiple = 16;
+/// The depth of a matrix instruction.
+constexpr int64_t depthOfProduct = 16;
+/// Keys that a key block is a multiple of: that depth, or, where threads split
+/// the operands, 16 rows for each of four warps.
+int64_t getKeyMultiple(const AttentionProblem &problem);
 
 } // namespace mlir::fa
 

@@ -135,6 +135,15 @@ Value mlir::fagpu::expandIndex(Emitter &emit, AffineExpr expression,
 
 namespace {
 
+/// An index does not wrap around, so that an address made of it is one of the
+/// thread and an immediate.
+static Value addExactly(Emitter &emit, Value threadPart, int64_t offset) {
+  auto flags =
+      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  return arith::AddIOp::create(emit.builder, emit.location, threadPart,
+                               emit.constant(offset), flags);
+}
+
 struct IotaPattern : public LoweringPattern<IotaOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -158,7 +167,7 @@ struct IotaPattern : public LoweringPattern<IotaOp> {
       else if (op.getPart() == IndexPart::thread)
         results.push_back(threadPart);
       else
-        results.push_back(emit.add(threadPart, offset));
+        results.push_back(addExactly(emit, threadPart, offset));
     }
     return {results};
   }

@@ -197,12 +197,26 @@ private:
   SmallVector<Value> registersA, sums;
 };
 
+/// Several products that read one view read it each for itself: LLVM would keep
+/// the fragments of the whole view in registers from the first one to the last.
+SmallVector<Value> readAgain(Emitter &emit, Value operand,
+                             ValueRange registers) {
+  SmallVector<Value> own(registers);
+  auto view = dyn_cast<TypedValue<ViewType>>(operand);
+  if (!view || llvm::count_if(view.getUsers(), llvm::IsaPred<MmaOp>) < 2)
+    return own;
+  own[0] = emit.inlinePTX("mov.b32 $0, $1;", "=r,r,~{memory}", {own[0]},
+                          {emit.builder.getI32Type()})[0];
+  return own;
+}
+
 struct MmaPattern : public LoweringPattern<MmaOp> {
   using LoweringPattern::LoweringPattern;
 
   Registers lower(MmaOp op, Adaptor adaptor, Emitter &emit) const override {
-    Product product(op, emit, kernel, adaptor.getA(), adaptor.getB(),
-                    adaptor.getAcc());
+    Product product(
+        op, emit, kernel, readAgain(emit, op.getA(), adaptor.getA()),
+        readAgain(emit, op.getB(), adaptor.getB()), adaptor.getAcc());
     return {product.run()};
   }
 };

@@ -95,7 +95,8 @@ struct StoreByThreadsPattern : public LoweringPattern<StoreOp> {
     RoleThreads threads = kernel.readThreads(emit, op);
     SharedTile tile = {address, type.getDimSize(0),
                        Panels(via.getType().getLayout())};
-    stage(emit, op, adaptor.getValue(), tile, threads);
+    TilePlace::storeWords(emit, kernel.getSharedBase(), tile, threads, type,
+                          adaptor.getValue());
     NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     leave(emit, op, tile, memory,
           ColumnBound(getOptional(adaptor.getColumns()), offsets.back()),
@@ -104,26 +105,6 @@ struct StoreByThreadsPattern : public LoweringPattern<StoreOp> {
   }
 
 private:
-  void stage(Emitter &emit, StoreOp op, ValueRange values,
-             const SharedTile &target, const RoleThreads &threads) const {
-    auto type = cast<RankedTensorType>(op.getValue().getType());
-    Value row = emit.add(emit.shiftLeft(threads.warp, 4),
-                         emit.shiftRight(threads.lane, 2));
-    Value inChunk = emit.shiftLeft(emit.bitAnd(threads.lane, 3), 2);
-    Value place = emit.add(
-        TilePlace::getPlace(emit, target.panels, row, emit.constant(0)),
-        inChunk);
-    TilePlace tile(emit, kernel.getSharedBase(), target, place);
-    LayoutInterface layout = getBlockLayout(type);
-    for (auto [pair, value] : llvm::enumerate(values)) {
-      SmallVector<int64_t> at =
-          layout.getElementOffset(type.getShape(), 2 * pair);
-      LLVM::StoreOp::create(
-          emit.builder, emit.location, value,
-          tile.getPointer(at[0], at[1] / Panels::chunkColumns));
-    }
-  }
-
   /// Lanes take the chunks of a row of a panel, so a warp takes 4, 8 or 16 rows
   /// at once. Chunks lie elsewhere in the second four of eight rows than in the
   /// first.

@@ -39,6 +39,27 @@ public:
     return advance(ofChunk[inPanel], static_cast<int32_t>(bytes));
   }
 
+  /// Stores the registers of an accumulator of 16-bit elements, a pair at a
+  /// time, on any target. The lanes of a warp meet no bank twice.
+  static void storeWords(Emitter &emit, Value base, const SharedTile &target,
+                         const RoleThreads &threads, RankedTensorType type,
+                         ValueRange values) {
+    Value row = emit.add(emit.shiftLeft(threads.warp, 4),
+                         emit.shiftRight(threads.lane, 2));
+    Value inChunk = emit.shiftLeft(emit.bitAnd(threads.lane, 3), 2);
+    Value place =
+        emit.add(getPlace(emit, target.panels, row, emit.constant(0)), inChunk);
+    TilePlace tile(emit, base, target, place);
+    LayoutInterface layout = getBlockLayout(type);
+    for (auto [pair, value] : llvm::enumerate(values)) {
+      SmallVector<int64_t> at =
+          layout.getElementOffset(type.getShape(), 2 * pair);
+      LLVM::StoreOp::create(
+          emit.builder, emit.location, value,
+          tile.getPointer(at[0], at[1] / Panels::chunkColumns));
+    }
+  }
+
 private:
   /// All tiles share the places of a thread, so these are in few registers;
   /// what is added to a pointer and constant is an immediate of the access.

@@ -159,6 +159,9 @@ static LogicalResult verifyWrite(WriteOp op) {
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
     return op.emitOpError() << "writes a value of layout " << type.getEncoding()
                             << ", expected #fagpu.acc";
+  if (op.getTransposed() && isCopiedByThreads(op.getChannel()))
+    return op.emitOpError() << "writes a transposed value to a channel of the "
+                               "engine 'cp_async', expected 'threads'";
   // The 16 rows of each warp become columns of one panel.
   int64_t warps = getBlockLayout(type).getWarps();
   int64_t most =

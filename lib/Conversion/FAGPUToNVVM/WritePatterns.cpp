@@ -7,6 +7,7 @@
 
 #include "Patterns.h"
 #include "SharedTile.h"
+#include "TilePlace.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -35,10 +36,19 @@ struct WritePattern : public LoweringPattern<WriteOp> {
       tile = tile.at(emit, part[0], part[1]);
     }
     const RoleThreads &threads = kernel.getThreads(op);
+    bool isCopied = channel.getEngine() == Engine::cp_async;
     if (isFloat)
       tile.storeFloats(emit, threads, type, adaptor.getValue());
+    else if (isCopied)
+      TilePlace::storeWords(emit, kernel.getSharedBase(), tile, threads, type,
+                            adaptor.getValue());
     else
       tile.store(emit, threads, type, adaptor.getValue(), op.getTransposed());
+    if (isCopied) {
+      // It counts as a copy; a `fagpu.sync` shows it to the other warps.
+      NVVM::CpAsyncCommitGroupOp::create(emit.builder, emit.location);
+      return {};
+    }
     // Products and bulk stores read by the asynchronous proxy.
     NVVM::FenceProxyOp::create(
         emit.builder, emit.location, NVVM::ProxyKind::async_shared,

@@ -180,9 +180,6 @@ LogicalResult QueryBlock::readProblem() {
   role = finalize->getParentOfType<fagpu::RoleOp>();
   warps = static_cast<unsigned>(role.getWarps());
   int64_t groups = role.getGroups();
-  if (!fagpu::isPackedElement(element))
-    return step.emitOpError()
-           << "multiplies " << element << ", expected f16 or bf16 on a GPU";
   for (DimsAttr order : {step.getQueryOrder(), step.getKeyOrder(),
                          step.getValueOrder(), finalize.getOutputOrder()})
     if (order.positionOf(DimKind::HeadDim) != 3)

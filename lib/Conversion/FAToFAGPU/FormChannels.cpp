@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChannelTypes.h"
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
@@ -50,26 +51,12 @@ private:
 };
 } // namespace
 
-/// The widest panels that fill the rows of a tile: the fewer, the longer the
-/// pieces of a row in memory that threads copy together.
-static unsigned chooseSwizzle(RankedTensorType tile) {
-  int64_t rowBytes = tile.getShape().back() *
-                     tile.getElementType().getIntOrFloatBitWidth() / 8;
-  for (unsigned swizzle : {128, 64, 32})
-    if (rowBytes % swizzle == 0)
-      return swizzle;
-  return 0;
-}
-
 ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
                                      unsigned depth, Engine engine,
                                      int64_t banks, Value over) {
-  MLIRContext *context = builder.getContext();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  auto type = ChannelType::get(
-      context, tile.getShape(), tile.getElementType(),
-      SharedLayoutAttr::get(context, chooseSwizzle(tile)), depth);
+  ChannelType type = makeChannelType(tile, depth);
   return ChannelOp::create(builder, loc, type, engine,
                            static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());

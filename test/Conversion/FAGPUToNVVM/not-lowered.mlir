@@ -366,3 +366,19 @@ func.func @drained_integers(%m: memref<64x32xi32>) attributes {fagpu.kernel = "s
   }
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @write_transposed_copy(%x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 32768} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async offset(0) : !t
+  fagpu.role @a groups(1) {
+    %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
+    %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
+    // expected-error @below {{'fagpu.write' op writes a transposed value to a channel of the engine 'cp_async', expected 'threads'}}
+    fagpu.write %t, %h transposed stage(%c0, %c0) : !h into !t
+  }
+  return
+}

@@ -4,16 +4,6 @@
 // RUN: sed -e 's/step 128/step 72/' %S/decompose-to-blocks.mlir | not fa-opt -fa-decompose-to-blocks 2>&1 | FileCheck %s
 // CHECK: error: 'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80
 
-func.func @f32(%q: tensor<1x256x1x64xf32>, %k: tensor<1x256x1x64xf32>, %v: tensor<1x256x1x64xf32>) -> tensor<1x256x1x64xf32> {
-  %e = tensor.empty() : tensor<1x256x1x64xf32>
-  // expected-error @below {{'fa.online_attention' op multiplies 'f32', expected f16 or bf16 on a GPU}}
-  %o = fa.attention ins(%q, %k, %v : tensor<1x256x1x64xf32>, tensor<1x256x1x64xf32>, tensor<1x256x1x64xf32>)
-      outs(%e : tensor<1x256x1x64xf32>)
-  return %o : tensor<1x256x1x64xf32>
-}
-
-// -----
-
 !mem = memref<1x256x64x2xf16, strided<[?, ?, 1, ?], offset: ?>>
 func.func @order(%q: !mem, %k: !mem, %v: !mem, %o: !mem) {
   // expected-error @below {{'fa.online_attention' op has dimensions in the order #fa.dims<b, s, d, h>, expected the head dim last on a GPU; the nearest is to pass a transposed view}}

@@ -142,10 +142,10 @@ func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
 
 // Elements of 32 bits take the form that can have them.
 // SM80-LABEL: func.func @single(
-// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @single(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
-// REMARK90A: table row sm_90a, form = warps, head dims up to 64; no form = warp_groups: asynchronous products take 16-bit elements, not f32; 240 of 255 registers
+// SM90A: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: asynchronous products take 16-bit elements, not f32; 128 x 128 does not fit: 368 of 255 registers
 func.func @single(%q: !single, %o: !single) -> !single {
   %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
   return %r : !single
@@ -180,14 +180,14 @@ func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
   return %r : !narrow
 }
 
-!wide = tensor<1x?x1x200xf32>
+!wide = tensor<1x?x1x80xf32>
 
-// Blocks that do not fit the table's rows shrink, keys first.
+// Keys of f32 are split by four warps of 16 rows.
 // SM86-LABEL: func.func @wide(
-// SM86: config = #fa.config<query_block = 64, key_block = 16, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
 // SM90-LABEL: func.func @wide(
-// SM90: config = #fa.config<query_block = 64, key_block = {{32|64}}, target = #fa.gpu<>>
-// REMARK90A: head dims up to 256; no form = warp_groups
+// SM90: config = #fa.config<query_block = 64, key_block = {{64|128}}, target = #fa.gpu<>>
+// REMARK90A: no form = warp_groups
 func.func @wide(%q: !wide, %o: !wide) -> !wide {
   %r = fa.attention ins(%q, %q, %q : !wide, !wide, !wide) outs(%o : !wide)
   return %r : !wide

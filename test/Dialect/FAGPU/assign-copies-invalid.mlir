@@ -185,3 +185,16 @@ func.func @unknown_view(%m: !m, %n: i32, %v: !view) attributes {fagpu.kernel = "
   }
   return
 }
+
+// -----
+
+!tile = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @written_part(%x: tensor<64x32xbf16, #fagpu.acc<4>>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel cp_async : !tile
+  fagpu.role @all groups(1) {
+    // expected-error @below {{'fagpu.write' op writes to a part(...) of a stage that threads copy to, expected all of it}}
+    fagpu.write %k part(%c0, %c0), %x : tensor<64x32xbf16, #fagpu.acc<4>> into !tile
+  }
+  return
+}

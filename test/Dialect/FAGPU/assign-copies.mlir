@@ -212,3 +212,34 @@ func.func @banks_and_parts(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} 
   }
   return
 }
+
+// What threads write counts as a copy that has ended: it is waited for in turn,
+// seen behind the barrier, and written again only behind one.
+// CHECK-LABEL: func.func @written
+func.func @written(%m: !m, %n: i32, %x: !half) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel cp_async : !tile
+  %v = fagpu.channel cp_async : !tile
+  fagpu.role @all groups(1) {
+    // CHECK: fagpu.write %[[K:channel[_0-9]*]]
+    // CHECK-NEXT: fagpu.put %[[V:channel[_0-9]*]]
+    // CHECK-NEXT: %[[A:.*]] = fagpu.acquire %[[K]] pending(1)
+    // CHECK-NEXT: fagpu.sync
+    // CHECK-NEXT: fagpu.release %[[A]]
+    // CHECK-NEXT: fagpu.sync
+    // CHECK-NEXT: fagpu.write %[[K]]
+    // CHECK-NEXT: fagpu.acquire %[[V]] pending(1)
+    // CHECK-NEXT: fagpu.sync
+    // CHECK: fagpu.acquire %[[K]] pending(0)
+    fagpu.write %k, %x : !half into !tile
+    fagpu.put %v, %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    %a = fagpu.acquire %k : !tile
+    fagpu.release %a : !view
+    fagpu.write %k, %x : !half into !tile
+    %b = fagpu.acquire %v : !tile
+    fagpu.release %b : !view
+    %c = fagpu.acquire %k : !tile
+    fagpu.release %c : !view
+  }
+  return
+}

@@ -509,7 +509,7 @@ func.func @f(%m: !m, %n: i32) {
 !m = memref<?x?x?x128xbf16>
 func.func @f(%x: tensor<64x128xbf16, #fagpu.acc<4>>) {
   %c = fagpu.channel tma : !q
-  // expected-error @below {{'fagpu.write' op uses a channel of the engine 'tma', expected 'threads'}}
+  // expected-error @below {{'fagpu.write' op uses a channel of the engine 'tma', expected 'threads' or 'cp_async'}}
   fagpu.write %c, %x : tensor<64x128xbf16, #fagpu.acc<4>> into !q
   return
 }

@@ -207,6 +207,86 @@ def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FAGPUSplitProductsPass
+    : Pass<"fagpu-split-products", "::mlir::func::FuncOp"> {
+  let summary = "Make products of bf16 of a product of f32";
+  let description = [{
+    Matrix units multiply 16-bit floats. An f32 operand is written as the sum of
+    three terms of bf16: itself rounded, what is left rounded, and what is left
+    then; each holds 8 of its 24 bits, with the exponent range of f32. Six of the
+    nine products of terms are computed, from the smallest to the largest, in one
+    accumulator in f32; the three others are below 2^-24 of the result. What the
+    product is added to is added in f32 outside, since sums in the matrix unit
+    truncate.
+
+    The terms of a `fagpu.fetch` are computed by the threads, so it becomes a
+    `fagpu.gather` of the box, zero from `rows` on.
+
+    An operand that is infinite has a term that is NaN, and so makes NaN where the
+    f32 product would be infinite.
+
+    Refused: groups of warps, whose operands no thread touches, and a second
+    operand of which the rows are not a multiple of 16 for each warp.
+
+    Sources: Henry, Tang and Heinecke 2019, "Leveraging the bfloat16 Artificial
+    Intelligence Datatype For Higher-Precision Computations" (the terms and the six
+    products); Ootomo and Yokota 2022, "Recovering single precision accuracy from
+    Tensor Cores while surpassing the FP32 theoretical peak performance" (sums
+    outside of the matrix unit).
+
+    Before:
+    ```mlir
+    %o = fagpu.product nn %p, %v acc(%x : !o) : tensor<64x64xf32>, tensor<64x64xf32> -> !o
+    ```
+    After:
+    ```mlir
+    %p0 = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w0 = arith.extf %p0 : tensor<64x64xbf16> to tensor<64x64xf32>
+    %r0 = arith.subf %p, %w0 : tensor<64x64xf32>
+    %p1 = arith.truncf %r0 : tensor<64x64xf32> to tensor<64x64xbf16>
+    ...
+    %s0 = fagpu.product nn %p1, %v1 : !h, !h -> !o
+    %s1 = fagpu.product nn %p0, %v2 acc(%s0 : !o) : !h, !h -> !o
+    %s2 = fagpu.product nn %p2, %v0 acc(%s1 : !o) : !h, !h -> !o
+    %s3 = fagpu.product nn %p0, %v1 acc(%s2 : !o) : !h, !h -> !o
+    %s4 = fagpu.product nn %p1, %v0 acc(%s3 : !o) : !h, !h -> !o
+    %s5 = fagpu.product nn %p0, %v0 acc(%s4 : !o) : !h, !h -> !o
+    %o = arith.addf %x, %s5 : !o
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAGPUShareOperandsPass
+    : Pass<"fagpu-share-operands", "::mlir::func::FuncOp"> {
+  let summary = "Bring computed operands of products through shared memory";
+  let description = [{
+    The second operand of a product is read by all warps, so one that the threads
+    compute is written to a channel. So is a first operand from before the loop,
+    which would take registers in it. Values that are there before the first
+    product that reads one of them are acquired together, behind one barrier; each
+    is released behind the last product that reads it.
+
+    Before:
+    ```mlir
+    %k0 = arith.truncf %k : tensor<64x64xf32> to tensor<64x64xbf16>
+    %s = fagpu.product nt %q0, %k0 : ...
+    ```
+    After:
+    ```mlir
+    %k0 = arith.truncf %k : tensor<64x64xf32> to tensor<64x64xbf16>
+    fagpu.write %channel, %k0 : tensor<64x64xbf16> into !k
+    %view = fagpu.acquire %channel : !k
+    %s = fagpu.product nt %q0, %view : ...
+    fagpu.release %view : !kv
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+}
+
 def FAGPUFormChannelsPass
     : Pass<"fagpu-form-channels", "::mlir::func::FuncOp"> {
   let summary = "Bring the operands of products through shared memory";

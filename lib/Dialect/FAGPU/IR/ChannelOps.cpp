@@ -265,7 +265,8 @@ LogicalResult SliceOp::verify() {
 LogicalResult WriteOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
-  if (failed(verifyEngine(*this, getChannel(), {Engine::threads})) ||
+  if (failed(verifyEngine(*this, getChannel(),
+                          {Engine::threads, Engine::cp_async})) ||
       failed(verifyBank(*this, getChannel(), getBank())) ||
       failed(verifyPart(*this, getPart(), tile)) ||
       failed(verifyElements(*this, value.getElementType(),

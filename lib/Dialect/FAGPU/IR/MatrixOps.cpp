@@ -38,10 +38,14 @@ static LogicalResult verifyProduct(Op op, RankedTensorType result) {
              << ", expected #fagpu.opa (by fagpu.convert) or a "
                 "view";
   Type element = elementOf(a);
-  if (element != elementOf(b) || !isPackedElement(element))
+  // A product that is not selected yet may be split into some of bf16.
+  constexpr bool takesF32 = std::is_same_v<Op, ProductOp>;
+  if (element != elementOf(b) ||
+      !(isPackedElement(element) || (takesF32 && element.isF32())))
     return op.emitOpError()
            << "multiplies elements of type " << element << " and "
-           << elementOf(b) << ", expected f16 or bf16 on both sides";
+           << elementOf(b) << ", expected f16"
+           << (takesF32 ? ", bf16 or f32" : " or bf16") << " on both sides";
   bool transposed = op.getForm() == MatrixForm::nt;
   int64_t rows = shapeOf(a)[0], depth = shapeOf(a)[1];
   int64_t columns = shapeOf(b)[transposed ? 0 : 1];

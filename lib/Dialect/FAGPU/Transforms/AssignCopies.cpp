@@ -31,7 +31,7 @@ static Value getStagingMemory(StoreOp store) {
 static bool usesCopies(Operation *op) {
   return op
       ->walk([](Operation *nested) {
-        bool uses = isa<PutOp, AcquireOp>(nested) &&
+        bool uses = isa<PutOp, WriteOp, AcquireOp>(nested) &&
                     isCopiedByThreads(nested->getOperand(0));
         if (auto store = dyn_cast<StoreOp>(nested))
           uses |= getStagingMemory(store) != nullptr;
@@ -117,8 +117,8 @@ public:
 private:
   LogicalResult visit(Operation *op, CopyState &state, bool assign) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<PutOp, AcquireOp, ReleaseOp, StoreOp, scf::ForOp, scf::WhileOp,
-              scf::IfOp>(
+        .Case<PutOp, WriteOp, AcquireOp, ReleaseOp, StoreOp, scf::ForOp,
+              scf::WhileOp, scf::IfOp>(
             [&](auto known) { return follow(known, state, assign); })
         .Case([&](SyncOp) {
           state.synchronize();
@@ -143,6 +143,20 @@ private:
   }
 
   LogicalResult follow(PutOp put, CopyState &state, bool assign) {
+    return fill(put, state, assign);
+  }
+
+  /// What threads write is a copy that has ended: it counts, and is seen by
+  /// others behind the same barrier.
+  LogicalResult follow(WriteOp write, CopyState &state, bool assign) {
+    if (isCopiedByThreads(write.getChannel()) && !write.getPart().empty())
+      return write.emitOpError() << "writes to a part(...) of a stage that "
+                                    "threads copy to, expected all of it";
+    return fill(write, state, assign);
+  }
+
+  template <typename FillOp>
+  LogicalResult fill(FillOp put, CopyState &state, bool assign) {
     Value channel = put.getChannel();
     if (!isCopiedByThreads(channel))
       return success();
@@ -180,10 +194,10 @@ private:
     return Bank(channel, number.getSExtValue());
   }
 
-  static LogicalResult verifyCopy(PutOp put) {
+  static LogicalResult verifyCopy(Operation *put) {
     auto role = put->getParentOfType<RoleOp>();
     if (role.getElect() || role.getGroups() != 1)
-      return put.emitOpError()
+      return put->emitOpError()
              << "copies by the threads of the role @" << role.getSymName()
              << (role.getElect()
                      ? ", which is one thread (elect)"

@@ -151,7 +151,8 @@ def FAGPU_SliceOp : FAGPU_NamedOp<"slice", [Pure]> {
 def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
   let summary = "Writes a block value into the next stage";
   let description = [{
-    As `fagpu.put`, from registers, on a channel of the engine `threads`.
+    As `fagpu.put`, from registers, on a channel of the engine `threads`, or of
+    `cp_async`, where it counts as a copy that has ended.
 
     Example: `fagpu.write %s part(%c0, %g64), %x transposed : !hacc into !ds`
   }];

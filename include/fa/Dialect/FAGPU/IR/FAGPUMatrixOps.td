@@ -54,7 +54,8 @@ def FAGPU_ProductOp : FAGPU_NamedOp<"product", [Pure]> {
   let summary = "A matrix product of which nothing is decided yet";
   let description = [{
     As `fagpu.mma` on block values: which instruction computes it, and how its
-    operands reach it, is decided later.
+    operands reach it, is decided later. Operands of f32 are split into terms of
+    bf16 (fagpu-split-products).
 
     Example: `%s = fagpu.product nt %q, %k
       : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>`

@@ -1,0 +1,212 @@
+//===- SplitProducts.cpp - Products of f32 as products of bf16 ------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelConfig.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUSPLITPRODUCTSPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fagpu;
+
+/// Three terms of 8 bits each hold the 24 bits of an f32.
+static constexpr unsigned numTerms = 3;
+
+namespace {
+class ProductSplitter {
+public:
+  explicit ProductSplitter(func::FuncOp kernel)
+      : kernel(kernel), builder(kernel.getContext()) {}
+  LogicalResult run();
+
+private:
+  using Terms = std::array<Value, numTerms>;
+
+  LogicalResult loadOperand(FetchOp fetch);
+  FailureOr<Value> gather(FetchOp fetch);
+  LogicalResult verify(ProductOp product);
+  Terms getTerms(Value value, Operation *user);
+  void split(ProductOp product);
+
+  func::FuncOp kernel;
+  OpBuilder builder;
+  llvm::DenseMap<Value, Terms> known;
+};
+} // namespace
+
+/// Elements of the box at indices of their own: those past `rows` or `columns`
+/// are zero.
+FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
+  Location loc = fetch.getLoc();
+  builder.setInsertionPoint(fetch);
+  RankedTensorType type = fetch.getType();
+  RankedTensorType indexType = type.clone(builder.getI32Type());
+  ArrayRef<int64_t> box = fetch.getSizes();
+  unsigned rowDim = getRowDim(box, type.getRank());
+  for (auto [dim, size] : llvm::enumerate(box.drop_back()))
+    if (size > 1 && dim != rowDim)
+      return fetch.emitOpError()
+             << "reads " << box[rowDim] << " of dimension " << rowDim << " and "
+             << size << " of dimension " << dim
+             << " in f32, expected rows in one dimension";
+  auto number = [&](int32_t dim) -> Value {
+    return IotaOp::create(builder, loc, indexType, dim, IndexPart::all);
+  };
+  auto addTo = [&](Value numbers, Value first) -> Value {
+    return arith::AddIOp::create(
+        builder, loc, numbers,
+        tensor::SplatOp::create(builder, loc, first, indexType));
+  };
+  SmallVector<Value> indices(fetch.getOffsets());
+  Value firstRow = indices[rowDim];
+  indices[rowDim] = addTo(number(0), firstRow);
+  indices.back() = addTo(number(1), indices.back());
+  Value isInside;
+  if (Value rows = fetch.getRows()) {
+    Value left = arith::SubIOp::create(builder, loc, rows, firstRow);
+    isInside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, number(0),
+        tensor::SplatOp::create(builder, loc, left, indexType));
+  }
+  if (Value columns = fetch.getColumns()) {
+    Value below = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, indices.back(),
+        tensor::SplatOp::create(builder, loc, columns, indexType));
+    isInside =
+        isInside
+            ? arith::AndIOp::create(builder, loc, isInside, below).getResult()
+            : below;
+  }
+  return GatherOp::create(builder, loc, type, fetch.getSource(), indices,
+                          isInside)
+      .getResult();
+}
+
+/// Moves `op` before `position`, and before it what its operands come from.
+static void moveBefore(Operation *op, Operation *position) {
+  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
+    return;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      moveBefore(source, position);
+  op->moveBefore(position);
+}
+
+/// All operands of a step are loaded before its first product: what they take
+/// in registers is free again when there are scores.
+LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
+  if (!fetch.getType().getElementType().isF32())
+    return success();
+  auto products = fetch->getBlock()->getOps<ProductOp>();
+  if (!products.empty())
+    moveBefore(fetch, *products.begin());
+  FailureOr<Value> loaded = gather(fetch);
+  if (failed(loaded))
+    return failure();
+  fetch.replaceAllUsesWith(*loaded);
+  fetch.erase();
+  return success();
+}
+
+/// Terms that reach shared memory are written by warps of 16 rows.
+LogicalResult ProductSplitter::verify(ProductOp product) {
+  auto role = product->getParentOfType<RoleOp>();
+  if (hasWarpGroups(kernel))
+    return product.emitOpError()
+           << "multiplies f32 in groups of warps, expected form = warps, in "
+              "which threads split the operands";
+  int64_t rows = cast<RankedTensorType>(product.getB().getType()).getDimSize(0);
+  int64_t rowsOfWarps = 16 * role.getWarps();
+  if (rows % rowsOfWarps == 0)
+    return success();
+  return product.emitOpError()
+         << "multiplies by an f32 operand of " << rows
+         << " rows, expected a multiple of " << rowsOfWarps << ", 16 for each "
+         << "of " << role.getWarps() << " warps; nearest is "
+         << llvm::alignTo(rows, rowsOfWarps);
+}
+
+/// The value rounded to bf16, what is left rounded to bf16, and so on: where
+/// the value is made, or where it is used if that is in the same block.
+ProductSplitter::Terms ProductSplitter::getTerms(Value value, Operation *user) {
+  auto [entry, isNew] = known.try_emplace(value);
+  if (!isNew)
+    return entry->second;
+  bool isLoaded = value.getDefiningOp<GatherOp>();
+  if (value.getParentBlock() == user->getBlock() && !isLoaded)
+    builder.setInsertionPoint(user);
+  else
+    builder.setInsertionPointAfterValue(value);
+  Location loc = value.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  Value rest = value;
+  for (auto [index, term] : llvm::enumerate(entry->second)) {
+    term = arith::TruncFOp::create(builder, loc,
+                                   type.clone(builder.getBF16Type()), rest);
+    if (index + 1 < numTerms)
+      rest = arith::SubFOp::create(
+          builder, loc, rest, arith::ExtFOp::create(builder, loc, type, term));
+  }
+  return entry->second;
+}
+
+void ProductSplitter::split(ProductOp product) {
+  Terms a = getTerms(product.getA(), product),
+        b = getTerms(product.getB(), product);
+  builder.setInsertionPoint(product);
+  Location loc = product.getLoc();
+  // From small to large; the three products left out are below 2^-24.
+  static constexpr std::pair<unsigned, unsigned> order[] = {
+      {1, 1}, {0, 2}, {2, 0}, {0, 1}, {1, 0}, {0, 0}};
+  Value sum;
+  for (auto [left, right] : order)
+    sum = ProductOp::create(builder, loc, product.getType(), product.getForm(),
+                            a[left], b[right], sum);
+  // A long sum is made outside of the matrix unit, which truncates.
+  if (Value before = product.getAcc())
+    sum = arith::AddFOp::create(builder, loc, before, sum);
+  product.replaceAllUsesWith(sum);
+  product.erase();
+}
+
+LogicalResult ProductSplitter::run() {
+  SmallVector<FetchOp> fetches;
+  SmallVector<ProductOp> products;
+  kernel.walk([&](Operation *op) {
+    if (auto fetch = dyn_cast<FetchOp>(op))
+      fetches.push_back(fetch);
+    else if (auto product = dyn_cast<ProductOp>(op);
+             product && getElementTypeOrSelf(product.getA().getType()).isF32())
+      products.push_back(product);
+  });
+  for (ProductOp product : products)
+    if (failed(verify(product)))
+      return failure();
+  for (FetchOp fetch : fetches)
+    if (failed(loadOperand(fetch)))
+      return failure();
+  for (ProductOp product : products)
+    split(product);
+  return success();
+}
+
+namespace {
+struct SplitProductsPass
+    : public fa::impl::FAGPUSplitProductsPassBase<SplitProductsPass> {
+  void runOnOperation() override {
+    if (isKernel(getOperation()) &&
+        failed(ProductSplitter(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace

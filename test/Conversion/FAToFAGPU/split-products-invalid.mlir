@@ -1,0 +1,33 @@
+// RUN: fa-opt %s -fagpu-split-products -split-input-file -verify-diagnostics
+
+func.func @rows(%p: tensor<64x48xf32>, %v: tensor<48x64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.product' op multiplies by an f32 operand of 48 rows, expected a multiple of 64, 16 for each of 4 warps; nearest is 64}}
+    %o = fagpu.product nn %p, %v : tensor<64x48xf32>, tensor<48x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @groups(%p: tensor<64x64xf32>) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>} {
+  fagpu.role @math groups(1) {
+    // expected-error @below {{'fagpu.product' op multiplies f32 in groups of warps, expected form = warps, in which threads split the operands}}
+    %o = fagpu.product nn %p, %p : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @box(%p: tensor<64x64xf32>, %m: memref<?x?x?x64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.fetch' op reads 8 of dimension 1 and 8 of dimension 2 in f32, expected rows in one dimension}}
+    %v = fagpu.fetch %m[%c0, %c0, %c0, %c0] [1, 8, 8, 64] : memref<?x?x?x64xf32> -> tensor<64x64xf32>
+    %o = fagpu.product nn %p, %v : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}

@@ -1,0 +1,58 @@
+// RUN: fa-opt %s -fagpu-split-products -cse | FileCheck %s
+
+!mem = memref<?x?x?x64xf32>
+!s = tensor<64x64xf32>
+
+// Six products of terms, from small to large, and a sum outside.
+// CHECK-LABEL: func.func @split
+// CHECK-SAME: %[[M:.*]]: memref<?x?x?x64xf32>, %[[N:.*]]: i32, %[[P:.*]]: tensor<64x64xf32>, %[[X:.*]]: tensor<64x64xf32>
+// CHECK: %[[P0:.*]] = arith.truncf %[[P]]
+// CHECK: %[[P1:.*]] = arith.truncf
+// CHECK: %[[P2:.*]] = arith.truncf
+func.func @split(%m: !mem, %n: i32, %p: !s, %x: !s) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  fagpu.role @compute groups(1) {
+    // Rows from the limit on are zero.
+    // CHECK: %[[ROW:.*]] = fagpu.iota 0
+    // CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %{{.*}} : tensor<64x64xi32>
+    // CHECK: %[[COLUMN:.*]] = fagpu.iota 1
+    // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}} : i32
+    // CHECK: %[[ENDS:.*]] = tensor.splat %[[LEFT]]
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[ROW]], %[[ENDS]]
+    // CHECK: %[[V:.*]] = fagpu.gather %[[M]][%{{.*}}, %[[AT]], %{{.*}}, %{{.*}}] mask(%[[INSIDE]] : tensor<64x64xi1>)
+    // CHECK: %[[V0:.*]] = arith.truncf %[[V]] : tensor<64x64xf32> to tensor<64x64xbf16>
+    // CHECK: %[[W0:.*]] = arith.extf %[[V0]]
+    // CHECK: %[[R0:.*]] = arith.subf %[[V]], %[[W0]]
+    // CHECK: %[[V1:.*]] = arith.truncf %[[R0]]
+    // CHECK: %[[W1:.*]] = arith.extf %[[V1]]
+    // CHECK: %[[R1:.*]] = arith.subf %[[R0]], %[[W1]]
+    // CHECK: %[[V2:.*]] = arith.truncf %[[R1]]
+    // CHECK: %[[S0:.*]] = fagpu.product nn %[[P1]], %[[V1]] :
+    // CHECK: %[[S1:.*]] = fagpu.product nn %[[P0]], %[[V2]] acc(%[[S0]]
+    // CHECK: %[[S2:.*]] = fagpu.product nn %[[P2]], %[[V0]] acc(%[[S1]]
+    // CHECK: %[[S3:.*]] = fagpu.product nn %[[P0]], %[[V1]] acc(%[[S2]]
+    // CHECK: %[[S4:.*]] = fagpu.product nn %[[P1]], %[[V0]] acc(%[[S3]]
+    // CHECK: %[[S5:.*]] = fagpu.product nn %[[P0]], %[[V0]] acc(%[[S4]]
+    // CHECK: arith.addf %[[X]], %[[S5]]
+    %v = fagpu.fetch %m[%c0, %c8, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> !s
+    %o = fagpu.product nn %p, %v acc(%x : !s) : !s, !s -> !s
+    %use = arith.addf %o, %o : !s
+  }
+  return
+}
+
+// Operands of 16 bits are multiplied as they are.
+// CHECK-LABEL: func.func @kept
+// CHECK: fagpu.fetch
+// CHECK: fagpu.product
+// CHECK-NOT: fagpu.product
+func.func @kept(%m: memref<?x?x?x64xbf16>, %p: tensor<64x64xbf16>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %v = fagpu.fetch %m[%c0, %c0, %c0, %c0] [1, 64, 1, 64] : memref<?x?x?x64xbf16> -> tensor<64x64xbf16>
+    %o = fagpu.product nn %p, %v : tensor<64x64xbf16>, tensor<64x64xbf16> -> !s
+    %use = arith.addf %o, %o : !s
+  }
+  return
+}
