@@ -9,8 +9,9 @@ LENGTHS = (0, 1, 17, 127, 129, 1000)
 # Features of which a problem has at most one.
 GROUPS = [("bf16", "f16", "f32"),
           ("head dim 1 to 63", "head dim 64", "head dim 65 to 127", "head dim 128", "head dim 129 to 256"),
+          ("f32", "f32 output"), ("own mask", "block sparse"),
           ("full", "own mask"),
-          *((f"full", name) for name in ("causal", "causal top left", "window", "prefix", "documents",
+          *(("full", name) for name in ("causal", "causal top left", "window", "prefix", "documents",
                                          "block sparse", "fully masked row")),
           *(("own mask", name) for name in ("causal", "causal top left", "window", "prefix", "documents")),
           *(("block sparse", name) for name in ("causal", "causal top left", "window", "prefix", "documents")),
