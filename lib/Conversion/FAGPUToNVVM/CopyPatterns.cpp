@@ -49,15 +49,15 @@ public:
     ColumnBound bound(columns, offsets.back());
     SmallVector<Value> bytes = countBytes(bound);
     int64_t granule = getGranule(bound);
-    // Threads of rows that the box does not have copy nothing.
-    if (numRows < rowsAtOnce)
-      condition = both(condition, compare(arith::CmpIPredicate::slt, rowInBox,
-                                          emit.constant(numRows)));
     TilePlace target(emit, kernel.getSharedBase(), tile, placeInTile);
     Value start = getStart(offsets);
     Value left = emit.subtract(rows ? rows : getEnd(), offsets[rowDim]);
     for (int64_t row = 0; row < numRows; row += rowsAtOnce) {
       auto [source, isPast] = getRow(start, row, left);
+      // Threads of rows that the box does not have copy nothing.
+      if (numRows - row < rowsAtOnce)
+        condition = both(condition, compare(arith::CmpIPredicate::slt, rowInBox,
+                                            emit.constant(numRows - row)));
       SmallVector<ChunkCopy> chunks;
       for (auto [panel, size] : llvm::enumerate(bytes)) {
         int64_t column = panel * panels.getColumns();
@@ -321,18 +321,10 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
            << " threads, " << rowsAtOnce
            << " rows at once; expected a multiple of 8, as by "
            << 8 * Panels(tile.getLayout()).getChunks() << " threads";
-  bool isCovered =
-      rows % rowsAtOnce == 0 || (rows < rowsAtOnce && rows % 8 == 0);
-  if (!isCovered) {
-    InFlightDiagnostic error =
-        op.emitOpError() << "copies " << rows << " rows, " << rowsAtOnce
-                         << " at once by "
-                         << op->getParentOfType<RoleOp>().getThreadsPerGroup()
-                         << " threads; expected ";
-    for (int64_t fewer = 8; fewer < rowsAtOnce; fewer += 8)
-      error << fewer << (fewer + 8 < rowsAtOnce ? ", " : " or ");
-    return error << "a multiple of " << rowsAtOnce;
-  }
+  if (rows % 8)
+    return op.emitOpError()
+           << "copies " << rows << " rows by threads, expected "
+           << "a multiple of 8, such as " << llvm::alignTo(rows, 8);
   int64_t columns = Panels(tile.getLayout()).getColumns();
   if (op.getSizes().back() % columns)
     return op.emitOpError() << "copies " << op.getSizes().back()

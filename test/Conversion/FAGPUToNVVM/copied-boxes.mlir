@@ -87,3 +87,19 @@ func.func @few_rows(%k: !k, %f: memref<?x8xf32>, %n: i32) attributes {fagpu.kern
   }
   return
 }
+
+// 128 threads copy 64 rows of 32 bytes at once; of 96, half of them copy the rest.
+// CHECK-LABEL: func.func @last_rows(
+func.func @last_rows(%k: memref<?x16xbf16>, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !fagpu.channel<96x16xbf16, #fagpu.smem<32>, 1>
+  fagpu.role @all groups(1) {
+    // CHECK: "cp.async.cg.shared.global
+    // CHECK: %[[HAS:.*]] = arith.cmpi slt, %{{.*}}, %c32_i32
+    // CHECK: "@$3 cp.async.cg.shared.global {{.*}} %[[HAS]] :
+    fagpu.put %t, %k[%c0, %c0] [96, 16] rows(%n) : memref<?x16xbf16> into !fagpu.channel<96x16xbf16, #fagpu.smem<32>, 1>
+    %v = fagpu.acquire %t : !fagpu.channel<96x16xbf16, #fagpu.smem<32>, 1>
+    fagpu.release %v : !fagpu.view<96x16xbf16, #fagpu.smem<32>>
+  }
+  return
+}

@@ -151,7 +151,7 @@ func.func @copies_few_rows(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "s
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : !t
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op copies 4 rows, 16 at once by 128 threads; expected 8 or a multiple of 16}}
+    // expected-error @below {{'fagpu.put' op copies 4 rows by threads, expected a multiple of 8, such as 8}}
     fagpu.put %t part(%c0, %c0), %m[%c0, %c0] [4, 64] : memref<64x64xbf16> into !t
   }
   return

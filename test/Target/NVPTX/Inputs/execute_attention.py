@@ -2,10 +2,10 @@
 
     execute_attention.py FA_OPT [--replace OLD NEW] CASE...
 
-A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK]. Rows of
-all tensors are PITCH elements, or a multiple of it, apart (0: one after the other). Of each problem the first, the
-middle and the last block are executed; the result is compared with attention in float64, and nothing else may have
-changed.
+A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK], where keys_by_96
+is no mask but the size of key blocks. Rows of all tensors are PITCH elements, or a multiple of it, apart (0: one after
+the other). Of each problem the first, the middle and the last block are executed; the result is compared with attention
+in float64, and nothing else may have changed.
 """
 
 import re
@@ -31,7 +31,8 @@ func.func @attention(%q: !q, %k: !k, %v: !v) -> !o {{
   return %o : !o
 }}
 """
-MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)"}
+MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)",
+         "keys_by_96": "{config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warps>>}"}
 
 
 def compile_problem(fa_opt, **fields):

@@ -400,5 +400,9 @@ class Block:
             "not": operator.invert,
             "neg": operator.neg,
         }
-        assert "hi" not in parts, "not known"
+        if "hi" in parts:
+            assert kind == "mul" and bits == 32, "not known"
+            wide = (SIGNED if values[0].dtype.kind == "i" else UNSIGNED)[64]
+            upper = values[0].astype(wide) * values[1].astype(wide) >> wide(32)
+            return upper.astype(values[0].dtype).view(UNSIGNED[bits])
         return known[kind](*values).view(UNSIGNED[bits])
