@@ -13,7 +13,8 @@ class ServerError(Exception):
 class Server:
     """One fa-grid process. It is started anew after it has died."""
 
-    TIMEOUT = 300  # seconds for one answer
+    # Seconds for one answer: a kernel that never ends shall not end the run.
+    LOAD_TIMEOUT, RUN_TIMEOUT = 300, 90
 
     def __init__(self, command, threads):
         self.command = [str(part) for part in command]
@@ -24,15 +25,15 @@ class Server:
     def load(self, **files):
         """Compiles a module; the problems that follow run on it."""
         self.module = files
-        return self.ask(files)
+        return self.ask(files, self.LOAD_TIMEOUT)
 
     def run(self, request):
         if self.process is None or self.process.poll() is not None:
             # The process died over an earlier problem of the same function.
             self.load(**self.module)
-        return self.ask(request)
+        return self.ask(request, self.RUN_TIMEOUT)
 
-    def ask(self, request):
+    def ask(self, request, timeout):
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -42,11 +43,11 @@ class Server:
             self.process.stdin.flush()
         except BrokenPipeError:
             raise ServerError(self.obituary()) from None
-        ready, _, _ = select.select([self.process.stdout], [], [], self.TIMEOUT)
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
         if not ready:
             self.process.kill()
             self.process.wait()
-            raise ServerError(f"no answer within {self.TIMEOUT} s")
+            raise ServerError(f"no answer within {timeout} s")
         line = self.process.stdout.readline()
         if not line:
             raise ServerError(self.obituary())
