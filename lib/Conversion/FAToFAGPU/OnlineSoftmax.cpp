@@ -1,0 +1,263 @@
+//===- OnlineSoftmax.cpp - Steps and result on block values ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelConfig.h"
+#include "QueryBlock.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// Copies the body but the step; what does not depend on the block goes
+/// outside.
+void QueryBlock::cloneBody(OpBuilder &outside, OpBuilder &inside,
+                           IRMapping &mapping) {
+  Region &body = newRanges.getBodyRegion();
+  for (Operation &op : ranges.getBodyRegion().front().without_terminator()) {
+    if (&op == step)
+      continue;
+    bool varies = llvm::any_of(op.getOperands(), [&](Value operand) {
+      Value mapped = mapping.lookupOrDefault(operand);
+      return body.isAncestor(mapped.getParentRegion());
+    });
+    (varies || !isMemoryEffectFree(&op) ? inside : outside).clone(op, mapping);
+  }
+}
+
+FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
+                                  const PairBlock &place,
+                                  const IRMapping &mapping, Value end,
+                                  Value scores) {
+  Location loc = step.getLoc();
+  Value partial =
+      IsPartialOp::create(inside, loc, inside.getI1Type()).getResult();
+  auto branch = scf::IfOp::create(inside, loc, TypeRange{scoreType}, partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder masked = branch.getThenBodyBuilder();
+  RegionOnBlocks region(outside, masked, loc, place);
+  Value visible = region.isBelow(end);
+  if (!step.getMask().empty()) {
+    SmallVector<Value> captures;
+    for (Value capture : step.getMaskCaptures())
+      captures.push_back(mapping.lookupOrDefault(capture));
+    FailureOr<Value> allowed = region.apply(step.getMask(), Value(), captures);
+    if (failed(allowed))
+      return failure();
+    visible = arith::AndIOp::create(masked, loc, visible, *allowed);
+  }
+  Blocks blocks(masked, loc);
+  Value hidden =
+      blocks.select(visible, scores, blocks.constant(-infinity, scoreType));
+  scf::YieldOp::create(masked, loc, hidden);
+  OpBuilder unmasked = branch.getElseBodyBuilder();
+  scf::YieldOp::create(unmasked, loc, scores);
+  return branch.getResult(0);
+}
+
+FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
+                                        const PairBlock &place,
+                                        const IRMapping &mapping, Value end,
+                                        Value k) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  Value scores =
+      fagpu::ProductOp::create(inside, loc, scoreType, fagpu::MatrixForm::nt,
+                               query, k, Value())
+          .getResult();
+  if (!scaleFolded) {
+    Value scale = step.getScale();
+    if (!scale)
+      scale = arith::ConstantOp::create(
+          outside, loc,
+          outside.getF32FloatAttr(1.0f /
+                                  std::sqrt(static_cast<float>(headDim))));
+    scores = arith::MulFOp::create(
+        inside, loc, scores,
+        blocks.splat(mapping.lookupOrDefault(scale), scoreType));
+  }
+  if (!step.getScore().empty()) {
+    RegionOnBlocks region(outside, inside, loc, place);
+    SmallVector<Value> captures;
+    for (Value capture : step.getScoreCaptures())
+      captures.push_back(mapping.lookupOrDefault(capture));
+    FailureOr<Value> changed = region.apply(step.getScore(), scores, captures);
+    if (failed(changed))
+      return failure();
+    scores = *changed;
+  }
+  return hide(outside, inside, place, mapping, end, scores);
+}
+
+/// The maximum that exponents are taken from: 0 in a row that has seen no key,
+/// to avoid the difference of infinities. Where scores are products alone, each
+/// row of a full block has one.
+Value QueryBlock::getReference(OpBuilder &builder, Value maximum) {
+  Location loc = step.getLoc();
+  auto choose = [&](OpBuilder &builder) -> Value {
+    Blocks blocks(builder, loc);
+    return blocks.select(blocks.isEqual(maximum, -infinity),
+                         blocks.constant(0.0f, rowType), maximum);
+  };
+  if (!step.getScore().empty())
+    return choose(builder);
+  Value partial =
+      IsPartialOp::create(builder, loc, builder.getI1Type()).getResult();
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{rowType}, partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder masked = branch.getThenBodyBuilder();
+  scf::YieldOp::create(masked, loc, choose(masked));
+  OpBuilder unmasked = branch.getElseBodyBuilder();
+  scf::YieldOp::create(unmasked, loc, maximum);
+  return branch.getResult(0);
+}
+
+/// One key block: Milakov and Gimelshein 2018, in base 2.
+LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
+                                   const IRMapping &mapping) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
+  Value key = newRanges.getKey();
+  Value end =
+      inside.createOrFold<arith::AddIOp>(loc, key, newRanges.getCount());
+  PairBlock place;
+  place.rows = rows;
+  place.columns = keys;
+  place.warps = warps;
+  Value zero = arith::ConstantIndexOp::create(outside, loc, 0);
+  if (step.getOffsets().empty()) {
+    place.batch = place.head = place.query = zero;
+    place.key = key;
+  } else {
+    place.batch = mapped(step.getOffsets()[0]);
+    place.head = mapped(step.getOffsets()[1]);
+    place.query = mapped(step.getOffsets()[2]);
+    place.key = mapped(step.getOffsets()[3]);
+  }
+  shift(outside, place.query, groupRow);
+  Value loadLimit;
+  if (step.getExtents().empty())
+    return step.emitOpError() << "has no extents, expected the valid queries "
+                                 "and keys of its batch";
+  place.queries = mapped(step.getExtents()[0]);
+  place.keys = mapped(step.getExtents()[1]);
+  loadLimit = place.keys;
+
+  FailureOr<Value> k =
+      fetch(inside, mapped(step.getKey()), step.getKeyOrder(), keys, loadLimit);
+  if (failed(k))
+    return failure();
+  FailureOr<Value> s = emitScores(outside, inside, place, mapping, end, *k);
+  if (failed(s))
+    return failure();
+
+  auto state = newRanges.getRegionIterArgs();
+  Value acc = state[0], maximum = state[1], sum = state[2];
+  Value blockMaximum = fagpu::ReduceOp::create(inside, loc, rowType,
+                                               fagpu::ReductionKind::max, *s);
+  Value newMaximum =
+      arith::MaxNumFOp::create(inside, loc, maximum, blockMaximum);
+  Value reference = getReference(inside, newMaximum);
+  Value rowScale = blocks.splat(exponentScale, rowType);
+  Value shifted = arith::MulFOp::create(inside, loc, reference, rowScale);
+  Value exponent = math::FmaOp::create(
+      inside, loc, *s, blocks.splat(exponentScale, scoreType),
+      blocks.broadcast(arith::NegFOp::create(inside, loc, shifted), scoreType));
+  Value p = blocks.exp2(exponent);
+  // Rounded as above, so that an unchanged maximum gives exactly 1.
+  Value before = arith::MulFOp::create(inside, loc, maximum, rowScale);
+  Value alpha =
+      blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
+  // Two chains for a row take as many registers again as the sums; of the 255
+  // of a thread, what else is live needs about 90.
+  int64_t registers = rows * (keys + padColumns(valueDim)) / (32 * warps);
+  Value blockSum = fagpu::ReduceOp::create(
+      inside, loc, partType, fagpu::ReductionKind::add, p,
+      /*chains=*/registers > 255 - 90 ? 1 : 2);
+  // The first block has nothing to rescale.
+  Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
+  Value longSum = math::FmaOp::create(
+      inside, loc, sum, blocks.broadcast(alpha, partType), blockSum);
+  Value newSum = blocks.select(first, blockSum, longSum);
+  Value rescaled =
+      arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
+  // Before its product the step is the older one, which may be the first.
+  bool isAfter =
+      getGPUConfig(role->getParentOfType<func::FuncOp>()).getRescale() ==
+      RescalePlace::after_product;
+  Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
+  FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
+                             step.getValueOrder(), keys, loadLimit);
+  if (failed(v))
+    return failure();
+  Value newAcc =
+      fagpu::ProductOp::create(inside, loc, accType, fagpu::MatrixForm::nn,
+                               blocks.truncate(p, element), *v, scaled);
+  YieldOp::create(inside, loc, ValueRange{newAcc, newMaximum, newSum});
+  return success();
+}
+
+/// Divides by the sum of each row; a row without a visible key gives 0 and
+/// -inf.
+void QueryBlock::emitResult() {
+  Location loc = finalize.getLoc();
+  OpBuilder builder(finalize);
+  Blocks blocks(builder, loc);
+  Value acc = newRanges.getResult(0), maximum = newRanges.getResult(1);
+  Value sum = fagpu::ReduceOp::create(
+      builder, loc, rowType, fagpu::ReductionKind::add, newRanges.getResult(2));
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
+                                             arith::FastMathFlags::arcp |
+                                                 arith::FastMathFlags::afn);
+  Value reciprocal = arith::DivFOp::create(
+      builder, loc, blocks.constant(1.0f, rowType), sum, flags);
+  Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
+                                blocks.constant(0.0f, rowType), reciprocal);
+  auto store = [&](Value value, Tile tile, int64_t rowDim,
+                   DenseI64ArrayAttr sizes, Value columns, int64_t alignment) {
+    Value limit = getEnd(builder, tile, rowDim);
+    if (finalize.getRows())
+      limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
+                                                  finalize.getRows());
+    shift(builder, tile.offsets[rowDim], groupRow);
+    SmallVector<Value> offsets;
+    for (Value offset : tile.offsets)
+      offsets.push_back(blocks.cast32(offset));
+    fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes,
+                           blocks.cast32(limit), columns, Value(), Value(),
+                           alignment);
+  };
+  if (finalize.getLse()) {
+    Tile tile = *resolve(builder, finalize, finalize.getLse());
+    Value logarithm =
+        math::Log2Op::create(builder, loc, sum, arith::FastMathFlags::afn);
+    Value base2 = math::FmaOp::create(
+        builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
+    store(arith::MulFOp::create(builder, loc, base2,
+                                blocks.constant(llvm::numbers::ln2f, rowType)),
+          tile, 2, DenseI64ArrayAttr(), Value(), /*alignment=*/16);
+  }
+  Value normalised = arith::MulFOp::create(builder, loc, acc,
+                                           blocks.broadcast(inverse, accType));
+  Tile tile = *resolve(builder, finalize, finalize.getOutput());
+  Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
+  int64_t sequence = finalize.getOutputOrder().positionOf(DimKind::Sequence);
+  // Without sizes the rows go to the second dimension.
+  DenseI64ArrayAttr sizes;
+  if (sequence != 1) {
+    SmallVector<int64_t> box = {1, 1, 1, padColumns(valueDim)};
+    box[sequence] = rows;
+    sizes = builder.getDenseI64ArrayAttr(box);
+  }
+  store(blocks.truncate(normalised, type), tile, sequence, sizes,
+        boundColumns(builder, loc, valueDim),
+        getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
+}

@@ -1,0 +1,128 @@
+//===- QueryBlock.h - One query block on block values -----------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_QUERYBLOCK_H
+#define FA_LIB_CONVERSION_FATOFAGPU_QUERYBLOCK_H
+
+#include "RegionOnBlocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::fa {
+
+/// Products take 16 columns at once; those beyond a head dim are zeros.
+int64_t padColumns(int64_t headDim);
+
+/// Where the head dim ends in a row of a tile; null where it fills the row.
+Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim);
+
+/// Bytes, at most 16, that rows of a head dim start at multiples of where they
+/// are packed one after the other, and by what else is known of the memory.
+int64_t getAlignment(MemRefType memory, int64_t headDim);
+
+/// A slice of a kernel's argument.
+struct Tile {
+  Value memory;
+  /// Of the slice in the memory, and its sizes, by dimension.
+  SmallVector<Value> offsets;
+  SmallVector<OpFoldResult> sizes;
+};
+
+/// Creates operations on block values.
+class Blocks {
+public:
+  Blocks(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value splat(Value scalar, Type like) {
+    return tensor::SplatOp::create(
+        builder, loc, scalar,
+        cast<RankedTensorType>(like).clone(scalar.getType()));
+  }
+  Value constant(float number, Type like) {
+    auto type = cast<RankedTensorType>(like);
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getF32FloatAttr(number)));
+  }
+  Value broadcast(Value value, Type type) {
+    return fagpu::BroadcastOp::create(builder, loc, type, value);
+  }
+  Value exp2(Value value) {
+    return math::Exp2Op::create(builder, loc, value, arith::FastMathFlags::afn);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value isEqual(Value value, float number) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, value,
+                                 constant(number, value.getType()));
+  }
+  Value truncate(Value value, Type element) {
+    if (element.isF32())
+      return value;
+    auto type = cast<RankedTensorType>(value.getType()).clone(element);
+    return arith::TruncFOp::create(builder, loc, type, value);
+  }
+  Value cast32(Value index) {
+    return arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                      index);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+};
+
+/// Decomposes the state, the key ranges and the result of one query block.
+class QueryBlock {
+public:
+  QueryBlock(FinalizeOp finalize) : finalize(finalize) {}
+  LogicalResult run();
+
+private:
+  LogicalResult match();
+  LogicalResult readProblem();
+  LogicalResult rebuildRanges();
+  void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
+  LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
+                         const IRMapping &mapping);
+  FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
+                              const PairBlock &place, const IRMapping &mapping,
+                              Value end, Value k);
+  FailureOr<Value> hide(OpBuilder &outside, OpBuilder &inside,
+                        const PairBlock &place, const IRMapping &mapping,
+                        Value end, Value scores);
+  Value getReference(OpBuilder &builder, Value maximum);
+  void emitResult();
+  FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
+  FailureOr<Value> fetch(OpBuilder &builder, Value memory, DimsAttr order,
+                         int64_t rows, Value limit, Value shiftBy = {});
+  void findGroupRow(OpBuilder &builder);
+  void shift(OpBuilder &builder, Value &offset, Value by);
+  Value getEnd(OpBuilder &builder, const Tile &tile, int64_t dim);
+
+  FinalizeOp finalize;
+  KeyRangesOp ranges, newRanges;
+  OnlineAttentionOp step;
+  /// Rows are those of one group of warps.
+  int64_t rows, keys, headDim, valueDim;
+  unsigned warps;
+  fagpu::RoleOp role;
+  /// Where the group's rows begin in the block; null for one group.
+  Value groupRow;
+  Type element;
+  RankedTensorType scoreType, accType, rowType, partType;
+  /// The factor of a score in the exponent of base 2.
+  Value exponentScale;
+  bool scaleFolded = false;
+  Value query;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_QUERYBLOCK_H
