@@ -131,12 +131,23 @@ struct ConstantPattern : public LoweringPattern<arith::ConstantOp> {
 
   Registers lower(arith::ConstantOp op, Adaptor adaptor,
                   Emitter &emit) const override {
-    auto splat = cast<SplatElementsAttr>(op.getValue());
-    Value scalar = arith::ConstantOp::create(
-        emit.builder, emit.location,
-        cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    auto number =
+        cast<SplatElementsAttr>(op.getValue()).getSplatValue<Attribute>();
+    Value scalar = isPackedElement(blockType(op).getElementType())
+                       ? makePair(cast<FloatAttr>(number), emit)
+                       : arith::ConstantOp::create(emit.builder, emit.location,
+                                                   cast<TypedAttr>(number))
+                             .getResult();
     SmallVector<Value> results(registersPerThread(blockType(op)), scalar);
     return {results};
+  }
+
+private:
+  /// A 16-bit number twice in a register.
+  static Value makePair(FloatAttr number, Emitter &emit) {
+    auto bits = static_cast<uint32_t>(
+        number.getValue().bitcastToAPInt().getZExtValue());
+    return emit.constant(static_cast<int32_t>(bits << 16 | bits));
   }
 };
 

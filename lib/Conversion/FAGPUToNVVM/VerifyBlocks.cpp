@@ -88,8 +88,6 @@ static LogicalResult verifyPin(PinOp op) {
 }
 
 static LogicalResult verifyConstant(arith::ConstantOp op) {
-  if (failed(verifyUnpacked(op)))
-    return failure();
   if (isa<SplatElementsAttr>(op.getValue()))
     return success();
   return op.emitOpError() << "holds a value for each element of "

@@ -9,6 +9,7 @@
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -61,18 +62,43 @@ int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
   return common;
 }
 
-LogicalResult QueryBlock::readProblem() {
+/// Whether no key is visited, as of a mask that is false everywhere.
+bool QueryBlock::isEmpty() {
+  return llvm::all_of(
+      ValueRange{finalize.getAccumulator(), finalize.getMaximum(),
+                 finalize.getSum()},
+      [](Value state) { return state.getDefiningOp<linalg::FillOp>(); });
+}
+
+/// What the state says of the problem.
+LogicalResult QueryBlock::readRows() {
   auto state = cast<RankedTensorType>(finalize.getAccumulator().getType());
-  auto queryType = cast<MemRefType>(step.getQuery().getType());
   rows = state.getDimSize(0);
   valueDim = state.getDimSize(1);
+  role = finalize->getParentOfType<fagpu::RoleOp>();
+  warps = static_cast<unsigned>(role.getWarps());
+  int64_t groups = role.getGroups();
+  if (ShapedType::isDynamic(rows) || rows % (16 * warps * groups))
+    return finalize.emitOpError()
+           << "has a state of " << rows << " rows, expected a multiple of "
+           << 16 * warps * groups << ", 16 for each of " << warps * groups
+           << " warps";
+  rows /= groups;
+  MLIRContext *context = finalize.getContext();
+  Type f32 = Float32Type::get(context);
+  accType = RankedTensorType::get({rows, padColumns(valueDim)}, f32);
+  rowType = RankedTensorType::get({rows}, f32,
+                                  fagpu::RowLayoutAttr::get(context, warps));
+  partType = RankedTensorType::get({rows, 4}, f32);
+  return success();
+}
+
+LogicalResult QueryBlock::readProblem() {
+  auto queryType = cast<MemRefType>(step.getQuery().getType());
   keys = ranges.getStep();
   headDim =
       queryType.getDimSize(step.getQueryOrder().positionOf(DimKind::HeadDim));
   element = queryType.getElementType();
-  role = finalize->getParentOfType<fagpu::RoleOp>();
-  warps = static_cast<unsigned>(role.getWarps());
-  int64_t groups = role.getGroups();
   for (DimsAttr order : {step.getQueryOrder(), step.getKeyOrder(),
                          step.getValueOrder(), finalize.getOutputOrder()})
     if (order.positionOf(DimKind::HeadDim) != 3)
@@ -80,23 +106,14 @@ LogicalResult QueryBlock::readProblem() {
              << "has dimensions in the order " << order
              << ", expected the head dim last on a GPU; the nearest is to pass "
                 "a transposed view";
-  if (ShapedType::isDynamic(rows) || rows % (16 * warps * groups))
-    return finalize.emitOpError()
-           << "has a state of " << rows << " rows, expected a multiple of "
-           << 16 * warps * groups << ", 16 for each of " << warps * groups
-           << " warps";
-  rows /= groups;
+  if (failed(readRows()))
+    return failure();
   if (keys % 16)
     return step.emitOpError() << "goes by blocks of " << keys
                               << " keys, expected a multiple of 16; nearest is "
                               << llvm::alignTo(keys, 16);
-  MLIRContext *context = step.getContext();
-  Type f32 = Float32Type::get(context);
-  scoreType = RankedTensorType::get({rows, keys}, f32);
-  accType = RankedTensorType::get({rows, padColumns(valueDim)}, f32);
-  rowType = RankedTensorType::get({rows}, f32,
-                                  fagpu::RowLayoutAttr::get(context, warps));
-  partType = RankedTensorType::get({rows, 4}, f32);
+  scoreType =
+      RankedTensorType::get({rows, keys}, Float32Type::get(step.getContext()));
   return success();
 }
 
@@ -231,7 +248,8 @@ LogicalResult QueryBlock::rebuildRanges() {
 }
 
 LogicalResult QueryBlock::run() {
-  if (failed(match()) || failed(readProblem()))
+  bool hasKeys = !isEmpty();
+  if (hasKeys ? failed(match()) || failed(readProblem()) : failed(readRows()))
     return failure();
   // Outputs are resolved again when the state is there.
   {
@@ -240,11 +258,15 @@ LogicalResult QueryBlock::run() {
       if (memory && failed(resolve(builder, finalize, memory)))
         return failure();
   }
-  if (failed(rebuildRanges()))
+  if (hasKeys && failed(rebuildRanges()))
     return failure();
-  emitResult();
+  if (hasKeys)
+    emitResult();
+  else
+    emitEmptyResult();
   finalize.erase();
-  ranges.erase();
+  if (hasKeys)
+    ranges.erase();
   return success();
 }
 

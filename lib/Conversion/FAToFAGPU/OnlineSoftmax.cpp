@@ -205,8 +205,6 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   return success();
 }
 
-/// Divides by the sum of each row; a row without a visible key gives 0 and
-/// -inf.
 void QueryBlock::emitResult() {
   Location loc = finalize.getLoc();
   OpBuilder builder(finalize);
@@ -221,6 +219,30 @@ void QueryBlock::emitResult() {
       builder, loc, blocks.constant(1.0f, rowType), sum, flags);
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
+  Value lse;
+  if (finalize.getLse()) {
+    Value logarithm =
+        math::Log2Op::create(builder, loc, sum, arith::FastMathFlags::afn);
+    Value base2 = math::FmaOp::create(
+        builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
+    lse = arith::MulFOp::create(builder, loc, base2,
+                                blocks.constant(llvm::numbers::ln2f, rowType));
+  }
+  Value normalised = arith::MulFOp::create(builder, loc, acc,
+                                           blocks.broadcast(inverse, accType));
+  storeResult(builder, normalised, lse);
+}
+
+void QueryBlock::emitEmptyResult() {
+  OpBuilder builder(finalize);
+  Blocks blocks(builder, finalize.getLoc());
+  storeResult(builder, blocks.constant(0.0f, accType),
+              blocks.constant(-infinity, rowType));
+}
+
+void QueryBlock::storeResult(OpBuilder &builder, Value output, Value lse) {
+  Location loc = finalize.getLoc();
+  Blocks blocks(builder, loc);
   auto store = [&](Value value, Tile tile, int64_t rowDim,
                    DenseI64ArrayAttr sizes, Value columns, int64_t alignment) {
     Value limit = getEnd(builder, tile, rowDim);
@@ -235,18 +257,9 @@ void QueryBlock::emitResult() {
                            blocks.cast32(limit), columns, Value(), Value(),
                            alignment);
   };
-  if (finalize.getLse()) {
-    Tile tile = *resolve(builder, finalize, finalize.getLse());
-    Value logarithm =
-        math::Log2Op::create(builder, loc, sum, arith::FastMathFlags::afn);
-    Value base2 = math::FmaOp::create(
-        builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
-    store(arith::MulFOp::create(builder, loc, base2,
-                                blocks.constant(llvm::numbers::ln2f, rowType)),
-          tile, 2, DenseI64ArrayAttr(), Value(), /*alignment=*/16);
-  }
-  Value normalised = arith::MulFOp::create(builder, loc, acc,
-                                           blocks.broadcast(inverse, accType));
+  if (finalize.getLse())
+    store(lse, *resolve(builder, finalize, finalize.getLse()), 2,
+          DenseI64ArrayAttr(), Value(), /*alignment=*/16);
   Tile tile = *resolve(builder, finalize, finalize.getOutput());
   Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
   int64_t sequence = finalize.getOutputOrder().positionOf(DimKind::Sequence);
@@ -257,7 +270,7 @@ void QueryBlock::emitResult() {
     box[sequence] = rows;
     sizes = builder.getDenseI64ArrayAttr(box);
   }
-  store(blocks.truncate(normalised, type), tile, sequence, sizes,
+  store(blocks.truncate(output, type), tile, sequence, sizes,
         boundColumns(builder, loc, valueDim),
         getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
 }

@@ -304,7 +304,7 @@ LogicalResult Outliner::run() {
 /// iteration.
 static void wrapSingleTile(func::FuncOp function) {
   Block &body = function.getBody().front();
-  if (body.getOps<KeyRangesOp>().empty())
+  if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
     return;
   Operation *end = body.getTerminator();
   OpBuilder builder(end);

@@ -98,7 +98,15 @@ private:
                         const PairBlock &place, const IRMapping &mapping,
                         Value end, Value scores);
   Value getReference(OpBuilder &builder, Value maximum);
+  /// Divides by the sum of each row; a row without a visible key gives 0 and
+  /// -inf.
   void emitResult();
+  /// Where a mask hides every key.
+  void emitEmptyResult();
+  /// Stores f32 values of rows; `lse` is not read where none is asked for.
+  void storeResult(OpBuilder &builder, Value output, Value lse);
+  LogicalResult readRows();
+  bool isEmpty();
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
   FailureOr<Value> fetch(OpBuilder &builder, Value memory, DimsAttr order,
                          int64_t rows, Value limit, Value shiftBy = {});

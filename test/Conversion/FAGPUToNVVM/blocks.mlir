@@ -75,6 +75,10 @@ func.func @layouts(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
     // CHECK-NOT: nvvm.convert
     %h = arith.truncf %x : !wide to !packed
     %p = fagpu.convert %h : !packed -> !operand
+    // A number of 16 bits is a pair in each register: 0x3f803f80.
+    // CHECK: arith.constant 1065369472 : i32
+    %one = arith.constant dense<1.0> : !packed
+    %q = fagpu.convert %one : !packed -> !operand
   }
   return
 }
