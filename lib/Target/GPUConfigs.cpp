@@ -189,6 +189,21 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "head dim is " << headDim << ", but " << target.chip
                        << " takes at most " << maxGPUHeadDim;
   auto part = cast<GPUConfigAttr>(config.getTarget());
+  // More can fit no chip, and numbers that products of them wrap are no sizes.
+  auto checkSize = [&](StringRef name, int64_t value,
+                       int64_t most) -> LogicalResult {
+    if (value <= most)
+      return success();
+    return emitError() << name << " is " << value << ", expected at most "
+                       << most;
+  };
+  if (failed(checkSize("query_block", config.getQueryBlock(), 4096)) ||
+      failed(checkSize("key_block", config.getKeyBlock(), 4096)) ||
+      failed(checkSize("stages", part.getStages(), 64)))
+    return failure();
+  if (config.getKeySplits() != 1)
+    return emitError() << "key_splits is " << config.getKeySplits()
+                       << ", expected 1 on " << target.chip;
   std::string obstacle = getFormObstacle(part.getForm(), target, problem);
   if (!obstacle.empty())
     return emitError() << "form = " << stringifyKernelForm(part.getForm())

@@ -98,6 +98,10 @@ static bool dependsOn(Value value, Value source) {
 }
 
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
+  if (fetch->use_empty()) {
+    fetch.erase();
+    return success();
+  }
   for (Operation *user : fetch->getUsers())
     if (!isa<ProductOp>(user))
       return fetch.emitOpError() << "is read by '" << user->getName()

@@ -330,6 +330,25 @@ Value RegionOnBlocks::multiplyByReciprocal(Operation *op, ValueRange operands,
                                spread(reciprocal, kind));
 }
 
+/// An index that vectors of 32 bits are compared with is held to what these can
+/// be; the comparison stays as it is.
+void RegionOnBlocks::saturate(Value &scalar) {
+  constexpr int64_t least = std::numeric_limits<int32_t>::min(),
+                    most = std::numeric_limits<int32_t>::max();
+  if (!scalar.getType().isIndex())
+    return;
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(outside, loc, number);
+  };
+  if (std::optional<int64_t> number = getConstantIntValue(scalar)) {
+    if (*number < least || *number > most)
+      scalar = constant(std::clamp(*number, least, most));
+    return;
+  }
+  scalar = arith::MaxSIOp::create(outside, loc, scalar, constant(least));
+  scalar = arith::MinSIOp::create(outside, loc, scalar, constant(most));
+}
+
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                          const IRMapping &mapping) {
   SmallVector<Value> operands;
@@ -346,6 +365,8 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     return visible;
   if (Value product = multiplyByReciprocal(op, operands, kind))
     return product;
+  if (isa<arith::CmpIOp>(op))
+    llvm::for_each(operands, [&](Value &operand) { saturate(operand); });
   for (Value &operand : operands)
     operand = spread(operand, kind);
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
@@ -357,6 +378,9 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
         to.getIntOrFloatBitWidth())
       return arith::TruncIOp::create(builder, loc, typeOf(kind, to),
                                      operands[0])
+          .getResult();
+    if (isa<arith::IndexCastUIOp>(op))
+      return arith::ExtUIOp::create(builder, loc, typeOf(kind, to), operands[0])
           .getResult();
     return arith::ExtSIOp::create(builder, loc, typeOf(kind, to), operands[0])
         .getResult();

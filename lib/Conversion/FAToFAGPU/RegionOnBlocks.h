@@ -67,6 +67,7 @@ private:
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
   Value matchKeyBound(Operation *op, ValueRange operands);
   Value guard(Value index, Value mapped, Value memory, unsigned dim);
+  void saturate(Value &scalar);
   Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
 

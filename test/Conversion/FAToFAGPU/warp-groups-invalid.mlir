@@ -136,19 +136,3 @@ func.func @host(%n: index) {
   fagpu.launch @one_role grid(%n) ()
   return
 }
-
-// -----
-
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
-// expected-error @below {{'func.func' op does not ask for the number of its block, expected that it computes one tile}}
-func.func @no_tile() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
-  fagpu.role @load elect {
-  }
-  fagpu.role @math {
-  }
-  return
-}
-func.func @host(%n: index) {
-  fagpu.launch @no_tile grid(%n) ()
-  return
-}

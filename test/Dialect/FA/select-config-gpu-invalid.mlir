@@ -7,6 +7,18 @@
 // DEFINE: %{prefix} =
 // DEFINE: %{check} = not fa-opt %t/%{file}.mlir -fa-select-config=target=%{chip} 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
 
+// REDEFINE: %{file} = large
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = LARGE
+// RUN: %{check}
+// LARGE: error: 'fa.attention' op config does not fit: key_block is 1000000000000, expected at most 4096
+
+// REDEFINE: %{file} = splits
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = SPLITS
+// RUN: %{check}
+// SPLITS: error: 'fa.attention' op config does not fit: key_splits is 2, expected 1 on sm_80
+
 // REDEFINE: %{file} = registers
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = REGISTERS
@@ -171,5 +183,21 @@ func.func @dims(%q: !t) -> !t {
 func.func @copying(%q: !t, %left: index) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask window(%left, %left)
       {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles>>}
+  return %r : !t
+}
+
+//--- large.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @large(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 1000000000000, target = #fa.gpu<form = warp_groups, groups = 2>>}
+  return %r : !t
+}
+
+//--- splits.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @splits(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<>>}
   return %r : !t
 }

@@ -461,7 +461,8 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
     nothing waits for the number between tiles. What is computed
     from the number of the block is computed by the role that copies alone; what
     the others read of it travels with the tile's number. The host launches no
-    more blocks than there are multiprocessors.
+    more blocks than there are multiprocessors. A kernel that does not ask for
+    the number of its block, as of a problem of one tile, stays as it is.
 
     Before:
     ```mlir
