@@ -99,7 +99,8 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
 !q = tensor<2x200x4x128xbf16>
 !k = tensor<2x300x2x128xbf16>
 !l = tensor<2x4x200xf32>
-func.func @attention(%query: !q, %key: !k, %value: !k, %slopes: tensor<4xf32>) -> (!q, !l) {
+func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
+  %slopes = arith.constant dense<[0.5, 0.25, 0.125, 0.0625]> : tensor<4xf32>
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) score alibi(%slopes : tensor<4xf32>)
