@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 
 namespace mlir::fa {
@@ -13,6 +14,7 @@ namespace mlir::fa {
 } // namespace mlir::fa
 
 using namespace mlir;
+using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
@@ -81,16 +83,6 @@ static bool readsFlags(Operation *op, ForOp loop) {
   return false;
 }
 
-/// Moves `op` before `position`, and before it what its operands come from.
-static void moveBefore(Operation *op, Operation *position) {
-  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
-    return;
-  for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp())
-      moveBefore(source, position);
-  op->moveBefore(position);
-}
-
 void Step::schedule(Block &body) {
   // What the product needs stands before it; the protocol operations follow
   // each other there, in their order.
@@ -98,7 +90,7 @@ void Step::schedule(Block &body) {
   auto place = [&](Operation *op, int64_t stage, Order order) {
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp())
-        moveBefore(source, position);
+        moveWithOperands(source, position);
     op->moveBefore(position);
     setSlot(op, {stage, order});
   };

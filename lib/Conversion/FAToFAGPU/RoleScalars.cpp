@@ -32,3 +32,12 @@ SetVector<Value> mlir::fa::getReadValues(Operation *op) {
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values;
 }
+
+void mlir::fa::moveWithOperands(Operation *op, Operation *position) {
+  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
+    return;
+  for (Value read : getReadValues(op))
+    if (Operation *source = read.getDefiningOp())
+      moveWithOperands(source, position);
+  op->moveBefore(position);
+}

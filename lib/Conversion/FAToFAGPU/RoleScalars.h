@@ -20,6 +20,9 @@ bool isRoleScalar(Operation *op);
 /// Operands, and what regions read from outside.
 SetVector<Value> getReadValues(Operation *op);
 
+/// Moves `op` before `position` in its block, and before it what it reads.
+void moveWithOperands(Operation *op, Operation *position);
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H

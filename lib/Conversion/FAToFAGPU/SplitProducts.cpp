@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
+#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -92,16 +93,6 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
       .getResult();
 }
 
-/// Moves `op` before `position`, and before it what its operands come from.
-static void moveBefore(Operation *op, Operation *position) {
-  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
-    return;
-  for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp())
-      moveBefore(source, position);
-  op->moveBefore(position);
-}
-
 /// All operands of a step are loaded before its first product: what they take
 /// in registers is free again when there are scores.
 LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
@@ -109,7 +100,7 @@ LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
     return success();
   auto products = fetch->getBlock()->getOps<ProductOp>();
   if (!products.empty())
-    moveBefore(fetch, *products.begin());
+    moveWithOperands(fetch, *products.begin());
   FailureOr<Value> loaded = gather(fetch);
   if (failed(loaded))
     return failure();
