@@ -49,7 +49,8 @@ private:
   SmallVector<FaArgument> arguments;
 };
 
-/// A stream of its own, so that launches do not wait for others.
+/// A stream of its own, which waits for copies from pageable memory: such a
+/// copy may return before the device has the data, and is in the null stream.
 class Stream {
 public:
   explicit Stream(const Driver &driver) : driver(driver) {}
@@ -58,7 +59,7 @@ public:
       driver.cuStreamDestroy_v2(stream);
   }
   llvm::Error create() {
-    return driver.check(driver.cuStreamCreate(&stream, cuda::StreamNonBlocking),
+    return driver.check(driver.cuStreamCreate(&stream, cuda::StreamDefault),
                         "creating a stream");
   }
   llvm::Error wait() {

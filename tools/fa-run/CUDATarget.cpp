@@ -133,8 +133,10 @@ llvm::Error DeviceArguments::copyIn(const Device &device,
   for (const HostBuffer &buffer : buffers)
     if (llvm::Error error = add(buffer))
       return error;
+  // Waits for the copies, which may return before the device has the data: from
+  // pageable memory they are in the null stream.
   if (llvm::Error error =
-          driver.check(driver.cuStreamCreate(&stream, cuda::StreamNonBlocking),
+          driver.check(driver.cuStreamCreate(&stream, cuda::StreamDefault),
                        "creating a stream"))
     return error;
   for (cuda::Event *event : {&start, &end})

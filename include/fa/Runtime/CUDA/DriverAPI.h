@@ -93,6 +93,7 @@ enum CaptureMode : int {
 };
 
 enum : unsigned {
+  StreamDefault = 0,
   StreamNonBlocking = 1,
   EventDisableTiming = 2,
   EventWaitDefault = 0,
