@@ -54,9 +54,13 @@ LogicalResult Server::load(StringRef file, StringRef compiledFile) {
   if (!backend)
     return success();
   loaded.compiled = parseSourceFile<ModuleOp>(compiledFile, &context);
-  if (!loaded.compiled ||
-      failed(backend->compile(
-          loaded.compiled->lookupSymbol<func::FuncOp>("main"))))
+  if (!loaded.compiled)
+    return failure();
+  auto compiled = loaded.compiled->lookupSymbol<func::FuncOp>("main");
+  if (!compiled)
+    return fail("the module to compile, '" + compiledFile +
+                "', has no function 'main'");
+  if (failed(backend->compile(compiled)))
     return failure();
   loaded.backend = std::move(backend);
   return success();
@@ -132,6 +136,10 @@ LogicalResult Server::runMany(const Object &request, int64_t launches) {
   const llvm::json::Array *requests = request.getArray("problems");
   if (!requests || !loaded.backend)
     return fail("launches need 'problems' and a target");
+  if (requests->empty())
+    return fail("launches need at least one of 'problems'");
+  if (launches < 1)
+    return fail("launches are " + Twine(launches) + ", expected at least 1");
   std::vector<llvm::sys::fs::mapped_file_region> files(requests->size());
   std::vector<Inputs> problems;
   for (auto [value, file] : llvm::zip_equal(*requests, files)) {

@@ -73,12 +73,15 @@ bool QueryBlock::isEmpty() {
 /// What the state says of the problem.
 LogicalResult QueryBlock::readRows() {
   auto state = cast<RankedTensorType>(finalize.getAccumulator().getType());
+  if (!state.hasStaticShape())
+    return finalize.emitOpError()
+           << "has a state of type " << state
+           << ", expected static rows and columns, as fa-tile makes them";
   rows = state.getDimSize(0);
   valueDim = state.getDimSize(1);
-  role = finalize->getParentOfType<fagpu::RoleOp>();
   warps = static_cast<unsigned>(role.getWarps());
   int64_t groups = role.getGroups();
-  if (ShapedType::isDynamic(rows) || rows % (16 * warps * groups))
+  if (rows % (16 * warps * groups))
     return finalize.emitOpError()
            << "has a state of " << rows << " rows, expected a multiple of "
            << 16 * warps * groups << ", 16 for each of " << warps * groups
@@ -248,6 +251,11 @@ LogicalResult QueryBlock::rebuildRanges() {
 }
 
 LogicalResult QueryBlock::run() {
+  role = finalize->getParentOfType<fagpu::RoleOp>();
+  if (!role)
+    return finalize.emitOpError()
+           << "stands outside of the roles of its kernel, expected it in a "
+              "'fagpu.role', as fa-outline-kernels makes it";
   bool hasKeys = !isEmpty();
   if (hasKeys ? failed(match()) || failed(readProblem()) : failed(readRows()))
     return failure();

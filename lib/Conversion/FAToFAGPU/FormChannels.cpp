@@ -162,6 +162,7 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
 void ChannelFormer::stageStore(StoreOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   if (type.getRank() != 2 || store.getVia() ||
+      !store->getParentOfType<RoleOp>() ||
       !isPackedElement(type.getElementType()))
     return;
   if (hasGroups)

@@ -71,10 +71,19 @@ private:
 /// One kernel has one configuration.
 LogicalResult Outliner::readConfig() {
   WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
-    if (config && op.getConfigAttr() != config)
-      return op.emitOpError()
-             << "is configured by " << op.getConfigAttr()
-             << ", but another step of its kernel by " << config;
+    if (step && op.getConfigAttr() != config) {
+      InFlightDiagnostic error = op.emitOpError() << "is configured ";
+      auto describe = [&](ConfigAttr by) {
+        if (by)
+          error << "by " << by;
+        else
+          error << "by nothing";
+      };
+      describe(op.getConfigAttr());
+      error << ", but another step of its kernel ";
+      describe(config);
+      return error;
+    }
     step = op;
     config = op.getConfigAttr();
     return WalkResult::advance();

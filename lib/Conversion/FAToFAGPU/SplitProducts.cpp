@@ -9,6 +9,7 @@
 #include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::fa {
@@ -35,6 +36,9 @@ private:
 
   LogicalResult loadOperand(FetchOp fetch);
   FailureOr<Value> gather(FetchOp fetch);
+  Value getRowLimit(FetchOp fetch, unsigned rowDim);
+  Value getColumnLimit(FetchOp fetch);
+  Value getSize(FetchOp fetch, int64_t dim);
   LogicalResult verify(ProductOp product);
   Terms getTerms(Value value, Operation *user);
   void split(ProductOp product);
@@ -45,8 +49,36 @@ private:
 };
 } // namespace
 
-/// Elements of the box at indices of their own: those past `rows` or `columns`
-/// are zero.
+Value ProductSplitter::getSize(FetchOp fetch, int64_t dim) {
+  Location loc = fetch.getLoc();
+  Value size = builder.createOrFold<memref::DimOp>(loc, fetch.getSource(), dim);
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), size);
+}
+
+/// Whether the types alone say that the box ends in the memory.
+static bool isWhole(FetchOp fetch, unsigned dim) {
+  int64_t size = cast<MemRefType>(fetch.getSource().getType()).getDimSize(dim);
+  std::optional<int64_t> first = getConstantIntValue(fetch.getOffsets()[dim]);
+  return !ShapedType::isDynamic(size) && first && *first >= 0 &&
+         *first + fetch.getSizes()[dim] <= size;
+}
+
+/// Where the rows end: the size of their dimension unless the text says.
+Value ProductSplitter::getRowLimit(FetchOp fetch, unsigned rowDim) {
+  if (Value rows = fetch.getRows())
+    return rows;
+  return isWhole(fetch, rowDim) ? Value() : getSize(fetch, rowDim);
+}
+
+Value ProductSplitter::getColumnLimit(FetchOp fetch) {
+  if (Value columns = fetch.getColumns())
+    return columns;
+  int64_t dim = fetch.getSizes().size() - 1;
+  return isWhole(fetch, dim) ? Value() : getSize(fetch, dim);
+}
+
+/// Elements of the box at indices of their own: those past the limits of the
+/// rows and the columns are zero.
 FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
   Location loc = fetch.getLoc();
   builder.setInsertionPoint(fetch);
@@ -73,13 +105,13 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
   indices[rowDim] = addTo(number(0), firstRow);
   indices.back() = addTo(number(1), indices.back());
   Value isInside;
-  if (Value rows = fetch.getRows()) {
+  if (Value rows = getRowLimit(fetch, rowDim)) {
     Value left = arith::SubIOp::create(builder, loc, rows, firstRow);
     isInside = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, number(0),
         tensor::SplatOp::create(builder, loc, left, indexType));
   }
-  if (Value columns = fetch.getColumns()) {
+  if (Value columns = getColumnLimit(fetch)) {
     Value below = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, indices.back(),
         tensor::SplatOp::create(builder, loc, columns, indexType));
@@ -116,6 +148,11 @@ LogicalResult ProductSplitter::verify(ProductOp product) {
     return product.emitOpError()
            << "multiplies f32 in groups of warps, expected form = warps, in "
               "which threads split the operands";
+  for (Value operand : {product.getA(), product.getB()})
+    if (isa<ViewType>(operand.getType()))
+      return product.emitOpError()
+             << "multiplies f32 of " << operand.getType()
+             << ", expected a block value, which threads split into terms";
   int64_t rows = cast<RankedTensorType>(product.getB().getType()).getDimSize(0);
   int64_t rowsOfWarps = 16 * role.getWarps();
   if (rows % rowsOfWarps == 0)

@@ -20,3 +20,19 @@ func.func @own_memory(%s: f32) {
   }
   return
 }
+
+// -----
+
+!t = memref<1x64x1x64xbf16, strided<[4096, 64, 64, 1], offset: ?>>
+!state = tensor<64x64xf32>
+!row = tensor<64xf32>
+func.func @two_steps(%q: memref<1x64x1x64xbf16>, %a: !state, %r: !row) {
+  scf.forall (%i) in (1) {
+    %t = memref.subview %q[%i, 0, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<1x64x1x64xbf16> to !t
+    %s:3 = fa.online_attention ins(%t, %t, %t : !t, !t, !t) outs(%a, %r, %r : !state, !row, !row)
+        {config = #fa.config<query_block = 64, key_block = 64>}
+    // expected-error @below {{'fa.online_attention' op is configured by nothing, but another step of its kernel by #fa.config<query_block = 64, key_block = 64>}}
+    %u:3 = fa.online_attention ins(%t, %t, %t : !t, !t, !t) outs(%a, %r, %r : !state, !row, !row)
+  }
+  return
+}

@@ -31,3 +31,18 @@ func.func @box(%p: tensor<64x64xf32>, %m: memref<?x?x?x64xf32>) attributes {fagp
   }
   return
 }
+
+// -----
+
+!view = !fagpu.view<64x64xf32, #fagpu.smem<128>>
+!channel = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+func.func @view(%p: tensor<64x64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %c = fagpu.channel cp_async : !channel
+  fagpu.role @compute groups(1) {
+    %v = fagpu.acquire %c : !channel
+    // expected-error @below {{'fagpu.product' op multiplies f32 of '!fagpu.view<64x64xf32, #fagpu.smem<128>>', expected a block value, which threads split into terms}}
+    %o = fagpu.product nn %p, %v : tensor<64x64xf32>, !view -> tensor<64x64xf32>
+    fagpu.release %v : !view
+  }
+  return
+}

@@ -56,3 +56,30 @@ func.func @kept(%m: memref<?x?x?x64xbf16>, %p: tensor<64x64xbf16>) attributes {f
   }
   return
 }
+
+// Without rows(...) and columns(...) the sizes of the memory are the limits,
+// but where the types say that the box ends in it.
+// CHECK-LABEL: func.func @sizes
+// CHECK-SAME: %[[M:.*]]: memref<?x?xf32>
+// CHECK-DAG: %[[ROWS:.*]] = memref.dim %[[M]], %c0
+// CHECK-DAG: %[[ROWS32:.*]] = arith.index_cast %[[ROWS]] : index to i32
+// CHECK-DAG: %[[LEFT:.*]] = arith.subi %[[ROWS32]], %{{.*}} : i32
+// CHECK-DAG: %[[ENDS:.*]] = tensor.splat %[[LEFT]]
+// CHECK-DAG: %[[ROW_INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %[[ENDS]]
+// CHECK-DAG: %[[COLUMNS:.*]] = memref.dim %[[M]], %c1
+// CHECK-DAG: %[[COLUMNS32:.*]] = arith.index_cast %[[COLUMNS]] : index to i32
+// CHECK-DAG: %[[COLUMN_ENDS:.*]] = tensor.splat %[[COLUMNS32]]
+// CHECK-DAG: %[[COLUMN_INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %[[COLUMN_ENDS]]
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[ROW_INSIDE]], %[[COLUMN_INSIDE]]
+// CHECK: fagpu.gather %[[M]][%{{.*}}] mask(%[[INSIDE]] : tensor<64x64xi1>)
+// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] : memref<64x64xf32>
+func.func @sizes(%m: memref<?x?xf32>, %whole: memref<64x64xf32>, %first: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %p = fagpu.fetch %m[%first, %c0] [64, 64] : memref<?x?xf32> -> !s
+    %v = fagpu.fetch %whole[%c0, %c0] [64, 64] : memref<64x64xf32> -> !s
+    %o = fagpu.product nn %p, %v : !s, !s -> !s
+    %use = arith.addf %o, %o : !s
+  }
+  return
+}

@@ -224,5 +224,5 @@ LogicalResult FetchOp::verify() {
   if (getColumns() && result.getRank() != 2)
     return emitOpError() << "has columns(...) of a vector " << result
                          << ", expected a matrix; rows(...) bounds a vector";
-  return success();
+  return verifyInRole(*this);
 }

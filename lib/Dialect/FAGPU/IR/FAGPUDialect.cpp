@@ -71,6 +71,15 @@ bool mlir::fagpu::isKernel(func::FuncOp function) {
   return function->hasAttr(FAGPUDialect::kernelAttrName);
 }
 
+LogicalResult mlir::fagpu::verifyInRole(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (!function || !isKernel(function) || op->getParentOfType<RoleOp>())
+    return success();
+  return op->emitOpError() << "stands in the kernel @" << function.getSymName()
+                           << " outside of its roles, expected it in a "
+                              "'fagpu.role', whose warps hold its value";
+}
+
 LaunchOp mlir::fagpu::findLaunch(func::FuncOp function) {
   LaunchOp found;
   function.walk([&](LaunchOp launch) {

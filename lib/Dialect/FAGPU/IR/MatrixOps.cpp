@@ -142,5 +142,7 @@ void ProductOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult ProductOp::verify() {
-  return verifyProduct(*this, cast<RankedTensorType>(getType()));
+  if (failed(verifyProduct(*this, cast<RankedTensorType>(getType()))))
+    return failure();
+  return verifyInRole(*this);
 }

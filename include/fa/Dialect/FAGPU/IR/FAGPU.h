@@ -115,6 +115,10 @@ LaunchOp findLaunch(func::FuncOp function);
 /// Whether no block value of a role leaves its layout out.
 bool hasLayouts(RoleOp role);
 
+/// Refuses an operation on block values that stands in a kernel outside of its
+/// roles, where no warps run it.
+LogicalResult verifyInRole(Operation *op);
+
 /// Where an operation was written, for messages: "line 12".
 std::string describePlace(Operation *op);
 
