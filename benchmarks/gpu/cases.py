@@ -17,18 +17,22 @@ class Case:
     element: str = "bf16"
 
     @property
+    def problem(self):
+        """Its text in problems/."""
+        return "causal" if self.causal else "full"
+
+    @property
     def name(self):
-        mask = "causal" if self.causal else "full"
         size = str(self.keys) if self.queries == self.keys else f"{self.queries}x{self.keys}"
         heads = "" if self.query_heads == self.key_heads else f" h{self.query_heads}/{self.key_heads}"
-        return f"{self.element} d{self.head_dim}{heads} {mask} {size}"
+        return f"{self.element} d{self.head_dim}{heads} {self.problem} {size}"
 
     @property
     def group(self):
         """Cells that one geometric mean is taken over."""
         heads = "" if self.query_heads == self.key_heads else " grouped"
         shape = "" if self.queries == self.keys else " prefill"
-        return f"d{self.head_dim}{heads}{shape} {'causal' if self.causal else 'full'}"
+        return f"{self.element} d{self.head_dim}{heads}{shape} {self.problem}"
 
     @property
     def visible_pairs(self):
@@ -43,14 +47,14 @@ class Case:
         return 4 * self.batch * self.query_heads * self.head_dim * self.visible_pairs
 
 
-def forward_cases(head_dims, lengths, tokens=16384, hidden=2048, element="bf16"):
+def forward_cases(head_dims, lengths, element="bf16", tokens=16384, hidden=2048):
     """`tokens` tokens of `hidden` numbers in all, cut into sequences and heads."""
     return [Case(max(1, tokens // n), n, n, hidden // d, hidden // d, d, causal, element)
             for d in head_dims for causal in (False, True) for n in lengths]
 
 
-def grouped_cases():
+def grouped_cases(element="bf16"):
     """64 query heads on 8 key heads, and few queries on many keys, at head dim 128."""
-    heads = [Case(max(1, 8192 // n), n, n, 64, 8, 128, causal) for causal in (False, True)
+    heads = [Case(max(1, 8192 // n), n, n, 64, 8, 128, causal, element) for causal in (False, True)
              for n in (2048, 8192)]
-    return heads + [Case(4, 1024, 8192, 16, 16, 128, causal) for causal in (False, True)]
+    return heads + [Case(4, 1024, 8192, 16, 16, 128, causal, element) for causal in (False, True)]

@@ -6,43 +6,61 @@ from pathlib import Path
 import torch
 
 import fa_mlir
+import table
 
 
 class Kernels:
-    def __init__(self, folder, table):
-        """`table`: (head dim, causal) to names of manifests in `folder`."""
+    def __init__(self, folder, form):
         self.folder = Path(folder)
-        self.table = table
+        self.form = form
+        self.table = [kernel for kernel in table.kernels(form)
+                      if (self.folder / f"{kernel.name}.json").exists()]
         self.loaded = {}
 
-    def load(self, name):
-        if name not in self.loaded:
-            self.loaded[name] = fa_mlir.load(self.folder / f"{name}.json")
-        return self.loaded[name]
+    def find(self, problem, head_dim, element):
+        """The kernels of the folder that serve a problem, derived ones first."""
+        return [kernel for kernel in self.table
+                if (kernel.problem, kernel.head_dim, kernel.element) == (problem, head_dim, element)]
 
-    def names(self, case):
-        return [name for name in self.table.get((case.head_dim, case.causal), ())
-                if (self.folder / f"{name}.json").exists()]
+    @staticmethod
+    def outputs(q, k, v):
+        """Where a launch writes, full of NaN."""
+        batch, queries, heads, _ = q.shape
+        return {"output": torch.full_like(q[..., :v.shape[-1]], math.nan),
+                "lse": torch.full((batch, heads, queries), math.nan, device=q.device)}
 
-    def make(self, name, case, q, k, v):
-        """A launch with every output allocated before. Arguments go by their names in the
-        manifest; a kernel with lengths for each batch item gets full ones."""
-        kernel = self.load(name)
-        output = torch.empty_like(q[..., :v.shape[-1]])
-        values = {
-            "query": q, "key": k, "value": v, "output": output,
-            "lse": torch.empty(case.batch, case.query_heads, case.queries, device=q.device),
-            "query_lengths": torch.full((case.batch,), case.queries, dtype=torch.int32, device=q.device),
-            "key_lengths": torch.full((case.batch,), case.keys, dtype=torch.int32, device=q.device),
-            "scale": 1 / math.sqrt(case.head_dim),
-        }
-        try:
-            arguments = [values[argument.name] for argument in kernel.arguments]
-        except KeyError as name:
-            raise ValueError(f"kernel '{kernel.name}' has an argument {name}, which this benchmark "
-                             f"does not pass; it passes {', '.join(values)}") from None
+    @staticmethod
+    def workspace(device=0):
+        """Bytes that the launcher holds on the device beside the kernels' code."""
+        return fa_mlir.Runtime.shared().workspace_size(device)
+
+    def load(self, kernel):
+        if kernel.name not in self.loaded:
+            self.loaded[kernel.name] = fa_mlir.load(self.folder / f"{kernel.name}.json")
+        return self.loaded[kernel.name]
+
+    def arguments(self, kernel, q, k, v, **values):
+        """The arguments of a launch by their names in the manifest. Tensors are (batch, sequence, heads,
+        head dim); outputs are allocated; a kernel with lengths of batch items gets full ones.
+        `values` has what is given beside: those of score and mask."""
+        known = self.outputs(q, k, v) | {
+            "query": q, "key": k, "value": v,
+            "query_lengths": torch.full(q.shape[:1], q.shape[1], dtype=torch.int32, device=q.device),
+            "key_lengths": torch.full(k.shape[:1], k.shape[1], dtype=torch.int32, device=q.device),
+            "scale": 1 / math.sqrt(q.shape[-1])} | values
+        names = [argument.name for argument in self.load(kernel).arguments]
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise ValueError(f"kernel '{kernel.name}' has an argument '{missing[0]}', which this benchmark does "
+                             f"not pass; it passes {', '.join(known)}")
+        return {name: known[name] for name in names}
+
+    def make(self, kernel, q, k, v, **values):
+        """A launch with these arguments, which returns the output."""
+        loaded, arguments = self.load(kernel), self.arguments(kernel, q, k, v, **values)
+        in_order = list(arguments.values())
 
         def launch():
-            kernel.launch(*arguments)
-            return output
+            loaded.launch(*in_order)
+            return arguments["output"]
         return launch

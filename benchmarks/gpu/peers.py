@@ -16,18 +16,24 @@ from torch.nn.functional import scaled_dot_product_attention
 
 def flash_attention_3(module):
     def make(case, q, k, v):
+        if case.element == "f32":
+            return None
         return lambda: module.flash_attn_func(q, k, v, causal=case.causal)
     return make
 
 
 def flash_attention_4(module):
     def make(case, q, k, v):
+        if case.element == "f32":
+            return None
         return lambda: module.flash_attn_func(q, k, v, causal=case.causal)[0]
     return make
 
 
-def torch_backend(backend):
+def torch_backend(backend, elements):
     def make(case, q, k, v):
+        if case.element not in elements:
+            return None
         if case.causal and case.queries != case.keys:
             return None  # its causal mask is aligned to the first key
         query, key, value = (x.transpose(1, 2) for x in (q, k, v))
@@ -49,7 +55,9 @@ def reference_cubins(folder):
     loaded = {}
 
     def make(case, q, k, v):
-        if case.head_dim != 128 or case.queries != case.keys or case.query_heads != case.key_heads:
+        if (case.head_dim, case.element) != (128, "bf16"):
+            return None
+        if case.queries != case.keys or case.query_heads != case.key_heads:
             return None
         name = "forward_d128_causal" if case.causal else "forward_d128_full"
         if name not in loaded:
@@ -63,20 +71,28 @@ def reference_cubins(folder):
     return make
 
 
-def find_peers(reference, say):
-    """Makers by name."""
-    peers = {}
-    for name, module, wrap in (("fa3", "fa3_fwd_interface", flash_attention_3),
-                               ("fa3", "flash_attn_interface", flash_attention_3),
-                               ("fa4", "flash_attn.cute.interface", flash_attention_4)):
-        if name in peers:
+def find_flash_attention(say):
+    """The modules of FlashAttention-3 and -4 that are installed, by name."""
+    found = {}
+    for name, module in (("fa3", "fa3_fwd_interface"), ("fa3", "flash_attn_interface"),
+                         ("fa4", "flash_attn.cute.interface")):
+        if name in found:
             continue
         try:
-            peers[name] = wrap(importlib.import_module(module))
+            found[name] = importlib.import_module(module)
         except Exception as error:  # whatever stops a peer from loading
             say(f"{module} is not available: {type(error).__name__}: {error}"[:200])
-    peers["cudnn"] = torch_backend(SDPBackend.CUDNN_ATTENTION)
-    peers["fa2"] = torch_backend(SDPBackend.FLASH_ATTENTION)
+    return found
+
+
+def find_peers(reference, say):
+    """Makers by name."""
+    wrap = {"fa3": flash_attention_3, "fa4": flash_attention_4}
+    peers = {name: wrap[name](module) for name, module in find_flash_attention(say).items()}
+    peers["cudnn"] = torch_backend(SDPBackend.CUDNN_ATTENTION, ("bf16", "f16"))
+    peers["fa2"] = torch_backend(SDPBackend.FLASH_ATTENTION, ("bf16", "f16"))
+    peers["math"] = torch_backend(SDPBackend.MATH, ("f32",))
+    peers["efficient"] = torch_backend(SDPBackend.EFFICIENT_ATTENTION, ("f32",))
     if reference:
         peers["reference"] = reference_cubins(reference)
     return peers

@@ -4,6 +4,8 @@ import numpy as np
 
 SEED = 0
 RESAMPLES = 2000
+# The faster of those that took part.
+FASTER_OF = {"fa3 or fa4": ("fa3", "fa4"), "flex": ("flex-triton", "flex-flash")}
 
 
 def ratio(own, other):
@@ -15,25 +17,64 @@ def ratio(own, other):
     return {"ratio": float(np.median(ratios)), "low": float(low), "high": float(high)}
 
 
+def fastest(names, times):
+    """Of the names that were timed the one with the least median, or None."""
+    return min((name for name in names if name in times), key=lambda name: np.median(times[name]), default=None)
+
+
+def compare(times, derived, written):
+    """The fastest kernel of each kind, and its ratios to everybody else.
+
+    `derived` and `written` name kernels of this project. Returns ({kind: name}, {kind: {other:
+    ratio}}). A derived kernel's ratio to the fastest written one is called "written"; that to
+    the faster of several others by a name in FASTER_OF."""
+    own = {kind: name for kind, names in (("derived", derived), ("written", written))
+           if (name := fastest(names, times))}
+    others = {name: name for name in times if name not in (*derived, *written)}
+    others |= {name: peer for name, peers in FASTER_OF.items() if (peer := fastest(peers, times))}
+    ratios = {kind: {other: ratio(times[name], times[peer]) for other, peer in others.items()}
+              for kind, name in own.items()}
+    if len(own) == 2:
+        ratios["derived"] = {"written": ratio(times[own["derived"]], times[own["written"]])} | ratios["derived"]
+    return own, ratios
+
+
 def geometric_mean(values):
     return float(np.exp(np.mean(np.log(values))))
 
 
-def means(entries):
-    """Geometric means of the best own kernel's ratio to each peer, by mode and group of cases."""
+def means(cells):
+    """Geometric means of the ratios over each group of cells, by mode and kind of kernel."""
     found = {}
-    for entry in entries:
-        for peer, value in entry["ratios"].items():
-            found.setdefault((entry["mode"], entry["group"], peer), []).append(value["ratio"])
-    return [{"mode": mode, "group": group, "peer": peer, "mean": geometric_mean(values),
-             "cells": len(values)} for (mode, group, peer), values in found.items()]
+    for cell in cells:
+        for kind, ratios in cell["ratios"].items():
+            for other, value in ratios.items():
+                found.setdefault((cell["mode"], cell["group"], kind, other), []).append(value["ratio"])
+    return [{"mode": mode, "group": group, "kind": kind, "to": other, "mean": geometric_mean(values),
+             "least": min(values), "cells": len(values)}
+            for (mode, group, kind, other), values in found.items()]
 
 
-def describe(entry):
-    rates = "  ".join(f"{name} {rate:.0f}" for name, rate in entry["tflops"].items())
-    ratios = "  ".join(f"to {peer} {value['ratio']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
-                       for peer, value in entry["ratios"].items())
-    return f"{entry['case']:26s} {entry['mode']:9s} {ratios} | TFLOP/s: {rates}"
+def describe(cell):
+    """One line: ratios of the derived kernel, of a written one where there is no other, then rates."""
+    kind = next((kind for kind in ("derived", "written") if kind in cell["ratios"]), None)
+    ratios = "  ".join(f"{other} {value['ratio']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
+                       for other, value in cell["ratios"].get(kind, {}).items() if other not in FASTER_OF)
+    rates = "  ".join(f"{name} {rate:.0f}" for name, rate in cell["tflops"].items())
+    return f"{cell['case']:26s} {cell['mode']:9s} {kind or 'no kernel'} to {ratios} | TFLOP/s: {rates}"
+
+
+def markdown(cells, kind="derived"):
+    """A table of one kind's ratios: a line for each case, a column for each other."""
+    cells = [cell for cell in cells if kind in cell["ratios"]]
+    others = list(dict.fromkeys(other for cell in cells for other in cell["ratios"][kind]))
+    lines = [f"| {kind} kernel, ratio to | {' | '.join(others)} | TFLOP/s |", "|---" * (len(others) + 2) + "|"]
+    for cell in cells:
+        values = [f"{value['ratio']:.3f} [{value['low']:.3f}, {value['high']:.3f}]" if value else ""
+                  for value in (cell["ratios"][kind].get(other) for other in others)]
+        mode = "" if cell["mode"] == "burst" else f" {cell['mode']}"
+        lines.append(f"| {cell['case']}{mode} | {' | '.join(values)} | {cell['tflops'][cell['own'][kind]]:.0f} |")
+    return "\n".join(lines)
 
 
 def plot(results, path):
@@ -51,11 +92,11 @@ def plot(results, path):
         names = list(dict.fromkeys(name for e in cells for name in e["tflops"]))
         place = np.arange(len(cells))
         for i, name in enumerate(names):
-            own = any(name == e["own"] for e in cells)
+            own = any(name in e["own"].values() for e in cells)
             axis.bar(place + (i - (len(names) - 1) / 2) * 0.8 / len(names),
                      [e["tflops"].get(name, 0) for e in cells], 0.8 / len(names), label=name,
                      edgecolor="black" if own else "none", linewidth=0.8)
-        axis.set_xticks(place, [e["case"].split()[-1] for e in cells])
+        axis.set_xticks(place, [e["label"] for e in cells])
         axis.set_title(group)
         axis.set_ylabel("TFLOP/s")
         axis.legend(fontsize=7, ncols=2)

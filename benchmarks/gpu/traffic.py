@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Memory traffic of a launch by the profiler's counters, beside the least possible.
+
+    PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/traffic.py --kernels KERNELS --out DIR
+
+bf16, one sequence of 8192 tokens, 16 heads of 128, full and causal. Nsight Compute (`ncu`) counts one launch after others
+have warmed up, with an empty L2 cache before each kernel; all kernels of the launch are added up. The least is q, k, v, o
+and lse once each. What L2 still holds of the output at the end is not in the counts. Torch's math backend is standard
+attention, which writes the scores to memory and reads them back, as `fa-naive` does.
+"""
+
+import argparse
+import csv
+import glob
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HEAD_DIM = 128
+# Metric to its name in the record.
+METRICS = {"dram__bytes_read.sum": "dram_read", "dram__bytes_write.sum": "dram_written",
+           "lts__t_bytes.sum": "l2"}
+STANDARD = "torch math"
+WARM_LAUNCHES = 3
+# In the name of the kernel that torch.cuda._sleep launches.
+MARKER = "spin_kernel"
+
+
+def find_profiler():
+    places = [shutil.which("ncu"), "/usr/local/cuda/bin/ncu", *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"))]
+    return next((place for place in places if place and Path(place).exists()), None)
+
+
+def least_bytes(length, heads):
+    """q, k, v and o of two bytes, lse of four."""
+    return length * heads * (4 * HEAD_DIM * 2 + 4)
+
+
+def wanted(arguments):
+    """(problem, name) of each launch that is counted."""
+    import table
+    return [(problem, name) for problem in ("full", "causal")
+            for name in [kernel.name for kernel in table.kernels(arguments.form)
+                         if (kernel.problem, kernel.head_dim, kernel.element) == (problem, HEAD_DIM, "bf16")
+                         and (arguments.kernels / f"{kernel.name}.json").exists()] + [STANDARD]]
+
+
+def parse_counts(text):
+    """Sums over the kernels of each launch, and their names, from a CSV page of Nsight Compute. A
+    launch is what follows a marker."""
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        raise ValueError("no table of counters: " + " ".join(text.split())[-400:])
+    launches, last = [], None
+    for row in csv.DictReader(lines[start:]):
+        is_marker = MARKER in row["Kernel Name"]
+        if row["ID"] != last:
+            last = row["ID"]
+            if is_marker:
+                launches.append(dict.fromkeys(METRICS.values(), 0) | {"kernels": []})
+            else:
+                launches[-1]["kernels"].append(row["Kernel Name"])
+        if not is_marker and row["Metric Name"] in METRICS:
+            launches[-1][METRICS[row["Metric Name"]]] += int(float(row["Metric Value"].replace(",", "")))
+    return launches
+
+
+def launch_all(arguments):
+    """What the profiler looks at: each launch once, behind a marker, between the start and the stop of
+    counting."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    from kernels import Kernels
+
+    q, k, v = (torch.randn(1, arguments.length, arguments.heads, HEAD_DIM, device="cuda", dtype=torch.bfloat16)
+               for _ in range(3))
+    kernels = Kernels(arguments.kernels, arguments.form)
+
+    def standard(problem):
+        with sdpa_kernel(SDPBackend.MATH):
+            scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), is_causal=problem == "causal")
+
+    with torch.no_grad():
+        for problem, name in wanted(arguments):
+            launch = (lambda: standard(problem)) if name == STANDARD else kernels.make(
+                next(kernel for kernel in kernels.table if kernel.name == name), q, k, v)
+            for _ in range(WARM_LAUNCHES):
+                launch()
+            torch.cuda.synchronize()
+            torch.cuda.profiler.start()
+            torch.cuda._sleep(1)
+            launch()
+            torch.cuda.synchronize()
+            torch.cuda.profiler.stop()
+
+
+def count(profiler, arguments):
+    """The counts of each launch that is wanted, or raises ValueError."""
+    with tempfile.NamedTemporaryFile("r", suffix=".csv") as log:
+        # The clocks do not change what is counted.
+        command = [profiler, "--profile-from-start", "off", "--clock-control", "none", "--metrics", ",".join(METRICS),
+                   "--csv", "--page", "details", "--print-units", "base", "--log-file", log.name,
+                   sys.executable, __file__, "--kernels", arguments.kernels, "--out", arguments.out,
+                   "--form", arguments.form, "--length", str(arguments.length), "--heads", str(arguments.heads), "--launch"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        text = log.read()
+    if done.returncode:
+        raise ValueError(f"exit status {done.returncode}: " + " ".join((text + done.stderr).split())[-400:])
+    launches = parse_counts(text)
+    if len(launches) != len(wanted(arguments)):
+        raise ValueError(f"{len(launches)} launches were counted, expected {len(wanted(arguments))}")
+    return launches
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
+    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a")
+    parser.add_argument("--length", type=int, default=8192)
+    parser.add_argument("--heads", type=int, default=16)
+    parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    if arguments.launch:
+        launch_all(arguments)
+        return
+    profiler = find_profiler()
+    if not profiler:
+        sys.exit("error: no ncu on this machine; Nsight Compute counts the traffic")
+    try:
+        counts = count(profiler, arguments)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
+
+    import device
+    least = least_bytes(arguments.length, arguments.heads)
+    found = []
+    print("| problem | kernel | DRAM read, MB | written, MB | of the least | L2, MB |\n|---|---|---|---|---|---|")
+    for (problem, name), entry in zip(wanted(arguments), counts):
+        dram = entry["dram_read"] + entry["dram_written"]
+        found.append({"problem": problem, "name": name, "least": least, "ratio": dram / least} | entry)
+        print(f"| {problem} | {name} | {entry['dram_read'] / 1e6:.1f} | {entry['dram_written'] / 1e6:.1f} | "
+              f"{dram / least:.3f} | {entry['l2'] / 1e6:.0f} |")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results = device.describe() | {"length": arguments.length, "heads": arguments.heads, "head_dim": HEAD_DIM,
+                                   "launches": found}
+    path = device.stem(arguments.out, results, f"{arguments.form}-traffic").with_suffix(".json")
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"least possible {least / 1e6:.1f} MB; written to {path}")
+
+
+if __name__ == "__main__":
+    main()

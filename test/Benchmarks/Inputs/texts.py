@@ -1,0 +1,20 @@
+"""Reads the text of each kernel that the benchmarks know."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(sys.argv[1]) / "benchmarks/gpu"))
+import table  # noqa: E402
+
+kernels = [kernel for form in table.FORMS for kernel in table.kernels(form)]
+names = [kernel.name for kernel in kernels]
+assert len(set(names)) == len(names), "two kernels have one name"
+for kernel in kernels:
+    text = kernel.text(sys.argv[1])
+    assert "fa.attention" in text and "HEAD_DIM" not in text and "ELEMENT" not in text, kernel.name
+    if kernel.kind == "derived":
+        assert f"x{kernel.head_dim}x{kernel.element}," in text, kernel.name
+    assert f"x{kernel.element}" in text, kernel.name
+    # The problem and the mask of a schedule are those that the table says.
+    assert ("mask causal" in text) == (kernel.problem == "causal"), kernel.name
+print(f"{len(kernels)} texts")
