@@ -22,21 +22,20 @@ import table
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def compile_kernel(kernel, arguments):
+def compile_kernel(kernel, compiler, images, out):
     """Seconds, or raises RuntimeError with the compiler's first line."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{kernel.name}.mlir"
         file.write_text(kernel.text(ROOT))
         start = time.perf_counter()
-        images = "both" if arguments.images == "cubin" else arguments.images
-        done = subprocess.run([arguments.compiler, file, f"--chip={kernel.chip}", f"--images={images}", "-o", arguments.out],
-                              capture_output=True, text=True)
+        done = subprocess.run([compiler, file, f"--chip={kernel.chip}", "-o", out,
+                               f"--images={'both' if images == 'cubin' else images}"], capture_output=True, text=True)
         seconds = time.perf_counter() - start
-    if done.returncode == 0 and arguments.images == "cubin":
-        drop_ptx(arguments.out, kernel.name)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise RuntimeError(next((line for line in lines if "error:" in line), lines[0]))
+    if images == "cubin":
+        drop_ptx(out, kernel.name)
     return seconds
 
 
@@ -48,12 +47,25 @@ def drop_ptx(folder, name):
     manifest.write_text(json.dumps(content, indent=1) + "\n")
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser):
+    """Which kernels, and by which compiler."""
     parser.add_argument("--compiler", type=Path, default=ROOT / "build/bin/fa-compile", help="fa-compile")
-    parser.add_argument("--out", type=Path, required=True, help="folder for images and manifests")
     parser.add_argument("--forms", nargs="+", choices=table.FORMS, default=list(table.FORMS))
     parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="only kernels of these names")
+
+
+def find_kernels(arguments):
+    found = [kernel for form in arguments.forms for kernel in table.kernels(form)
+             if any(fnmatch.fnmatchcase(kernel.name, pattern) for pattern in arguments.only)]
+    if not found:
+        sys.exit(f"error: no kernel is called {' or '.join(arguments.only)}; kernels.json says which there are")
+    return found
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--out", type=Path, required=True, help="folder for images and manifests")
     parser.add_argument("--images", choices=["auto", "ptx", "both", "cubin"], default="auto",
                         help="as fa-compile's; cubin: without the PTX, for a small folder")
     parser.add_argument("--jobs", type=int, default=2)
@@ -62,13 +74,11 @@ def parse():
 
 def main():
     arguments = parse()
-    wanted = [kernel for form in arguments.forms for kernel in table.kernels(form)
-              if any(fnmatch.fnmatchcase(kernel.name, pattern) for pattern in arguments.only)]
-    if not wanted:
-        sys.exit(f"error: no kernel is called {' or '.join(arguments.only)}; kernels.json says which there are")
+    wanted = find_kernels(arguments)
     failed = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for kernel, job in [(kernel, pool.submit(compile_kernel, kernel, arguments)) for kernel in wanted]:
+        for kernel, job in [(kernel, pool.submit(compile_kernel, kernel, arguments.compiler, arguments.images,
+                                                arguments.out)) for kernel in wanted]:
             try:
                 print(f"{kernel.name}: {job.result():.2f} s", flush=True)
             except RuntimeError as error:
