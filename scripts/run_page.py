@@ -4,7 +4,8 @@
 Every block that begins with ```sh is run by bash from the root of the
 repository, in order; the first that fails ends the run with its status. Blocks
 without that word are shown to the reader only. A page without a ```sh block is
-an error. `build/` in a command stands for the folder given by --build.
+an error. `build/` in a command stands for the folder given by --build, and
+`build/venv` for the virtual environment that runs this.
 """
 
 import argparse
@@ -29,7 +30,8 @@ def main():
         return 1
     for block in blocks:
         line = text.count("\n", 0, block.start()) + 1
-        commands = re.sub(r"(?<![\w/.-])build/", f"{arguments.build.resolve()}/", block[1])
+        commands = re.sub(r"(?<![\w/.-])build/venv/", f"{sys.prefix}/", block[1])
+        commands = re.sub(r"(?<![\w/.-])build/", f"{arguments.build.resolve()}/", commands)
         print(f"{arguments.page.name}:{line}:\n{commands}", flush=True)
         status = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=ROOT).returncode
         if status != 0:

@@ -52,7 +52,10 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   }
   manager.addPass(createFAGPUPersistPass());
   addCleanUp(manager);
+  manager.addPass(createFAGPUComputeOnHostPass());
+  addCleanUp(manager);
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createFAGPUDeferPutsPass());
   functions.addPass(fagpu::createFAGPUInferLayoutsPass());
   functions.addPass(createFAGPUAssignSlotsPass());
   functions.addPass(createFAGPUAssignGroupSlotsPass());

@@ -210,22 +210,54 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
       .getResult();
 }
 
+/// Whether a real scalar is known to be no negative number.
+static bool isNonNegative(Value value) {
+  if (FloatAttr constant; matchPattern(value, m_Constant(&constant)))
+    return constant.getValueAsDouble() >= 0.0;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<math::AbsFOp, math::ExpOp, math::Exp2Op, math::SqrtOp, math::RsqrtOp>(
+          op))
+    return true;
+  if (isa<arith::MaximumFOp>(op))
+    return llvm::any_of(op->getOperands(), isNonNegative);
+  return isa<arith::MulFOp, arith::DivFOp, arith::AddFOp, arith::MinimumFOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), isNonNegative);
+}
+
+/// What a score is multiplied with to give an exponent of 2.
+Value QueryBlock::makeExponentScale(OpBuilder &builder) {
+  Location loc = step.getLoc();
+  auto constant = [&](double number) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getF32FloatAttr(static_cast<float>(number)));
+  };
+  Value scale = step.getScale();
+  FloatAttr known;
+  if (!scaleFolded)
+    return constant(llvm::numbers::log2e);
+  if (!scale)
+    return constant(llvm::numbers::log2e /
+                    std::sqrt(static_cast<double>(headDim)));
+  if (matchPattern(scale, m_Constant(&known)) && known.getValueAsDouble() > 0.0)
+    return constant(llvm::numbers::log2e * known.getValueAsDouble());
+  // 0 times the -inf of a hidden key would be no number.
+  Value positive = arith::MaximumFOp::create(
+      builder, loc, scale, constant(std::numeric_limits<float>::min()));
+  return arith::MulFOp::create(builder, loc, positive,
+                               constant(llvm::numbers::log2e));
+}
+
 LogicalResult QueryBlock::rebuildRanges() {
   Location loc = ranges.getLoc();
   OpBuilder outside(ranges);
   Blocks blocks(outside, loc);
   // Folding the scale reorders it with the maximum, which needs its sign.
-  FloatAttr constant;
-  bool isPositive = !step.getScale() ||
-                    (matchPattern(step.getScale(), m_Constant(&constant)) &&
-                     constant.getValueAsDouble() > 0.0);
-  scaleFolded = isPositive && step.getScore().empty();
-  double factor = llvm::numbers::log2e;
-  if (scaleFolded)
-    factor *= constant ? constant.getValueAsDouble()
-                       : 1.0 / std::sqrt(static_cast<double>(headDim));
-  exponentScale = arith::ConstantOp::create(
-      outside, loc, outside.getF32FloatAttr(static_cast<float>(factor)));
+  scaleFolded = step.getScore().empty() &&
+                (!step.getScale() || isNonNegative(step.getScale()));
+  exponentScale = makeExponentScale(outside);
   findGroupRow(outside);
   FailureOr<Value> q = fetch(outside, step.getQuery(), step.getQueryOrder(),
                              rows, Value(), groupRow);

@@ -38,6 +38,7 @@ public:
 private:
   LogicalResult readConfig();
   void hoistSizes();
+  void sinkReals();
   LogicalResult collectArguments();
   void passArgument(Value value);
   LogicalResult countTiles();
@@ -107,6 +108,29 @@ void Outliner::hoistSizes() {
                                                  *dim.getConstantIndex())
                                .getResult());
     dim.erase();
+  }
+}
+
+/// Computes real scalars in the kernel, which then sees what is known of them,
+/// such as their sign; a launcher has no functions of real numbers.
+void Outliner::sinkReals() {
+  Block *body = loop.getBody();
+  SetVector<Value> outside;
+  getUsedValuesDefinedAbove(loop.getRegion(), outside);
+  // Operands come behind their users.
+  for (size_t i = 0; i < outside.size(); ++i) {
+    Operation *source = outside[i].getDefiningOp();
+    if (!source || !isa<FloatType>(outside[i].getType()) ||
+        source->hasTrait<OpTrait::ConstantLike>() ||
+        source->getNumRegions() != 0 || !isMemoryEffectFree(source))
+      continue;
+    builder.setInsertionPointToStart(body);
+    Operation *copy = builder.clone(*source);
+    source->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) {
+      return loop.getRegion().isAncestor(use.getOwner()->getParentRegion());
+    });
+    for (Value operand : source->getOperands())
+      outside.insert(operand);
   }
 }
 
@@ -262,6 +286,7 @@ LogicalResult Outliner::run() {
   if (failed(readConfig()))
     return failure();
   hoistSizes();
+  sinkReals();
   builder.setInsertionPoint(loop);
   if (failed(countTiles()) || failed(collectArguments()))
     return failure();

@@ -88,6 +88,7 @@ private:
   LogicalResult match();
   LogicalResult readProblem();
   LogicalResult rebuildRanges();
+  Value makeExponentScale(OpBuilder &builder);
   void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);

@@ -66,7 +66,7 @@ func.func @single(%n: index) {
 // CHECK-NOT: arith.remui
 // CHECK: fagpu.role @math groups(2)
 // CHECK-LABEL: func.func @grouped(
-// CHECK: %[[FIT:.*]] = arith.divui %c32768
+// CHECK: %[[FIT:.*]] = arith.divui %c65536
 // CHECK: %[[SOME:.*]] = arith.maxui %[[FIT]], %c1
 // CHECK: arith.minui %[[SOME]], %c
 !q = memref<2x256x4x64xbf16>

@@ -505,6 +505,71 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
   ];
 }
 
+def FAGPUComputeOnHostPass
+    : Pass<"fagpu-compute-on-host", "::mlir::ModuleOp"> {
+  let summary = "Compute scalars of a launch on the host";
+  let description = [{
+    32-bit arithmetic of a kernel whose operands are its arguments, constants and
+    other such results is done by the host, once for a launch: the kernel gets
+    the results as arguments. That frees the registers that would carry them
+    through the loops, as arguments are read from constant memory. The host takes
+    a divisor of 0 for 1: a launch with such a size has no tiles. A kernel that
+    several operations launch stays as it is.
+
+    Before:
+    ```mlir
+    func.func @kernel(%heads: i32, %kvHeads: i32, ...) attributes {fagpu.kernel = "sm_90a"} {
+      %group = arith.divui %heads, %kvHeads : i32
+      fagpu.role @load ... {
+        %kvHead = arith.divui %head, %group : i32
+    ...
+      fagpu.launch @kernel grid(%tiles) (%h, %k) : i32, i32
+    ```
+    After:
+    ```mlir
+    func.func @kernel(%heads: i32, %kvHeads: i32, ..., %group: i32) ... {
+      fagpu.role @load ... {
+        %kvHead = arith.divui %head, %group : i32
+    ...
+      %c1 = arith.constant 1 : i32
+      %divisor = arith.maxui %k, %c1 : i32
+      %group = arith.divui %h, %divisor : i32
+      fagpu.launch @kernel grid(%tiles) (%h, %k, %group) : i32, i32, i32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUDeferPutsPass : Pass<"fagpu-defer-puts", "::mlir::func::FuncOp"> {
+  let summary = "Let copies that wait for the tile before come second";
+  let description = [{
+    A persistent role of one thread copies in order. A copy to a channel of one
+    stage waits until the tile before has been read, and whatever stands behind
+    it waits too, though its stages may be free. Such a copy, where it comes before
+    the tile's loop, goes into the loop's first iteration, behind the first
+    copy that has a stage to spare. A loop whose first iteration is no segment of
+    its own (`once`) may have none, and stays as it is.
+
+    Before:
+    ```mlir
+    fagpu.repeat iter(...) {
+      fagpu.put %queries, %query[%b, %row, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+    ```
+    After:
+    ```mlir
+    fagpu.repeat iter(...) {
+      fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        fagpu.put %queries, %query[%b, %row, %h, %c0] ... if(%first) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FAGPUAssignGroupSlotsPass
     : Pass<"fagpu-assign-group-slots", "::mlir::func::FuncOp"> {
   let summary = "Choose stage and order in the loops of groups of warps";

@@ -1,0 +1,134 @@
+//===- ComputeOnHost.cpp - Scalars of a launch, computed by the host ------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUCOMPUTEONHOSTPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fagpu;
+
+namespace {
+/// Moves scalars of one kernel to the function that launches it.
+class HostComputer {
+public:
+  HostComputer(func::FuncOp kernel, LaunchOp launch)
+      : kernel(kernel), launch(launch), builder(launch) {}
+  void run();
+
+private:
+  bool isOfLaunch(Value value);
+  Value computeOnHost(Value value);
+  Value computeOperand(Operation *op, OpOperand &operand);
+
+  func::FuncOp kernel;
+  LaunchOp launch;
+  OpBuilder builder;
+  /// What arguments of the kernel alone give.
+  llvm::SetVector<Operation *> ofLaunch;
+  IRMapping onHost;
+};
+} // namespace
+
+static bool divides(Operation *op) {
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
+}
+
+/// Arithmetic that a launcher does as the kernel does.
+static bool isHostArithmetic(Operation *op) {
+  return op->getNumResults() == 1 && op->getResult(0).getType().isInteger(32) &&
+         (divides(op) ||
+          isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,
+              arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op));
+}
+
+bool HostComputer::isOfLaunch(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() == &kernel.getBody().front();
+  return matchPattern(value, m_Constant()) ||
+         ofLaunch.contains(value.getDefiningOp());
+}
+
+/// A launch without tiles reads no quotient, but the host computes it: there a
+/// divisor of 0 is taken for 1.
+Value HostComputer::computeOperand(Operation *op, OpOperand &operand) {
+  Value value = computeOnHost(operand.get());
+  if (!divides(op) || operand.getOperandNumber() != 1)
+    return value;
+  Value one =
+      arith::ConstantIntOp::create(builder, op->getLoc(), 1, /*width=*/32);
+  return builder.createOrFold<arith::MaxUIOp>(op->getLoc(), value, one);
+}
+
+Value HostComputer::computeOnHost(Value value) {
+  if (Value known = onHost.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  SmallVector<Value> operands;
+  if (ofLaunch.contains(op))
+    for (OpOperand &operand : op->getOpOperands())
+      operands.push_back(computeOperand(op, operand));
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  onHost.map(value, copy->getResult(0));
+  return copy->getResult(0);
+}
+
+void HostComputer::run() {
+  Block &body = kernel.getBody().front();
+  kernel.walk([&](Operation *op) {
+    if (isHostArithmetic(op) &&
+        llvm::all_of(op->getOperands(),
+                     [&](Value operand) { return isOfLaunch(operand); }))
+      ofLaunch.insert(op);
+  });
+  for (auto [argument, value] :
+       llvm::zip_equal(body.getArguments(), launch.getArguments()))
+    onHost.map(argument, value);
+  for (Operation *op : ofLaunch) {
+    if (llvm::all_of(op->getUsers(),
+                     [&](Operation *user) { return ofLaunch.contains(user); }))
+      continue;
+    Value value = computeOnHost(op->getResult(0));
+    op->getResult(0).replaceUsesWithIf(
+        body.addArgument(value.getType(), op->getLoc()),
+        [&](OpOperand &use) { return !ofLaunch.contains(use.getOwner()); });
+    launch.getArgumentsMutable().append(value);
+  }
+  for (Operation *op : llvm::reverse(ofLaunch))
+    op->erase();
+  FunctionType type = kernel.getFunctionType();
+  kernel.setFunctionType(builder.getFunctionType(
+      llvm::to_vector(body.getArgumentTypes()), type.getResults()));
+}
+
+namespace {
+struct ComputeOnHostPass
+    : public fa::impl::FAGPUComputeOnHostPassBase<ComputeOnHostPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    llvm::MapVector<Operation *, SmallVector<LaunchOp, 1>> launches;
+    getOperation().walk([&](LaunchOp launch) {
+      if (auto kernel =
+              symbols.lookup<func::FuncOp>(launch.getKernelAttr().getAttr()))
+        launches[kernel].push_back(launch);
+    });
+    for (auto &[kernel, launchesOf] : launches)
+      if (launchesOf.size() == 1)
+        HostComputer(cast<func::FuncOp>(kernel), launchesOf.front()).run();
+  }
+};
+} // namespace

@@ -1,0 +1,76 @@
+//===- DeferPuts.cpp - Copies that wait, behind those that need not -------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUDEFERPUTSPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fagpu;
+
+/// The only stage of a bank is free when all have read the tile before.
+static bool waitsForLastTile(PutOp put) {
+  return cast<ChannelType>(put.getChannel().getType()).getDepth() == 1;
+}
+
+/// The first copy of the loop that has a stage to spare.
+static PutOp findPutAhead(ForOp loop) {
+  for (auto put : loop.getBody().front().getOps<PutOp>())
+    if (!waitsForLastTile(put))
+      return put;
+  return {};
+}
+
+/// Moves a copy to behind `ahead`, in the iteration where `isFirst` holds.
+static void defer(PutOp put, Operation *ahead, Value isFirst) {
+  put->moveAfter(ahead);
+  OpBuilder builder(put);
+  Value condition = isFirst;
+  if (Value own = put.getCondition())
+    condition = arith::AndIOp::create(builder, put.getLoc(), isFirst, own);
+  put.getConditionMutable().assign(condition);
+}
+
+static void deferPuts(RepeatOp tile) {
+  Block &body = tile.getBody().front();
+  auto loops = body.getOps<ForOp>();
+  if (loops.empty())
+    return;
+  ForOp loop = *loops.begin();
+  PutOp ahead = findPutAhead(loop);
+  if (!ahead || !loop.getOnce())
+    return;
+  // The loop's index comes before the flags of its segments.
+  Value isFirst = loop.getBody().front().getArgument(1);
+  Operation *last = ahead;
+  for (auto put : llvm::make_early_inc_range(body.getOps<PutOp>())) {
+    if (!put->isBeforeInBlock(loop))
+      break;
+    if (!waitsForLastTile(put))
+      continue;
+    defer(put, last, isFirst);
+    last = put;
+  }
+}
+
+namespace {
+struct DeferPutsPass : public fa::impl::FAGPUDeferPutsPassBase<DeferPutsPass> {
+  void runOnOperation() override {
+    for (RoleOp role : getOperation().getOps<RoleOp>())
+      if (role.getElect())
+        for (auto tile : role.getBody().front().getOps<RepeatOp>())
+          deferPuts(tile);
+  }
+};
+} // namespace

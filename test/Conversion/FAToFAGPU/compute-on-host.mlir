@@ -1,0 +1,55 @@
+// RUN: fa-opt %s -allow-unregistered-dialect -fagpu-compute-on-host | FileCheck %s
+
+// Quotients and products of sizes, in roles and before them; what a tile gives
+// stays, and so do real numbers.
+// CHECK-LABEL: func.func @kernel
+// CHECK-SAME: (%[[HEADS:[^:]*]]: i32, %[[KV_HEADS:[^:]*]]: i32, %[[SCALE:[^:]*]]: f32, %[[GROUP:[^:]*]]: i32, %[[LAST:[^:]*]]: i32)
+func.func @kernel(%heads: i32, %kvHeads: i32, %scale: f32) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK-NOT: arith.divui %[[HEADS]]
+  %c1 = arith.constant 1 : i32
+  %group = arith.divui %heads, %kvHeads : i32
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  // CHECK: fagpu.role @load
+  fagpu.role @load groups(1) elect {
+    // CHECK: arith.divui %{{.*}}, %[[GROUP]]
+    // CHECK-NEXT: arith.minsi %{{.*}}, %[[LAST]]
+    %kvHead = arith.divui %tile, %group : i32
+    %all = arith.muli %heads, %kvHeads : i32
+    %last = arith.subi %all, %c1 : i32
+    %valid = arith.minsi %tile, %last : i32
+    // CHECK-NEXT: arith.mulf %[[SCALE]]
+    %square = arith.mulf %scale, %scale : f32
+    "keep"(%kvHead, %valid, %square) : (i32, i32, f32) -> ()
+  }
+  return
+}
+
+// A launch without heads has no tiles and reads no quotient; the host computes
+// it still.
+// CHECK-LABEL: func.func @host
+func.func @host(%h: i32, %k: i32, %s: f32, %grid: index) {
+  // CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+  // CHECK: %[[DIVISOR:.*]] = arith.maxui %arg1, %[[ONE]] : i32
+  // CHECK: %[[QUOTIENT:.*]] = arith.divui %arg0, %[[DIVISOR]] : i32
+  // CHECK: %[[ALL:.*]] = arith.muli %arg0, %arg1 : i32
+  // CHECK: %[[END:.*]] = arith.subi %[[ALL]], %{{.*}} : i32
+  // CHECK: fagpu.launch @kernel grid(%arg3) (%arg0, %arg1, %arg2, %[[QUOTIENT]], %[[END]]) : i32, i32, f32, i32, i32
+  fagpu.launch @kernel grid(%grid) (%h, %k, %s) : i32, i32, f32
+  return
+}
+
+// Each launch has arguments of its own.
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: (%{{[^:]*}}: i32) attributes
+func.func @shared(%n: i32) attributes {fagpu.kernel = "sm_80"} {
+  // CHECK: arith.muli
+  %square = arith.muli %n, %n : i32
+  "keep"(%square) : (i32) -> ()
+  return
+}
+func.func @twice(%n: i32, %grid: index) {
+  fagpu.launch @shared grid(%grid) (%n) : i32
+  fagpu.launch @shared grid(%grid) (%n) : i32
+  return
+}
