@@ -21,10 +21,18 @@ HostValues::HostValues(func::FuncOp host, ArrayRef<std::string> names)
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
     taken.insert(this->names[number]);
-    if (isa<MemRefType>(argument.getType()))
-      memrefs[argument] = {number};
-    else
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type) {
       scalars.set(argument, this->names[number]);
+      continue;
+    }
+    HostMemRef &memref = memrefs[argument];
+    memref.argument = number;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      memref.sizes.push_back(getDim(number, dim));
+      memref.strides.push_back(this->names[number] + ".stride." +
+                               std::to_string(dim));
+    }
   }
 }
 
@@ -38,10 +46,6 @@ Operand HostValues::getDim(unsigned argument, unsigned dim) {
   if (!type.isDynamicDim(dim))
     return type.getDimSize(dim);
   return names[argument] + ".dim." + std::to_string(dim);
-}
-
-Operand HostValues::getStride(unsigned argument, unsigned dim) const {
-  return names[argument] + ".stride." + std::to_string(dim);
 }
 
 Operand HostValues::emit(StringRef opcode, ArrayRef<Operand> operands) {
@@ -88,33 +92,11 @@ LogicalResult HostValues::addDimOf(Operation *op) {
   auto dimOp = cast<memref::DimOp>(op);
   const HostMemRef *memref = getMemRef(dimOp.getSource());
   std::optional<int64_t> dim = dimOp.getConstantIndex();
-  if (!memref || memref->isFlat || !dim)
+  if (!memref || !dim || *dim < 0 || *dim >= int64_t(memref->sizes.size()))
     return op->emitOpError(
         "is not of an argument at a constant dimension, so a "
         "manifest cannot express it");
-  scalars.set(dimOp.getResult(), getDim(memref->argument, *dim));
-  return success();
-}
-
-LogicalResult HostValues::addView(Operation *op) {
-  const HostMemRef *source = getMemRef(op->getOperand(0));
-  auto type = cast<MemRefType>(op->getOperand(0).getType());
-  HostMemRef view;
-  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
-    if (!source || !type.getLayout().isIdentity() ||
-        collapse.getResultType().getRank() != 1)
-      return op->emitOpError(
-          "makes a view that a manifest cannot express, "
-          "expected all dims of a contiguous argument as one");
-    view = {source->argument, /*isFlat=*/true};
-  } else if (source) {
-    view = *source;
-  } else {
-    return op->emitOpError(
-        "is not of an argument, so a manifest cannot express "
-        "it");
-  }
-  memrefs[op->getResult(0)] = view;
+  scalars.set(dimOp.getResult(), memref->sizes[*dim]);
   return success();
 }
 
@@ -337,7 +319,8 @@ LogicalResult HostValues::translate(Operation *op) {
     return addConstant(op, value);
   if (isa<memref::DimOp>(op))
     return addDimOf(op);
-  if (isa<memref::CollapseShapeOp, memref::CastOp>(op))
+  if (isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
+          memref::TransposeOp, memref::CastOp>(op))
     return addView(op);
   if (isa<fagpu::CounterOp>(op))
     return success();
@@ -356,6 +339,7 @@ LogicalResult HostValues::translate(Operation *op) {
   return op->emitOpError(
       "has no counterpart in a manifest; a host function computes by "
       "constants, "
-      "memref.dim, +, -, *, divui, floordivsi, ceildiv, remui, min, max, cmpi, "
+      "memref.dim, views, +, -, *, divui, floordivsi, ceildiv, remui, min, "
+      "max, cmpi, "
       "select, casts and sqrt, and checks by cf.assert");
 }

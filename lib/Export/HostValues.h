@@ -9,6 +9,7 @@
 #define FA_LIB_EXPORT_HOSTVALUES_H
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -18,10 +19,12 @@ namespace mlir::fa {
 /// An operand of a manifest: a number, or the name of what holds it.
 using Operand = llvm::json::Value;
 
-/// A memref of a host function: an argument, or all of one as one dim.
+/// A memref of a host function: an argument or a view of one. Offset and
+/// strides are in elements, from the argument's address.
 struct HostMemRef {
   unsigned argument;
-  bool isFlat = false;
+  Operand offset = 0;
+  SmallVector<Operand> sizes, strides;
 };
 
 /// Translates a host function's operations one by one. What they compute are
@@ -40,10 +43,13 @@ public:
   /// The memref that a value is a view of; nullptr for a counter.
   const HostMemRef *getMemRef(Value memref) const;
 
+  /// The size of an argument's dim.
   Operand getDim(unsigned argument, unsigned dim);
-  Operand getStride(unsigned argument, unsigned dim) const;
   /// Adds a value.
   Operand emit(StringRef opcode, ArrayRef<Operand> operands);
+  /// The same where not both operands are known.
+  Operand add(Operand left, Operand right);
+  Operand multiply(Operand left, Operand right);
   void addRequirement(Operand condition, const Twine &message);
 
   llvm::json::Array takeValues() { return std::move(values); }
@@ -53,7 +59,13 @@ private:
   LogicalResult translate(Operation *op);
   LogicalResult addConstant(Operation *op, Attribute value);
   LogicalResult addDimOf(Operation *op);
+  /// HostViews.cpp.
   LogicalResult addView(Operation *op);
+  LogicalResult addSubView(memref::SubViewOp op, HostMemRef &view);
+  LogicalResult addExpansion(memref::ExpandShapeOp op, HostMemRef &view);
+  void addCollapse(memref::CollapseShapeOp op, HostMemRef &view);
+  void addTranspose(memref::TransposeOp op, HostMemRef &view);
+  Operand getOperand(OpFoldResult value) const;
   bool addArithmetic(Operation *op);
   bool addCast(Operation *op);
   bool addComparison(Operation *op);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelParameters.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -28,21 +29,40 @@ static int64_t bytesPerElement(MemRefType type) {
   return type.getElementTypeBitWidth() / 8;
 }
 
-MemRefType KernelParameters::getType(unsigned argument) const {
-  auto host = launch->getParentOfType<func::FuncOp>();
-  return cast<MemRefType>(host.getArgument(argument).getType());
+static int64_t bytesPerElement(Value memref) {
+  return bytesPerElement(cast<MemRefType>(memref.getType()));
 }
 
-FailureOr<unsigned> KernelParameters::getArgument(Value value) {
+const HostMemRef *KernelParameters::getMemRef(Value value) {
   const HostMemRef *memref = values.getMemRef(value);
-  if (memref && !memref->isFlat)
-    return memref->argument;
-  launch.emitOpError() << "passes " << value.getType()
-                       << ", of which the kernel needs "
-                       << (memref ? "strides, but it is a view"
-                                  : "a tensor map or strides")
-                       << "; expected an argument of the host function";
-  return failure();
+  if (!memref)
+    launch.emitOpError() << "passes " << value.getType()
+                         << ", of which the kernel needs a tensor map or "
+                            "strides; expected an argument of the host "
+                            "function or a view of one";
+  return memref;
+}
+
+LogicalResult KernelParameters::alignOffset(Value value,
+                                            const HostMemRef &memref,
+                                            int64_t alignment) {
+  int64_t bytes = bytesPerElement(value);
+  int64_t elements = alignment / std::gcd(alignment, bytes);
+  if (std::optional<int64_t> offset = memref.offset.getAsInteger()) {
+    if (*offset % elements == 0)
+      return success();
+    return launch.emitOpError()
+           << "passes a view of '" << names[memref.argument]
+           << "' from element " << *offset << " on, " << *offset * bytes
+           << " bytes, but the kernel copies from multiples of " << alignment
+           << "; the nearest is element " << *offset / elements * elements;
+  }
+  Operand rest = values.emit("rem", {memref.offset, elements});
+  values.addRequirement(values.emit("equal", {rest, 0}),
+                        "a view of '" + names[memref.argument] +
+                            "' does not start at a multiple of " +
+                            Twine(alignment) + " bytes");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,28 +70,28 @@ FailureOr<unsigned> KernelParameters::getArgument(Value value) {
 //===----------------------------------------------------------------------===//
 
 const KernelParameters::UnitStrides &
-KernelParameters::getUnitStrides(unsigned argument, unsigned row) {
-  auto [entry, isNew] = unitStrides.try_emplace(argument);
+KernelParameters::getUnitStrides(Value value, unsigned row) {
+  auto [entry, isNew] = unitStrides.try_emplace(value);
   if (isNew) {
-    entry->second = computeUnitStrides(argument, row);
-    requireReach(argument, row, entry->second);
+    entry->second = computeUnitStrides(value, row);
+    requireReach(*values.getMemRef(value), entry->second);
   }
   return entry->second;
 }
 
 KernelParameters::UnitStrides
-KernelParameters::computeUnitStrides(unsigned argument, unsigned row) {
-  MemRefType type = getType(argument);
-  int64_t granule = mapAlignment / bytesPerElement(type);
+KernelParameters::computeUnitStrides(Value value, unsigned row) {
+  const HostMemRef &memref = *values.getMemRef(value);
+  int64_t granule = mapAlignment / bytesPerElement(value);
   auto whereOne = [&](unsigned dim, Operand replacement) {
-    Operand isOne = values.emit("equal", {values.getDim(argument, dim), 1});
-    return values.emit("select", {isOne, std::move(replacement),
-                                  values.getStride(argument, dim)});
+    Operand isOne = values.emit("equal", {memref.sizes[dim], 1});
+    return values.emit("select",
+                       {isOne, std::move(replacement), memref.strides[dim]});
   };
   UnitStrides result;
-  result.strides.assign(type.getRank() - 1, nullptr);
+  result.strides.assign(memref.sizes.size() - 1, nullptr);
   Operand common = 0;
-  for (unsigned dim = 0; dim + 1 < type.getRank(); ++dim) {
+  for (unsigned dim = 0; dim + 1 < memref.sizes.size(); ++dim) {
     if (dim == row)
       continue;
     result.strides[dim] = whereOne(dim, 0);
@@ -85,17 +105,17 @@ KernelParameters::computeUnitStrides(unsigned argument, unsigned row) {
 }
 
 /// The offsets of all dims together are one coordinate of a bounded map.
-void KernelParameters::requireReach(unsigned argument, unsigned row,
+void KernelParameters::requireReach(const HostMemRef &memref,
                                     const UnitStrides &strides) {
   Operand extent = 0;
   for (unsigned dim = 0; dim < strides.strides.size(); ++dim)
     extent = values.emit(
-        "add", {extent, values.emit("mul", {values.getDim(argument, dim),
-                                            strides.strides[dim]})});
+        "add", {extent,
+                values.emit("mul", {memref.sizes[dim], strides.strides[dim]})});
   Operand reach = values.emit("mul", {strides.unit, noLimit});
   values.addRequirement(
       values.emit("less_equal", {extent, reach}),
-      "'" + Twine(names[argument]) +
+      "'" + Twine(names[memref.argument]) +
           "' spans more memory than copies with bounded rows reach, " +
           Twine(noLimit) + " times the greatest common divisor of its strides");
 }
@@ -104,9 +124,12 @@ void KernelParameters::requireReach(unsigned argument, unsigned row,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelParameters::addTensorMap(unsigned argument,
+LogicalResult KernelParameters::addTensorMap(Value value,
+                                             const HostMemRef &memref,
                                              DictionaryAttr parameter) {
-  MemRefType type = getType(argument);
+  auto type = cast<MemRefType>(value.getType());
+  if (failed(alignOffset(value, memref, mapAlignment)))
+    return failure();
   auto box = parameter.getAs<ArrayAttr>("box");
   auto boxOf = [&](unsigned dim) {
     return cast<IntegerAttr>(box[dim]).getInt();
@@ -120,16 +143,16 @@ LogicalResult KernelParameters::addTensorMap(unsigned argument,
                           {"stride", std::move(stride)},
                           {"box", inBox}});
   };
-  dims.push_back(Object{
-      {"size", panels > 1 ? Operand(columns) : values.getDim(argument, last)},
-      {"box", columns}});
+  dims.push_back(
+      Object{{"size", panels > 1 ? Operand(columns) : memref.sizes[last]},
+             {"box", columns}});
   auto addPanels = [&] {
     if (panels > 1)
       add(type.getDimSize(last) / columns, columns, panels);
   };
   if (cast<BoolAttr>(parameter.get("bounded")).getValue()) {
     unsigned row = getNumber(parameter, "row");
-    const UnitStrides &strides = getUnitStrides(argument, row);
+    const UnitStrides &strides = getUnitStrides(value, row);
     Operand undo = values.emit(
         "sub", {wrapBytes / bytesPerElement(type), strides.strides[row]});
     add(boundedRows, strides.strides[row], boxOf(row));
@@ -140,17 +163,19 @@ LogicalResult KernelParameters::addTensorMap(unsigned argument,
     auto addDims = [&](bool large) {
       for (unsigned dim = last; dim-- > 0;)
         if ((boxOf(dim) > 1) == large)
-          add(values.getDim(argument, dim), values.getStride(argument, dim),
-              boxOf(dim));
+          add(memref.sizes[dim], memref.strides[dim], boxOf(dim));
     };
     addDims(/*large=*/true);
     addPanels();
     addDims(/*large=*/false);
   }
-  parameters.push_back(Object{{"tensor_map", names[argument]},
-                              {"dims", std::move(dims)},
-                              {"swizzle", getNumber(parameter, "swizzle")}});
-  alignments[argument] = {mapAlignment, mapAlignment};
+  Object map{{"tensor_map", names[memref.argument]},
+             {"dims", std::move(dims)},
+             {"swizzle", getNumber(parameter, "swizzle")}};
+  if (memref.offset != 0)
+    map["offset"] = memref.offset;
+  parameters.push_back(std::move(map));
+  alignments[memref.argument] = {mapAlignment, mapAlignment};
   return success();
 }
 
@@ -163,15 +188,18 @@ LogicalResult KernelParameters::addPointer(Value value,
     return success();
   }
   const HostMemRef *memref = values.getMemRef(value);
-  parameters.push_back(Object{{"pointer", names[memref->argument]}});
+  Object pointer{{"pointer", names[memref->argument]}};
+  if (memref->offset != 0)
+    pointer["offset"] = memref->offset;
+  parameters.push_back(std::move(pointer));
   Alignment &alignment = alignments[memref->argument];
-  int64_t element = bytesPerElement(getType(memref->argument));
-  alignment.address = std::max(alignment.address, element);
-  if (auto given = parameter.getAs<IntegerAttr>("alignment")) {
-    alignment.address = std::max(alignment.address, given.getInt());
-    alignment.strides = std::max(alignment.strides, given.getInt());
-  }
-  return success();
+  alignment.address = std::max(alignment.address, bytesPerElement(value));
+  auto given = parameter.getAs<IntegerAttr>("alignment");
+  if (!given)
+    return success();
+  alignment.address = std::max(alignment.address, given.getInt());
+  alignment.strides = std::max(alignment.strides, given.getInt());
+  return alignOffset(value, *memref, given.getInt());
 }
 
 LogicalResult KernelParameters::addScalar(Value value) {
@@ -195,23 +223,23 @@ LogicalResult KernelParameters::add(DictionaryAttr parameter) {
     return addScalar(value);
   if (kind == "pointer")
     return addPointer(value, parameter);
-  FailureOr<unsigned> argument = getArgument(value);
-  if (failed(argument))
+  const HostMemRef *memref = getMemRef(value);
+  if (!memref)
     return failure();
   if (kind == "tensor_map")
-    return addTensorMap(*argument, parameter);
+    return addTensorMap(value, *memref, parameter);
   unsigned dim = getNumber(parameter, "dim");
   if (kind == "stride") {
-    parameters.push_back(Object{{"i64", values.getStride(*argument, dim)}});
+    parameters.push_back(Object{{"i64", memref->strides[dim]}});
     return success();
   }
   if (kind == "size") {
-    parameters.push_back(Object{{"i64", values.getDim(*argument, dim)}});
+    parameters.push_back(Object{{"i64", memref->sizes[dim]}});
     return success();
   }
   assert(kind == "unit_stride" && "every kind of parameter is handled");
   // The map of the argument comes before its strides.
-  const UnitStrides &strides = unitStrides.at(*argument);
+  const UnitStrides &strides = unitStrides.at(value);
   Operand inUnits =
       values.emit("floordiv", {strides.strides[dim], strides.unit});
   parameters.push_back(Object{{"i32", std::move(inUnits)}});

@@ -47,20 +47,23 @@ private:
   LogicalResult add(DictionaryAttr parameter);
   LogicalResult addScalar(Value value);
   LogicalResult addPointer(Value value, DictionaryAttr parameter);
-  LogicalResult addTensorMap(unsigned argument, DictionaryAttr parameter);
-  /// The argument that a launch passes; fails where it is a view whose strides
-  /// are not the argument's.
-  FailureOr<unsigned> getArgument(Value value);
-  const UnitStrides &getUnitStrides(unsigned argument, unsigned row);
-  UnitStrides computeUnitStrides(unsigned argument, unsigned row);
-  void requireReach(unsigned argument, unsigned row,
-                    const UnitStrides &strides);
-  MemRefType getType(unsigned argument) const;
+  LogicalResult addTensorMap(Value value, const HostMemRef &memref,
+                             DictionaryAttr parameter);
+  /// The memref that a launch passes; fails where it is none of the function's
+  /// arguments nor a view of one.
+  const HostMemRef *getMemRef(Value value);
+  const UnitStrides &getUnitStrides(Value value, unsigned row);
+  UnitStrides computeUnitStrides(Value value, unsigned row);
+  void requireReach(const HostMemRef &memref, const UnitStrides &strides);
+  /// Makes the address of a view a multiple of so many bytes.
+  LogicalResult alignOffset(Value value, const HostMemRef &memref,
+                            int64_t alignment);
 
   fagpu::LaunchOp launch;
   HostValues &values;
   ArrayRef<std::string> names;
-  std::map<unsigned, UnitStrides> unitStrides;
+  /// By what the launch passes.
+  DenseMap<Value, UnitStrides> unitStrides;
   std::map<unsigned, Alignment> alignments;
   llvm::json::Array parameters;
 };

@@ -44,6 +44,8 @@ static LogicalResult isolate(ModuleOp module, func::FuncOp function) {
   function.setPublic();
   PassManager manager(module.getContext());
   manager.addPass(createSymbolDCEPass());
+  // A transpose of an operand is an order of its dimensions, not a copy.
+  manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAResultsToOutParameters());
   return manager.run(module);
 }

@@ -23,6 +23,8 @@ static void addCleanUp(OpPassManager &manager) {
 
 void fa::buildFAToSchedulePipeline(OpPassManager &manager,
                                    const ScheduleOptions &options) {
+  // A transpose of an operand is an order of its dimensions, not a copy.
+  manager.addPass(createCanonicalizerPass());
   Level2Options level2;
   level2.target = options.chip;
   buildFAToLevel2Pipeline(manager, level2);

@@ -170,5 +170,9 @@ std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
                            "head dims that are multiples of {1}, not {2}",
                            bulkAlignment, bulkAlignment / elementBytes,
                            headDim);
+  if (problem.alignment % bulkAlignment)
+    return llvm::formatv("bulk copies take strides and offsets of multiples of "
+                         "{0} bytes, not of {1} as the operands' types say",
+                         bulkAlignment, problem.alignment);
   return "";
 }

@@ -9,6 +9,7 @@
 #include "TargetConfigs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
+#include <numeric>
 #include <unistd.h>
 
 using namespace mlir;
@@ -27,16 +28,37 @@ constexpr CPURow cpuRows[] = {
 
 } // namespace
 
+/// See AttentionProblem::alignment. The stride 1 of the head dim does not
+/// count.
+static int64_t getAlignment(ValueRange operands) {
+  int64_t common = 16;
+  for (Value operand : operands) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type)
+      continue;
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    auto [strides, offset] = type.getStridesAndOffset();
+    if (!ShapedType::isDynamic(offset))
+      common = std::gcd(common, offset * bytes);
+    for (int64_t stride : strides)
+      if (!ShapedType::isDynamic(stride) && stride != 1)
+        common = std::gcd(common, stride * bytes);
+  }
+  return common;
+}
+
 AttentionProblem AttentionProblem::get(AttentionOp op) {
   auto query = cast<ShapedType>(op.getQuery().getType());
   auto value = cast<ShapedType>(op.getValue().getType());
   DimsAttr queryOrder = op.getQueryOrder(), valueOrder = op.getValueOrder();
-  return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
-          value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
-          query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
-          query.getElementType(),
-          !op.getMask().empty(),
-          RegionWork::get(op)};
+  return {
+      query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
+      value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
+      query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
+      query.getElementType(),
+      !op.getMask().empty(),
+      getAlignment({op.getQuery(), op.getKey(), op.getValue(), op.getOutput()}),
+      RegionWork::get(op)};
 }
 
 SmallVector<StringRef> Target::getNames() {

@@ -114,6 +114,27 @@ TEST_F(LaunchTest, ReadsZerosForTensorsWithoutElements) {
   fakeDestroyStream(stream);
 }
 
+// A view starts inside of its argument.
+TEST_F(LaunchTest, OffsetsAddresses) {
+  create();
+  std::string text = attentionManifest.str();
+  for (auto [from, to] :
+       {std::pair("\"pointer\": \"lse\"",
+                  "\"pointer\": \"lse\", \"offset\": \"tiles\""),
+        std::pair("\"tensor_map\": \"query\"",
+                  "\"tensor_map\": \"query\", \"offset\": 64")}) {
+    ASSERT_NE(text.find(from), std::string::npos);
+    text.replace(text.find(from), strlen(from), to);
+  }
+  ASSERT_EQ(load(text, attentionImage), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  ASSERT_EQ(launch(makeArguments()), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  EXPECT_EQ(getParameter<FakeTensorMap>(*fakeGetLaunch(0), 0).address,
+            fakeBase(0) + 128);
+  EXPECT_EQ(getParameter<uint64_t>(*fakeGetLaunch(0), 2),
+            fakeBase(0) + (1 << 29) + 24 * 4);
+}
+
 TEST_F(LaunchTest, LaunchesNothingForAnEmptyGrid) {
   createAttention();
   ASSERT_EQ(launch(makeArguments(0)), FA_SUCCESS) << faRuntimeGetErrorMessage();

@@ -104,6 +104,8 @@ static const Mistake mistakes[] = {
      "requirements[0].condition: expected an integer, got an f64"},
     {"{\"pointer\": \"lse\"}", "{\"pointer\": \"scale\"}",
      "parameters[2].pointer: there is no tensor argument 'scale'"},
+    {"{\"pointer\": \"lse\"}", "{\"pointer\": \"lse\", \"offset\": \"scale2\"}",
+     "parameters[2].offset: expected an integer, got an f64"},
     {"{\"pointer\": \"lse\"}", "{\"address\": \"lse\"}",
      "parameters[2].pointer: expected a parameter of tensor_map, pointer, i32, "
      "i64, f32, f64 or counter"},

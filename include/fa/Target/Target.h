@@ -51,6 +51,9 @@ struct AttentionProblem {
   int64_t queries;
   Type elementType;
   bool hasMask;
+  /// Bytes, at most 16, that the strides and offsets which the types of the
+  /// operands and of the output tell are multiples of.
+  int64_t alignment;
   /// What the score and mask regions do for each pair of a query and a key.
   RegionWork regions;
 

@@ -159,8 +159,8 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
                ? Slot{1, awaitSecond}
                : Slot{0, softmax};
   if (auto release = dyn_cast<ReleaseOp>(op))
-    return isOf(firsts, release.getView()) ? Slot{0, softmax}
-                                           : Slot{1, awaitSecond};
+    return isOf(seconds, release.getView()) ? Slot{1, awaitSecond}
+                                            : Slot{0, softmax};
   if (rescaled.contains(op) && place == RescalePlace::before_product)
     return {1, multiplySecond};
   if (rescaled.contains(op) || packed.contains(op))

@@ -35,6 +35,8 @@ struct Step {
   SmallVector<AcquireOp> acquiresFirst, acquiresOthers;
   SmallVector<ReleaseOp> releasesFirst;
   MmaOp first;
+  /// Whether nothing else reads what the first product does.
+  bool isReadOnce = true;
 
   bool collect(Block &body);
   void schedule(Block &body);
@@ -56,15 +58,18 @@ bool Step::collect(Block &body) {
     bool isFirst =
         llvm::is_contained(acquire->getUsers(), first.getOperation());
     (isFirst ? acquiresFirst : acquiresOthers).push_back(acquire);
-    if (isFirst)
-      firstChannels.insert(acquire.getChannel());
+    if (!isFirst)
+      continue;
+    firstChannels.insert(acquire.getChannel());
+    for (Operation *user : acquire->getUsers())
+      isReadOnce &= user == first || isa<ReleaseOp>(user);
   }
   for (PutOp put : body.getOps<PutOp>())
     (firstChannels.contains(put.getChannel()) ? putsFirst : putsOthers)
         .push_back(put);
   for (ReleaseOp release : body.getOps<ReleaseOp>())
     if (auto acquire = release.getView().getDefiningOp<AcquireOp>();
-        acquire && firstChannels.contains(acquire.getChannel()))
+        acquire && isReadOnce && firstChannels.contains(acquire.getChannel()))
       releasesFirst.push_back(release);
   return !putsFirst.empty();
 }
@@ -95,7 +100,8 @@ void Step::schedule(Block &body) {
     setSlot(op, {stage, order});
   };
   for (PutOp op : putsFirst) {
-    bool isAhead = !readsFlags(op, cast<ForOp>(body.getParentOp()));
+    bool isAhead =
+        isReadOnce && !readsFlags(op, cast<ForOp>(body.getParentOp()));
     place(op, isAhead ? -1 : 0, isAhead ? copyFirst : acquireFirst);
   }
   for (AcquireOp op : acquiresFirst)

@@ -56,7 +56,10 @@ Value mlir::fa::boundColumns(OpBuilder &builder, Location loc,
 int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
   int64_t bytes = memory.getElementTypeBitWidth() / 8;
   int64_t common = std::gcd(16, headDim * bytes);
-  for (int64_t stride : memory.getStridesAndOffset().first)
+  auto [strides, offset] = memory.getStridesAndOffset();
+  if (!ShapedType::isDynamic(offset))
+    common = std::gcd(common, offset * bytes);
+  for (int64_t stride : strides)
     if (!ShapedType::isDynamic(stride) && stride != 1)
       common = std::gcd(common, stride * bytes);
   return common;

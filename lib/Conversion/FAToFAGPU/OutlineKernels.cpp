@@ -39,6 +39,7 @@ private:
   LogicalResult readConfig();
   void hoistSizes();
   void sinkReals();
+  LogicalResult checkView(Value memory);
   LogicalResult collectArguments();
   void passArgument(Value value);
   LogicalResult countTiles();
@@ -134,6 +135,20 @@ void Outliner::sinkReals() {
   }
 }
 
+/// Memory that a kernel is given is the caller's: an argument of the function,
+/// or a view of one.
+LogicalResult Outliner::checkView(Value memory) {
+  while (Operation *source = memory.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
+             memref::TransposeOp, memref::CastOp>(source))
+      return source->emitOpError()
+             << "makes memory for a kernel, expected an argument of '"
+             << host.getName() << "' or a view of one";
+    memory = source->getOperand(0);
+  }
+  return success();
+}
+
 LogicalResult Outliner::collectArguments() {
   if (loop.getNumResults())
     return loop.emitOpError() << "yields " << loop.getNumResults()
@@ -152,10 +167,8 @@ LogicalResult Outliner::collectArguments() {
     if (source && (source->hasTrait<OpTrait::ConstantLike>() ||
                    isa<memref::GetGlobalOp>(source)))
       continue;
-    if (isa<MemRefType>(value.getType()) && source)
-      return source->emitOpError()
-             << "makes memory for a kernel, expected an argument of '"
-             << host.getName() << "'";
+    if (isa<MemRefType>(value.getType()) && failed(checkView(value)))
+      return failure();
     passArgument(value);
   }
   return success();
@@ -164,6 +177,11 @@ LogicalResult Outliner::collectArguments() {
 /// Whether a scalar is computed from one that the host is given, which may be
 /// any number, and not from sizes alone.
 static bool isGivenNumber(Value value) {
+  // What a slice of memory has of rows is a size.
+  for (Operation *user : value.getUsers())
+    if (auto slice = dyn_cast<memref::SubViewOp>(user);
+        slice && llvm::is_contained(slice.getSizes(), value))
+      return false;
   Operation *source = value.getDefiningOp();
   if (!source)
     return value.getType().isIntOrIndex();

@@ -8,6 +8,7 @@
 #include "TileNumbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -17,15 +18,21 @@ using namespace mlir::fa;
 /// for short sequences.
 static constexpr int64_t cachedBytes = int64_t(16) << 20;
 
-static Value getArgument(Value memory) {
-  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
+/// What the host has of the memory that a tile is a part of.
+static Value getHostMemory(Value memory, Region &tile) {
+  while (tile.isAncestor(memory.getParentRegion())) {
+    auto view = memory.getDefiningOp<memref::SubViewOp>();
+    if (!view)
+      return {};
     memory = view.getSource();
-  return isa<BlockArgument>(memory) ? memory : Value();
+  }
+  return memory;
 }
 
 Value mlir::fa::countTogether(OpBuilder &builder, Location loc,
                               OnlineAttentionOp step, Value sequences) {
-  Value key = getArgument(step.getKey());
+  Region &tile = step->getParentOfType<scf::ForallOp>().getRegion();
+  Value key = getHostMemory(step.getKey(), tile);
   if (!key)
     return {};
   auto bytesOf = [](Value memory, DimsAttr order) {

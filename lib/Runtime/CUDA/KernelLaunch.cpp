@@ -142,13 +142,25 @@ Error Kernel::getGrid(const Device &device, ArrayRef<Number> values,
   return Error::success();
 }
 
+char *Kernel::getAddress(const ParameterSpec &parameter,
+                         ArrayRef<FaArgument> arguments,
+                         ArrayRef<Number> values) const {
+  const FaArgument &argument = arguments[parameter.argument];
+  const ArgumentSpec &spec = description.arguments[parameter.argument];
+  auto *start = static_cast<char *>(argument.value.data);
+  // A view of nothing is read from where nothing is.
+  if (!parameter.offset || isEmptyTensor(spec, argument))
+    return start;
+  return start + values[*parameter.offset].integer * getSize(spec.type);
+}
+
 Error Kernel::fillTensorMap(const ParameterSpec &parameter,
                             ArrayRef<FaArgument> arguments,
                             ArrayRef<Number> values, cuda::TensorMap &map) {
   const ArgumentSpec &spec = description.arguments[parameter.argument];
   TensorMapRequest request;
   request.address =
-      reinterpret_cast<uintptr_t>(arguments[parameter.argument].value.data);
+      reinterpret_cast<uintptr_t>(getAddress(parameter, arguments, values));
   request.rank = parameter.dims.size();
   request.type = getTensorMapType(spec.type);
   request.swizzle = parameter.swizzle;
@@ -160,8 +172,14 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
       request.strides[index - 1] =
           uint64_t(values[dim.stride].integer) * getSize(spec.type);
   }
-  if (isEmptyTensor(spec, arguments[parameter.argument]))
+  bool isEmpty = llvm::any_of(parameter.dims, [&](const MapDim &dim) {
+    return values[dim.size].integer == 0;
+  });
+  if (isEmpty || isEmptyTensor(spec, arguments[parameter.argument])) {
+    request.address =
+        reinterpret_cast<uintptr_t>(arguments[parameter.argument].value.data);
     describeOneElement(request);
+  }
   if (Error error = normalize(request, spec.name))
     return error;
   return runtime.getTensorMaps().get(request, spec.name, map);
@@ -210,10 +228,11 @@ Error Kernel::fillParameters(ArrayRef<FaArgument> arguments,
                             *reinterpret_cast<cuda::TensorMap *>(target)))
         return error;
       break;
-    case ParameterSpec::Pointer:
-      std::memcpy(target, &arguments[parameter.argument].value.data,
-                  sizeof(void *));
+    case ParameterSpec::Pointer: {
+      char *address = getAddress(parameter, arguments, values);
+      std::memcpy(target, &address, sizeof(address));
       break;
+    }
     case ParameterSpec::Counter:
       break;
     default:

@@ -87,6 +87,9 @@ private:
               llvm::StringRef name, Slot slot);
   std::optional<unsigned> readTensorName(const ManifestObject &object,
                                          llvm::StringRef key);
+  /// Argument and offset of a parameter that is an address.
+  bool readPlace(const ManifestObject &object, llvm::StringRef key,
+                 ParameterSpec &parameter);
   std::optional<Slot> readOperand(const ManifestObject &object,
                                   const llvm::json::Value &value,
                                   const llvm::Twine &where);

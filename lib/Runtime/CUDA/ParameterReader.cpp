@@ -58,16 +58,16 @@ bool DescriptionReader::readParameter(const ManifestObject &object) {
     return true;
   }
 
+  if (parameter.kind == ParameterSpec::Pointer) {
+    if (!object.checkKeys({"pointer", "offset"}) ||
+        !readPlace(object, kind->first, parameter))
+      return false;
+    description.parameters.push_back(std::move(parameter));
+    return true;
+  }
   if (!object.checkKeys({kind->first}))
     return false;
   switch (parameter.kind) {
-  case ParameterSpec::Pointer: {
-    std::optional<unsigned> argument = readTensorName(object, kind->first);
-    if (!argument)
-      return false;
-    parameter.argument = *argument;
-    break;
-  }
   case ParameterSpec::Counter:
     if (!object.getInteger(kind->first, 1, CounterPool::wordsPerSlot))
       return false;
@@ -101,6 +101,22 @@ DescriptionReader::readTensorName(const ManifestObject &object, StringRef key) {
   return argument;
 }
 
+bool DescriptionReader::readPlace(const ManifestObject &object, StringRef key,
+                                  ParameterSpec &parameter) {
+  std::optional<unsigned> argument = readTensorName(object, key);
+  if (!argument)
+    return false;
+  parameter.argument = *argument;
+  if (!object.has("offset"))
+    return true;
+  parameter.offset = readOperand(object, "offset");
+  if (!parameter.offset)
+    return false;
+  if (description.program.isReal(*parameter.offset))
+    return object.fail(object.at("offset"), "expected an integer, got an f64");
+  return true;
+}
+
 /// Reads an optional field that is one of `choices` as its position there.
 static bool readBytes(const ManifestObject &object, StringRef key,
                       llvm::ArrayRef<int64_t> choices, unsigned &position) {
@@ -122,13 +138,13 @@ static bool readBytes(const ManifestObject &object, StringRef key,
 
 bool DescriptionReader::readTensorMap(const ManifestObject &object,
                                       ParameterSpec &parameter) {
-  if (!object.checkKeys({"tensor_map", "dims", "swizzle", "l2_promotion"}))
+  if (!object.checkKeys(
+          {"tensor_map", "offset", "dims", "swizzle", "l2_promotion"}) ||
+      !readPlace(object, "tensor_map", parameter))
     return false;
-  std::optional<unsigned> argument = readTensorName(object, "tensor_map");
   const json::Array *dims = object.getArray("dims");
-  if (!argument || !dims)
+  if (!dims)
     return false;
-  parameter.argument = *argument;
   if (dims->empty() || dims->size() > 5)
     return object.fail(object.at("dims"), "a tensor map has 1 to 5 dims, got " +
                                               Twine(dims->size()));
@@ -145,7 +161,7 @@ bool DescriptionReader::readTensorMap(const ManifestObject &object,
     return false;
   parameter.swizzle = cuda::TensorMapSwizzle(swizzle);
   parameter.promotion = cuda::TensorMapL2Promotion(promotion);
-  ArgumentSpec &spec = description.arguments[*argument];
+  ArgumentSpec &spec = description.arguments[parameter.argument];
   spec.alignment = std::max<int64_t>(spec.alignment, 16);
   return checkInnerBox(object, parameter);
 }

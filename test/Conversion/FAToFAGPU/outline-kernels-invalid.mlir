@@ -13,7 +13,7 @@ func.func @yields(%t: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @own_memory(%s: f32) {
-  // expected-error @below {{'memref.alloc' op makes memory for a kernel, expected an argument of 'own_memory'}}
+  // expected-error @below {{'memref.alloc' op makes memory for a kernel, expected an argument of 'own_memory' or a view of one}}
   %m = memref.alloc() : memref<8xf32>
   scf.forall (%i) in (8) {
     memref.store %s, %m[%i] : memref<8xf32>

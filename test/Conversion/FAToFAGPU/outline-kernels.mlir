@@ -106,3 +106,23 @@ func.func @given(%m: memref<?xindex>, %left: index) {
   }
   return
 }
+
+// A kernel is given views of arguments as they are, and sizes of slices as
+// sizes.
+// CHECK-LABEL: func.func @views_kernel(
+// CHECK-SAME: %{{[^:]*}}: f32, %{{[^:]*}}: i32, %[[PART:[^:]*]]: memref<?x64xf32, strided<[64, 1], offset: ?>>)
+// CHECK: memref.store %{{.*}}, %[[PART]][
+// CHECK-LABEL: func.func @views(
+// CHECK: %[[FLAT:.*]] = memref.collapse_shape
+// CHECK: %[[SLICE:.*]] = memref.subview %[[FLAT]]
+// CHECK: fagpu.launch @views_kernel grid(%{{.*}}) (%{{.*}}, %{{.*}}, %[[SLICE]]) :
+func.func @views(%m: memref<2x?x64xf32>, %s: f32, %first: index, %count: index) {
+  %c0 = arith.constant 0 : index
+  %flat = memref.collapse_shape %m [[0, 1], [2]] : memref<2x?x64xf32> into memref<?x64xf32>
+  %part = memref.subview %flat[%first, 0] [%count, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+  scf.forall (%i) in (%count) {
+    %last = arith.subi %count, %i : index
+    memref.store %s, %part[%last, %c0] : memref<?x64xf32, strided<[64, 1], offset: ?>>
+  }
+  return
+}

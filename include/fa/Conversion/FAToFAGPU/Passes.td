@@ -17,8 +17,10 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     number of the block, the last one fastest and from its end (with a causal
     mask the longest rows come first, so that no block starts late with much to
     do). The function that held the loop is left as the host side; what it
-    computes before the loop is passed to the kernel, sizes as i32, indices that
-    come from an argument, which may be any number, as i64.
+    computes before the loop is passed to the kernel, sizes (of slices too) as
+    i32, other indices that come from an argument, which may be any number, as
+    i64. Views of arguments (slices, dims split, joined or transposed) are passed
+    as they are: the launch gives their address and strides.
 
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `form = warp_groups` its groups share the role. With
@@ -26,8 +28,8 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     values stay in the L2 cache together, and within a group the last query
     blocks of all its sequences first.
 
-    Refused: a loop that yields values, memory that is no argument of the
-    function, and steps of different configurations.
+    Refused: a loop that yields values, memory that is neither an argument of the
+    function nor a view of one, and steps of different configurations.
 
     Before:
     ```mlir

@@ -67,6 +67,10 @@ private:
   llvm::Error fillParameters(llvm::ArrayRef<FaArgument> arguments,
                              llvm::ArrayRef<Number> values,
                              ParameterBuffer &buffer);
+  /// Where the argument of a parameter, or its view of one, starts.
+  char *getAddress(const ParameterSpec &parameter,
+                   llvm::ArrayRef<FaArgument> arguments,
+                   llvm::ArrayRef<Number> values) const;
   llvm::Error fillTensorMap(const ParameterSpec &parameter,
                             llvm::ArrayRef<FaArgument> arguments,
                             llvm::ArrayRef<Number> values,

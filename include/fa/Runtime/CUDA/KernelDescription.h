@@ -86,8 +86,10 @@ struct MapDim {
 
 struct ParameterSpec {
   enum Kind { TensorMap, Pointer, I32, I64, F32, F64, Counter } kind;
-  /// TensorMap, Pointer: the argument.
+  /// TensorMap, Pointer: the argument, and where in it a view starts, in
+  /// elements.
   unsigned argument = 0;
+  std::optional<Slot> offset;
   /// I32 to F64: the value.
   Slot value = 0;
   /// TensorMap.
