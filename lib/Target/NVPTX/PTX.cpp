@@ -17,6 +17,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -164,6 +165,30 @@ private:
 };
 } // namespace
 
+namespace {
+/// The passes of the back end. Straight-line strength reduction compares every
+/// address with those before it and takes seconds on a large kernel (5 of 5.3 s
+/// with 28,000 instructions); ptxas shares such terms itself, so that it is left
+/// out there.
+class BackEndPasses : public llvm::legacy::PassManager {
+public:
+  explicit BackEndPasses(const llvm::Module &module) {
+    for (const llvm::Function &function : module)
+      isLarge |= function.getInstructionCount() > largeKernel;
+  }
+  void add(llvm::Pass *pass) override {
+    if (isLarge && pass->getPassName() == "Straight line strength reduction")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+private:
+  static constexpr unsigned largeKernel = 16384;
+  bool isLarge = false;
+};
+} // namespace
+
 /// What the back end cannot select ends the program: it keeps no state to go on
 /// from. The message at least is a diagnostic.
 static void reportFatalError(void *op, const char *reason, bool) {
@@ -189,7 +214,7 @@ FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
   context.setDiagnosticHandler(std::make_unique<ErrorHandler>(module, failed));
   SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
-  llvm::legacy::PassManager passes;
+  BackEndPasses passes(*llvmModule);
   if (machine->addPassesToEmitFile(passes, stream, nullptr,
                                    llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("no PTX: the back end writes no assembly");
