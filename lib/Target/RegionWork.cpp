@@ -34,14 +34,26 @@ public:
 private:
   void readRegion(Region &region, unsigned firstIndex);
   void readOperation(Operation *op);
+  bool isProduct(Operation *op);
 
   DenseMap<Value, Varies> varies;
   RegionWork work;
 };
 } // namespace
 
+/// Whether the target has an instruction for what the flags allow.
+static bool isApproximate(Operation *op) {
+  return isa<math::TanhOp, math::Exp2Op, math::Log2Op>(op) &&
+         bitEnumContainsAll(cast<arith::ArithFastMathInterface>(op)
+                                .getFastMathFlagsAttr()
+                                .getValue(),
+                            arith::FastMathFlags::afn);
+}
+
 /// See RegionWork::quartersOnTheWay.
 static int64_t getQuarters(Operation *op) {
+  if (isApproximate(op))
+    return 0;
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
           arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
           arith::RemUIOp>(op))
@@ -63,9 +75,18 @@ void RegionReader::readOperation(Operation *op) {
   if (isa<tensor::ExtractOp, memref::LoadOp>(op)) {
     work.pairLoads += result.byPair();
     work.keyLoads += result.key && !result.query;
-  } else if (result.byPair()) {
+  } else if (result.byPair() && !isProduct(op)) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
   }
+}
+
+/// Whether a division is by a reciprocal that is taken apart from the pairs.
+bool RegionReader::isProduct(Operation *op) {
+  auto division = dyn_cast<arith::DivFOp>(op);
+  return division &&
+         bitEnumContainsAll(division.getFastmath(),
+                            arith::FastMathFlags::arcp) &&
+         !varies.lookup(division.getRhs()).byPair();
 }
 
 /// `firstIndex` is the argument of the batch, which head, query and key follow.

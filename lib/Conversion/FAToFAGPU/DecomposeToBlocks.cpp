@@ -213,8 +213,7 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
       .getResult();
 }
 
-/// Whether a real scalar is known to be no negative number.
-static bool isNonNegative(Value value) {
+bool mlir::fa::isNonNegative(Value value) {
   if (FloatAttr constant; matchPattern(value, m_Constant(&constant)))
     return constant.getValueAsDouble() >= 0.0;
   Operation *op = value.getDefiningOp();
@@ -246,11 +245,15 @@ Value QueryBlock::makeExponentScale(OpBuilder &builder) {
                     std::sqrt(static_cast<double>(headDim)));
   if (matchPattern(scale, m_Constant(&known)) && known.getValueAsDouble() > 0.0)
     return constant(llvm::numbers::log2e * known.getValueAsDouble());
-  // 0 times the -inf of a hidden key would be no number.
-  Value positive = arith::MaximumFOp::create(
-      builder, loc, scale, constant(std::numeric_limits<float>::min()));
-  return arith::MulFOp::create(builder, loc, positive,
+  return arith::MulFOp::create(builder, loc, makePositive(builder, scale),
                                constant(llvm::numbers::log2e));
+}
+
+Value QueryBlock::makePositive(OpBuilder &builder, Value scalar) {
+  Location loc = step.getLoc();
+  Value least = arith::ConstantOp::create(
+      builder, loc, builder.getF32FloatAttr(std::numeric_limits<float>::min()));
+  return arith::MaximumFOp::create(builder, loc, scalar, least);
 }
 
 LogicalResult QueryBlock::rebuildRanges() {

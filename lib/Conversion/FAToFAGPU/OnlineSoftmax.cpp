@@ -62,6 +62,30 @@ FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
   return branch.getResult(0);
 }
 
+/// Scores without a last factor that is one scalar for all pairs, if it may be
+/// part of the exponent's scale: the maximum of a row is then that of the
+/// values before it.
+Value QueryBlock::foldFactor(OpBuilder &outside, Value scores) {
+  auto product = scores.getDefiningOp<arith::MulFOp>();
+  if (!product || !product->use_empty() ||
+      !arith::bitEnumContainsAll(product.getFastmath(),
+                                 arith::FastMathFlags::reassoc))
+    return scores;
+  for (auto [factor, rest] : {std::pair(product.getRhs(), product.getLhs()),
+                              std::pair(product.getLhs(), product.getRhs())}) {
+    auto splat = factor.getDefiningOp<tensor::SplatOp>();
+    if (!splat || !isNonNegative(splat.getInput()))
+      continue;
+    Location loc = step.getLoc();
+    exponentScale = arith::MulFOp::create(
+        outside, loc, exponentScale, makePositive(outside, splat.getInput()));
+    Value folded = rest;
+    product.erase();
+    return folded;
+  }
+  return scores;
+}
+
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
                                         const PairBlock &place,
                                         const IRMapping &mapping, Value end,
@@ -91,7 +115,7 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
     FailureOr<Value> changed = region.apply(step.getScore(), scores, captures);
     if (failed(changed))
       return failure();
-    scores = *changed;
+    scores = foldFactor(outside, *changed);
   }
   return hide(outside, inside, place, mapping, end, scores);
 }

@@ -26,6 +26,9 @@ Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim);
 /// are packed one after the other, and by what else is known of the memory.
 int64_t getAlignment(MemRefType memory, int64_t headDim);
 
+/// Whether a real scalar is known to be no negative number.
+bool isNonNegative(Value value);
+
 /// A slice of a kernel's argument.
 struct Tile {
   Value memory;
@@ -89,6 +92,10 @@ private:
   LogicalResult readProblem();
   LogicalResult rebuildRanges();
   Value makeExponentScale(OpBuilder &builder);
+  /// A scalar that is no negative number as one above 0: 0 times the -inf of a
+  /// hidden key would be no number.
+  Value makePositive(OpBuilder &builder, Value scalar);
+  Value foldFactor(OpBuilder &outside, Value scores);
   void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);

@@ -309,6 +309,22 @@ Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind) {
   return builderOf(kind).create(state)->getResult(0);
 }
 
+/// A matrix times a scalar, as one product with the scalar that it has been
+/// multiplied by before where the order of products is free; null where not.
+Value RegionOnBlocks::multiplyByScalar(Value value, Value scalar,
+                                       arith::FastMathFlags flags) {
+  auto before = value.getDefiningOp<arith::MulFOp>();
+  auto splat = before ? before.getRhs().getDefiningOp<tensor::SplatOp>()
+                      : tensor::SplatOp();
+  if (!splat || kindOf(scalar) != Kind::Scalar ||
+      !arith::bitEnumContainsAll(flags, arith::FastMathFlags::reassoc))
+    return {};
+  Value factor =
+      arith::MulFOp::create(outside, loc, splat.getInput(), scalar, flags);
+  return arith::MulFOp::create(inside, loc, before.getLhs(),
+                               spread(factor, kindOf(value)), flags);
+}
+
 /// A quotient that may be taken by a reciprocal, of which there are fewer than
 /// quotients; null for others.
 Value RegionOnBlocks::multiplyByReciprocal(Operation *op, ValueRange operands,
@@ -326,6 +342,9 @@ Value RegionOnBlocks::multiplyByReciprocal(Operation *op, ValueRange operands,
     one = DenseElementsAttr::get(shaped, cast<Attribute>(one));
   Value reciprocal = arith::DivFOp::create(
       builder, loc, arith::ConstantOp::create(builder, loc, one), operands[1]);
+  if (Value product =
+          multiplyByScalar(operands[0], reciprocal, division.getFastmath()))
+    return product;
   return arith::MulFOp::create(builderOf(kind), loc, spread(operands[0], kind),
                                spread(reciprocal, kind));
 }

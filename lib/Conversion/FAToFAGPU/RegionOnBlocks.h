@@ -68,6 +68,7 @@ private:
   Value matchKeyBound(Operation *op, ValueRange operands);
   Value guard(Value index, Value mapped, Value memory, unsigned dim);
   void saturate(Value &scalar);
+  Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
   Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
 

@@ -168,8 +168,8 @@ private:
 namespace {
 /// The passes of the back end. Straight-line strength reduction compares every
 /// address with those before it and takes seconds on a large kernel (5 of 5.3 s
-/// with 28,000 instructions); ptxas shares such terms itself, so that it is left
-/// out there.
+/// with 28,000 instructions); ptxas shares such terms itself, so that it is
+/// left out there.
 class BackEndPasses : public llvm::legacy::PassManager {
 public:
   explicit BackEndPasses(const llvm::Module &module) {

@@ -476,7 +476,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %s: f32) {
-  // expected-error @+3 {{expected '(' or one of softcap, alibi, bias after 'score'}}
+  // expected-error @+3 {{expected '(' or one of softcap, approx_softcap, alibi, bias after 'score'}}
   %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
       outs(%o : tensor<2x8x4x16xf32>)
       score relu(%s)

@@ -68,6 +68,20 @@ func.func @joined_scores(%q: !t, %cap: f32, %slopes: tensor<4xf32>) -> !t {
   return %r : !t
 }
 
+// What may be approximated, and taken in another order, is said by flags; the
+// cap's sign makes no difference.
+// CHECK-LABEL: func.func @approx_softcap
+// CHECK:         score(%[[s:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures(%[[cap:.*]] = %{{.*}} : f32) {
+// CHECK-NEXT:      %[[bound:.*]] = math.absf %[[cap]] : f32
+// CHECK-NEXT:      %[[ratio:.*]] = arith.divf %[[s]], %[[bound]] fastmath<reassoc,arcp,contract,afn> : f32
+// CHECK-NEXT:      %[[tanh:.*]] = math.tanh %[[ratio]] fastmath<reassoc,arcp,contract,afn> : f32
+// CHECK-NEXT:      %[[capped:.*]] = arith.mulf %[[tanh]], %[[bound]] fastmath<reassoc,arcp,contract,afn> : f32
+// CHECK-NEXT:      fa.yield %[[capped]] : f32
+func.func @approx_softcap(%q: !t, %cap: f32) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score approx_softcap(%cap)
+  return %r : !t
+}
+
 // A static size of 1 is read at 0; other elements are widened.
 // CHECK-LABEL: func.func @bias
 // CHECK:         score(%[[s:.*]], %{{.*}}, %[[h:.*]], %[[i:.*]], %[[j:.*]]) captures(%[[table:.*]] = %{{.*}} : memref<1x4x?x8xf16>) {

@@ -288,12 +288,14 @@ ParseResult AttentionParser::parseShortScore(StringRef name, SMLoc loc,
   Location opLoc = parser.getEncodedSourceLoc(loc);
   PairIndices pair = getPair(block, /*isScore=*/true);
   Value capture;
-  if (name == "softcap") {
+  if (name == "softcap" || name == "approx_softcap") {
     if (parser.parseLParen() ||
         parseCapture(block, clause, builder.getF32Type(), capture) ||
         parser.parseRParen())
       return failure();
-    score = buildSoftcapScore(builder, opLoc, score, capture);
+    score = name == "softcap"
+                ? buildSoftcapScore(builder, opLoc, score, capture)
+                : buildApproximateSoftcapScore(builder, opLoc, score, capture);
     return success();
   }
   if (name == "alibi") {
@@ -333,9 +335,10 @@ ParseResult AttentionParser::parseShortSpellings(bool isScore,
   builder.setInsertionPointToEnd(&block);
 
   SmallVector<StringRef> names =
-      isScore ? SmallVector<StringRef>{"softcap", "alibi", "bias"}
-              : SmallVector<StringRef>{"causal", "causal_top_left", "window",
-                                       "prefix", "documents"};
+      isScore
+          ? SmallVector<StringRef>{"softcap", "approx_softcap", "alibi", "bias"}
+          : SmallVector<StringRef>{"causal", "causal_top_left", "window",
+                                   "prefix", "documents"};
   Value value = isScore ? Value(block.getArgument(0)) : Value();
   bool any = false;
   while (true) {

@@ -135,6 +135,20 @@ Value mlir::fa::buildSoftcapScore(OpBuilder &builder, Location loc, Value score,
   return arith::MulFOp::create(builder, loc, cap, bounded);
 }
 
+Value mlir::fa::buildApproximateSoftcapScore(OpBuilder &builder, Location loc,
+                                             Value score, Value cap) {
+  using Flags = arith::FastMathFlags;
+  auto flags = arith::FastMathFlagsAttr::get(
+      builder.getContext(),
+      Flags::arcp | Flags::afn | Flags::contract | Flags::reassoc);
+  // The same for a negative cap; what is known to be positive commutes with the
+  // maximum of a row.
+  Value bound = math::AbsFOp::create(builder, loc, cap);
+  Value ratio = arith::DivFOp::create(builder, loc, score, bound, flags);
+  Value bounded = math::TanhOp::create(builder, loc, ratio, flags);
+  return arith::MulFOp::create(builder, loc, bounded, bound, flags);
+}
+
 Value mlir::fa::buildAlibiScore(OpBuilder &builder, Location loc, Value score,
                                 PairIndices pair, Value slopes) {
   SmallVector<Value> indices;

@@ -99,6 +99,7 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     | score | result |
     |---|---|
     | `softcap(%cap)` | `cap * tanh(s / cap)`; f32 |
+    | `approx_softcap(%cap)` | the same, where a target may approximate: on a GPU `tanh.approx.f32`, with a relative error of up to 2^-11 |
     | `alibi(%slopes : type)` | `s - slope * abs(i + keys - queries - j)`; f32 of shape heads or batch x heads |
     | `bias(%bias : type)` | `s + bias`; batch x heads x queries x keys, where a static size of 1 broadcasts |
 

@@ -50,6 +50,11 @@ Value buildDocumentMask(OpBuilder &builder, Location loc, PairIndices pair,
 Value buildSoftcapScore(OpBuilder &builder, Location loc, Value score,
                         Value cap);
 
+/// f32: the same with a `tanh` that a target may approximate, and products that
+/// it may take together.
+Value buildApproximateSoftcapScore(OpBuilder &builder, Location loc,
+                                   Value score, Value cap);
+
 /// f32: score minus slope times distance; slopes are f32 of shape heads or
 /// batch x heads.
 Value buildAlibiScore(OpBuilder &builder, Location loc, Value score,
