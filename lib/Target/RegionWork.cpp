@@ -15,14 +15,16 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
-/// What a value of a region varies with.
+/// What a value of a region varies with, and whether it comes from a score or
+/// from memory.
 struct Varies {
-  bool query = false, key = false;
+  bool query = false, key = false, isHeld = false;
 
   bool byPair() const { return query && key; }
   void operator|=(Varies other) {
     query |= other.query;
     key |= other.key;
+    isHeld |= other.isHeld;
   }
 };
 
@@ -35,6 +37,8 @@ private:
   void readRegion(Region &region, unsigned firstIndex);
   void readOperation(Operation *op);
   bool isProduct(Operation *op);
+  bool takesRegisters(Value value);
+  int64_t countLive(Block &block);
 
   DenseMap<Value, Varies> varies;
   RegionWork work;
@@ -68,6 +72,8 @@ void RegionReader::readOperation(Operation *op) {
   Varies result;
   for (Value operand : op->getOperands())
     result |= varies.lookup(operand);
+  if (isa<tensor::ExtractOp, memref::LoadOp>(op))
+    result.isHeld = true;
   for (Value value : op->getResults())
     varies[value] = result;
   if (isa<arith::CmpIOp>(op) && result.key)
@@ -89,16 +95,41 @@ bool RegionReader::isProduct(Operation *op) {
          !varies.lookup(division.getRhs()).byPair();
 }
 
+/// Whether each thread holds the value of its pairs.
+bool RegionReader::takesRegisters(Value value) {
+  Varies of = varies.lookup(value);
+  return of.byPair() && of.isHeld && !value.getType().isInteger(1);
+}
+
+/// The most values of pairs that are live behind an operation.
+int64_t RegionReader::countLive(Block &block) {
+  llvm::SmallDenseSet<Value> live;
+  int64_t most = 0;
+  for (Operation &op : llvm::reverse(block)) {
+    most = std::max(most, static_cast<int64_t>(live.size()));
+    for (Value result : op.getResults())
+      live.erase(result);
+    for (Value operand : op.getOperands())
+      if (takesRegisters(operand))
+        live.insert(operand);
+  }
+  return std::max(most, static_cast<int64_t>(live.size()));
+}
+
 /// `firstIndex` is the argument of the batch, which head, query and key follow.
 void RegionReader::readRegion(Region &region, unsigned firstIndex) {
   if (region.empty())
     return;
   Block &block = region.front();
   for (unsigned i = 0; i < firstIndex; ++i)
-    varies[block.getArgument(i)] = {true, true};
+    varies[block.getArgument(i)] = {true, true, true};
   varies[block.getArgument(firstIndex + 2)].query = true;
   varies[block.getArgument(firstIndex + 3)].key = true;
   block.walk<WalkOrder::PreOrder>([&](Operation *op) { readOperation(op); });
+  // A mask is computed beside the scores that it hides.
+  bool isMask = firstIndex == 0;
+  work.pairsBeside =
+      std::max(work.pairsBeside, countLive(block) - (isMask ? 0 : 1));
 }
 
 RegionWork RegionReader::read(AttentionOp op) {

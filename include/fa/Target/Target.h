@@ -37,6 +37,9 @@ struct RegionWork {
   /// quarters of all pairs: 1 for math functions and conversions of indices, 2
   /// for divisions of integers, which are many instructions each.
   int64_t quartersOnTheWay = 0;
+  /// Values of all pairs that are live at a time beside the one that becomes
+  /// the result. What indices alone make is made where it is used.
+  int64_t pairsBeside = 0;
   /// Comparisons of the mask that tell keys apart: what follows from them is
   /// known before keys are copied.
   int64_t comparisons = 0;

@@ -230,6 +230,33 @@ func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_6
   return %r : !softcap_64
 }
 
+!silu_128 = tensor<2x?x8x128xbf16>
+
+// A score is live beside what it is divided by; indices alone are made where
+// they are used and take nothing.
+// SM80-LABEL: func.func @silu_128(
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM90A-LABEL: func.func @silu_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+// REMARK80: 128 x 64 does not fit: 304 of 255 registers a thread, 65536 of 166912 bytes of shared memory; 240 of 255 registers a thread
+// REMARK90A: 128 x 128 does not fit: 252 of 224 registers a thread, {{.*}} 212 of 224 registers a thread
+func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
+  %r = fa.attention ins(%q, %q, %q : !silu_128, !silu_128, !silu_128) outs(%o : !silu_128)
+      score(%s, %b, %h, %i, %j) {
+        %one = arith.constant 1.0 : f32
+        %negative = arith.negf %s : f32
+        %power = math.exp %negative : f32
+        %sum = arith.addf %one, %power : f32
+        %x = arith.divf %s, %sum : f32
+        %distance = arith.subi %i, %j : index
+        %narrow = arith.index_cast %distance : index to i32
+        %real = arith.sitofp %narrow : i32 to f32
+        %y = arith.addf %x, %real : f32
+        fa.yield %y : f32
+      }
+  return %r : !silu_128
+}
+
 !documents_128 = tensor<2x?x8x128xbf16>
 
 // The ids of keys are held.
