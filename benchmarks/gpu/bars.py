@@ -11,9 +11,10 @@ import report
 
 
 def takes(bar, cell):
-    """A bar names what it is about; what it does not name is any. "plain" leaves grouped heads
-    and few queries on many keys out."""
-    return (bar.get("mode", cell["mode"]) == cell["mode"]
+    """A bar names what it is about; what it does not name is any, and the part is "forward". "plain"
+    leaves grouped heads and few queries on many keys out."""
+    return (bar.get("part", "forward") == cell["part"]
+            and bar.get("mode", cell["mode"]) == cell["mode"]
             and bar.get("form", cell.get("form")) == cell.get("form")
             and bar.get("element", cell["element"]) == cell["element"]
             and cell["head_dim"] in bar.get("head_dims", [cell["head_dim"]])

@@ -141,7 +141,7 @@ class Masks:
                      for name, make in self.makers(case, q, k, v).items()]
         bench.measure(prepared, [kernel.name for kernel in own], [],
                       4 * arguments.batch * arguments.heads * HEAD_DIM * case.pairs, case=case.name,
-                      group="scores and masks", label=case.name, element="bf16", head_dim=HEAD_DIM,
+                      part="masks", group="scores and masks", label=case.name, element="bf16", head_dim=HEAD_DIM,
                       length=arguments.length, form=arguments.form)
 
 

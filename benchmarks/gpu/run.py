@@ -10,12 +10,13 @@ machine. Kernels derived from problems and those written by hand take part side 
 (kernels.json). Each output is compared with float64 first; one that is wrong is reported and not
 timed. Ratios above 1 say that this project is faster; their 95 % intervals are over the rounds.
 
-f16 runs beside the bf16 kernel on the same numbers ("own bf16"). f32 runs beside torch's math
+f16 runs beside the bf16 kernel on the same numbers, rounded ("own bf16"). f32 runs beside torch's math
 backend in f32, without reduced precision.
 """
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -52,6 +53,20 @@ class Forward:
         return [self.bench.prepare(case.name, name or kernel.name, lambda: self.kernels.make(kernel, *tensors),
                                    reference, BOUND[kernel.element], is_own=True) for kernel in kernels]
 
+    def prepare_bf16(self, case, tensors):
+        """What an f16 kernel is held to: the bf16 kernel on the numbers rounded to bf16, and a peer in bf16. The
+        f16 kernel on these numbers says what the bits of the numbers do to the clock."""
+        rounded = [x.bfloat16() for x in tensors]
+        reference, in_bf16 = self.reference(case, rounded), replace(case, element="bf16")
+        derived = [[kernel for kernel in self.find_kernels(case, element) if kernel.kind == "derived"]
+                   for element in ("bf16", "f16")]
+        prepared = self.prepare_own(case, rounded, reference, derived[0], "own bf16")
+        prepared += self.prepare_own(case, [x.half() for x in rounded], reference, derived[1], "own f16, rounded")
+        if "cudnn" in self.peers:
+            prepared.append(self.bench.prepare(case.name, "cudnn bf16", lambda: self.peers["cudnn"](in_bf16, *rounded),
+                                               reference, PEER_BOUND["bf16"]))
+        return prepared
+
     def cell(self, case):
         torch.manual_seed(self.arguments.seed)
         shapes = ((case.queries, case.query_heads), (case.keys, case.key_heads), (case.keys, case.key_heads))
@@ -61,13 +76,11 @@ class Forward:
         reference = self.reference(case, tensors)
         prepared = self.prepare_own(case, tensors, reference, own)
         if case.element == "f16":
-            rounded = [x.bfloat16() for x in tensors]
-            others = [kernel for kernel in self.find_kernels(case, "bf16") if kernel.kind == "derived"]
-            prepared += self.prepare_own(case, rounded, self.reference(case, rounded), others, "own bf16")
+            prepared += self.prepare_bf16(case, tensors)
         prepared += [self.bench.prepare(case.name, name, lambda: make(case, *tensors), reference,
                                         PEER_BOUND[case.element]) for name, make in self.peers.items()]
         names = {kind: [kernel.name for kernel in own if kernel.kind == kind] for kind in ("derived", "written")}
-        self.bench.measure(prepared, names["derived"], names["written"], case.operations, case=case.name,
+        self.bench.measure(prepared, names["derived"], names["written"], case.operations, case=case.name, part="forward",
                            group=case.group, label=case.name.split()[-1], element=case.element,
                            head_dim=case.head_dim, length=case.keys, form=self.arguments.form)
 
@@ -114,8 +127,9 @@ def main():
             if not forward.bench.is_stopped:
                 forward.cell(case)
                 torch.cuda.empty_cache()
+    name = "derived" if "derived" in arguments.kinds else "forward"
     elements = "" if arguments.elements == ["bf16"] else "-" + "-".join(arguments.elements)
-    results = forward.bench.write(arguments.out, f"{arguments.form}-forward{elements}",
+    results = forward.bench.write(arguments.out, f"{arguments.form}-{name}{elements}",
                                   bars=bars.judge(forward.bench.cells))
     bars.show(results["bars"])
     return 1 if forward.bench.failed else 0

@@ -54,8 +54,8 @@ def check_compare():
 
 def cell(length, ratio, width, **key):
     value = {"ratio": ratio, "low": ratio - width, "high": ratio + width}
-    return {"case": f"length {length}", "group": "bf16 d128 full", "mode": "burst", "form": "sm_90a", "element": "bf16",
-            "head_dim": 128, "length": length, "ratios": {"derived": {"written": value}}} | key
+    return {"case": f"length {length}", "group": "bf16 d128 full", "part": "forward", "mode": "burst", "form": "sm_90a",
+            "element": "bf16", "head_dim": 128, "length": length, "ratios": {"derived": {"written": value}}} | key
 
 
 def check_bars():
@@ -71,6 +71,9 @@ def check_bars():
     named = {verdict["what"]: verdict for verdict in bars.judge([cell(512, 1, 0, ratios={"derived": {"fa3": value}})])}
     assert not named["d128 to FlashAttention-3, burst"]["holds"], named
     assert named["d128 to FlashAttention-3"]["holds"], named
+    # A score function is held to bars of its own.
+    softcap = cell(8192, 0.9, 0.01, part="masks", case="softcap", ratios={"derived": {"fa3": value}})
+    assert [verdict["what"] for verdict in bars.judge([softcap])] == ["softcap to FlashAttention-3"]
     means, = report.means(cells)
     assert means["cells"] == 3 and means["least"] == 0.98, means
 
