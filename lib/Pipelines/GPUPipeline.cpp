@@ -50,6 +50,7 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(fagpu::createConvertFAGPUToNVVMPass());
   manager.addPass(fagpu::createFAGPULowerKernelPass());
   addCleanUp(manager);
+  manager.addPass(fagpu::createFAGPUShareReciprocalsPass());
   manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
   manager.addPass(fagpu::createFAGPUExpandMathPass());
   manager.addPass(createSCFToControlFlowPass());

@@ -40,6 +40,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     addCleanUp(functions);
     functions.addPass(createFAGPUMergeBoundsPass());
     functions.addPass(createFAGPUNarrowConversionsPass());
+    functions.addPass(createFAGPUExpandTanhPass());
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);

@@ -47,6 +47,32 @@ static std::pair<Value, Value> unpack(Emitter &emit, Value packed,
   return {part(0), part(1)};
 }
 
+/// The elements of a thread, by rows, in groups that may share a reciprocal:
+/// what is no number in a row then spoils no other row. Without
+/// `fagpu.sharers`, or at the end of a row, each is for itself.
+static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
+                                                       RankedTensorType type) {
+  auto sharers = op->getAttrOfType<IntegerAttr>(FAGPUDialect::sharersAttrName);
+  llvm::MapVector<int64_t, SmallVector<int64_t>> rows;
+  for (int64_t index = 0, e = registersPerThread(type); index < e; ++index)
+    rows[sharers ? getBlockLayout(type)
+                       .getElementOffset(type.getShape(), index)
+                       .front()
+                 : 0]
+        .push_back(index);
+  SmallVector<SmallVector<int64_t>> groups;
+  for (auto &[row, elements] : rows) {
+    ArrayRef<int64_t> left = elements;
+    for (size_t size = sharers ? sharers.getInt() : 1; !left.empty();
+         left = left.drop_front(size)) {
+      if (left.size() < size)
+        size = 1;
+      groups.emplace_back(left.take_front(size));
+    }
+  }
+  return groups;
+}
+
 namespace {
 
 /// Any elementwise operation of any dialect, once for each scalar.
@@ -66,18 +92,21 @@ struct ElementwisePattern : public ConversionPattern {
           return isPackedElement(getElementTypeOrSelf(operand));
         }))
       return rewriter.notifyMatchFailure(op, "16-bit floats are packed");
-    SmallVector<Value> results;
-    for (int64_t index = 0, e = registersPerThread(type); index < e; ++index) {
-      SmallVector<Value> scalars;
-      // A scalar operand, such as the condition of a select, is for all.
-      for (auto [operand, values] :
-           llvm::zip_equal(op->getOperands(), operands))
-        scalars.push_back(getBlockLayout(operand.getType()) ? values[index]
-                                                            : values.front());
-      OperationState state(op->getLoc(), op->getName(), scalars,
-                           {type.getElementType()}, op->getAttrs());
-      results.push_back(rewriter.create(state)->getResult(0));
-    }
+    SmallVector<Value> results(registersPerThread(type));
+    for (ArrayRef<int64_t> group : groupElements(op, type))
+      for (int64_t index : group) {
+        SmallVector<Value> scalars;
+        // A scalar operand, such as the condition of a select, is for all.
+        for (auto [operand, values] :
+             llvm::zip_equal(op->getOperands(), operands))
+          scalars.push_back(getBlockLayout(operand.getType()) ? values[index]
+                                                              : values.front());
+        OperationState state(op->getLoc(), op->getName(), scalars,
+                             {type.getElementType()}, op->getAttrs());
+        if (group.size() == 1)
+          state.attributes.erase(FAGPUDialect::sharersAttrName);
+        results[index] = rewriter.create(state)->getResult(0);
+      }
     rewriter.replaceOpWithMultiple(op, {results});
     return success();
   }

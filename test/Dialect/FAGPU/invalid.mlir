@@ -12,6 +12,14 @@ module attributes {fagpu.kernel = "sm_90a"} {}
 
 // -----
 
+func.func @f(%x: f32) {
+  // expected-error @below {{'fagpu.sharers' is 3 : i64, expected a power of 2}}
+  %y = arith.divf %x, %x {fagpu.sharers = 3 : i64} : f32
+  return
+}
+
+// -----
+
 // expected-error @below {{'fagpu.blocks_per_sm' is 0 : i64, expected a positive integer}}
 func.func @f() attributes {fagpu.blocks_per_sm = 0} {
   return

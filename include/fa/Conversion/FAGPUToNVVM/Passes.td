@@ -113,6 +113,32 @@ def FAGPULowerKernelPass
   ];
 }
 
+def FAGPUShareReciprocalsPass : Pass<"fagpu-share-reciprocals"> {
+  let summary = "Take one reciprocal for several quotients";
+  let description = [{
+    Scalar f32 quotients of a block that carry `fagpu.sharers = N`, N of them at a
+    time, become products with reciprocals that come from one: that of the
+    product of their divisors. Reciprocals take a fourth of the throughput of
+    products on the device, or less. The relative error grows by 2^-23 for 4. Whoever sets
+    the attribute knows that the product of any N divisors is a normal number.
+    What is left over, and what is read before the last of its N, keeps its own.
+
+    Before:
+    ```mlir
+    %a = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    %b = arith.divf %one, %y fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    ```
+    After:
+    ```mlir
+    %xy = arith.mulf %x, %y : f32
+    %r = arith.divf %one, %xy fastmath<arcp,afn> : f32
+    %a = arith.mulf %r, %y : f32
+    %b = arith.mulf %r, %x : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def ConvertMathToNVVMApproximationsPass
     : Pass<"convert-math-to-nvvm-approximations"> {
   let summary = "Lower f32 math that asks for approximations";

@@ -167,6 +167,44 @@ def FAGPUNarrowConversionsPass
   ];
 }
 
+def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
+  let summary = "Write a bounded tanh of scores for 16-bit products";
+  let description = [{
+    In kernels all of whose products have 16-bit operands, a block's
+    `math.tanh fastmath<arcp>` that is read by a product with one number alone, a
+    cap c, becomes `c - 2 c / (exp2(2 log2(e) x) + 1)`. Four elements share a
+    reciprocal, and factors of x that all elements have are multiplied first. That is
+    2.25 instructions of the special function unit for an element and 9 others, where
+    `math.tanh fastmath<arcp>` takes 2 and 17.
+
+    The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the
+    shared reciprocal), while `math.tanh` has a relative error near 0: so the cap
+    must be at most 64, for an error of 5e-5 of a score, which is a fortieth of what
+    rounding weights to f16 gives. A cap of run time is looked at by the kernel,
+    which computes `math.tanh` where it is larger.
+
+    Before:
+    ```mlir
+    %t = math.tanh %x fastmath<arcp> : !scores
+    %y = arith.mulf %t, %cap : !scores
+    ```
+    After, for a cap of 30:
+    ```mlir
+    %e = arith.mulf %x, %twiceLog2e : !scores
+    %m = arith.minimumf %e, %thirty : !scores
+    %p = math.exp2 %m fastmath<afn> : !scores
+    %d = arith.addf %p, %one : !scores
+    %r = arith.divf %one, %d fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : !scores
+    %y = math.fma %r, %minusTwiceCap, %cap : !scores
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
   let summary = "Turn key ranges into loops with segments";
   let description = [{

@@ -147,6 +147,12 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifyPinned(op, attribute.getValue());
   if (name == kernelAttrName)
     return verifyKernel(op, attribute.getValue());
+  if (name == sharersAttrName) {
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || !llvm::isPowerOf2_64(number.getInt()))
+      return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
+                               << ", expected a power of 2";
+  }
   if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 1)

@@ -3,7 +3,7 @@
     execute_attention.py FA_OPT [--replace OLD NEW] CASE...
 
 A fault may be put into the PTX, by replacing text. A case is ELEMENT:OUTPUT:HEAD_DIM:VALUE_DIM:PITCH[:MASK], where keys_by_96
-is no mask but the size of key blocks. Rows of all tensors are PITCH elements, or a multiple of it, apart (0: one after
+is no mask but the size of key blocks, and capped caps scores and hides one key, which is NaN. Rows of all tensors are PITCH elements, or a multiple of it, apart (0: one after
 the other). Of each problem the first, the middle and the last block are executed; the result is compared with attention
 in float64, and nothing else may have changed.
 """
@@ -18,6 +18,7 @@ from ptx_machine import Block, Kernel, Memory, compile_to_ptx, decode, encode
 
 BATCH, QUERIES, KEYS, HEADS, KEY_HEADS = 2, 150, 170, 4, 2
 PREFIXES, QUERY_BLOCK = [40, 7], 128
+CAP, HIDDEN_KEY = 2.0, 37
 BOUNDS = {"f16": 1e-3, "bf16": 6e-3}
 PROBLEM = """
 !q = tensor<{batch}x{queries}x{heads}x{head_dim}x{element}>
@@ -26,19 +27,25 @@ PROBLEM = """
 !o = tensor<{batch}x{queries}x{heads}x{value_dim}x{output}>
 func.func @attention(%q: !q, %k: !k, %v: !v) -> !o {{
   %prefix = arith.constant dense<{prefixes}> : tensor<{batch}xi32>
+  %cap = arith.constant {cap} : f32
   %init = tensor.empty() : !o
   %o = fa.attention ins(%q, %k, %v : !q, !k, !v) outs(%init : !o) {mask}
   return %o : !o
 }}
 """
 MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)",
+         "capped": """score softcap(%cap) mask(%b, %h, %i, %j) {
+    %hidden = arith.constant HIDDEN : index
+    %seen = arith.cmpi ne, %j, %hidden : index
+    fa.yield %seen : i1
+  }""".replace("HIDDEN", str(HIDDEN_KEY)),
          "keys_by_96": "{config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warps>>}"}
 
 
 def compile_problem(fa_opt, **fields):
     """The PTX of the one kernel, and how many blocks it is launched with."""
     text = PROBLEM.format(
-        batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, **fields
+        batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, cap=CAP, **fields
     )
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as schedule:
         derive = [fa_opt, "--fa-to-schedule=chip=sm_80"]
@@ -54,12 +61,16 @@ def visible(mask):
     causal = key <= query
     if mask == "prefix":
         return np.stack([causal | (key < prefix) for prefix in PREFIXES])
+    if mask == "capped":
+        return np.stack([np.broadcast_to(key != HIDDEN_KEY, causal.shape)] * BATCH)
     return np.stack([causal if mask == "causal" else np.ones_like(causal)] * BATCH)
 
 
 def reference(q, k, v, mask):
     k, v = (np.repeat(x.astype(np.float64), HEADS // KEY_HEADS, 2) for x in (k, v))
     scores = np.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(q.shape[3])
+    if mask == "capped":
+        scores = CAP * np.tanh(scores / CAP)
     scores = np.where(visible(mask)[:, None], scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.einsum("bhqk,bkhd->bqhd", weights / weights.sum(-1, keepdims=True), v)
@@ -85,7 +96,10 @@ def check(fa_opt, case, replace):
     parameters, inputs = [], []
     of_queries, of_keys = (QUERIES, HEADS, head_dim), (KEYS, KEY_HEADS, head_dim)
     for sequence, heads, columns in (of_queries, of_keys, (KEYS, KEY_HEADS, value_dim)):
-        bits = encode(random.standard_normal((BATCH, sequence, heads, columns)), element)
+        numbers = random.standard_normal((BATCH, sequence, heads, columns))
+        if mask == "capped" and len(inputs) == 1:
+            numbers[:, HIDDEN_KEY] = np.nan
+        bits = encode(numbers, element)
         add(bits)
         inputs.append(decode(bits, element))
     poison = np.full((BATCH, QUERIES, HEADS, value_dim), 0xFFFF if output != "f32" else 0xFFFFFFFF, np.uint32)

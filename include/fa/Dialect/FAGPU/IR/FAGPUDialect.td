@@ -38,6 +38,9 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral kernelAttrName = "fagpu.kernel";
     /// `[stage, order]` of an operation in a loop that is to be pipelined.
     static constexpr StringLiteral slotAttrName = "fagpu.at";
+    /// How many quotients of a thread share one reciprocal: a power of 2. Their
+    /// product has to be a normal number.
+    static constexpr StringLiteral sharersAttrName = "fagpu.sharers";
     /// On an operation that stays behind what stands before it: fagpu-pin.
     static constexpr StringLiteral pinnedAttrName = "fagpu.pinned";
     /// How many blocks share a multiprocessor, on a kernel; 1 if absent.

@@ -1,0 +1,38 @@
+// RUN: fa-opt %s -fagpu-share-reciprocals | FileCheck %s
+
+// CHECK-LABEL: func.func @four
+// CHECK-SAME: (%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32, %[[D:.*]]: f32, %[[N:.*]]: f32)
+func.func @four(%a: f32, %b: f32, %c: f32, %d: f32, %n: f32) -> (f32, f32, f32, f32) {
+  %one = arith.constant 1.0 : f32
+  // CHECK: %[[AB:.*]] = arith.mulf %[[A]], %[[B]]
+  // CHECK-NEXT: %[[CD:.*]] = arith.mulf %[[C]], %[[D]]
+  // CHECK-NEXT: %[[ABCD:.*]] = arith.mulf %[[AB]], %[[CD]]
+  // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[ABCD]] fastmath<arcp,afn> : f32
+  // CHECK-NEXT: %[[RAB:.*]] = arith.mulf %[[R]], %[[CD]]
+  // CHECK-NEXT: %[[RCD:.*]] = arith.mulf %[[R]], %[[AB]]
+  // CHECK-NEXT: %[[RA:.*]] = arith.mulf %[[RAB]], %[[B]]
+  // CHECK-NEXT: %[[RB:.*]] = arith.mulf %[[RAB]], %[[A]]
+  // CHECK-NEXT: %[[RC:.*]] = arith.mulf %[[RCD]], %[[D]]
+  // CHECK-NEXT: %[[RD:.*]] = arith.mulf %[[RCD]], %[[C]]
+  // CHECK: %[[QD:.*]] = arith.mulf %[[N]], %[[RD]]
+  // CHECK-NOT: arith.divf
+  // CHECK: return %{{.*}}, %{{.*}}, %{{.*}}, %[[QD]]
+  %w = arith.divf %one, %a fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+  %x = arith.divf %one, %b fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+  %y = arith.divf %one, %c fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+  %z = arith.divf %n, %d fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+  return %w, %x, %y, %z : f32, f32, f32, f32
+}
+
+// What is read before the last one, or is left over, has its own.
+// CHECK-LABEL: func.func @apart
+func.func @apart(%a: f32, %b: f32, %c: f32) -> (f32, f32, f32) {
+  %one = arith.constant 1.0 : f32
+  // CHECK-COUNT-3: arith.divf
+  %x = arith.divf %one, %a fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+  %s = arith.addf %x, %b : f32
+  %y = arith.divf %one, %s fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+  %t = arith.addf %y, %c : f32
+  %z = arith.divf %one, %t fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+  return %x, %y, %z : f32, f32, f32
+}

@@ -1,0 +1,127 @@
+// RUN: fa-opt %s -allow-unregistered-dialect -fagpu-expand-tanh -canonicalize -cse | FileCheck %s
+
+!half = tensor<64x64xf16>
+!scores = tensor<64x64xf32>
+
+// A cap of run time is looked at. In partial blocks what is hidden becomes 0
+// first: it may be no number, and shares a reciprocal with the others.
+// CHECK-LABEL: func.func @cap
+// CHECK-SAME: (%[[CAP:.*]]: f32, %[[INVERSE:.*]]: f32, %[[N:.*]]: index)
+func.func @cap(%cap: f32, %inverse: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : !half
+  %none = arith.constant dense<0xFF800000> : !scores
+  %scale = arith.constant dense<0.125> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    // CHECK: fa.key_ranges
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      // CHECK: %[[S:.*]] = fagpu.product nt
+      // CHECK: %[[PARTIAL:.*]] = fa.is_partial
+      // CHECK-NEXT: arith.mulf %[[INVERSE]], %cst{{.*}} : f32
+      // CHECK: %[[CLEAN:.*]] = scf.if %[[PARTIAL]]
+      // CHECK: %[[VISIBLE:.*]] = arith.cmpi
+      // CHECK-NEXT: %[[KEPT:.*]] = arith.select %[[VISIBLE]], %[[S]], %{{.*}}
+      // CHECK-NEXT: scf.yield %[[KEPT]]
+      // CHECK-NEXT: } else {
+      // CHECK-NEXT: scf.yield %[[S]]
+      // CHECK: %[[SIZE:.*]] = math.absf %[[CAP]] : f32
+      // CHECK: %[[SMALL:.*]] = arith.cmpf ole, %[[SIZE]], %{{.*}} : f32
+      // CHECK: %[[CAPPED:.*]] = scf.if %[[SMALL]]
+      // CHECK: %[[ALL:.*]] = tensor.splat
+      // CHECK: %[[E:.*]] = arith.mulf %[[CLEAN]], %[[ALL]]
+      // CHECK: %[[M:.*]] = arith.minimumf %[[E]], %
+      // CHECK: %[[P:.*]] = math.exp2 %[[M]] fastmath<afn>
+      // CHECK: %[[D:.*]] = arith.addf %[[P]], %
+      // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+      // CHECK: math.fma %[[R]], %
+      // CHECK: } else {
+      // CHECK: arith.mulf %[[CLEAN]], %
+      // CHECK: math.tanh %{{.*}} fastmath<arcp>
+      // CHECK: arith.mulf
+      // CHECK: arith.select %{{.*}}, %[[CAPPED]], %
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %x = arith.mulf %s, %scale : !scores
+      %i = tensor.splat %inverse : !scores
+      %y = arith.mulf %x, %i : !scores
+      %t = math.tanh %y fastmath<arcp> : !scores
+      %c = tensor.splat %cap : !scores
+      %z = arith.mulf %t, %c : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+
+// A constant one is known to be small enough, or not.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%n: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : !half
+  %none = arith.constant dense<0xFF800000> : !scores
+  %small = arith.constant dense<30.0> : !scores
+  %large = arith.constant dense<65.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    // CHECK: fa.key_ranges
+    // CHECK: fagpu.sharers
+    // CHECK-NOT: fagpu.sharers
+    // CHECK: math.tanh
+    // CHECK: fa.yield
+    %r:2 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero, %b = %zero) -> (!scores, !scores) {
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %partial = fa.is_partial : i1
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %small : !scores
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %t2 = math.tanh %h fastmath<arcp> : !scores
+      %z2 = arith.mulf %t2, %large : !scores
+      %h2 = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z2, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z2 : !scores
+      }
+      fa.yield %h, %h2 : !scores, !scores
+    }
+    "keep"(%r#0, %r#1) : (!scores, !scores) -> ()
+  }
+  return
+}
+
+// f32 products keep all digits, and a tanh that is read elsewhere too is kept.
+// CHECK-LABEL: func.func @stays
+func.func @stays(%n: index, %s: tensor<64x64xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %small = arith.constant dense<30.0> : !scores
+  fagpu.role @compute groups(1) {
+    // CHECK: math.tanh
+    // CHECK-NOT: fagpu.sharers
+    %p = fagpu.product nt %s, %s : !scores, !scores -> !scores
+    %t = math.tanh %p fastmath<arcp> : !scores
+    %z = arith.mulf %t, %small : !scores
+    "keep"(%z) : (!scores) -> ()
+  }
+  return
+}
