@@ -26,10 +26,12 @@ struct ConfigRow {
   bool turns;
   TileOrder tileOrder;
 
-  GPUTile getTile(MLIRContext *context) const {
+  /// Functions of scores take longer than the products that a turn is for.
+  GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const {
+    bool takesTurns = turns && !problem.regions.hasFunctions;
     return {queryBlock, keyBlock,
             GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
-                               turns, tileOrder)};
+                               takesTurns, tileOrder)};
   }
   bool takes(const AttentionProblem &problem) const;
   std::string describe() const;
@@ -110,7 +112,7 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
                               stringifyKernelForm(row.form), obstacle);
       continue;
     }
-    GPUTile tile = row.getTile(context);
+    GPUTile tile = row.getTile(context, problem);
     if (fitsGPU(tile, target, problem)) {
       reason =
           row.describe() + passed + "; " + describeNeeds(tile, target, problem);
@@ -119,7 +121,7 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
     passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
                             row.keyBlock, describeNeeds(tile, target, problem));
   }
-  GPUTile tile = shrinkToGPU(last->getTile(context), target, problem);
+  GPUTile tile = shrinkToGPU(last->getTile(context, problem), target, problem);
   reason = last->describe() + passed +
            "; made smaller: " + describeNeeds(tile, target, problem);
   return makeConfig(tile);
@@ -138,7 +140,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
       continue;
     bool isShared = row.form == KernelForm::warps ||
                     row.groups * rowsPerWarpGroup == tile.queryBlock;
-    tile.part = row.getTile(context).part;
+    tile.part = row.getTile(context, problem).part;
     if (isShared && fitsGPU(tile, target, problem))
       break;
     tile.part = nullptr;

@@ -40,10 +40,15 @@ static bool hasGroups(GPUConfigAttr part) {
 static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
                                   const RegionWork &regions) {
   int64_t keys = tile.keyBlock / (hasGroups(tile.part) ? 4 : 2);
+  // Where one thread does all, the next operands are on their way too.
+  int64_t beside =
+      !hasGroups(tile.part) && regions.hasFunctions && regions.quartersOnTheWay
+          ? 24
+          : 0;
   // What is on its way may be among the values that are live.
   int64_t live = std::max<int64_t>(regions.pairsBeside - regions.pairLoads, 0);
   return regions.pairLoads * pairs + regions.keyLoads * keys +
-         std::max(live * pairs, regions.quartersOnTheWay * pairs / 4);
+         std::max(live * pairs, regions.quartersOnTheWay * pairs / 4 + beside);
 }
 
 /// Bounds of key ranges are computed by the thread that copies. More than four

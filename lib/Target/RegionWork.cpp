@@ -83,6 +83,8 @@ void RegionReader::readOperation(Operation *op) {
     work.keyLoads += result.key && !result.query;
   } else if (result.byPair() && !isProduct(op)) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
+    work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
+                         !isa<math::FmaOp, math::AbsFOp>(op);
   }
 }
 

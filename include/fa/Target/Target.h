@@ -40,6 +40,8 @@ struct RegionWork {
   /// Values of all pairs that are live at a time beside the one that becomes
   /// the result. What indices alone make is made where it is used.
   int64_t pairsBeside = 0;
+  /// Whether a function of each pair is computed, as an exponential.
+  bool hasFunctions = false;
   /// Comparisons of the mask that tell keys apart: what follows from them is
   /// known before keys are copied.
   int64_t comparisons = 0;
