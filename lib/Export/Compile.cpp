@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -61,14 +62,16 @@ FailureOr<func::FuncOp> mlir::fa::findCompiledFunction(ModuleOp module,
   return failure();
 }
 
-/// A module with the kernel that `launch` runs and what it uses.
-static OwningOpRef<ModuleOp> isolateKernel(fagpu::LaunchOp launch) {
-  StringRef kernel = launch.getKernel();
-  OwningOpRef<ModuleOp> device = launch->getParentOfType<ModuleOp>().clone();
+/// A module with the kernels that `host` launches and what they use.
+static OwningOpRef<ModuleOp> isolateKernels(func::FuncOp host) {
+  llvm::StringSet<> kernels;
+  for (fagpu::LaunchOp launch : fagpu::findLaunches(host))
+    kernels.insert(launch.getKernel());
+  OwningOpRef<ModuleOp> device = host->getParentOfType<ModuleOp>().clone();
   for (auto function :
        llvm::make_early_inc_range(device->getOps<func::FuncOp>()))
     if (fagpu::findLaunch(function) ||
-        (fagpu::isKernel(function) && function.getSymName() != kernel))
+        (fagpu::isKernel(function) && !kernels.contains(function.getSymName())))
       function.erase();
   return device;
 }
@@ -94,7 +97,7 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   if (failed(inlining.run(*module)))
     return failure();
   host = module->lookupSymbol<func::FuncOp>(host.getSymName());
-  OwningOpRef<ModuleOp> device = isolateKernel(fagpu::findLaunch(host));
+  OwningOpRef<ModuleOp> device = isolateKernels(host);
 
   GPUCompileOptions pipeline;
   pipeline.chip = options.chip;

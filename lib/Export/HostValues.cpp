@@ -100,6 +100,21 @@ LogicalResult HostValues::addDimOf(Operation *op) {
   return success();
 }
 
+void HostValues::addWorkspace(fagpu::WorkspaceOp op) {
+  auto type = cast<MemRefType>(op.getMemory().getType());
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size))
+      bytes *= size;
+  Operand all = bytes;
+  for (Value size : op.getSizes())
+    all = emit("mul", {all, get(size)});
+  std::string name = "workspace" + std::to_string(workspaces.size());
+  workspaces.push_back(
+      llvm::json::Object{{"name", name}, {"bytes", std::move(all)}});
+  workspaceNames[op.getMemory()] = std::move(name);
+}
+
 //===----------------------------------------------------------------------===//
 // What operations require of their operands
 //===----------------------------------------------------------------------===//
@@ -324,6 +339,10 @@ LogicalResult HostValues::translate(Operation *op) {
     return addView(op);
   if (isa<fagpu::CounterOp>(op))
     return success();
+  if (auto workspace = dyn_cast<fagpu::WorkspaceOp>(op)) {
+    addWorkspace(workspace);
+    return success();
+  }
   if (auto count = dyn_cast<fagpu::MultiprocessorsOp>(op)) {
     scalars.set(count.getCount(), "multiprocessors");
     return success();

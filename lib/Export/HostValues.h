@@ -40,7 +40,8 @@ public:
 
   /// What stands for a scalar of the host function.
   Operand get(Value scalar) const { return scalars.at(scalar); }
-  /// The memref that a value is a view of; nullptr for a counter.
+  /// The memref that a value is a view of; nullptr for a counter and a
+  /// workspace.
   const HostMemRef *getMemRef(Value memref) const;
 
   /// The size of an argument's dim.
@@ -52,6 +53,13 @@ public:
   Operand multiply(Operand left, Operand right);
   void addRequirement(Operand condition, const Twine &message);
 
+  /// The name of a workspace; "" for any other value.
+  StringRef getWorkspace(Value memory) const {
+    auto found = workspaceNames.find(memory);
+    return found == workspaceNames.end() ? StringRef() : found->second;
+  }
+
+  llvm::json::Array takeWorkspaces() { return std::move(workspaces); }
   llvm::json::Array takeValues() { return std::move(values); }
   llvm::json::Array takeRequirements() { return std::move(requirements); }
 
@@ -66,6 +74,7 @@ private:
   void addCollapse(memref::CollapseShapeOp op, HostMemRef &view);
   void addTranspose(memref::TransposeOp op, HostMemRef &view);
   Operand getOperand(OpFoldResult value) const;
+  void addWorkspace(fagpu::WorkspaceOp op);
   bool addArithmetic(Operation *op);
   bool addCast(Operation *op);
   bool addComparison(Operation *op);
@@ -98,7 +107,8 @@ private:
   DenseMap<Value, HostMemRef> memrefs;
   /// Integers that are at least 0 for every call that meets the requirements.
   DenseSet<Value> nonNegative;
-  llvm::json::Array values, requirements;
+  llvm::json::Array values, requirements, workspaces;
+  DenseMap<Value, std::string> workspaceNames;
   unsigned numValues = 0;
 };
 

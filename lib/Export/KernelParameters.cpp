@@ -187,6 +187,10 @@ LogicalResult KernelParameters::addPointer(Value value,
     parameters.push_back(Object{{"counter", words}});
     return success();
   }
+  if (StringRef workspace = values.getWorkspace(value); !workspace.empty()) {
+    parameters.push_back(Object{{"workspace", workspace}});
+    return success();
+  }
   const HostMemRef *memref = values.getMemRef(value);
   Object pointer{{"pointer", names[memref->argument]}};
   if (memref->offset != 0)

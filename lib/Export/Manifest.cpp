@@ -70,8 +70,8 @@ public:
 private:
   LogicalResult translateBody();
   void requireWholeGroups();
-  FailureOr<Array> describeArguments(const KernelParameters &parameters,
-                                     func::FuncOp kernel);
+  FailureOr<Object> describeLaunch(fagpu::LaunchOp launch);
+  FailureOr<Array> describeArguments();
   Object describeTensor(unsigned number, Alignment alignment);
   Operand describeDim(unsigned number, unsigned dim);
 
@@ -81,7 +81,10 @@ private:
   SmallVector<std::string> names;
   DimNames dimNames;
   std::optional<HostValues> values;
-  fagpu::LaunchOp launch;
+  SmallVector<fagpu::LaunchOp> launches;
+  /// Of the arguments: what the kernels need, and those that they write.
+  DenseMap<unsigned, Alignment> alignments;
+  llvm::SmallDenseSet<unsigned> outputs;
 };
 } // namespace
 
@@ -90,16 +93,12 @@ LogicalResult ManifestBuilder::translateBody() {
     return host.emitOpError(
         "has control flow, which a manifest cannot express");
   for (Operation &op : host.getBody().front().without_terminator()) {
-    auto candidate = dyn_cast<fagpu::LaunchOp>(op);
-    if (candidate && launch)
-      return candidate.emitOpError(
-          "is the second of its function, but a manifest describes one launch");
-    if (candidate)
-      launch = candidate;
+    if (auto launch = dyn_cast<fagpu::LaunchOp>(op))
+      launches.push_back(launch);
     else if (failed(values->add(&op)))
       return failure();
   }
-  if (!launch)
+  if (launches.empty())
     return host.emitOpError("launches no kernel at its top level");
   return success();
 }
@@ -158,14 +157,7 @@ Object ManifestBuilder::describeTensor(unsigned number, Alignment alignment) {
                 {"stride_alignment", alignment.strides}};
 }
 
-FailureOr<Array>
-ManifestBuilder::describeArguments(const KernelParameters &parameters,
-                                   func::FuncOp kernel) {
-  llvm::SmallDenseSet<unsigned> outputs;
-  for (unsigned number : findOutputs(kernel))
-    if (const HostMemRef *memref =
-            values->getMemRef(launch.getArguments()[number]))
-      outputs.insert(memref->argument);
+FailureOr<Array> ManifestBuilder::describeArguments() {
   Array arguments;
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -182,7 +174,7 @@ ManifestBuilder::describeArguments(const KernelParameters &parameters,
     }
     Object entry;
     if (memref)
-      entry = describeTensor(number, parameters.getAlignment(number));
+      entry = describeTensor(number, alignments.lookup(number));
     entry["name"] = names[number];
     entry["dtype"] = type;
     if (outputs.contains(number))
@@ -192,13 +184,8 @@ ManifestBuilder::describeArguments(const KernelParameters &parameters,
   return arguments;
 }
 
-FailureOr<Object> ManifestBuilder::build() {
-  values.emplace(host, names);
-  requireWholeGroups();
-  if (failed(translateBody()))
-    return failure();
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      launch, launch.getKernelAttr());
+/// What a manifest says of one launch.
+FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
   gpu::KernelMetadataAttr metadata =
       object.getKernels() ? object.getKernels().lookup(launch.getKernel())
                           : nullptr;
@@ -207,40 +194,76 @@ FailureOr<Object> ManifestBuilder::build() {
                : nullptr;
   auto block =
       metadata ? metadata.getAttr<DenseI32ArrayAttr>("nvvm.maxntid") : nullptr;
-  if (!described || !block)
-    return launch.emitOpError() << "runs " << launch.getKernelAttr()
-                                << ", which the compiled object does not have";
+  if (!described || !block) {
+    launch.emitOpError() << "runs " << launch.getKernelAttr()
+                         << ", which the compiled object does not have";
+    return failure();
+  }
   KernelParameters parameters(launch, *values, names);
   if (failed(parameters.add(described)))
     return failure();
-  FailureOr<Array> arguments = describeArguments(parameters, kernel);
-  if (failed(arguments))
-    return failure();
-
+  for (unsigned number = 0; number < host.getNumArguments(); ++number) {
+    Alignment more = parameters.getAlignment(number);
+    Alignment &known = alignments[number];
+    known = {std::max(known.address, more.address),
+             std::max(known.strides, more.strides)};
+  }
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      launch, launch.getKernelAttr());
+  for (unsigned number : findOutputs(kernel))
+    if (const HostMemRef *memref =
+            values->getMemRef(launch.getArguments()[number]))
+      outputs.insert(memref->argument);
   Array grid, threads;
   for (Value size : launch.getGrid())
     grid.push_back(values->get(size));
   for (int32_t size : block.asArrayRef())
     threads.push_back(size);
+  auto sharedMemory =
+      metadata.getAttr<IntegerAttr>(FAGPUDialect::sharedMemoryAttrName);
+  return Object{{"kernel", launch.getKernel()},
+                {"block", std::move(threads)},
+                {"shared_memory", sharedMemory ? sharedMemory.getInt() : 0},
+                {"parameters", parameters.take()},
+                {"grid", std::move(grid)}};
+}
+
+FailureOr<Object> ManifestBuilder::build() {
+  values.emplace(host, names);
+  requireWholeGroups();
+  if (failed(translateBody()))
+    return failure();
+  // The last launch is the kernel's own.
+  Array before;
+  Object manifest;
+  for (fagpu::LaunchOp launch : launches) {
+    FailureOr<Object> described = describeLaunch(launch);
+    if (failed(described))
+      return failure();
+    if (launch == launches.back())
+      manifest = std::move(*described);
+    else
+      before.push_back(std::move(*described));
+  }
+  FailureOr<Array> arguments = describeArguments();
+  if (failed(arguments))
+    return failure();
   Object images;
   if (!files.cubin.empty())
     images["cubin"] = files.cubin;
   if (!files.ptx.empty())
     images["ptx"] = files.ptx;
-  auto sharedMemory =
-      metadata.getAttr<IntegerAttr>(FAGPUDialect::sharedMemoryAttrName);
-  return Object{
-      {"version", 1},
-      {"kernel", launch.getKernel()},
-      {"chip", cast<NVVM::NVVMTargetAttr>(object.getTarget()).getChip()},
-      {"images", std::move(images)},
-      {"block", std::move(threads)},
-      {"shared_memory", sharedMemory ? sharedMemory.getInt() : 0},
-      {"arguments", std::move(*arguments)},
-      {"values", values->takeValues()},
-      {"requirements", values->takeRequirements()},
-      {"parameters", parameters.take()},
-      {"grid", std::move(grid)}};
+  manifest["version"] = 1;
+  manifest["chip"] = cast<NVVM::NVVMTargetAttr>(object.getTarget()).getChip();
+  manifest["images"] = std::move(images);
+  manifest["arguments"] = std::move(*arguments);
+  manifest["values"] = values->takeValues();
+  manifest["requirements"] = values->takeRequirements();
+  if (Array workspaces = values->takeWorkspaces(); !workspaces.empty())
+    manifest["workspaces"] = std::move(workspaces);
+  if (!before.empty())
+    manifest["before"] = std::move(before);
+  return manifest;
 }
 
 FailureOr<Object> mlir::fa::buildManifest(func::FuncOp host,

@@ -48,6 +48,12 @@ static LogicalResult compileCounter(fagpu::CounterOp op,
   return success();
 }
 
+static LogicalResult compileWorkspace(fagpu::WorkspaceOp op,
+                                      ProgramBuilder &builder) {
+  return compileAllocation(op, op.getMemory().getType(), op.getSizes(),
+                           builder);
+}
+
 static LogicalResult compileMultiprocessors(fagpu::MultiprocessorsOp op,
                                             ProgramBuilder &builder,
                                             Machine &machine) {
@@ -65,6 +71,7 @@ void interpreter::addHostSemantics(Semantics &semantics, Machine &machine) {
         return compileLaunch(op, builder, machine);
       });
   semantics.add<fagpu::CounterOp>(compileCounter);
+  semantics.add<fagpu::WorkspaceOp>(compileWorkspace);
   semantics.add<fagpu::MultiprocessorsOp>(
       [&](fagpu::MultiprocessorsOp op, ProgramBuilder &builder) {
         return compileMultiprocessors(op, builder, machine);

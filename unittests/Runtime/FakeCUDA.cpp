@@ -52,6 +52,9 @@ struct CUstream_st {
   CUgraph_st *capture = nullptr;
   bool invalidated = false;
 };
+struct CUmemPoolHandle_st {
+  int device;
+};
 struct CUevent_st {
   bool recorded = false;
   bool pending = false;
@@ -90,6 +93,7 @@ struct State {
   std::set<CUmod_st *> modules;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
   std::set<uint64_t> allocations;
+  std::set<CUmemPoolHandle_st *> pools;
   /// Address to bytes.
   std::map<uint64_t, size_t> zeroed;
   std::set<CUstream_st *> streams;
@@ -225,8 +229,8 @@ uint64_t fakeBase(int device) { return uint64_t(10 + device) << 40; }
 int fakeGetLiveObjects() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   int count = state.modules.size() + state.allocations.size() +
-              state.ownStreams.size() + state.events.size() +
-              state.objects.size();
+              state.pools.size() + state.ownStreams.size() +
+              state.events.size() + state.objects.size();
   for (const CUctx_st &context : state.contexts)
     count += context.references;
   return count;
@@ -432,15 +436,22 @@ FAKE(cuModuleUnload, Module module) {
   return Success;
 }
 
-static void parseFakeKernel(const std::string &image, CUfunc_st &function) {
-  size_t at = image.find("fake-kernel:");
-  std::istringstream stream(image.substr(at + strlen("fake-kernel:")));
-  std::string line;
-  std::getline(stream, line);
-  std::istringstream fields(line);
-  fields >> function.name >> function.threads >> function.staticBytes;
-  for (size_t size; fields >> size;)
-    function.sizes.push_back(size);
+static void parseFakeKernel(const std::string &image, const std::string &name,
+                            CUfunc_st &function) {
+  static const std::string mark = "fake-kernel:";
+  for (size_t at = image.find(mark); at != std::string::npos;
+       at = image.find(mark, at + 1)) {
+    std::istringstream stream(image.substr(at + mark.size()));
+    std::string line;
+    std::getline(stream, line);
+    std::istringstream fields(line);
+    fields >> function.name >> function.threads >> function.staticBytes;
+    if (function.name != name)
+      continue;
+    for (size_t size; fields >> size;)
+      function.sizes.push_back(size);
+    return;
+  }
 }
 
 /// Bytes of a parameter, as in ".param .u64 x" and ".param .b8 map[128]".
@@ -475,7 +486,7 @@ FAKE(cuModuleGetFunction, Function *function, Module module, const char *name) {
   ENTER(cuModuleGetFunction)
   auto parsed = std::make_unique<CUfunc_st>();
   if (module->image.find("fake-kernel:") != std::string::npos)
-    parseFakeKernel(module->image, *parsed);
+    parseFakeKernel(module->image, name, *parsed);
   else
     parsePTX(module->image, name, *parsed);
   if (parsed->name != name)
@@ -582,6 +593,48 @@ FAKE(cuMemAlloc_v2, DevicePointer *address, size_t bytes) {
 
 FAKE(cuMemFree_v2, DevicePointer address) {
   ENTER(cuMemFree_v2)
+  return state.allocations.erase(address) ? Success : InvalidValue;
+}
+
+FAKE(cuMemPoolCreate, MemoryPool *pool, const MemoryPoolProperties *made) {
+  ENTER_UNSAFE(cuMemPoolCreate)
+  if (made->allocationType != MemoryAllocationPinned ||
+      made->locationType != MemoryLocationDevice)
+    return InvalidValue;
+  *pool = new CUmemPoolHandle_st{made->location};
+  state.pools.insert(*pool);
+  return Success;
+}
+
+FAKE(cuMemPoolDestroy, MemoryPool pool) {
+  ENTER(cuMemPoolDestroy)
+  if (!state.pools.erase(pool))
+    return InvalidValue;
+  delete pool;
+  return Success;
+}
+
+FAKE(cuMemPoolSetAttribute, MemoryPool pool, MemoryPoolAttribute attribute,
+     void *) {
+  ENTER(cuMemPoolSetAttribute)
+  return state.pools.count(pool) && attribute == MemoryPoolReleaseThreshold
+             ? Success
+             : InvalidValue;
+}
+
+FAKE(cuMemAllocFromPoolAsync, DevicePointer *address, size_t bytes,
+     MemoryPool pool, Stream) {
+  ENTER(cuMemAllocFromPoolAsync)
+  if (!state.pools.count(pool) || bytes == 0)
+    return InvalidValue;
+  *address = fakeBase(pool->device) + (uint64_t(1) << 39) + state.nextAddress;
+  state.nextAddress += (bytes + 255) / 256 * 256;
+  state.allocations.insert(*address);
+  return Success;
+}
+
+FAKE(cuMemFreeAsync, DevicePointer address, Stream) {
+  ENTER(cuMemFreeAsync)
   return state.allocations.erase(address) ? Success : InvalidValue;
 }
 

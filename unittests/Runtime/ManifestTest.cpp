@@ -54,8 +54,8 @@ static const Mistake mistakes[] = {
      "shared_memory: expected an integer from 0 to 1048576, got -1"},
     {"\"block\"", "\"blocks\"",
      "blocks: no such field; there are version, kernel, chip, images, block, "
-     "cluster, shared_memory, arguments, values, requirements, parameters, "
-     "grid"},
+     "cluster, shared_memory, arguments, values, requirements, workspaces, "
+     "before, parameters, grid"},
     {"\"bf16\"", "\"bfloat\"",
      "arguments[0].dtype: expected f16, bf16, f32, f64, i8, i32, i64, f8E4M3FN "
      "or f8E5M2, got 'bfloat'"},
@@ -108,7 +108,7 @@ static const Mistake mistakes[] = {
      "parameters[2].offset: expected an integer, got an f64"},
     {"{\"pointer\": \"lse\"}", "{\"address\": \"lse\"}",
      "parameters[2].pointer: expected a parameter of tensor_map, pointer, i32, "
-     "i64, f32, f64 or counter"},
+     "i64, f32, f64, counter or workspace"},
     {"{\"pointer\": \"lse\"}", "7", "parameters[2]: expected an object, got 7"},
     {"{\"i32\": \"tiles\"}", "{\"i32\": \"scale2\"}",
      "parameters[3].i32: expected an integer, got an f64"},

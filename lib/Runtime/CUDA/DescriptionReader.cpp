@@ -20,36 +20,102 @@ namespace json = llvm::json;
 static constexpr int64_t maxAlignment = 4096;
 
 bool DescriptionReader::readKernel(const ManifestObject &root) {
-  std::optional<StringRef> name = root.getString("kernel");
   std::optional<StringRef> chip = root.getString("chip");
-  if (!name || !chip)
+  if (!root.getString("kernel") || !chip)
     return false;
-  description.name = name->str();
   std::optional<Chip> parsed = Chip::parse(*chip);
   if (!parsed)
     return root.fail(root.at("chip"),
                      "expected an architecture such as sm_80 or sm_90a, got '" +
                          *chip + "'");
   description.chip = *parsed;
-  if (!root.getSizes("block", 1024, description.block))
+  return readFunction(root, description) && readArguments(root) &&
+         readValues(root) && readRequirements(root) && readWorkspaces(root) &&
+         readBefore(root) && readParameters(root, description) &&
+         readGrid(root, description);
+}
+
+/// The name of a launched function, and what does not depend on arguments.
+bool DescriptionReader::readFunction(const ManifestObject &object,
+                                     LaunchDescription &launch) {
+  std::optional<StringRef> name = object.getString("kernel");
+  if (!name)
     return false;
-  if (description.getBlockSize() > 1024)
-    return root.fail(root.at("block"), "expected at most 1024 threads, got " +
-                                           Twine(description.getBlockSize()));
-  if (root.has("cluster") && !root.getSizes("cluster", 16, description.cluster))
+  launch.name = name->str();
+  if (!object.getSizes("block", 1024, launch.block))
     return false;
-  if (description.getClusterSize() > 16)
-    return root.fail(root.at("cluster"),
-                     "expected at most 16 blocks in a cluster, got " +
-                         Twine(description.getClusterSize()));
-  if (root.has("shared_memory")) {
-    std::optional<int64_t> bytes = root.getInteger("shared_memory", 0, 1 << 20);
+  if (launch.getBlockSize() > 1024)
+    return object.fail(object.at("block"),
+                       "expected at most 1024 threads, got " +
+                           Twine(launch.getBlockSize()));
+  if (object.has("cluster") && !object.getSizes("cluster", 16, launch.cluster))
+    return false;
+  if (launch.getClusterSize() > 16)
+    return object.fail(object.at("cluster"),
+                       "expected at most 16 blocks in a cluster, got " +
+                           Twine(launch.getClusterSize()));
+  if (object.has("shared_memory")) {
+    std::optional<int64_t> bytes =
+        object.getInteger("shared_memory", 0, 1 << 20);
     if (!bytes)
       return false;
-    description.sharedMemory = *bytes;
+    launch.sharedMemory = *bytes;
   }
-  return readArguments(root) && readValues(root) && readRequirements(root) &&
-         readParameters(root) && readGrid(root);
+  return true;
+}
+
+bool DescriptionReader::readWorkspaces(const ManifestObject &root) {
+  if (!root.has("workspaces"))
+    return true;
+  const json::Array *array = root.getArray("workspaces");
+  if (!array)
+    return false;
+  for (auto [index, value] : llvm::enumerate(*array)) {
+    std::optional<ManifestObject> object =
+        root.getObject("workspaces", value, index);
+    if (!object || !object->checkKeys({"name", "bytes"}))
+      return false;
+    std::optional<StringRef> name = object->getString("name");
+    std::optional<Slot> bytes = readOperand(*object, "bytes");
+    if (!name || !bytes)
+      return false;
+    if (description.program.isReal(*bytes))
+      return object->fail(object->at("bytes"),
+                          "expected an integer, got an f64");
+    if (findWorkspace(*name))
+      return object->fail(object->at("name"),
+                          "the name '" + *name + "' is taken");
+    description.workspaces.push_back({name->str(), *bytes});
+  }
+  return true;
+}
+
+bool DescriptionReader::readBefore(const ManifestObject &root) {
+  if (!root.has("before"))
+    return true;
+  const json::Array *array = root.getArray("before");
+  if (!array)
+    return false;
+  for (auto [index, value] : llvm::enumerate(*array)) {
+    std::optional<ManifestObject> object =
+        root.getObject("before", value, index);
+    LaunchDescription launch;
+    if (!object ||
+        !object->checkKeys({"kernel", "block", "cluster", "shared_memory",
+                            "parameters", "grid"}) ||
+        !readFunction(*object, launch) || !readParameters(*object, launch) ||
+        !readGrid(*object, launch))
+      return false;
+    description.before.push_back(std::move(launch));
+  }
+  return true;
+}
+
+std::optional<unsigned> DescriptionReader::findWorkspace(StringRef name) const {
+  for (auto [index, spec] : llvm::enumerate(description.workspaces))
+    if (spec.name == name)
+      return index;
+  return std::nullopt;
 }
 
 static bool checkIdentifier(const ManifestObject &object, StringRef key,
@@ -345,7 +411,8 @@ bool DescriptionReader::readRequirements(const ManifestObject &root) {
   return true;
 }
 
-bool DescriptionReader::readGrid(const ManifestObject &root) {
+bool DescriptionReader::readGrid(const ManifestObject &root,
+                                 LaunchDescription &launch) {
   const json::Array *array = root.getArray("grid");
   if (!array)
     return false;
@@ -354,7 +421,7 @@ bool DescriptionReader::readGrid(const ManifestObject &root) {
                      "expected 1 to 3 sizes, got " + Twine(array->size()));
   for (unsigned i = 0; i != 3; ++i) {
     if (i >= array->size()) {
-      description.grid[i] = description.program.addInteger(1);
+      launch.grid[i] = description.program.addInteger(1);
       continue;
     }
     std::optional<Slot> slot =
@@ -363,7 +430,7 @@ bool DescriptionReader::readGrid(const ManifestObject &root) {
       return false;
     if (description.program.isReal(*slot))
       return root.fail(root.at("grid", i), "expected an integer, got an f64");
-    description.grid[i] = *slot;
+    launch.grid[i] = *slot;
   }
   return true;
 }

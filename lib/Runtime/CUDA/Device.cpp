@@ -65,6 +65,7 @@ Device::~Device() {
     if (Error error = scope.enter(*this))
       consumeError(std::move(error));
     counters.reset();
+    workspaces.reset();
   }
   driver.cuDevicePrimaryCtxRelease_v2(handle);
 }

@@ -91,12 +91,13 @@ unsigned ParameterSpec::getSizeInBytes() const {
   case I64:
   case F64:
   case Counter:
+  case Workspace:
     return 8;
   }
   llvm_unreachable("every kind has a size");
 }
 
-bool KernelDescription::hasCounter() const {
+bool LaunchDescription::hasCounter() const {
   return llvm::any_of(parameters, [](const ParameterSpec &parameter) {
     return parameter.kind == ParameterSpec::Counter;
   });

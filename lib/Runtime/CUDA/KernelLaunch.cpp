@@ -117,23 +117,24 @@ Error Kernel::checkRequirements(ArrayRef<Number> values) const {
 }
 
 /// All zero where one dim is: then there is nothing to launch.
-Error Kernel::getGrid(const Device &device, ArrayRef<Number> values,
+Error Kernel::getGrid(const LaunchDescription &launch, const Device &device,
+                      ArrayRef<Number> values,
                       std::array<unsigned, 3> &grid) const {
   bool isEmpty = false;
   for (unsigned i = 0; i != 3; ++i) {
-    int64_t size = values[description.grid[i]].integer;
+    int64_t size = values[launch.grid[i]].integer;
     int limit = device.getLimits().grid[i];
     if (size < 0 || size > limit)
       return makeError(FA_LAUNCH_LIMIT,
-                       "kernel '" + description.name + "' needs a grid of " +
+                       "kernel '" + launch.name + "' needs a grid of " +
                            Twine(size) + " blocks in dim " + Twine(i) + "; " +
                            device.describe() + " allows 0 to " + Twine(limit));
-    if (size % description.cluster[i] != 0)
+    if (size % launch.cluster[i] != 0)
       return makeError(FA_LAUNCH_LIMIT,
-                       "kernel '" + description.name + "' needs a grid of " +
+                       "kernel '" + launch.name + "' needs a grid of " +
                            Twine(size) + " blocks in dim " + Twine(i) +
                            ", which is no multiple of its cluster of " +
-                           Twine(description.cluster[i]));
+                           Twine(launch.cluster[i]));
     isEmpty |= size == 0;
     grid[i] = size;
   }
@@ -185,9 +186,9 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
   return runtime.getTensorMaps().get(request, spec.name, map);
 }
 
-Error Kernel::fillNumber(unsigned index, ArrayRef<Number> values,
-                         void *target) const {
-  const ParameterSpec &parameter = description.parameters[index];
+Error Kernel::fillNumber(const LaunchDescription &launch, unsigned index,
+                         ArrayRef<Number> values, void *target) const {
+  const ParameterSpec &parameter = launch.parameters[index];
   Number value = values[parameter.value];
   bool isReal = description.program.isReal(parameter.value);
   double real = isReal ? value.real : double(value.integer);
@@ -196,7 +197,7 @@ Error Kernel::fillNumber(unsigned index, ArrayRef<Number> values,
     if (value.integer < INT32_MIN || value.integer > INT32_MAX)
       return makeError(FA_INVALID_ARGUMENT,
                        "parameter " + Twine(index) + " of kernel '" +
-                           description.name + "' is of type i32, got " +
+                           launch.name + "' is of type i32, got " +
                            Twine(value.integer) +
                            "; at most 2147483647 can be passed");
     int32_t integer = value.integer;
@@ -217,10 +218,12 @@ Error Kernel::fillNumber(unsigned index, ArrayRef<Number> values,
   return Error::success();
 }
 
-Error Kernel::fillParameters(ArrayRef<FaArgument> arguments,
+Error Kernel::fillParameters(const Launch &launch,
+                             ArrayRef<FaArgument> arguments,
                              ArrayRef<Number> values, ParameterBuffer &buffer) {
-  for (auto [index, parameter] : llvm::enumerate(description.parameters)) {
-    char *target = buffer.bytes + offsets[index];
+  const LaunchDescription &described = *launch.description;
+  for (auto [index, parameter] : llvm::enumerate(described.parameters)) {
+    char *target = buffer.bytes + launch.offsets[index];
     switch (parameter.kind) {
     case ParameterSpec::TensorMap:
       if (Error error =
@@ -234,9 +237,11 @@ Error Kernel::fillParameters(ArrayRef<FaArgument> arguments,
       break;
     }
     case ParameterSpec::Counter:
+    case ParameterSpec::Workspace:
+      // Known when the launch is enqueued.
       break;
     default:
-      if (Error error = fillNumber(index, values, target))
+      if (Error error = fillNumber(described, index, values, target))
         return error;
     }
   }
@@ -265,6 +270,102 @@ Error Kernel::placeEmptyTensors(
   return Error::success();
 }
 
+/// One launch of a call: all that it needs but workspaces and counters.
+struct Kernel::Call {
+  Launch *launch;
+  LaunchShape shape;
+  cuda::Function function = nullptr;
+  ParameterBuffer buffer;
+  llvm::SmallVector<void *, 32> parameters;
+};
+
+/// All that can fail for the caller's reasons, so that a call that fails
+/// launches nothing.
+Error Kernel::prepareCall(Device &device, ArrayRef<FaArgument> arguments,
+                          ArrayRef<Number> values, Call &call) {
+  if (Error error =
+          fillParameters(*call.launch, arguments, values, call.buffer))
+    return error;
+  for (unsigned offset : call.launch->offsets)
+    call.parameters.push_back(call.buffer.bytes + offset);
+  Expected<cuda::Function> function = getFunction(*call.launch, device);
+  if (!function)
+    return function.takeError();
+  call.function = *function;
+  return Error::success();
+}
+
+Error Kernel::enqueue(Device &device, cuda::Stream stream, Call &call) {
+  // An empty grid has nothing to do.
+  if (call.shape.grid[0] == 0)
+    return Error::success();
+  const Driver &driver = runtime.getDriver();
+  auto start = [&] {
+    return launchFunction(driver, device, call.function, call.shape, stream,
+                          call.parameters.data(),
+                          call.launch->description->name);
+  };
+  std::optional<unsigned> counter = call.launch->counterParameter;
+  if (!counter)
+    return start();
+  Expected<CounterPool::Lease> lease = device.getCounters().take(stream);
+  if (!lease)
+    return lease.takeError();
+  std::memcpy(call.parameters[*counter], &lease->address,
+              sizeof(lease->address));
+  Error error = start();
+  Error finishError = device.getCounters().finish(*lease, stream);
+  // The first error is the one to act on.
+  if (!error)
+    return finishError;
+  consumeError(std::move(finishError));
+  return error;
+}
+
+/// Enqueues launches between taking and giving back their workspaces.
+Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
+                        cuda::Stream stream,
+                        llvm::MutableArrayRef<Call> calls) {
+  llvm::SmallVector<cuda::DevicePointer, 1> workspaces;
+  Error error = Error::success();
+  for (const WorkspaceSpec &spec : description.workspaces) {
+    int64_t bytes = values[spec.bytes].integer;
+    if (bytes < 0)
+      error = makeError(FA_INVALID_ARGUMENT,
+                        "workspace '" + spec.name + "' of kernel '" +
+                            description.name + "' has " + Twine(bytes) +
+                            " bytes, expected at least 0");
+    if (error)
+      break;
+    // No allocation is empty.
+    auto address =
+        device.getWorkspaces().allocate(std::max<int64_t>(bytes, 1), stream);
+    if (!address) {
+      error = address.takeError();
+      break;
+    }
+    workspaces.push_back(*address);
+  }
+  for (Call &call : calls) {
+    if (error)
+      break;
+    for (auto [index, parameter] :
+         llvm::enumerate(call.launch->description->parameters))
+      if (parameter.kind == ParameterSpec::Workspace)
+        std::memcpy(call.parameters[index], &workspaces[parameter.argument],
+                    sizeof(cuda::DevicePointer));
+    error = enqueue(device, stream, call);
+  }
+  for (cuda::DevicePointer address : workspaces) {
+    Error releaseError = device.getWorkspaces().release(address, stream);
+    if (!error)
+      error = std::move(releaseError);
+    else
+      consumeError(std::move(releaseError));
+  }
+  return error;
+}
+
 Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   if (Error error = checkArguments(description, arguments))
     return error;
@@ -282,15 +383,19 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
     return error;
   if (Error error = checkRequirements(values))
     return error;
-  LaunchShape shape = {
-      {}, description.block, description.cluster, description.sharedMemory};
-  if (Error error = getGrid(device, values, shape.grid))
-    return error;
-  if (shape.grid[0] == 0)
+  llvm::SmallVector<Call, 1> calls(launches.size());
+  for (auto [call, launch] : llvm::zip_equal(calls, launches)) {
+    const LaunchDescription &described = *launch->description;
+    call.launch = launch.get();
+    call.shape = {
+        {}, described.block, described.cluster, described.sharedMemory};
+    if (Error error = getGrid(described, device, values, call.shape.grid))
+      return error;
+  }
+  if (calls.back().shape.grid[0] == 0)
     return Error::success();
 
-  const Driver &driver = runtime.getDriver();
-  ScopedContext scope(driver);
+  ScopedContext scope(runtime.getDriver());
   if (Error error = scope.enter(device))
     return error;
   llvm::SmallVector<FaArgument, 0> placed;
@@ -300,31 +405,8 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
       return error;
     arguments = placed;
   }
-  ParameterBuffer buffer;
-  if (Error error = fillParameters(arguments, values, buffer))
-    return error;
-  llvm::SmallVector<void *, 32> parameters;
-  for (unsigned offset : offsets)
-    parameters.push_back(buffer.bytes + offset);
-
-  Expected<cuda::Function> function = getFunction(device);
-  if (!function)
-    return function.takeError();
-  if (!counterParameter)
-    return launchFunction(driver, device, *function, shape, stream,
-                          parameters.data(), description.name);
-
-  Expected<CounterPool::Lease> lease = device.getCounters().take(stream);
-  if (!lease)
-    return lease.takeError();
-  std::memcpy(parameters[*counterParameter], &lease->address,
-              sizeof(lease->address));
-  Error error = launchFunction(driver, device, *function, shape, stream,
-                               parameters.data(), description.name);
-  Error finishError = device.getCounters().finish(*lease, stream);
-  // The first error is the one to act on.
-  if (!error)
-    return finishError;
-  consumeError(std::move(finishError));
-  return error;
+  for (Call &call : calls)
+    if (Error error = prepareCall(device, arguments, values, call))
+      return error;
+  return launchAll(device, values, stream, calls);
 }

@@ -26,24 +26,35 @@ Expected<std::unique_ptr<Kernel>> Kernel::create(Runtime &runtime,
                                            "' has neither a cubin nor PTX");
   std::unique_ptr<Kernel> kernel(
       new Kernel(runtime, std::move(description), std::move(images)));
+  for (const LaunchDescription &launch : kernel->description.before)
+    if (Error error = kernel->addLaunch(launch))
+      return std::move(error);
+  if (Error error = kernel->addLaunch(kernel->description))
+    return std::move(error);
+  return std::move(kernel);
+}
+
+Error Kernel::addLaunch(const LaunchDescription &launch) {
+  auto added = std::make_unique<Launch>();
+  added->description = &launch;
   unsigned offset = 0;
-  for (auto [index, parameter] :
-       llvm::enumerate(kernel->description.parameters)) {
+  for (auto [index, parameter] : llvm::enumerate(launch.parameters)) {
     if (parameter.kind == ParameterSpec::Counter)
-      kernel->counterParameter = index;
+      added->counterParameter = index;
     bool isMap = parameter.kind == ParameterSpec::TensorMap;
     unsigned alignment =
         isMap ? alignof(cuda::TensorMap) : parameter.getSizeInBytes();
     offset = llvm::alignTo(offset, alignment);
-    kernel->offsets.push_back(offset);
+    added->offsets.push_back(offset);
     offset += parameter.getSizeInBytes();
   }
   if (offset > maxParameterBytes)
     return makeError(FA_LAUNCH_LIMIT,
-                     "the parameters of kernel '" + kernel->description.name +
-                         "' take " + Twine(offset) + " bytes, at most " +
+                     "the parameters of kernel '" + launch.name + "' take " +
+                         Twine(offset) + " bytes, at most " +
                          Twine(maxParameterBytes) + " can be passed");
-  return std::move(kernel);
+  launches.push_back(std::move(added));
+  return Error::success();
 }
 
 Error Kernel::prepare(int ordinal) {
@@ -53,56 +64,62 @@ Error Kernel::prepare(int ordinal) {
   ScopedContext scope(runtime.getDriver());
   if (Error error = scope.enter(**device))
     return error;
-  if (Expected<cuda::Function> function = getFunction(**device); !function)
-    return function.takeError();
-  return counterParameter ? (*device)->getCounters().prepare()
-                          : Error::success();
+  for (std::unique_ptr<Launch> &launch : launches) {
+    if (auto function = getFunction(*launch, **device); !function)
+      return function.takeError();
+    if (launch->counterParameter)
+      if (Error error = (*device)->getCounters().prepare())
+        return error;
+  }
+  return description.workspaces.empty() ? Error::success()
+                                        : (*device)->getWorkspaces().prepare();
 }
 
-Expected<cuda::Function> Kernel::getFunction(Device &device) {
-  std::atomic<cuda::Function> &slot = functions[device.getOrdinal()];
+Expected<cuda::Function> Kernel::getFunction(Launch &launch, Device &device) {
+  std::atomic<cuda::Function> &slot = launch.functions[device.getOrdinal()];
   if (cuda::Function function = slot.load(std::memory_order_acquire))
     return function;
-  Expected<cuda::Function> function = loadFunction(device);
+  Expected<cuda::Function> function = loadFunction(*launch.description, device);
   // Threads that load at the same time get the same function.
   if (function)
     slot.store(*function, std::memory_order_release);
   return function;
 }
 
-Expected<cuda::Function> Kernel::loadFunction(Device &device) {
+Expected<cuda::Function> Kernel::loadFunction(const LaunchDescription &launch,
+                                              Device &device) {
   Expected<cuda::Module> module =
-      runtime.getModule(device, description.chip, images, description.name);
+      runtime.getModule(device, description.chip, images, launch.name);
   if (!module)
     return module.takeError();
   const Driver &driver = runtime.getDriver();
   RelaxedCapture relaxed(driver);
   cuda::Function function = nullptr;
   cuda::Result result =
-      driver.cuModuleGetFunction(&function, *module, description.name.c_str());
+      driver.cuModuleGetFunction(&function, *module, launch.name.c_str());
   if (result == cuda::NotFound)
-    return makeError(FA_INVALID_IMAGE, "the image of kernel '" +
-                                           description.name +
+    return makeError(FA_INVALID_IMAGE, "the image of kernel '" + launch.name +
                                            "' has no function of that name");
   if (result != cuda::Success)
-    return driver.fail(result, "finding kernel '" + description.name + "'");
-  if (Error error = checkFunction(device, function))
+    return driver.fail(result, "finding kernel '" + launch.name + "'");
+  if (Error error = checkFunction(launch, device, function))
     return std::move(error);
-  if (Error error = checkParameters(function))
+  if (Error error = checkParameters(launch, function))
     return std::move(error);
   return function;
 }
 
 /// Limits that do not depend on the arguments. Allows the shared memory and the
 /// cluster size that the kernel needs.
-Error Kernel::checkFunction(const Device &device,
+Error Kernel::checkFunction(const LaunchDescription &launch,
+                            const Device &device,
                             cuda::Function function) const {
   const Driver &driver = runtime.getDriver();
   const DeviceLimits &limits = device.getLimits();
   auto tooMuch = [&](const Twine &what, const Twine &limit) {
-    return makeError(FA_LAUNCH_LIMIT,
-                     "kernel '" + description.name + "' needs " + what + "; " +
-                         device.describe() + " allows " + limit);
+    return makeError(FA_LAUNCH_LIMIT, "kernel '" + launch.name + "' needs " +
+                                          what + "; " + device.describe() +
+                                          " allows " + limit);
   };
 
   int threads = 0;
@@ -110,48 +127,49 @@ Error Kernel::checkFunction(const Device &device,
   for (auto [attribute, value] :
        {std::pair(cuda::FunctionMaxThreadsPerBlock, &threads),
         std::pair(cuda::FunctionSharedSizeBytes, &staticBytes)})
-    if (Error error = driver.check(
-            driver.cuFuncGetAttribute(value, attribute, function),
-            "asking kernel '" + description.name + "' for its limits"))
+    if (Error error =
+            driver.check(driver.cuFuncGetAttribute(value, attribute, function),
+                         "asking kernel '" + launch.name + "' for its limits"))
       return error;
   threads = std::min(threads, limits.threadsPerBlock);
-  if (int(description.getBlockSize()) > threads)
-    return tooMuch(Twine(description.getBlockSize()) + " threads in a block",
+  if (int(launch.getBlockSize()) > threads)
+    return tooMuch(Twine(launch.getBlockSize()) + " threads in a block",
                    "this kernel " + Twine(threads));
   for (unsigned i = 0; i != 3; ++i)
-    if (int(description.block[i]) > limits.block[i])
-      return tooMuch(Twine(description.block[i]) + " threads in dim " +
-                         Twine(i) + " of a block",
+    if (int(launch.block[i]) > limits.block[i])
+      return tooMuch(Twine(launch.block[i]) + " threads in dim " + Twine(i) +
+                         " of a block",
                      Twine(limits.block[i]));
-  int bytes = staticBytes + int(description.sharedMemory);
+  int bytes = staticBytes + int(launch.sharedMemory);
   if (bytes > limits.sharedMemoryPerBlock)
     return tooMuch(Twine(bytes) + " bytes of shared memory in a block",
                    Twine(limits.sharedMemoryPerBlock));
 
-  unsigned clusterSize = description.getClusterSize();
+  unsigned clusterSize = launch.getClusterSize();
   if (clusterSize > 1 && limits.computeMajor < 9)
     return tooMuch("clusters of " + Twine(clusterSize) + " blocks",
                    "none below sm_90");
-  if (description.sharedMemory != 0)
+  if (launch.sharedMemory != 0)
     if (Error error = driver.check(
             driver.cuFuncSetAttribute(function,
                                       cuda::FunctionMaxDynamicSharedSizeBytes,
-                                      description.sharedMemory),
-            "allowing kernel '" + description.name + "' " +
-                Twine(description.sharedMemory) + " bytes of shared memory"))
+                                      launch.sharedMemory),
+            "allowing kernel '" + launch.name + "' " +
+                Twine(launch.sharedMemory) + " bytes of shared memory"))
       return error;
   if (clusterSize <= portableClusterSize)
     return Error::success();
   return driver.check(
       driver.cuFuncSetAttribute(function,
                                 cuda::FunctionNonPortableClusterSizeAllowed, 1),
-      "allowing kernel '" + description.name + "' clusters of " +
+      "allowing kernel '" + launch.name + "' clusters of " +
           Twine(clusterSize) + " blocks");
 }
 
 /// Compares the description with the signature in the image: a parameter too
 /// many or of another size would otherwise be read from beyond the buffer.
-Error Kernel::checkParameters(cuda::Function function) const {
+Error Kernel::checkParameters(const LaunchDescription &launch,
+                              cuda::Function function) const {
   const Driver &driver = runtime.getDriver();
   if (!driver.cuFuncGetParamInfo)
     return Error::success();
@@ -160,21 +178,20 @@ Error Kernel::checkParameters(cuda::Function function) const {
   size_t count = 0;
   while (driver.cuFuncGetParamInfo(function, count, &offset, &size) ==
          cuda::Success) {
-    if (count < description.parameters.size() &&
-        size != description.parameters[count].getSizeInBytes())
-      return makeError(
-          FA_INVALID_MANIFEST,
-          "parameter " + Twine(count) + " of kernel '" + description.name +
-              "' has " + Twine(size) + " bytes in its image, but " +
-              Twine(description.parameters[count].getSizeInBytes()) +
-              " in its description");
+    if (count < launch.parameters.size() &&
+        size != launch.parameters[count].getSizeInBytes())
+      return makeError(FA_INVALID_MANIFEST,
+                       "parameter " + Twine(count) + " of kernel '" +
+                           launch.name + "' has " + Twine(size) +
+                           " bytes in its image, but " +
+                           Twine(launch.parameters[count].getSizeInBytes()) +
+                           " in its description");
     ++count;
   }
-  if (count == description.parameters.size())
+  if (count == launch.parameters.size())
     return Error::success();
   return makeError(FA_INVALID_MANIFEST,
-                   "kernel '" + description.name + "' has " + Twine(count) +
+                   "kernel '" + launch.name + "' has " + Twine(count) +
                        " parameters in its image, but " +
-                       Twine(description.parameters.size()) +
-                       " in its description");
+                       Twine(launch.parameters.size()) + " in its description");
 }

@@ -33,7 +33,8 @@ static bool readRoot(const ManifestObject &root, Manifest &manifest) {
                                              Twine(*version));
   if (!root.checkKeys({"version", "kernel", "chip", "images", "block",
                        "cluster", "shared_memory", "arguments", "values",
-                       "requirements", "parameters", "grid"}))
+                       "requirements", "workspaces", "before", "parameters",
+                       "grid"}))
     return false;
   if (root.has("images")) {
     std::optional<ManifestObject> images = root.getObject("images");

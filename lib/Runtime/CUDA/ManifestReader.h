@@ -74,14 +74,17 @@ private:
   bool readStrides(const ManifestObject &object, ArgumentSpec &spec);
   bool readValues(const ManifestObject &root);
   bool readRequirements(const ManifestObject &root);
-  bool readParameters(const ManifestObject &root);
-  bool readParameter(const ManifestObject &object);
+  bool readFunction(const ManifestObject &object, LaunchDescription &launch);
+  bool readWorkspaces(const ManifestObject &root);
+  bool readBefore(const ManifestObject &root);
+  bool readParameters(const ManifestObject &root, LaunchDescription &launch);
+  bool readParameter(const ManifestObject &object, LaunchDescription &launch);
   bool readTensorMap(const ManifestObject &object, ParameterSpec &parameter);
   bool readMapDim(const ManifestObject &object, bool isInnermost,
                   ParameterSpec &parameter);
   bool checkInnerBox(const ManifestObject &object,
                      const ParameterSpec &parameter);
-  bool readGrid(const ManifestObject &root);
+  bool readGrid(const ManifestObject &root, LaunchDescription &launch);
 
   bool define(const ManifestObject &object, llvm::StringRef key,
               llvm::StringRef name, Slot slot);
@@ -99,6 +102,7 @@ private:
                                        llvm::StringRef name,
                                        const llvm::Twine &where);
   std::optional<unsigned> findArgument(llvm::StringRef name) const;
+  std::optional<unsigned> findWorkspace(llvm::StringRef name) const;
 
   KernelDescription &description;
   llvm::StringMap<Slot> names;

@@ -16,7 +16,8 @@ using llvm::Twine;
 
 namespace json = llvm::json;
 
-bool DescriptionReader::readParameters(const ManifestObject &root) {
+bool DescriptionReader::readParameters(const ManifestObject &root,
+                                       LaunchDescription &launch) {
   const json::Array *array = root.getArray("parameters");
   if (!array)
     return false;
@@ -24,9 +25,9 @@ bool DescriptionReader::readParameters(const ManifestObject &root) {
   for (auto [index, value] : llvm::enumerate(*array)) {
     std::optional<ManifestObject> object =
         root.getObject("parameters", value, index);
-    if (!object || !readParameter(*object))
+    if (!object || !readParameter(*object, launch))
       return false;
-    counters += description.parameters.back().kind == ParameterSpec::Counter;
+    counters += launch.parameters.back().kind == ParameterSpec::Counter;
     if (counters > 1)
       return object->fail(object->at("counter"),
                           "a kernel has one counter parameter at most");
@@ -34,7 +35,8 @@ bool DescriptionReader::readParameters(const ManifestObject &root) {
   return true;
 }
 
-bool DescriptionReader::readParameter(const ManifestObject &object) {
+bool DescriptionReader::readParameter(const ManifestObject &object,
+                                      LaunchDescription &launch) {
   static constexpr std::pair<StringRef, ParameterSpec::Kind> kinds[] = {
       {"tensor_map", ParameterSpec::TensorMap},
       {"pointer", ParameterSpec::Pointer},
@@ -42,19 +44,20 @@ bool DescriptionReader::readParameter(const ManifestObject &object) {
       {"i64", ParameterSpec::I64},
       {"f32", ParameterSpec::F32},
       {"f64", ParameterSpec::F64},
-      {"counter", ParameterSpec::Counter}};
+      {"counter", ParameterSpec::Counter},
+      {"workspace", ParameterSpec::Workspace}};
   const auto *kind = llvm::find_if(
       kinds, [&](const auto &kind) { return object.has(kind.first); });
   if (kind == std::end(kinds))
     return object.fail(object.at("pointer"),
                        "expected a parameter of tensor_map, pointer, i32, "
-                       "i64, f32, f64 or counter");
+                       "i64, f32, f64, counter or workspace");
   ParameterSpec parameter;
   parameter.kind = kind->second;
   if (parameter.kind == ParameterSpec::TensorMap) {
     if (!readTensorMap(object, parameter))
       return false;
-    description.parameters.push_back(std::move(parameter));
+    launch.parameters.push_back(std::move(parameter));
     return true;
   }
 
@@ -62,12 +65,23 @@ bool DescriptionReader::readParameter(const ManifestObject &object) {
     if (!object.checkKeys({"pointer", "offset"}) ||
         !readPlace(object, kind->first, parameter))
       return false;
-    description.parameters.push_back(std::move(parameter));
+    launch.parameters.push_back(std::move(parameter));
     return true;
   }
   if (!object.checkKeys({kind->first}))
     return false;
   switch (parameter.kind) {
+  case ParameterSpec::Workspace: {
+    std::optional<StringRef> name = object.getString(kind->first);
+    if (!name)
+      return false;
+    std::optional<unsigned> workspace = findWorkspace(*name);
+    if (!workspace)
+      return object.fail(object.at(kind->first),
+                         "there is no workspace '" + *name + "'");
+    parameter.argument = *workspace;
+    break;
+  }
   case ParameterSpec::Counter:
     if (!object.getInteger(kind->first, 1, CounterPool::wordsPerSlot))
       return false;
@@ -84,7 +98,7 @@ bool DescriptionReader::readParameter(const ManifestObject &object) {
     parameter.value = *slot;
   }
   }
-  description.parameters.push_back(std::move(parameter));
+  launch.parameters.push_back(std::move(parameter));
   return true;
 }
 

@@ -9,6 +9,7 @@
 #define FA_RUNTIME_CUDA_DEVICE_H
 
 #include "fa/Runtime/CUDA/Counters.h"
+#include "fa/Runtime/CUDA/Workspaces.h"
 #include <array>
 
 namespace mlir::fa::runtime {
@@ -36,13 +37,15 @@ public:
   cuda::Context getContext() const { return context; }
   const DeviceLimits &getLimits() const { return limits; }
   CounterPool &getCounters() { return *counters; }
+  WorkspacePool &getWorkspaces() { return *workspaces; }
   /// For messages, for example "device 0 (NVIDIA H200, sm_90)".
   std::string describe() const;
 
 private:
   Device(const Driver &driver, int ordinal)
       : driver(driver), ordinal(ordinal),
-        counters(std::make_unique<CounterPool>(driver, ordinal)) {}
+        counters(std::make_unique<CounterPool>(driver, ordinal)),
+        workspaces(std::make_unique<WorkspacePool>(driver, ordinal)) {}
   llvm::Error initialize();
 
   const Driver &driver;
@@ -52,6 +55,7 @@ private:
   DeviceLimits limits;
   cuda::Context context = nullptr;
   std::unique_ptr<CounterPool> counters;
+  std::unique_ptr<WorkspacePool> workspaces;
 };
 
 /// Makes the context of a device current in this thread, unless it is, and

@@ -26,6 +26,7 @@ using Stream = struct CUstream_st *;
 using Event = struct CUevent_st *;
 using Graph = struct CUgraph_st *;
 using GraphNode = struct CUgraphNode_st *;
+using MemoryPool = struct CUmemPoolHandle_st *;
 using UserObject = struct CUuserObject_st *;
 using DeviceHandle = int;
 using DevicePointer = uint64_t;
@@ -74,6 +75,22 @@ enum FunctionAttribute : int {
   FunctionSharedSizeBytes = 1,
   FunctionMaxDynamicSharedSizeBytes = 8,
   FunctionNonPortableClusterSizeAllowed = 14
+};
+
+enum MemoryPoolAttribute : int { MemoryPoolReleaseThreshold = 4 };
+
+enum : int { MemoryAllocationPinned = 1, MemoryLocationDevice = 1 };
+
+/// CUmemPoolProps.
+struct MemoryPoolProperties {
+  int allocationType;
+  int handleTypes;
+  int locationType;
+  int location;
+  void *securityAttributes;
+  /// 0: as much as there is.
+  size_t maxBytes;
+  char reserved[56];
 };
 
 enum PointerAttribute : int { PointerDeviceOrdinal = 9 };
@@ -163,6 +180,8 @@ struct LaunchConfig {
 
 static_assert(sizeof(TensorMap) == 128, "CUtensorMap has 128 bytes");
 static_assert(sizeof(LaunchAttribute) == 72, "CUlaunchAttribute has 72 bytes");
+static_assert(sizeof(MemoryPoolProperties) == 88,
+              "CUmemPoolProps has 88 bytes");
 static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has 56 bytes");
 
 } // namespace mlir::fa::runtime::cuda
@@ -200,6 +219,14 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has 56 bytes");
                        void **parameters, void **extra))                       \
   X(cuMemAlloc_v2, (DevicePointer * address, size_t bytes))                    \
   X(cuMemFree_v2, (DevicePointer address))                                     \
+  X(cuMemPoolCreate,                                                           \
+    (MemoryPool * pool, const MemoryPoolProperties *properties))               \
+  X(cuMemPoolDestroy, (MemoryPool pool))                                       \
+  X(cuMemPoolSetAttribute,                                                     \
+    (MemoryPool pool, MemoryPoolAttribute attribute, void *value))             \
+  X(cuMemAllocFromPoolAsync,                                                   \
+    (DevicePointer * address, size_t bytes, MemoryPool pool, Stream stream))   \
+  X(cuMemFreeAsync, (DevicePointer address, Stream stream))                    \
   X(cuMemcpyHtoD_v2, (DevicePointer target, const void *source, size_t bytes)) \
   X(cuMemcpyDtoH_v2, (void *target, DevicePointer source, size_t bytes))       \
   X(cuMemsetD8Async,                                                           \

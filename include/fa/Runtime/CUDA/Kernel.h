@@ -37,10 +37,10 @@ public:
   static llvm::Expected<std::unique_ptr<Kernel>>
   create(Runtime &runtime, KernelDescription description, KernelImages images);
 
-  /// Loads the kernel on a device, which its first launch does otherwise.
+  /// Loads the kernel on a device, which its first call does otherwise.
   llvm::Error prepare(int device);
 
-  /// Checks the arguments and enqueues one launch on `stream`.
+  /// Checks the arguments and enqueues all launches on `stream`.
   llvm::Error launch(llvm::ArrayRef<FaArgument> arguments, cuda::Stream stream);
 
   const KernelDescription &getDescription() const { return description; }
@@ -48,23 +48,40 @@ public:
 private:
   struct ParameterBuffer;
 
+  /// What is known of one launch after the kernel is made.
+  struct Launch {
+    const LaunchDescription *description;
+    /// Where the value of each parameter stands in a ParameterBuffer.
+    llvm::SmallVector<unsigned, 12> offsets;
+    std::optional<unsigned> counterParameter;
+    std::atomic<cuda::Function> functions[Runtime::maxDevices] = {};
+  };
+  /// The same for one call.
+  struct Call;
+
   Kernel(Runtime &runtime, KernelDescription description, KernelImages images)
       : runtime(runtime), description(std::move(description)),
         images(std::move(images)) {}
 
+  llvm::Error addLaunch(const LaunchDescription &launch);
   llvm::Expected<int> findDevice(llvm::ArrayRef<FaArgument> arguments) const;
   llvm::Error checkRequirements(llvm::ArrayRef<Number> values) const;
-  llvm::Error getGrid(const Device &device, llvm::ArrayRef<Number> values,
+  llvm::Error getGrid(const LaunchDescription &launch, const Device &device,
+                      llvm::ArrayRef<Number> values,
                       std::array<unsigned, 3> &grid) const;
   llvm::Error
   placeEmptyTensors(Device &device, cuda::Stream stream,
                     llvm::MutableArrayRef<FaArgument> arguments) const;
-  llvm::Expected<cuda::Function> getFunction(Device &device);
-  llvm::Expected<cuda::Function> loadFunction(Device &device);
-  llvm::Error checkFunction(const Device &device,
+  llvm::Expected<cuda::Function> getFunction(Launch &launch, Device &device);
+  llvm::Expected<cuda::Function> loadFunction(const LaunchDescription &launch,
+                                              Device &device);
+  llvm::Error checkFunction(const LaunchDescription &launch,
+                            const Device &device,
                             cuda::Function function) const;
-  llvm::Error checkParameters(cuda::Function function) const;
-  llvm::Error fillParameters(llvm::ArrayRef<FaArgument> arguments,
+  llvm::Error checkParameters(const LaunchDescription &launch,
+                              cuda::Function function) const;
+  llvm::Error fillParameters(const Launch &launch,
+                             llvm::ArrayRef<FaArgument> arguments,
                              llvm::ArrayRef<Number> values,
                              ParameterBuffer &buffer);
   /// Where the argument of a parameter, or its view of one, starts.
@@ -75,16 +92,19 @@ private:
                             llvm::ArrayRef<FaArgument> arguments,
                             llvm::ArrayRef<Number> values,
                             cuda::TensorMap &map);
-  llvm::Error fillNumber(unsigned index, llvm::ArrayRef<Number> values,
-                         void *target) const;
+  llvm::Error fillNumber(const LaunchDescription &launch, unsigned index,
+                         llvm::ArrayRef<Number> values, void *target) const;
+  llvm::Error prepareCall(Device &device, llvm::ArrayRef<FaArgument> arguments,
+                          llvm::ArrayRef<Number> values, Call &call);
+  llvm::Error launchAll(Device &device, llvm::ArrayRef<Number> values,
+                        cuda::Stream stream, llvm::MutableArrayRef<Call> calls);
+  llvm::Error enqueue(Device &device, cuda::Stream stream, Call &call);
 
   Runtime &runtime;
   KernelDescription description;
   KernelImages images;
-  /// Where the value of each parameter stands in a ParameterBuffer.
-  llvm::SmallVector<unsigned, 12> offsets;
-  std::optional<unsigned> counterParameter;
-  std::atomic<cuda::Function> functions[Runtime::maxDevices] = {};
+  /// In the order in which they run, the kernel's own last.
+  llvm::SmallVector<std::unique_ptr<Launch>, 1> launches;
 };
 
 } // namespace mlir::fa::runtime

@@ -85,9 +85,9 @@ struct MapDim {
 };
 
 struct ParameterSpec {
-  enum Kind { TensorMap, Pointer, I32, I64, F32, F64, Counter } kind;
+  enum Kind { TensorMap, Pointer, I32, I64, F32, F64, Counter, Workspace } kind;
   /// TensorMap, Pointer: the argument, and where in it a view starts, in
-  /// elements.
+  /// elements. Workspace: the workspace.
   unsigned argument = 0;
   std::optional<Slot> offset;
   /// I32 to F64: the value.
@@ -109,17 +109,13 @@ struct Requirement {
   llvm::SmallVector<std::pair<std::string, Slot>, 2> shown;
 };
 
-struct KernelDescription {
+/// One launch: a function of the images, and what it is given.
+struct LaunchDescription {
   std::string name;
-  Chip chip;
   std::array<unsigned, 3> block = {1, 1, 1};
   std::array<unsigned, 3> cluster = {1, 1, 1};
   /// Dynamic shared memory, in bytes.
   unsigned sharedMemory = 0;
-  llvm::SmallVector<ArgumentSpec, 8> arguments;
-  llvm::SmallVector<DimSymbol, 8> symbols;
-  HostProgram program;
-  llvm::SmallVector<Requirement, 2> requirements;
   llvm::SmallVector<ParameterSpec, 12> parameters;
   std::array<Slot, 3> grid = {0, 0, 0};
 
@@ -128,6 +124,23 @@ struct KernelDescription {
     return cluster[0] * cluster[1] * cluster[2];
   }
   unsigned getBlockSize() const { return block[0] * block[1] * block[2]; }
+};
+
+/// Device memory that the launches of one call share, and nobody else.
+struct WorkspaceSpec {
+  std::string name;
+  Slot bytes;
+};
+
+struct KernelDescription : LaunchDescription {
+  Chip chip;
+  llvm::SmallVector<ArgumentSpec, 8> arguments;
+  llvm::SmallVector<DimSymbol, 8> symbols;
+  HostProgram program;
+  llvm::SmallVector<Requirement, 2> requirements;
+  llvm::SmallVector<WorkspaceSpec, 1> workspaces;
+  /// Launches of other functions ahead of the kernel's own, in order.
+  llvm::SmallVector<LaunchDescription, 0> before;
 };
 
 /// Compiled forms of a kernel; at least one is not empty.

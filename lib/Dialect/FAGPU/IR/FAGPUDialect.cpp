@@ -89,6 +89,12 @@ LaunchOp mlir::fagpu::findLaunch(func::FuncOp function) {
   return found;
 }
 
+SmallVector<LaunchOp> mlir::fagpu::findLaunches(func::FuncOp function) {
+  SmallVector<LaunchOp> launches;
+  function.walk([&](LaunchOp launch) { launches.push_back(launch); });
+  return launches;
+}
+
 bool mlir::fagpu::hasLayouts(RoleOp role) {
   WalkResult complete = role->walk([](Operation *op) {
     return hasLayouts(op) ? WalkResult::advance() : WalkResult::interrupt();

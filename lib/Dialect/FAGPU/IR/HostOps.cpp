@@ -62,6 +62,21 @@ LogicalResult CounterOp::verify() {
   return verifyOnHost(*this);
 }
 
+void WorkspaceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getMemory(), "workspace");
+}
+
+LogicalResult WorkspaceOp::verify() {
+  auto type = cast<MemRefType>(getMemory().getType());
+  if (!type.getLayout().isIdentity())
+    return emitOpError() << "makes " << type << ", expected contiguous memory";
+  if (static_cast<int64_t>(getSizes().size()) != type.getNumDynamicDims())
+    return emitOpError() << "has " << getSizes().size() << " sizes, but "
+                         << type << " has " << type.getNumDynamicDims()
+                         << " dynamic dimensions";
+  return verifyOnHost(*this);
+}
+
 void MultiprocessorsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getCount(), "multiprocessors");
 }

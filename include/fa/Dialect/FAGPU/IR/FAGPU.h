@@ -112,6 +112,9 @@ bool isKernel(func::FuncOp function);
 /// The first launch in a function; null if it is no host function.
 LaunchOp findLaunch(func::FuncOp function);
 
+/// All launches in a function, in their order.
+SmallVector<LaunchOp> findLaunches(func::FuncOp function);
+
 /// Whether no block value of a role leaves its layout out.
 bool hasLayouts(RoleOp role);
 

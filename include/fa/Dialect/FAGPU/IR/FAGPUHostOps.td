@@ -58,6 +58,21 @@ def FAGPU_CounterOp : FAGPU_NamedOp<"counter"> {
   let hasVerifier = 1;
 }
 
+def FAGPU_WorkspaceOp : FAGPU_NamedOp<"workspace"> {
+  let summary = "Device memory for the launches of a call";
+  let description = [{
+    Memory that one launch writes and a later one of the same host function
+    reads. It holds anything at first, and nothing behind the last launch. Calls
+    that may run at the same time get different memory.
+
+    Example: `%table = fagpu.workspace(%words) : memref<?xi32>`
+  }];
+  let arguments = (ins Variadic<Index>:$sizes);
+  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$memory);
+  let assemblyFormat = "`(` $sizes `)` attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
 def FAGPU_MultiprocessorsOp : FAGPU_NamedOp<"multiprocessors", [Pure]> {
   let summary = "Number of multiprocessors of the device";
   let description = [{
