@@ -106,6 +106,22 @@ static LogicalResult compileReduce(fagpu::ReduceOp op,
   return success();
 }
 
+static LogicalResult compileAny(fagpu::AnyOp op, ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getSource())))
+    return failure();
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  int64_t count = getTensorType(op.getSource()).getNumElements();
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr array = packArray(frame.arrayRef(source));
+    frame.slot(result).integer =
+        llvm::any_of(ArrayRef<Slot>(array->data(), count),
+                     [](const Slot &slot) { return slot.integer != 0; });
+    return success();
+  });
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Broadcasts, indices and layouts
 //===----------------------------------------------------------------------===//
@@ -271,6 +287,7 @@ static LogicalResult compileGather(fagpu::GatherOp op,
 
 void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::ReduceOp>(compileReduce);
+  semantics.add<fagpu::AnyOp>(compileAny);
   semantics.add<fagpu::BroadcastOp>(compileBroadcast);
   semantics.add<fagpu::IotaOp>(compileIota);
   semantics.add<fagpu::ConvertOp>(compileConvert);

@@ -51,6 +51,35 @@ func.func @reduce(%max: !o, %sum: !o, %pairs: !o, %all: !o) attributes {fagpu.ke
   return
 }
 
+// Whether one element of all is true.
+// REDEFINE: %{entry} = vote
+// RUN: %{check}
+// vote: argument 0: 3xi32 = [1, 0, 1]
+func.func @vote(%answers: memref<3xi32>) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    %last = arith.constant dense<157.0> : !s
+    %more = arith.constant dense<158.0> : !s
+    %first = arith.constant dense<0.0> : !s
+    %a = arith.cmpf oge, %x, %last : !s
+    %b = arith.cmpf oge, %x, %more : !s
+    %c = arith.cmpf oeq, %x, %first : !s
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %i2 = arith.constant 2 : index
+    %p = fagpu.any %a : tensor<16x8xi1, #acc>
+    %q = fagpu.any %b : tensor<16x8xi1, #acc>
+    %r = fagpu.any %c : tensor<16x8xi1, #acc>
+    %n = arith.extui %p : i1 to i32
+    %m = arith.extui %q : i1 to i32
+    %o = arith.extui %r : i1 to i32
+    memref.store %n, %answers[%i0] : memref<3xi32>
+    memref.store %m, %answers[%i1] : memref<3xi32>
+    memref.store %o, %answers[%i2] : memref<3xi32>
+  }
+  return
+}
+
 // An index is the sum of the thread's part and the element's.
 // REDEFINE: %{entry} = index
 // RUN: %{check}

@@ -98,6 +98,37 @@ struct ReducePattern : public LoweringPattern<ReduceOp> {
   }
 };
 
+/// The threads meet at a barrier that combines what they bring along.
+struct AnyPattern : public LoweringPattern<AnyOp> {
+  using LoweringPattern::LoweringPattern;
+
+  Registers lower(AnyOp op, Adaptor adaptor, Emitter &emit) const override {
+    ValueRange elements = adaptor.getSource();
+    auto either = [&](Value a, Value b) -> Value {
+      return arith::OrIOp::create(emit.builder, emit.location, a, b);
+    };
+    // A comparison takes another predicate along, but waits for it: several
+    // chains, which do not wait for each other.
+    size_t numChains = std::min<size_t>(4, elements.size());
+    SmallVector<Value> chains(elements.take_front(numChains));
+    for (auto [index, element] :
+         llvm::enumerate(elements.drop_front(numChains)))
+      chains[index % numChains] = either(chains[index % numChains], element);
+    Value mine = chains.front();
+    for (Value chain : ArrayRef(chains).drop_front())
+      mine = either(mine, chain);
+    auto role = op->getParentOfType<RoleOp>();
+    // A role that is the whole block has its barrier.
+    Value barrier = role.getBarrier()
+                        ? emit.add(role.getGroup(), *role.getBarrier())
+                        : emit.constant(0);
+    return {emit.inlinePTX(
+        "bar.red.or.pred $0, $1, $2, $3;", "=b,r,r,b",
+        {barrier, emit.constant(role.getThreadsPerGroup()), mine},
+        emit.builder.getI1Type())};
+  }
+};
+
 struct BroadcastPattern : public LoweringPattern<BroadcastOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -214,6 +245,7 @@ struct PinPattern : public LoweringPattern<PinOp> {
 void mlir::fagpu::populateBlockPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter,
                                         const KernelContext &kernel) {
-  patterns.add<ReducePattern, BroadcastPattern, IotaPattern, ConvertPattern,
-               PinPattern>(converter, patterns.getContext(), kernel);
+  patterns.add<ReducePattern, AnyPattern, BroadcastPattern, IotaPattern,
+               ConvertPattern, PinPattern>(converter, patterns.getContext(),
+                                           kernel);
 }

@@ -56,6 +56,8 @@ static LogicalResult convertKernel(func::FuncOp function) {
   target.addIllegalOp<gpu::BlockIdOp>();
   target.addDynamicallyLegalOp<memref::LoadOp>(
       [&](memref::LoadOp op) { return !kernel.getPointer(op.getMemRef()); });
+  target.addDynamicallyLegalOp<memref::StoreOp>(
+      [&](memref::StoreOp op) { return !kernel.getPointer(op.getMemRef()); });
   target.addDynamicallyLegalOp<memref::DimOp>(
       [&](memref::DimOp op) { return !kernel.isParameter(op.getSource()); });
   target.markUnknownOpDynamicallyLegal(

@@ -66,6 +66,8 @@ LogicalResult KernelContext::collectNeeds() {
       return addMap(drain, makeTensorMap(drain));
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return addElements(store.getMemRef());
     if (auto dim = dyn_cast<memref::DimOp>(op))
       return addSize(dim);
     if (auto gather = dyn_cast<GatherOp>(op);

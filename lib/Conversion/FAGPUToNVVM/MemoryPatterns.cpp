@@ -60,6 +60,25 @@ struct LoadPattern : public LoweringPattern<memref::LoadOp> {
   }
 };
 
+/// Threads of a group store the same to the same place.
+struct ScalarStorePattern : public LoweringPattern<memref::StoreOp> {
+  using LoweringPattern::LoweringPattern;
+
+  bool matches(memref::StoreOp op) const override {
+    return kernel.getPointer(op.getMemRef()) != nullptr;
+  }
+
+  Registers lower(memref::StoreOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    Value address =
+        getAddress(emit.builder, emit.location, kernel, op.getMemRef(),
+                   flatten(SmallVector<ValueRange>(adaptor.getIndices())));
+    LLVM::StoreOp::create(emit.builder, emit.location,
+                          adaptor.getValue().front(), address);
+    return {};
+  }
+};
+
 struct DimPattern : public LoweringPattern<memref::DimOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -244,7 +263,8 @@ struct BlockIdPattern : public LoweringPattern<gpu::BlockIdOp> {
 void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
-  patterns.add<LoadPattern, DimPattern, StoreRowsPattern, StoreStagedPattern,
-               TicketPattern, RetirePattern, BlockIdPattern>(
-      converter, patterns.getContext(), kernel);
+  patterns
+      .add<LoadPattern, ScalarStorePattern, DimPattern, StoreRowsPattern,
+           StoreStagedPattern, TicketPattern, RetirePattern, BlockIdPattern>(
+          converter, patterns.getContext(), kernel);
 }

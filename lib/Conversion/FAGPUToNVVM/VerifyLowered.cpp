@@ -283,8 +283,8 @@ static LogicalResult verifyOperation(Operation *op) {
                                    "threads; run fagpu-form-channels before";
       })
       .Case([](DrainOp op) { return verifyDrain(op); })
-      .Case<ReduceOp, IotaOp, GatherOp, ReleaseOp, SyncOp, TicketOp, RetireOp,
-            RoleOp, ChannelOp, MailOp, TurnsOp>(
+      .Case<ReduceOp, AnyOp, IotaOp, GatherOp, ReleaseOp, SyncOp, TicketOp,
+            RetireOp, RoleOp, ChannelOp, MailOp, TurnsOp>(
           [](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
@@ -295,12 +295,13 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
     for (Operation *user : argument.getUsers())
-      if (!isa<memref::LoadOp, memref::DimOp, PutOp, StoreOp, DrainOp, FetchOp,
-               GatherOp, TicketOp, RetireOp>(user))
+      if (!isa<memref::LoadOp, memref::StoreOp, memref::DimOp, PutOp, StoreOp,
+               DrainOp, FetchOp, GatherOp, TicketOp, RetireOp>(user))
         return user->emitOpError()
                << "uses memory of the kernel, argument "
                << argument.getArgNumber()
-               << ", expected memref.load, memref.dim, fagpu.put, "
+               << ", expected memref.load, memref.store, memref.dim, "
+                  "fagpu.put, "
                   "fagpu.store, fagpu.gather, fagpu.ticket or fagpu.retire";
   }
   return success();

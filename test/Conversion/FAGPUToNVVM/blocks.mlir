@@ -57,6 +57,45 @@ func.func @reductions(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// The thread's elements in four chains; a barrier of the block, whose one role
+// this is, joins the threads' answers.
+// CHECK-LABEL: func.func @vote
+// CHECK-SAME: (%[[C:.*]]: i1, %[[M:.*]]: !llvm.ptr<1>)
+func.func @vote(%c: i1, %m: memref<?xi1>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %c : tensor<64x16xi1, #fagpu.acc<4>>
+    // CHECK: fagpu.role @only
+    // CHECK-COUNT-7: arith.ori %{{.*}}, %{{.*}} : i1
+    // CHECK-NOT: arith.ori
+    // CHECK: %[[BARRIER:.*]] = arith.constant 0 : i32
+    // CHECK: %[[THREADS:.*]] = arith.constant 128 : i32
+    // CHECK: %[[ANY:.*]] = llvm.inline_asm has_side_effects {{.*}}"bar.red.or.pred $0, $1, $2, $3;", "=b,r,r,b" %[[BARRIER]], %[[THREADS]], %{{.*}} : (i32, i32, i1) -> i1
+    %any = fagpu.any %x : tensor<64x16xi1, #fagpu.acc<4>>
+    // A store of a scalar is one of all threads.
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %[[M]]
+    // CHECK: llvm.store %[[ANY]], %[[AT]] : i1, !llvm.ptr<1>
+    memref.store %any, %m[%c0] : memref<?xi1>
+  }
+  return
+}
+
+// Groups have barriers of their own.
+// CHECK-LABEL: func.func @vote_of_groups
+func.func @vote_of_groups(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @first groups(1) {
+    %x = tensor.splat %c : tensor<64x8xi1, #fagpu.acc<4>>
+  }
+  // CHECK: fagpu.role @second(%[[G:.*]]) groups(2)
+  fagpu.role @second(%g) groups(2) {
+    %x = tensor.splat %c : tensor<64x8xi1, #fagpu.acc<4>>
+    // CHECK: %[[ID:.*]] = arith.addi %[[G]], %{{.*}} : i32
+    // CHECK: "bar.red.or.pred $0, $1, $2, $3;", "=b,r,r,b" %[[ID]]
+    %any = fagpu.any %x : tensor<64x8xi1, #fagpu.acc<4>>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @layouts
 func.func @layouts(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
   // The thread's part of an index is computed at the entry.

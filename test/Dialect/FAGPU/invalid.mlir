@@ -1126,6 +1126,38 @@ func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
 
 // -----
 
+func.func @kernel(%n: index) attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.workspace' op stands in the kernel '@kernel', expected a function of the host side}}
+  %table = fagpu.workspace(%n) : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.workspace' op has 1 sizes, but 'memref<?x?xi32>' has 2 dynamic dimensions}}
+  %table = fagpu.workspace(%n) : memref<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.workspace' op makes 'memref<?xi32, strided<[2]>>', expected contiguous memory}}
+  %table = fagpu.workspace(%n) : memref<?xi32, strided<[2]>>
+  return
+}
+
+// -----
+
+func.func @vote(%x: tensor<64x16xi32, #fagpu.acc<4>>) {
+  // expected-error @below {{'fagpu.any' op asks elements of 'i32', expected i1}}
+  %any = fagpu.any %x : tensor<64x16xi32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
 func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
   // expected-error @below {{'fagpu.multiprocessors' op stands in the kernel '@kernel', expected a function of the host side}}
   %count = fagpu.multiprocessors : index

@@ -218,6 +218,16 @@ func.func @empty() attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
+// CHECK-LABEL: func.func @vote
+func.func @vote(%s: i1) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @all groups(1) {
+    %x = tensor.splat %s : tensor<64x16xi1, #fagpu.acc<4>>
+    // CHECK: %any = fagpu.any %{{.*}} : tensor<64x16xi1, #fagpu.acc<4>>
+    %any = fagpu.any %x : tensor<64x16xi1, #fagpu.acc<4>>
+  }
+  return
+}
+
 func.func private @reference(memref<?xf32>)
 
 // CHECK-LABEL: func.func @host
@@ -228,6 +238,10 @@ func.func @host(%m: memref<?xf32>) attributes {fa.implements = @reference} {
   %n = arith.index_cast %size : index to i32
   // CHECK: %[[COUNTER:.*]] = fagpu.counter : memref<2xi32>
   %counter = fagpu.counter : memref<2xi32>
+  // CHECK: %{{.*}} = fagpu.workspace(%{{.*}}) : memref<?x4xi32>
+  %table = fagpu.workspace(%size) : memref<?x4xi32>
+  // CHECK: %{{.*}} = fagpu.workspace() : memref<8xf32>
+  %words = fagpu.workspace() : memref<8xf32>
   // CHECK: %[[COUNT:.*]] = fagpu.multiprocessors : index
   %count = fagpu.multiprocessors : index
   // CHECK: fagpu.launch @copy grid(%[[COUNT]]) (%{{.*}}, %{{.*}}, %[[COUNTER]]) : memref<?xf32>, i32, memref<2xi32>

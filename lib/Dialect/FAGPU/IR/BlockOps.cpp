@@ -63,6 +63,21 @@ LogicalResult ReduceOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// AnyOp
+//===----------------------------------------------------------------------===//
+
+void AnyOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "any");
+}
+
+LogicalResult AnyOp::verify() {
+  Type element = tensorOf(getSource()).getElementType();
+  if (!element.isInteger(1))
+    return emitOpError() << "asks elements of " << element << ", expected i1";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // BroadcastOp
 //===----------------------------------------------------------------------===//
 

@@ -112,7 +112,8 @@ private:
       return store.getVia() &&
              store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
                  Engine::tma_store;
-    return isa<SyncOp>(op) && !llvm::hasSingleElement(kernel.getOps<RoleOp>());
+    return isa<SyncOp, AnyOp>(op) &&
+           !llvm::hasSingleElement(kernel.getOps<RoleOp>());
   }
 
   LogicalResult placeNamedBarriers() {

@@ -29,6 +29,19 @@ def FAGPU_ReduceOp : FAGPU_NamedOp<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_AnyOp : FAGPU_NamedOp<"any"> {
+  let summary = "Whether an element is true";
+  let description = [{
+    The same answer in all threads of the group, which wait for each other for it.
+
+    Example: `%some = fagpu.any %visible : tensor<128x128xi1, #acc>`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$source);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
 def FAGPU_BroadcastOp : FAGPU_NamedOp<"broadcast", [Pure]> {
   let summary = "Repeats row or column values; costs nothing";
   let description = [{

@@ -64,7 +64,7 @@ private:
       return visitControl(op);
     Operation *source = isShared(op) ? nullptr : op;
     for (Value operand : op->getOperands()) {
-      if (getBlockLayout(operand.getType()))
+      if (getBlockLayout(operand.getType()) && !isa<AnyOp>(op))
         source = op; // A scalar taken out of a block value.
       if (Operation *other = getSource(operand))
         source = other;
