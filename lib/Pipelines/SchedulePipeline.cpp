@@ -30,6 +30,9 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   buildFAToLevel2Pipeline(manager, level2);
   manager.addPass(createLowerAffinePass());
   addCleanUp(manager);
+  manager.addNestedPass<func::FuncOp>(createFAListBlocksPass());
+  // A loop over one tile is to become a kernel too, not to be inlined.
+  manager.addPass(createCSEPass());
   FAOutlineKernelsPassOptions kernels;
   kernels.chip = options.chip;
   manager.addPass(createFAOutlineKernelsPass(kernels));

@@ -31,7 +31,7 @@ struct ConfigRow {
     bool takesTurns = turns && !problem.regions.hasFunctions;
     return {queryBlock, keyBlock,
             GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
-                               takesTurns, tileOrder)};
+                               takesTurns, tileOrder, /*blockTable=*/false)};
   }
   bool takes(const AttentionProblem &problem) const;
   std::string describe() const;
@@ -84,6 +84,23 @@ std::string mlir::fa::describeGPUFit(const GPUTarget &target, ConfigAttr config,
                        target, problem);
 }
 
+/// A table of visited blocks pays where a mask may hide whole blocks of which
+/// nothing is known ahead of time.
+static GPUTile addBlockTable(const GPUTile &tile,
+                             const AttentionProblem &problem) {
+  bool isOneBlock =
+      !ShapedType::isDynamic(problem.keys) && problem.keys <= tile.keyBlock;
+  if (!problem.hidesAtRunTime || isOneBlock)
+    return tile;
+  GPUConfigAttr part = tile.part;
+  return {tile.queryBlock, tile.keyBlock,
+          GPUConfigAttr::get(part.getContext(), part.getForm(),
+                             part.getGroups(), part.getStages(),
+                             part.getOverlap(), part.getRescale(),
+                             part.getTurns(), part.getTileOrder(),
+                             /*blockTable=*/true)};
+}
+
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
                              bool deterministic = true) {
   return ConfigAttr::get(tile.part.getContext(), tile.queryBlock, tile.keyBlock,
@@ -112,7 +129,7 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
                               stringifyKernelForm(row.form), obstacle);
       continue;
     }
-    GPUTile tile = row.getTile(context, problem);
+    GPUTile tile = addBlockTable(row.getTile(context, problem), problem);
     if (fitsGPU(tile, target, problem)) {
       reason =
           row.describe() + passed + "; " + describeNeeds(tile, target, problem);
@@ -121,7 +138,8 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
     passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
                             row.keyBlock, describeNeeds(tile, target, problem));
   }
-  GPUTile tile = shrinkToGPU(last->getTile(context, problem), target, problem);
+  GPUTile tile = addBlockTable(
+      shrinkToGPU(last->getTile(context, problem), target, problem), problem);
   reason = last->describe() + passed +
            "; made smaller: " + describeNeeds(tile, target, problem);
   return makeConfig(tile);
@@ -148,8 +166,10 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
   if (!tile.part)
     tile.part = GPUConfigAttr::get(
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
-        RescalePlace::after_product, /*turns=*/false, TileOrder::in_order);
-  return makeConfig(tile, config.getKeySplits(), config.getDeterministic());
+        RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
+        /*blockTable=*/false);
+  return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
+                    config.getDeterministic());
 }
 
 static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,

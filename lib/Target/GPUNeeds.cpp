@@ -122,7 +122,8 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
                                int64_t stages) {
   return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
                             part.getOverlap(), part.getRescale(),
-                            part.getTurns(), part.getTileOrder());
+                            part.getTurns(), part.getTileOrder(),
+                            part.getBlockTable());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

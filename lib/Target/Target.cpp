@@ -7,6 +7,7 @@
 
 #include "fa/Target/Target.h"
 #include "TargetConfigs.h"
+#include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 #include <numeric>
@@ -49,14 +50,18 @@ static int64_t getAlignment(ValueRange operands) {
 
 AttentionProblem AttentionProblem::get(AttentionOp op) {
   auto query = cast<ShapedType>(op.getQuery().getType());
+  auto key = cast<ShapedType>(op.getKey().getType());
   auto value = cast<ShapedType>(op.getValue().getType());
   DimsAttr queryOrder = op.getQueryOrder(), valueOrder = op.getValueOrder();
   return {
       query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
       value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
       query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
+      key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence)),
       query.getElementType(),
       !op.getMask().empty(),
+      !op.getMask().empty() &&
+          !MaskNormalizer(op.getMask()).getObstacles().empty(),
       getAlignment({op.getQuery(), op.getKey(), op.getValue(), op.getOutput()}),
       RegionWork::get(op)};
 }

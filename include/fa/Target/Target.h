@@ -53,9 +53,12 @@ struct RegionWork {
 struct AttentionProblem {
   int64_t queryHeadDim, valueHeadDim;
   /// ShapedType::kDynamic where unknown.
-  int64_t queries;
+  int64_t queries, keys;
   Type elementType;
   bool hasMask;
+  /// Whether a part of the mask is not affine: what it hides is known at run
+  /// time only.
+  bool hidesAtRunTime;
   /// Bytes, at most 16, that the strides and offsets which the types of the
   /// operands and of the output tell are multiples of.
   int64_t alignment;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
+#include "SummarizeMask.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -326,6 +327,11 @@ struct DecomposeToBlocksPass
     getOperation().walk([&](FinalizeOp op) { results.push_back(op); });
     for (FinalizeOp op : results)
       if (failed(QueryBlock(op).run()))
+        return signalPassFailure();
+    SmallVector<SummarizeMaskOp> summaries;
+    getOperation().walk([&](SummarizeMaskOp op) { summaries.push_back(op); });
+    for (SummarizeMaskOp op : summaries)
+      if (failed(decomposeSummary(op)))
         return signalPassFailure();
   }
 };

@@ -69,6 +69,11 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     return {std::max(of(0).low, of(1).low), std::min(of(0).high, of(1).high)};
   if (isa<arith::MinSIOp>(op))
     return {std::min(of(0).low, of(1).low), std::max(of(0).high, of(1).high)};
+  // Of what may be any number, as many bits as the mask has.
+  if (APInt mask; isa<arith::AndIOp>(op) &&
+                  matchPattern(op->getOperand(1), m_ConstantInt(&mask)) &&
+                  !mask.isNegative())
+    return of(1);
   if (isa<arith::SelectOp>(op))
     return least(of(1), of(2));
   if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -143,6 +143,17 @@ Value QueryBlock::getReference(OpBuilder &builder, Value maximum) {
   return branch.getResult(0);
 }
 
+/// How many keys the step takes: as many as its slice has, since ranges may
+/// count places in a list.
+Value QueryBlock::countKeys(const IRMapping &mapping) {
+  auto slice = step.getKey().getDefiningOp<memref::SubViewOp>();
+  if (!slice)
+    return newRanges.getCount();
+  int64_t sequence = step.getKeyOrder().positionOf(DimKind::Sequence);
+  auto size = dyn_cast<Value>(slice.getMixedSizes()[sequence]);
+  return size ? mapping.lookupOrDefault(size) : newRanges.getCount();
+}
+
 /// One key block: Milakov and Gimelshein 2018, in base 2.
 LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                    const IRMapping &mapping) {
@@ -150,8 +161,6 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Blocks blocks(inside, loc);
   auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
   Value key = newRanges.getKey();
-  Value end =
-      inside.createOrFold<arith::AddIOp>(loc, key, newRanges.getCount());
   PairBlock place;
   place.rows = rows;
   place.columns = keys;
@@ -166,6 +175,8 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
     place.query = mapped(step.getOffsets()[2]);
     place.key = mapped(step.getOffsets()[3]);
   }
+  Value end =
+      inside.createOrFold<arith::AddIOp>(loc, place.key, countKeys(mapping));
   shift(outside, place.query, groupRow);
   Value loadLimit;
   if (step.getExtents().empty())

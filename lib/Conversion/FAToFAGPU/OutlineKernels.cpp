@@ -55,6 +55,7 @@ private:
   SymbolTable &symbols;
   StringRef chip;
   int64_t warps;
+  StringRef suffix = "_kernel";
   Location loc;
   OpBuilder builder;
   /// A step of the attention in the loop, and what it is configured by; null
@@ -89,6 +90,12 @@ LogicalResult Outliner::readConfig() {
     step = op;
     config = op.getConfigAttr();
     return WalkResult::advance();
+  });
+  // Without products, so of as many warps as the rows are for.
+  loop.walk([&](SummarizeMaskOp op) {
+    suffix = "_block_table";
+    if (op.getQueries() % 64 == 0)
+      warps = op.getQueries() / 16;
   });
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
@@ -167,7 +174,8 @@ LogicalResult Outliner::collectArguments() {
     if (source && (source->hasTrait<OpTrait::ConstantLike>() ||
                    isa<memref::GetGlobalOp>(source)))
       continue;
-    if (isa<MemRefType>(value.getType()) && failed(checkView(value)))
+    if (isa<MemRefType>(value.getType()) &&
+        !value.getDefiningOp<fagpu::WorkspaceOp>() && failed(checkView(value)))
       return failure();
     passArgument(value);
   }
@@ -229,8 +237,8 @@ func::FuncOp Outliner::makeKernel() {
   builder.setInsertionPoint(host);
   auto type =
       builder.getFunctionType(TypeRange(ValueRange(passed)), TypeRange());
-  auto kernel = func::FuncOp::create(builder, loc,
-                                     (host.getName() + "_kernel").str(), type);
+  auto kernel =
+      func::FuncOp::create(builder, loc, (host.getName() + suffix).str(), type);
   kernel->setAttr(fagpu::FAGPUDialect::kernelAttrName,
                   builder.getStringAttr(chip));
   if (config)

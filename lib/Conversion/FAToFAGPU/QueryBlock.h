@@ -99,6 +99,7 @@ private:
   void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
+  Value countKeys(const IRMapping &mapping);
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
                               const PairBlock &place, const IRMapping &mapping,
                               Value end, Value k);

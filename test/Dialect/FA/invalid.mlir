@@ -765,7 +765,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %bias: f32) {
 // -----
 
 func.func @f() -> index {
-  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.attention, fa.online_attention'}}
+  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.attention, fa.online_attention, fa.summarize_mask'}}
   %n = fa.key_length : index
   return %n : index
 }
@@ -1296,3 +1296,38 @@ func.func @first_outside() {
 
 // expected-error @below {{'fa.config' is 3 : i64, expected a #fa.config on a function}}
 func.func private @config() attributes {fa.config = 3}
+
+// -----
+
+func.func @summary_offsets(%i: index) {
+  // expected-error @below {{'fa.summarize_mask' op has 3 offsets, expected 4: batch, head, query, key}}
+  %s, %e = fa.summarize_mask 64 by 64 offsets(%i, %i, %i) extents(%i, %i) {
+  ^bb0(%batch: index, %head: index, %query: index, %key: index):
+    %x = arith.constant true
+    fa.yield %x : i1
+  }
+  return
+}
+
+// -----
+
+func.func @summary_extents(%i: index) {
+  // expected-error @below {{'fa.summarize_mask' op has 1 extents, expected 2: queries, keys}}
+  %s, %e = fa.summarize_mask 64 by 64 offsets(%i, %i, %i, %i) extents(%i) {
+  ^bb0(%batch: index, %head: index, %query: index, %key: index):
+    %x = arith.constant true
+    fa.yield %x : i1
+  }
+  return
+}
+
+// -----
+
+func.func @summary_region(%i: index) {
+  // expected-error @below {{mask}}
+  %s, %e = fa.summarize_mask 64 by 64 offsets(%i, %i, %i, %i) extents(%i, %i) {
+  ^bb0(%batch: index, %head: index, %query: index, %key: index):
+    fa.yield %key : index
+  }
+  return
+}

@@ -106,3 +106,27 @@ func.func @key_ranges(%a: index, %b: index, %c: index) -> index {
   }
   return %r : index
 }
+
+// CHECK-LABEL: func.func @summarize_mask
+// CHECK:         %[[some:.*]], %[[every:.*]] = fa.summarize_mask 128 by 64 offsets(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) extents(%{{.*}}, %{{.*}}) captures(%{{.*}} : memref<?xi1>) {
+// CHECK-NEXT:    ^bb0(%{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[j:.*]]: index, %[[table:.*]]: memref<?xi1>):
+// CHECK-NEXT:      %{{.*}} = fa.key_length : index
+// CHECK-NEXT:      %[[x:.*]] = memref.load %[[table]][%[[j]]] : memref<?xi1>
+// CHECK-NEXT:      fa.yield %[[x]] : i1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    fa.summarize_mask 16 by 16 offsets({{.*}}) extents({{.*}}) {
+// CHECK:         return %[[some]], %[[every]] : i1, i1
+func.func @summarize_mask(%b: index, %i: index, %n: index, %valid: memref<?xi1>) -> (i1, i1) {
+  %some, %every = fa.summarize_mask 128 by 64 offsets(%b, %b, %i, %i) extents(%n, %n) captures(%valid : memref<?xi1>) {
+  ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi1>):
+    %keys = fa.key_length : index
+    %x = memref.load %table[%key] : memref<?xi1>
+    fa.yield %x : i1
+  }
+  %s, %e = fa.summarize_mask 16 by 16 offsets(%b, %b, %i, %i) extents(%n, %n) {
+  ^bb0(%batch: index, %head: index, %query: index, %key: index):
+    %x = arith.constant true
+    fa.yield %x : i1
+  }
+  return %some, %every : i1, i1
+}

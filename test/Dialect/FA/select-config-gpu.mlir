@@ -259,11 +259,11 @@ func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
 
 !documents_128 = tensor<2x?x8x128xbf16>
 
-// The ids of keys are held.
+// The ids of keys are held, and which blocks they leave is known at run time.
 // SM80-LABEL: func.func @documents_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<block_table = true>>
 // SM90A-LABEL: func.func @documents_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first, block_table = true>>
 func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x?xi32>) -> !documents_128 {
   %r = fa.attention ins(%q, %q, %q : !documents_128, !documents_128, !documents_128) outs(%o : !documents_128) mask documents(%ids : tensor<2x?xi32>)
   return %r : !documents_128
@@ -286,7 +286,7 @@ func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !
 
 // A remainder for each pair takes more than a function.
 // SM80-LABEL: func.func @dilated(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<block_table = true>>
 func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64)
       mask(%b, %h, %i, %j) {
@@ -312,9 +312,9 @@ func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
 !t256 = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @documents_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<block_table = true>>
 // SM90A-LABEL: func.func @documents_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first, block_table = true>>
 func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) mask documents(%ids : tensor<2x?xi32>)
   return %r : !t256

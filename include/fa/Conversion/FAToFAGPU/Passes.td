@@ -10,6 +10,50 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Visit key blocks by a table where a mask is known at run time";
+  let description = [{
+    Key ranges leave out what a mask is known to hide. Where a part of the mask is
+    not affine, as of documents or of a captured table of blocks, nothing is known
+    of it: with `block_table = true` in the configuration, a loop of its own asks
+    the mask once, ahead of the attention (`fa.summarize_mask`), and writes for
+    each query block which key blocks of its ranges have a visible pair. The
+    ranges of the step then are over that list: full blocks, where every pair is
+    visible, in a range without mask, and partial ones. No other block is loaded.
+
+    A row of the table has the number of full and of partial blocks, and room for
+    all key blocks: full ones are listed from the front, partial ones from the
+    end. There is a row for each query block, and for each batch and each head
+    only where the mask, or what bounds the ranges, depends on it. The memory is a
+    `fagpu.workspace` of 4 bytes a word: (2 + key blocks) x rows.
+
+    Before:
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%batches, %heads, %queries) step (1, 1, 128) {
+      %r = fa.key_ranges (%key, %count) = [partial %c0 to %keys] step 128 ...
+    ```
+    After, for a mask that does not read `%h`:
+    ```mlir
+    %table = fagpu.workspace(%words) : memref<?xi32>
+    scf.forall (%b, %i) = (0, 0) to (%batches, %queries) step (1, 128) {
+      %n:2 = fa.key_ranges (%key, %count) = [partial %c0 to %keys] step 128 ... {
+        %some, %every = fa.summarize_mask 128 by 128 offsets(%b, %c0, %i, %key) ...
+        ...
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%batches, %heads, %queries) step (1, 1, 128) {
+      %full = memref.load %table[%row] : memref<?xi32>
+      ...
+      %r = fa.key_ranges (%place, %count) = [full %c0 to %f, partial %f to %all] step 128 ... {
+        %block = memref.load %table[%word] : memref<?xi32>
+        ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Make a kernel of each parallel loop over tiles";
   let description = [{

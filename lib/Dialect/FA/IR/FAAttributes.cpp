@@ -226,7 +226,7 @@ LogicalResult
 GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       KernelForm form, int64_t groups, int64_t stages,
                       Overlap overlap, RescalePlace rescale, bool turns,
-                      TileOrder tileOrder) {
+                      TileOrder tileOrder, bool blockTable) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)

@@ -308,6 +308,30 @@ LogicalResult KeyRangesOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
+// SummarizeMaskOp
+//===----------------------------------------------------------------------===//
+
+void SummarizeMaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getSome(), "some");
+  setName(getEvery(), "every");
+}
+
+LogicalResult SummarizeMaskOp::verify() {
+  if (getOffsets().size() != 4)
+    return emitOpError() << "has " << getOffsets().size()
+                         << " offsets, expected 4: batch, head, query, key";
+  if (getExtents().size() != 2)
+    return emitOpError() << "has " << getExtents().size()
+                         << " extents, expected 2: queries, keys";
+  return success();
+}
+
+LogicalResult SummarizeMaskOp::verifyRegions() {
+  return verifyPairRegion(*this, "mask", getMask(), getCaptures(),
+                          /*isScore=*/false);
+}
+
+//===----------------------------------------------------------------------===//
 // IsPartialOp and IsFirstOp
 //===----------------------------------------------------------------------===//
 

@@ -70,7 +70,7 @@ LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getMemory().getType());
   if (!type.getLayout().isIdentity())
     return emitOpError() << "makes " << type << ", expected contiguous memory";
-  if (static_cast<int64_t>(getSizes().size()) != type.getNumDynamicDims())
+  if (getSizes().size() != static_cast<size_t>(type.getNumDynamicDims()))
     return emitOpError() << "has " << getSizes().size() << " sizes, but "
                          << type << " has " << type.getNumDynamicDims()
                          << " dynamic dimensions";

@@ -135,6 +135,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     - `turns`: whether groups take turns at the matrix units.
     - `tile_order`: query blocks head by head, or in groups of heads whose keys
       and values stay in the L2 cache, the ones with most keys first.
+    - `block_table`: whether a table at run time says which key blocks a mask
+      leaves that is not known ahead of it (fa-list-blocks).
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -145,7 +147,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     FA_EnumParameter<FA_Overlap, "none">:$overlap,
     FA_EnumParameter<FA_RescalePlace, "after_product">:$rescale,
     DefaultValuedParameter<"bool", "false">:$turns,
-    FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order);
+    FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order,
+    DefaultValuedParameter<"bool", "false">:$block_table);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -9,7 +9,7 @@
 #define FA_DIALECT_FA_IR_FAREGIONOPS_TD
 
 class FA_LengthOp<string mnemonic>
-    : FA_Op<mnemonic, [Pure, ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
+    : FA_Op<mnemonic, [Pure, ParentOneOf<["AttentionOp", "OnlineAttentionOp", "SummarizeMaskOp"]>]> {
   let results = (outs Index:$length);
   let assemblyFormat = "attr-dict `:` type($length)";
 }
@@ -38,7 +38,8 @@ def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
 
 def FA_YieldOp : FA_Op<"yield", [
     Pure, ReturnLike, Terminator,
-    ParentOneOf<["AttentionOp", "OnlineAttentionOp", "KeyRangesOp"]>]> {
+    ParentOneOf<["AttentionOp", "OnlineAttentionOp", "KeyRangesOp",
+                 "SummarizeMaskOp"]>]> {
   let summary = "Ends a score region, a mask region or a key range body";
   let arguments = (ins Variadic<AnyType>:$results);
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";

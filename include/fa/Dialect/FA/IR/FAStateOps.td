@@ -189,6 +189,46 @@ def FA_KeyRangesOp : FA_Op<"key_ranges", [
   }];
 }
 
+def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
+    AttrSizedOperandSegments, IsolatedFromAbove, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Whether a mask leaves some, and all, pairs of a block";
+  let description = [{
+    Evaluates a mask region at the `queries` times `keys` pairs from `offsets`
+    (batch, head, query, key) on. `some` is true where a pair is visible,
+    `every` where all pairs are. Pairs at or past `extents`, the valid queries and
+    keys of the batch, count as the region has them: it may be asked for any
+    pair, and a load from a capture whose index is out of bounds reads 0.
+
+    What an analysis cannot say of a mask ahead of time, this says at run time
+    (fa-list-blocks).
+
+    Example:
+
+    ```mlir
+    %some, %every = fa.summarize_mask 128 by 128 offsets(%b, %h, %i, %j)
+        extents(%queries, %keys) captures(%ids : memref<?x?xi32>) {
+    ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?x?xi32>):
+      ...
+      fa.yield %visible : i1
+    }
+    ```
+  }];
+  let arguments = (ins
+    ConfinedAttr<I64Attr, [IntPositive]>:$queries,
+    ConfinedAttr<I64Attr, [IntPositive]>:$keys,
+    Variadic<Index>:$offsets, Variadic<Index>:$extents,
+    Variadic<FA_Capture>:$captures);
+  let results = (outs I1:$some, I1:$every);
+  let regions = (region SizedRegion<1>:$mask);
+  let assemblyFormat = [{
+    $queries `by` $keys `offsets` `(` $offsets `)` `extents` `(` $extents `)`
+    (`captures` `(` $captures^ `:` type($captures) `)`)? $mask attr-dict
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 def FA_IsPartialOp : FA_Op<"is_partial", [Pure]> {
   let summary = "Whether the visited block is of a partial range";
   let description = [{

@@ -1,0 +1,400 @@
+//===- ListBlocks.cpp - Tables of the key blocks that masks leave ---------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Analysis/KeyRangeAnalysis.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FALISTBLOCKSPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Words of a row of the table ahead of its list: the number of full blocks,
+/// then that of partial ones.
+static constexpr int64_t countWords = 2;
+
+/// More blocks than lengths can have, with all bits below it.
+static constexpr int64_t greatestNumber = (int64_t(1) << 30) - 1;
+
+namespace {
+/// Makes the ranges of one query block go by a list.
+///
+/// A row of the table lists full blocks from the front of the list, and partial
+/// ones from its end, each by its number from the first key of the ranges.
+class BlockLister {
+public:
+  BlockLister(KeyRangesOp ranges, OnlineAttentionOp step)
+      : ranges(ranges), step(step), loc(ranges.getLoc()), builder(ranges) {}
+
+  /// Why there can be no table; empty where there can.
+  std::string getObstacle();
+  void run();
+
+private:
+  void findNeeds();
+  void need(Value value);
+  bool isInLoop(Value value) {
+    return loop.getRegion().isAncestor(value.getParentRegion());
+  }
+  void makeTable();
+  Value getRow(OpBuilder &at, ValueRange indices);
+  void fillTable();
+  void fillRow(OpBuilder &at, const IRMapping &mapping, Value row);
+  void visitListed();
+
+  template <typename OpTy> Value make(OpBuilder &at, Value a, Value b) {
+    return at.createOrFold<OpTy>(loc, a, b);
+  }
+  Value index(OpBuilder &at, int64_t number) {
+    return arith::ConstantIndexOp::create(at, loc, number);
+  }
+  Value load(OpBuilder &at, Value place);
+  void store(OpBuilder &at, Value number, Value place);
+
+  KeyRangesOp ranges;
+  OnlineAttentionOp step;
+  scf::ForallOp loop;
+  Location loc;
+  OpBuilder builder;
+  /// The memory that all keys are in, from outside the loop.
+  Value keys;
+  /// What the mask reads of the place of a pair and of the lengths.
+  SmallVector<Value> offsets, extents;
+  /// Operations of the loop that make the bounds and the place, in order, and
+  /// the dimensions of the loop that they depend on.
+  SetVector<Operation *> needed;
+  llvm::SmallSetVector<unsigned, 4> dims;
+  /// Words of a row.
+  Value words;
+  /// Rows along each of `dims`.
+  SmallVector<Value> counts;
+  Value table;
+};
+} // namespace
+
+std::string BlockLister::getObstacle() {
+  loop = dyn_cast<scf::ForallOp>(ranges->getParentOp());
+  if (!loop || !isa<func::FuncOp>(loop->getParentOp()))
+    return "there is one query block";
+  keys = step.getKey();
+  while (isInLoop(keys) && keys.getDefiningOp<memref::SubViewOp>())
+    keys = keys.getDefiningOp<memref::SubViewOp>().getSource();
+  if (isInLoop(keys) || cast<MemRefType>(keys.getType()).getRank() !=
+                            cast<MemRefType>(step.getKey().getType()).getRank())
+    return "its keys are no slice of memory from outside of the loop";
+  if (llvm::any_of(step.getMaskCaptures(),
+                   [&](Value capture) { return isInLoop(capture); }))
+    return "its mask captures what the loop makes";
+  return "";
+}
+
+/// Adds what the loop computes `value` from.
+void BlockLister::need(Value value) {
+  if (!isInLoop(value) || value == ranges.getKey())
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() == loop.getBody())
+      dims.insert(argument.getArgNumber());
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (needed.contains(op))
+    return;
+  SetVector<Value> read(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), read);
+  llvm::for_each(read, [&](Value operand) { need(operand); });
+  needed.insert(op);
+}
+
+/// The table has rows for what the mask depends on, and no more.
+void BlockLister::findNeeds() {
+  Block &mask = step.getMask().front();
+  Value zero = index(builder, 0);
+  for (auto [number, offset] : llvm::enumerate(step.getOffsets()))
+    offsets.push_back(mask.getArgument(number).use_empty() ? zero : offset);
+  bool readsQueries = !mask.getOps<QueryLengthOp>().empty(),
+       readsKeys = !mask.getOps<KeyLengthOp>().empty();
+  extents = {readsQueries ? step.getExtents()[0] : zero,
+             readsKeys ? step.getExtents()[1] : zero};
+  for (Value value : llvm::concat<Value>(offsets, extents))
+    need(value);
+  need(ranges.getBegins().front());
+  need(ranges.getEnds().back());
+  SmallVector<unsigned> sorted(dims.begin(), dims.end());
+  llvm::sort(sorted);
+  dims.clear();
+  dims.insert(sorted.begin(), sorted.end());
+}
+
+void BlockLister::makeTable() {
+  OpBuilder host(loop);
+  Value one = index(host, 1);
+  auto bound = [&](OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(host, loc, value);
+  };
+  for (unsigned dim : dims) {
+    Value length =
+        make<arith::SubIOp>(host, bound(loop.getMixedUpperBound()[dim]),
+                            bound(loop.getMixedLowerBound()[dim]));
+    counts.push_back(make<arith::CeilDivUIOp>(host, length,
+                                              bound(loop.getMixedStep()[dim])));
+  }
+  Value length = memref::DimOp::create(
+      host, loc, keys, step.getKeyOrder().positionOf(DimKind::Sequence));
+  Value capacity =
+      make<arith::CeilDivUIOp>(host, length, index(host, ranges.getStep()));
+  capacity = make<arith::MaxUIOp>(host, capacity, one);
+  words = make<arith::AddIOp>(host, capacity, index(host, countWords));
+  Value size = words;
+  for (Value count : counts)
+    size = make<arith::MulIOp>(host, size, count);
+  // Places in the table are computed in 32 bits.
+  Value fits =
+      arith::CmpIOp::create(host, loc, arith::CmpIPredicate::sle, size,
+                            index(host, std::numeric_limits<int32_t>::max()));
+  cf::AssertOp::create(host, loc, fits,
+                       "the table of visited blocks has more than 2147483647 "
+                       "entries; block_table = false needs none");
+  auto type =
+      MemRefType::get({ShapedType::kDynamic}, builder.getIntegerType(32));
+  table = fagpu::WorkspaceOp::create(host, loc, type, size);
+}
+
+/// Where the row of a place in the loop begins; `indices` are those of `dims`.
+Value BlockLister::getRow(OpBuilder &at, ValueRange indices) {
+  Value row = index(at, 0);
+  for (auto [dim, induction, count] : llvm::zip_equal(dims, indices, counts)) {
+    Value lower = getValueOrCreateConstantIndexOp(
+        at, loc, loop.getMixedLowerBound()[dim]);
+    Value stepOf =
+        getValueOrCreateConstantIndexOp(at, loc, loop.getMixedStep()[dim]);
+    Value number = make<arith::SubIOp>(at, induction, lower);
+    number = make<arith::DivUIOp>(at, number, stepOf);
+    row = make<arith::MulIOp>(at, row, count);
+    row = make<arith::AddIOp>(at, row, number);
+  }
+  return make<arith::MulIOp>(at, row, words);
+}
+
+/// A word of the table, as an index that is seen to be short.
+Value BlockLister::load(OpBuilder &at, Value place) {
+  Value word = memref::LoadOp::create(at, loc, table, place);
+  word = arith::IndexCastOp::create(at, loc, at.getIndexType(), word);
+  return make<arith::AndIOp>(at, word, index(at, greatestNumber));
+}
+
+void BlockLister::store(OpBuilder &at, Value number, Value place) {
+  Value word = arith::IndexCastOp::create(at, loc, at.getI32Type(), number);
+  memref::StoreOp::create(at, loc, word, table, place);
+}
+
+//===----------------------------------------------------------------------===//
+// The loop that fills the table
+//===----------------------------------------------------------------------===//
+
+void BlockLister::fillTable() {
+  OpBuilder host(loop);
+  SmallVector<OpFoldResult> lower, upper, steps;
+  for (unsigned dim : dims) {
+    lower.push_back(loop.getMixedLowerBound()[dim]);
+    upper.push_back(loop.getMixedUpperBound()[dim]);
+    steps.push_back(loop.getMixedStep()[dim]);
+  }
+  if (dims.empty()) {
+    lower.push_back(host.getIndexAttr(0));
+    upper.push_back(host.getIndexAttr(1));
+    steps.push_back(host.getIndexAttr(1));
+  }
+  auto filling = scf::ForallOp::create(host, loc, lower, upper, steps,
+                                       ValueRange(), std::nullopt);
+  OpBuilder inside(filling.getBody()->getTerminator());
+  SmallVector<Value> indices(filling.getInductionVars());
+  IRMapping mapping;
+  for (auto [dim, induction] :
+       llvm::zip(dims, ArrayRef(indices).take_front(dims.size())))
+    mapping.map(loop.getInductionVar(dim), induction);
+  Operation *ofRanges = ranges;
+  for (Operation *op : needed)
+    if (!ofRanges->isAncestor(op))
+      inside.clone(*op, mapping);
+  fillRow(inside, mapping,
+          getRow(inside, ArrayRef(indices).take_front(dims.size())));
+}
+
+void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping, Value row) {
+  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
+  Value zero = index(at, 0), one = index(at, 1);
+  Value first = make<arith::AddIOp>(at, row, index(at, countWords));
+  Value last = make<arith::AddIOp>(at, row, words);
+  last = make<arith::SubIOp>(at, last, one);
+  // A list of no block names the first one, which is then visited in vain.
+  store(at, zero, last);
+  Value begin = mapped(ranges.getBegins().front()),
+        end = mapped(ranges.getEnds().back());
+  auto visits = KeyRangesOp::create(
+      at, loc, begin, end, {false}, ranges.getStep(), {zero, zero},
+      [&](OpBuilder &in, Location, Value key, Value count, ValueRange listed) {
+        IRMapping ofBlock(mapping);
+        ofBlock.map(ranges.getKey(), key);
+        for (Operation *op : needed)
+          if (ranges->isAncestor(op))
+            in.clone(*op, ofBlock);
+        auto inBlock = [&](Value value) {
+          return ofBlock.lookupOrDefault(value);
+        };
+        SmallVector<Value> place = llvm::map_to_vector(offsets, inBlock),
+                           lengths = llvm::map_to_vector(extents, inBlock);
+        auto summary = SummarizeMaskOp::create(
+            in, loc, in.getI1Type(), in.getI1Type(),
+            step.getConfigAttr().getQueryBlock(), ranges.getStep(), place,
+            lengths, step.getMaskCaptures());
+        IRMapping captured;
+        step.getMask().cloneInto(&summary.getMask(), captured);
+        Value isWhole =
+            arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge, count,
+                                  index(in, ranges.getStep()));
+        Value isFull =
+            arith::AndIOp::create(in, loc, summary.getEvery(), isWhole);
+        Value isPartial = arith::AndIOp::create(
+            in, loc, summary.getSome(),
+            arith::XOrIOp::create(
+                in, loc, isFull,
+                arith::ConstantIntOp::create(in, loc, 1, /*width=*/1)));
+        Value number = make<arith::SubIOp>(in, key, begin);
+        number = make<arith::DivUIOp>(in, number, index(in, ranges.getStep()));
+        auto list = [&](Value condition, Value place) {
+          auto branch = scf::IfOp::create(in, loc, condition,
+                                          /*withElseRegion=*/false);
+          OpBuilder then = branch.getThenBodyBuilder();
+          store(then, number, place);
+        };
+        list(isFull, make<arith::AddIOp>(in, first, listed[0]));
+        list(isPartial, make<arith::SubIOp>(in, last, listed[1]));
+        auto countIf = [&](Value condition, Value before) -> Value {
+          Value more = arith::SelectOp::create(in, loc, condition, one, zero);
+          return arith::AddIOp::create(in, loc, before, more);
+        };
+        YieldOp::create(in, loc,
+                        ValueRange{countIf(isFull, listed[0]),
+                                   countIf(isPartial, listed[1])});
+      });
+  store(at, visits.getResult(0), row);
+  store(at, visits.getResult(1), make<arith::AddIOp>(at, row, one));
+}
+
+//===----------------------------------------------------------------------===//
+// The loop that reads it
+//===----------------------------------------------------------------------===//
+
+/// Ranges over the list, full blocks first, in place of those over the keys.
+void BlockLister::visitListed() {
+  builder.setInsertionPoint(ranges);
+  SmallVector<Value> indices;
+  for (unsigned dim : dims)
+    indices.push_back(loop.getInductionVar(dim));
+  Value row = getRow(builder, indices);
+  Value zero = index(builder, 0), one = index(builder, 1),
+        size = index(builder, ranges.getStep());
+  Value numFull = load(builder, row);
+  Value numPartial = load(builder, make<arith::AddIOp>(builder, row, one));
+  Value fullEnd = make<arith::MulIOp>(builder, numFull, size);
+  Value all = make<arith::AddIOp>(builder, numFull, numPartial);
+  Value end = make<arith::MulIOp>(builder, all, size);
+  // The place of a full block counts from the front, of a partial one from the
+  // end.
+  Value ofFull = make<arith::AddIOp>(builder, row, index(builder, countWords));
+  Value ofPartial = make<arith::AddIOp>(builder, row, words);
+  ofPartial = make<arith::SubIOp>(builder, ofPartial, one);
+  ofPartial = make<arith::AddIOp>(builder, ofPartial, numFull);
+  Value begin = ranges.getBegins().front(), keysEnd = ranges.getEnds().back();
+  auto listed = KeyRangesOp::create(
+      builder, loc, {zero, fullEnd}, {fullEnd, end}, {true, false},
+      ranges.getStep(), ranges.getInits(), nullptr);
+  listed.getBodyRegion().takeBody(ranges.getBodyRegion());
+  ranges.replaceAllUsesWith(listed.getResults());
+
+  OpBuilder in = OpBuilder::atBlockBegin(&listed.getBodyRegion().front());
+  // Copies ahead of the last block ask for one before the first.
+  auto inList = arith::MaxSIOp::create(in, loc, listed.getKey(), zero);
+  Value position = make<arith::DivUIOp>(in, inList, size);
+  Value isPartial = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge,
+                                          position, numFull);
+  Value place = arith::SelectOp::create(
+      in, loc, isPartial, make<arith::SubIOp>(in, ofPartial, position),
+      make<arith::AddIOp>(in, ofFull, position));
+  Value number = load(in, place);
+  Value key = make<arith::MulIOp>(in, number, size);
+  key = make<arith::AddIOp>(in, begin, key);
+  Value count = make<arith::SubIOp>(in, keysEnd, key);
+  count = arith::MinSIOp::create(in, loc, count, size);
+  listed.getKey().replaceAllUsesExcept(key, inList);
+  listed.getCount().replaceAllUsesWith(count);
+  ranges.erase();
+}
+
+void BlockLister::run() {
+  findNeeds();
+  makeTable();
+  fillTable();
+  visitListed();
+}
+
+/// The step of ranges whose mask is to be looked up; null for others.
+static OnlineAttentionOp findStep(KeyRangesOp ranges) {
+  auto steps = ranges.getBodyRegion().getOps<OnlineAttentionOp>();
+  if (!llvm::hasSingleElement(steps) || ranges.getNumRanges() == 0)
+    return {};
+  OnlineAttentionOp step = *steps.begin();
+  auto part =
+      step.getConfigAttr()
+          ? dyn_cast_if_present<GPUConfigAttr>(step.getConfigAttr().getTarget())
+          : GPUConfigAttr();
+  if (!part || !part.getBlockTable() || step.getMask().empty() ||
+      step.getOffsets().empty() || step.getExtents().empty())
+    return {};
+  return KeyRangeAnalysis(step.getMask()).getObstacles().empty()
+             ? OnlineAttentionOp()
+             : step;
+}
+
+namespace {
+struct ListBlocksPass : public fa::impl::FAListBlocksPassBase<ListBlocksPass> {
+  void runOnOperation() override {
+    SmallVector<KeyRangesOp> all;
+    getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
+    for (KeyRangesOp ranges : all) {
+      OnlineAttentionOp step = findStep(ranges);
+      if (!step)
+        continue;
+      BlockLister lister(ranges, step);
+      std::string obstacle = lister.getObstacle();
+      auto options =
+          remark::RemarkOpts::name("BlockTable").category("fa-list-blocks");
+      if (!obstacle.empty()) {
+        remark::missed(step.getLoc(), options)
+            << "no table of visited blocks: " + obstacle;
+        continue;
+      }
+      remark::passed(step.getLoc(), options)
+          << "a table lists the key blocks that the mask leaves";
+      lister.run();
+    }
+  }
+};
+} // namespace
