@@ -265,10 +265,12 @@ void Persister::persistCopies() {
   both.insert(mailWords.begin(), mailWords.end());
   // Sends the tile's words to the others; those of the role itself.
   auto sendTile = [&](Value tile, ArrayRef<Value> words) {
+    IRMapping wordOf;
+    wordOf.map(ValueRange(both.getArrayRef()), ValueRange(words));
+    // In the order in which the others receive them.
     SmallVector<Value> sent = {tile};
-    for (auto [name, word] : llvm::zip_equal(both, words))
-      if (mailWords.contains(name))
-        sent.push_back(word);
+    for (Value name : mailWords)
+      sent.push_back(wordOf.lookup(name));
     SendOp::create(builder, loc, mail, sent, Value(), Value());
     return SmallVector<Value>(words.take_front(copyWords.size()));
   };
