@@ -1,7 +1,7 @@
 """Executes the PTX of kernels by mma.sync and cp.async: all threads of a block step by step, in numpy.
 
 It knows the instructions that these kernels are compiled to, and fails at any other one. Copies are done where they
-are started, so it proves addresses, bounds and values, and nothing about waits and barriers. Every access is checked:
+are started, so it proves addresses, bounds and values, and nothing about waits and most barriers. Every access is checked:
 global memory belongs to a tensor byte by byte, addresses are aligned to the access, branches are uniform, and the eight
 rows of a matrix that ldmatrix reads are in different banks.
 """
@@ -98,15 +98,16 @@ class Memory:
 
 
 class Kernel:
-    """The instructions of the one entry of a module, and its constant tables."""
+    """The instructions of an entry of a module, of the first one if none is named, and its constant tables."""
 
-    def __init__(self, text):
+    def __init__(self, text, entry=r"\w+"):
         self.tables = {}
         for name, size, words in re.findall(r"\.global \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([^}]*)\};", text):
             self.tables[name] = np.zeros(int(size), np.uint8)
             values = [int(word) for word in words.split(",")]
             self.tables[name][: len(values)] = values
-        self.parameters, body = re.search(r"\.visible \.entry \w+\((.*?)\)\s*\n.*?\{(.*)\n\}", text, re.S).groups()
+        text = text[re.search(rf"\.visible \.entry {entry}\(", text).start() :]
+        self.parameters, body = re.search(r"\((.*?)\)\s*\n.*?\{(.*?)\n\}", text, re.S).groups()
         self.threads = int(re.search(r"\.maxntid (\d+)", text).group(1))
         self.instructions, self.labels = [], {}
         for statement in re.sub(r"//[^\n]*", "", body).split(";"):
@@ -273,6 +274,9 @@ class Block:
     def execute(self, name, parts, operands, active):
         kind = parts[0]
         bits = int((re.findall(r"\.[busf](\d+)", name) or ["32"])[-1])
+        if name == "bar.red.or.pred":
+            assert active.all() and self.value(operands[2], 32)[0] == self.count, "not all threads meet"
+            return self.set(operands[0], np.full(self.count, self.value(operands[3], 1).any()), active)
         if kind == "bar" or name.startswith(("cp.async.commit", "cp.async.wait")):
             return
         if name.startswith("cp.async"):
