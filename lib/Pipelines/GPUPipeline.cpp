@@ -21,6 +21,17 @@ static void addCleanUp(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
+/// The same for kernels of scalars. Loops carry hundreds of values here, and
+/// their patterns compare these in pairs: bottom-up, a loop is not looked at
+/// again for each operation in it that folds.
+static void addCleanUpOfScalars(OpPassManager &manager) {
+  GreedyRewriteConfig config;
+  config.setUseTopDownTraversal(false);
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+  manager.addPass(createCanonicalizerPass(config));
+  manager.addPass(createCSEPass());
+}
+
 void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());
@@ -49,7 +60,7 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   manager.addPass(fagpu::createConvertFAGPUToNVVMPass());
   manager.addPass(fagpu::createFAGPULowerKernelPass());
-  addCleanUp(manager);
+  addCleanUpOfScalars(manager);
   manager.addPass(fagpu::createFAGPUShareReciprocalsPass());
   manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
   manager.addPass(fagpu::createFAGPUExpandMathPass());
