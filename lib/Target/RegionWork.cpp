@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
-/// What a value of a region varies with, and whether it comes from a score or
-/// from memory.
+/// What a value of a region varies with, and whether a value of pairs comes
+/// from a score or from memory.
 struct Varies {
   bool query = false, key = false, isHeld = false;
 
@@ -24,7 +24,7 @@ struct Varies {
   void operator|=(Varies other) {
     query |= other.query;
     key |= other.key;
-    isHeld |= other.isHeld;
+    isHeld |= other.isHeld && other.byPair();
   }
 };
 
