@@ -25,6 +25,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
                                    const ScheduleOptions &options) {
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
+  manager.addPass(createFAIndexToArithPass());
   Level2Options level2;
   level2.target = options.chip;
   buildFAToLevel2Pipeline(manager, level2);

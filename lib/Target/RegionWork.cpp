@@ -79,8 +79,13 @@ void RegionReader::readOperation(Operation *op) {
   if (isa<arith::CmpIOp>(op) && result.key)
     ++work.comparisons;
   if (isa<tensor::ExtractOp, memref::LoadOp>(op)) {
-    work.pairLoads += result.byPair();
-    work.keyLoads += result.key && !result.query;
+    // Elements of 64 bits take two registers.
+    Type element = op->getResult(0).getType();
+    int64_t count = element.isF64() || element.isInteger(64) ? 2 : 1;
+    if (result.byPair())
+      work.pairLoads += count;
+    else if (result.key)
+      work.keyLoads += count;
   } else if (result.byPair() && !isProduct(op)) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&

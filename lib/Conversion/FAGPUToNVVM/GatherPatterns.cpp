@@ -16,6 +16,10 @@ static bool isByte(Type element) {
   return element.isInteger(8) || element.isInteger(1);
 }
 
+static bool isWide(Type element) {
+  return element.isF64() || element.isInteger(64);
+}
+
 LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
   Value source = gather.getSource();
   auto argument = dyn_cast<BlockArgument>(source);
@@ -26,10 +30,11 @@ LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
               "so its address is not known";
   Type element = gather.getType().getElementType();
   if (element.isF32() || element.isInteger(32) || isByte(element) ||
-      isPackedElement(element))
+      isWide(element) || isPackedElement(element))
     return success();
-  return gather.emitOpError() << "reads elements of " << element
-                              << ", expected f32, f16, bf16, i32, i8 or i1";
+  return gather.emitOpError()
+         << "reads elements of " << element
+         << ", expected f32, f64, f16, bf16, i32, i64, i8 or i1";
 }
 
 namespace {
@@ -75,6 +80,10 @@ private:
     } else if (isByte(element)) {
       text = "mov.b32 $0, 0; @$2 ld.global.nc.u8 $0, [$1];";
       constraints = "=&r,l,b";
+    } else if (isWide(element)) {
+      text = "mov.b64 $0, 0; @$2 ld.global.nc.b64 $0, [$1];";
+      constraints = element.isF64() ? "=&d,l,b" : "=&l,l,b";
+      result = element;
     } else {
       text = "mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];";
       constraints = element.isF32() ? "=&f,l,b" : "=&r,l,b";

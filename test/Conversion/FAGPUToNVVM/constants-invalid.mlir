@@ -57,12 +57,12 @@ func.func @no_address(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_80", fa
 
 // -----
 
-!l = tensor<64xi64, #fagpu.row<4>>
-func.func @elements(%m: memref<64xi64>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 128} {
+!l = tensor<64xi16, #fagpu.row<4>>
+func.func @elements(%m: memref<64xi16>) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 128} {
   %c0 = arith.constant 0 : i32
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.gather' op reads elements of 'i64', expected f32, f16, bf16, i32, i8 or i1}}
-    %x = fagpu.gather %m[%c0] : memref<64xi64>[i32] -> !l
+    // expected-error @below {{'fagpu.gather' op reads elements of 'i16', expected f32, f64, f16, bf16, i32, i64, i8 or i1}}
+    %x = fagpu.gather %m[%c0] : memref<64xi16>[i32] -> !l
   }
   return
 }

@@ -54,6 +54,26 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
+  let summary = "Operations of the index dialect as those of arith";
+  let description = [{
+    Score and mask regions may compute on indices by either dialect; what follows
+    knows arith, whose operations take index values too.
+
+    Before:
+    ```mlir
+    %distance = index.sub %i, %j
+    %visible = index.cmp slt(%distance, %window)
+    ```
+    After:
+    ```mlir
+    %distance = arith.subi %i, %j : index
+    %visible = arith.cmpi slt, %distance, %window : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Make a kernel of each parallel loop over tiles";
   let description = [{

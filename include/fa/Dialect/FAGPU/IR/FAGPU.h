@@ -103,7 +103,8 @@ void removeSlot(Operation *op);
 
 namespace mlir::fagpu {
 
-/// How many 32-bit registers a thread holds of a block value.
+/// How many registers a thread holds of a block value; those of 64-bit elements
+/// have 64 bits.
 int64_t registersPerThread(RankedTensorType type);
 
 /// Whether the function is a kernel of the dialect.

@@ -73,8 +73,8 @@ private:
     if (auto flight = dyn_cast<InflightType>(value.getType()))
       return registersPerThread(flight.getValue());
     auto tensor = cast<RankedTensorType>(value.getType());
-    return tensor.getElementType().isInteger(1) ? 0
-                                                : registersPerThread(tensor);
+    int64_t bits = tensor.getElementTypeBitWidth();
+    return bits == 1 ? 0 : registersPerThread(tensor) * (bits > 32 ? 2 : 1);
   }
 
   /// Adds the values in registers that a use of `value` needs.

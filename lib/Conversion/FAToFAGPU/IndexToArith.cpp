@@ -1,0 +1,124 @@
+//===- IndexToArith.cpp - Operations of the index dialect as arith --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAINDEXTOARITHPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+
+namespace {
+
+/// An operation with the same operands and results.
+template <typename From, typename To>
+struct SameOperands : public OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(From op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<To>(op, op->getResultTypes(),
+                                    op->getOperands());
+    return success();
+  }
+};
+
+struct ConstantPattern : public OpRewritePattern<index::ConstantOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(index::ConstantOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, op.getValueAttr());
+    return success();
+  }
+};
+
+struct BoolPattern : public OpRewritePattern<index::BoolConstantOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(index::BoolConstantOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, op.getValueAttr());
+    return success();
+  }
+};
+
+struct ComparePattern : public OpRewritePattern<index::CmpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static arith::CmpIPredicate translate(index::IndexCmpPredicate predicate) {
+    switch (predicate) {
+    case index::IndexCmpPredicate::EQ:
+      return arith::CmpIPredicate::eq;
+    case index::IndexCmpPredicate::NE:
+      return arith::CmpIPredicate::ne;
+    case index::IndexCmpPredicate::SLT:
+      return arith::CmpIPredicate::slt;
+    case index::IndexCmpPredicate::SLE:
+      return arith::CmpIPredicate::sle;
+    case index::IndexCmpPredicate::SGT:
+      return arith::CmpIPredicate::sgt;
+    case index::IndexCmpPredicate::SGE:
+      return arith::CmpIPredicate::sge;
+    case index::IndexCmpPredicate::ULT:
+      return arith::CmpIPredicate::ult;
+    case index::IndexCmpPredicate::ULE:
+      return arith::CmpIPredicate::ule;
+    case index::IndexCmpPredicate::UGT:
+      return arith::CmpIPredicate::ugt;
+    case index::IndexCmpPredicate::UGE:
+      return arith::CmpIPredicate::uge;
+    }
+    llvm_unreachable("every predicate is handled");
+  }
+
+  LogicalResult matchAndRewrite(index::CmpOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, translate(op.getPred()),
+                                               op.getLhs(), op.getRhs());
+    return success();
+  }
+};
+
+struct IndexToArithPass
+    : public fa::impl::FAIndexToArithPassBase<IndexToArithPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SameOperands<index::AddOp, arith::AddIOp>,
+                 SameOperands<index::SubOp, arith::SubIOp>,
+                 SameOperands<index::MulOp, arith::MulIOp>,
+                 SameOperands<index::DivSOp, arith::DivSIOp>,
+                 SameOperands<index::DivUOp, arith::DivUIOp>,
+                 SameOperands<index::CeilDivSOp, arith::CeilDivSIOp>,
+                 SameOperands<index::CeilDivUOp, arith::CeilDivUIOp>,
+                 SameOperands<index::FloorDivSOp, arith::FloorDivSIOp>,
+                 SameOperands<index::RemSOp, arith::RemSIOp>,
+                 SameOperands<index::RemUOp, arith::RemUIOp>,
+                 SameOperands<index::MaxSOp, arith::MaxSIOp>,
+                 SameOperands<index::MaxUOp, arith::MaxUIOp>,
+                 SameOperands<index::MinSOp, arith::MinSIOp>,
+                 SameOperands<index::MinUOp, arith::MinUIOp>,
+                 SameOperands<index::ShlOp, arith::ShLIOp>,
+                 SameOperands<index::ShrSOp, arith::ShRSIOp>,
+                 SameOperands<index::ShrUOp, arith::ShRUIOp>,
+                 SameOperands<index::AndOp, arith::AndIOp>,
+                 SameOperands<index::OrOp, arith::OrIOp>,
+                 SameOperands<index::XOrOp, arith::XOrIOp>,
+                 SameOperands<index::CastSOp, arith::IndexCastOp>,
+                 SameOperands<index::CastUOp, arith::IndexCastUIOp>,
+                 ConstantPattern, BoolPattern, ComparePattern>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,74 @@
+// RUN: fa-opt %s -fa-index-to-arith | FileCheck %s
+
+// CHECK-LABEL: func.func @region
+// CHECK: mask(%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]]) captures(%[[W:.*]] = %{{.*}} : index) {
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: %[[D:.*]] = arith.subi %[[I]], %[[J]] : index
+// CHECK: %[[H:.*]] = arith.shrsi %[[D]], %[[TWO]] : index
+// CHECK: %[[N:.*]] = arith.index_cast %[[H]] : index to i32
+// CHECK: %[[X:.*]] = arith.index_castui %[[N]] : i32 to index
+// CHECK: %[[M:.*]] = arith.maxui %[[X]], %[[J]] : index
+// CHECK: %[[C:.*]] = arith.cmpi ult, %[[M]], %[[W]] : index
+// CHECK: %[[V:.*]] = arith.andi %[[C]], %[[TRUE]] : i1
+// CHECK: fa.yield %[[V]] : i1
+// CHECK-NOT: index.{{[a-z]}}
+!t = tensor<2x64x4x64xbf16>
+func.func @region(%q: !t, %o: !t, %w: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+      mask(%b, %h, %i, %j) captures(%x = %w : index) {
+        %two = index.constant 2
+        %true = index.bool.constant true
+        %d = index.sub %i, %j
+        %half = index.shrs %d, %two
+        %narrow = index.casts %half : index to i32
+        %again = index.castu %narrow : i32 to index
+        %most = index.maxu %again, %j
+        %c = index.cmp ult(%most, %x)
+        %v = arith.andi %c, %true : i1
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// Every operation with two operands has its own.
+// CHECK-LABEL: func.func @each
+// CHECK: arith.addi
+// CHECK: arith.muli
+// CHECK: arith.divsi
+// CHECK: arith.divui
+// CHECK: arith.ceildivsi
+// CHECK: arith.ceildivui
+// CHECK: arith.remsi
+// CHECK: arith.remui
+// CHECK: arith.maxsi
+// CHECK: arith.minsi
+// CHECK: arith.minui
+// CHECK: arith.shli
+// CHECK: arith.shrsi
+// CHECK: arith.shrui
+// CHECK: arith.andi
+// CHECK: arith.ori
+// CHECK: arith.floordivsi
+// CHECK: arith.xori
+func.func @each(%a: index, %b: index) -> index {
+  %0 = index.add %a, %b
+  %1 = index.mul %0, %b
+  %2 = index.divs %1, %b
+  %3 = index.divu %2, %b
+  %4 = index.ceildivs %3, %b
+  %5 = index.ceildivu %4, %b
+  %6 = index.rems %5, %b
+  %7 = index.remu %6, %b
+  %8 = index.maxs %7, %b
+  %9 = index.mins %8, %b
+  %10 = index.minu %9, %b
+  %11 = index.shl %10, %b
+  %12 = index.shrs %11, %b
+  %13 = index.shru %12, %b
+  %14 = index.and %13, %b
+  %15 = index.or %14, %b
+  %17 = index.floordivs %15, %b
+  %16 = index.xor %17, %b
+  return %16 : index
+}
