@@ -55,6 +55,15 @@ IndexWidths::Bounds IndexWidths::compute(Value value) {
                        cast<OpResult>(value).getResultNumber());
 }
 
+/// Numbers of blocks times the size of one are lengths; no block is larger, so
+/// that the product with a greater number may be any.
+static bool isLargeFactor(Value value) {
+  constexpr int64_t largestBlock = 4096;
+  APInt constant;
+  return matchPattern(value, m_ConstantInt(&constant)) &&
+         constant.abs().sgt(largestBlock);
+}
+
 IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
   auto of = [&](unsigned operand) { return get(op->getOperand(operand)); };
   auto least = [](Bounds a, Bounds b) -> Bounds {
@@ -88,6 +97,8 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     if (isa<arith::SubIOp>(op))
       std::swap(b.low, b.high);
     if (isa<arith::MulIOp>(op)) {
+      if (isLargeFactor(op->getOperand(0)) || isLargeFactor(op->getOperand(1)))
+        return {Width::Long, Width::Long};
       Bounds all = least(a, b);
       a.low = a.high = b.low = b.high = std::min(all.low, all.high);
     }

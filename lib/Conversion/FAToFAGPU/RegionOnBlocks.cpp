@@ -234,6 +234,10 @@ Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
   Kind kind = kindOf(mapped);
   Value limit =
       memref::DimOp::create(outside, loc, memory, static_cast<int64_t>(dim));
+  if (isWideBlock(mapped))
+    return arith::CmpIOp::create(builderOf(kind), loc,
+                                 arith::CmpIPredicate::ult, mapped,
+                                 widen(limit, kind));
   if (kind == Kind::Scalar)
     return arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::ult,
                                  mapped, limit);
@@ -313,7 +317,12 @@ FailureOr<Value> RegionOnBlocks::load(memref::LoadOp op,
                 : wide;
   }
   for (Value &index : indices)
-    if (kindOf(index) != Kind::Scalar)
+    if (isWideBlock(index))
+      // In bounds it fits.
+      index = arith::TruncIOp::create(builder, loc,
+                                      typeOf(kind, builder.getI32Type()),
+                                      spread(index, kind));
+    else if (kindOf(index) != Kind::Scalar)
       index = spread(index, kind);
     else
       index =
@@ -324,9 +333,9 @@ FailureOr<Value> RegionOnBlocks::load(memref::LoadOp op,
       .getResult();
 }
 
-Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind) {
-  OperationState state(loc, like->getName(), operands,
-                       {typeOf(kind, like->getResult(0).getType())},
+Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind,
+                             Type element) {
+  OperationState state(loc, like->getName(), operands, {typeOf(kind, element)},
                        like->getAttrs());
   return builderOf(kind).create(state)->getResult(0);
 }
@@ -402,37 +411,29 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     IRMapping scalars(mapping);
     return outside.clone(*op, scalars)->getResult(0);
   }
-  if (Value visible = matchKeyBound(op, operands))
-    return visible;
+  bool isOfWide = isWide(op, operands);
+  if (!isOfWide)
+    if (Value visible = matchKeyBound(op, operands))
+      return visible;
   if (Value product = multiplyByReciprocal(op, operands, kind))
     return product;
-  if (isa<arith::CmpIOp>(op))
+  if (isa<arith::CmpIOp>(op) && !isOfWide)
     llvm::for_each(operands, [&](Value &operand) { saturate(operand); });
-  for (Value &operand : operands)
-    operand = spread(operand, kind);
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    Type to = typeOf(kind, op->getResult(0).getType()).getElementType();
-    if (getElementTypeOrSelf(operands[0]) == to)
-      return operands[0];
-    OpBuilder &builder = builderOf(kind);
-    if (getElementTypeOrSelf(operands[0]).getIntOrFloatBitWidth() >
-        to.getIntOrFloatBitWidth())
-      return arith::TruncIOp::create(builder, loc, typeOf(kind, to),
-                                     operands[0])
-          .getResult();
-    if (isa<arith::IndexCastUIOp>(op))
-      return arith::ExtUIOp::create(builder, loc, typeOf(kind, to), operands[0])
-          .getResult();
-    return arith::ExtSIOp::create(builder, loc, typeOf(kind, to), operands[0])
-        .getResult();
-  }
+  for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
+    operand = isOfWide && original.getType().isIndex() ? widen(operand, kind)
+                                                       : spread(operand, kind);
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return castIndex(op, operands.front(), kind);
   if (op->getNumResults() != 1 || op->getNumRegions() ||
       !OpTrait::hasElementwiseMappableTraits(op)) {
     op->emitOpError() << "has no form on block values, expected an elementwise "
                          "operation of arith or math";
     return failure();
   }
-  return create(op, operands, kind);
+  Type element = op->getResult(0).getType();
+  if (isOfWide && element.isIndex())
+    element = outside.getI64Type();
+  return create(op, operands, kind, element);
 }
 
 FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
@@ -449,6 +450,9 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
   llvm::append_range(arguments, captures);
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
+  unsigned first = score ? 1 : 0;
+  bits.setQuery(body.getArgument(first + 2));
+  bits.setKey(body.getArgument(first + 3));
   for (Operation &op : body.without_terminator()) {
     FailureOr<Value> result = failure();
     if (isa<QueryLengthOp>(op))

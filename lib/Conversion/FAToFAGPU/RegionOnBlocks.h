@@ -8,6 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 #define FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 
+#include "IndexBits.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,14 +31,15 @@ struct PairBlock {
 /// Computes the scalar operations of a region on block values. A value that
 /// depends on no index of a pair is a scalar, on the query alone a vector of
 /// rows, on the key alone a vector of columns, else a matrix. Index values of
-/// vectors and matrices are i32.
+/// vectors and matrices are i32, or i64 behind a product that may need it.
 class RegionOnBlocks {
 public:
   /// What does not depend on the key goes to `outside`, where it is computed
   /// once for all key blocks; the rest to `inside`.
   RegionOnBlocks(OpBuilder &outside, OpBuilder &inside, Location loc,
                  const PairBlock &place)
-      : outside(outside), inside(inside), loc(loc), place(place) {}
+      : outside(outside), inside(inside), loc(loc), place(place),
+        bits(place.queries, place.keys) {}
 
   /// What the region yields, as a matrix. `score` is null for a mask. Fails
   /// with a diagnostic where an operation has no form on block values.
@@ -57,7 +59,7 @@ private:
   RankedTensorType typeOf(Kind kind, Type element);
   Value spread(Value value, Kind kind);
   Value makeIndex(Kind kind);
-  Value create(Operation *like, ValueRange operands, Kind kind);
+  Value create(Operation *like, ValueRange operands, Kind kind, Type element);
   FailureOr<Value> load(memref::LoadOp op, const IRMapping &mapping);
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
                    ArrayRef<Value> guards);
@@ -70,11 +72,17 @@ private:
   void saturate(Value &scalar);
   Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
   Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
+  /// WideIndices.cpp. Whether a block has indices of 64 bits.
+  static bool isWideBlock(Value value);
+  bool isWide(Operation *op, ValueRange operands);
+  Value widen(Value value, Kind kind);
+  Value castIndex(Operation *cast, Value value, Kind kind);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
 
   OpBuilder &outside, &inside;
   Location loc;
   const PairBlock &place;
+  IndexBits bits;
   Value queryIndex, keyIndex;
 };
 
