@@ -273,30 +273,9 @@ Value RegionOnBlocks::loadScalar(memref::LoadOp op, Value memory,
   return branch.getResult(0);
 }
 
-/// What threads read of memory, and a launch passes.
-static bool isTableElement(Type element) {
-  return element.isF16() || element.isBF16() || element.isF32() ||
-         element.isF64() ||
-         llvm::is_contained(
-             {1u, 8u, 32u, 64u},
-             element.isInteger() ? element.getIntOrFloatBitWidth() : 0u);
-}
-
 /// A load reads 0 out of bounds, and touches no memory there.
-FailureOr<Value> RegionOnBlocks::load(memref::LoadOp op,
-                                      const IRMapping &mapping) {
+Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
   Value memory = mapping.lookup(op.getMemRef());
-  if (Type element = op.getType(); !isTableElement(element)) {
-    op.emitOpError() << "reads a table of " << element
-                     << ", expected f16, bf16, f32, f64, i1, i8, i32 or i64 on "
-                        "a GPU; the nearest is "
-                     << (isa<FloatType>(element) ? "f32"
-                         : element.isInteger() && !element.isIndex() &&
-                                 element.getIntOrFloatBitWidth() < 32
-                             ? "i32"
-                             : "i64");
-    return failure();
-  }
   Kind kind = Kind::Scalar;
   SmallVector<Value> indices;
   SmallVector<Value> guards;

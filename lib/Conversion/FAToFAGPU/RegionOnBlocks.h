@@ -60,7 +60,7 @@ private:
   Value spread(Value value, Kind kind);
   Value makeIndex(Kind kind);
   Value create(Operation *like, ValueRange operands, Kind kind, Type element);
-  FailureOr<Value> load(memref::LoadOp op, const IRMapping &mapping);
+  Value load(memref::LoadOp op, const IRMapping &mapping);
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
                    ArrayRef<Value> guards);
   Value matchQueryOffset(Value bound);

@@ -27,7 +27,34 @@ static void report(AttentionOp op, ConfigAttr config, const Twine &reason) {
       << text;
 }
 
+/// Tables that score and mask regions read are of elements that a GPU's threads
+/// load and a launch passes.
+static LogicalResult verifyTables(AttentionOp op, StringRef target) {
+  for (Value capture :
+       llvm::concat<Value>(op.getScoreCaptures(), op.getMaskCaptures())) {
+    auto type = dyn_cast<ShapedType>(capture.getType());
+    if (!type)
+      continue;
+    Type element = type.getElementType();
+    bool isReal = isa<FloatType>(element);
+    unsigned bits = element.isIndex() ? 0 : element.getIntOrFloatBitWidth();
+    if (isReal ? bits >= 16 && !element.isTF32()
+               : llvm::is_contained({1u, 8u, 32u, 64u}, bits))
+      continue;
+    return op.emitOpError()
+           << "captures a table of " << element
+           << ", expected f16, bf16, f32, f64, i1, i8, i32 or i64 on " << target
+           << "; the nearest is "
+           << (isReal              ? "f32"
+               : bits && bits < 32 ? "i32"
+                                   : "i64");
+  }
+  return success();
+}
+
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
+  if (!target.isCPU() && failed(verifyTables(op, target.getName())))
+    return failure();
   AttentionProblem problem = AttentionProblem::get(op);
   ConfigAttr given = op.getConfigAttr();
   std::string reason = "given by hand";
