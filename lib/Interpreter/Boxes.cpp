@@ -19,6 +19,9 @@ static SmallVector<int64_t> getTouchedSizes(const Box &box) {
   auto bound = [&](unsigned dim, int64_t limit) {
     sizes[dim] = std::clamp<int64_t>(limit - box.offsets[dim], 0, sizes[dim]);
   };
+  if (box.padded)
+    for (auto [dim, size] : llvm::enumerate(box.memory->shape))
+      bound(dim, size);
   bound(box.rowDim, box.limit);
   if (box.columnLimit)
     bound(sizes.size() - 1, *box.columnLimit);

@@ -25,6 +25,8 @@ struct Box {
   int64_t limit;
   /// The same for the last dimension, where it is bounded.
   std::optional<int64_t> columnLimit = std::nullopt;
+  /// Whether each dimension is bounded by its size.
+  bool padded = false;
 };
 
 /// Calls `visit(first, count, elements, stride)` for each row of the box:

@@ -125,6 +125,7 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
       getOptionalRegister(builder, op.getColumns());
   std::optional<unsigned> condition =
       getOptionalRegister(builder, op.getCondition());
+  bool padded = op.getPadded();
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -143,6 +144,7 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
             getIntegerOr(frame, rows, memory.shape[rowDim])};
     if (columnLimit)
       box.columnLimit = frame.integer(*columnLimit);
+    box.padded = padded;
     if (isCounted)
       (*worker)->copies.push_back({ChannelRef(target->channel), target->bank,
                                    target->use, target->part.getNumElements()});

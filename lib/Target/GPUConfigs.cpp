@@ -26,13 +26,7 @@ struct ConfigRow {
   bool turns;
   TileOrder tileOrder;
 
-  /// Functions of scores take longer than the products that a turn is for.
-  GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const {
-    bool takesTurns = turns && !problem.regions.hasFunctions;
-    return {queryBlock, keyBlock,
-            GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
-                               takesTurns, tileOrder, /*blockTable=*/false)};
-  }
+  GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
   bool takes(const AttentionProblem &problem) const;
   std::string describe() const;
 };
@@ -49,6 +43,21 @@ constexpr ConfigRow configRows[] = {
 // A query of more does not fit the registers of a warp's threads.
 constexpr int64_t maxGPUHeadDim = 256;
 } // namespace
+
+GPUTile ConfigRow::getTile(MLIRContext *context,
+                           const AttentionProblem &problem) const {
+  Captures captures = form == KernelForm::warp_groups &&
+                              problem.regions.tileLoads &&
+                              problem.regions.areTilesAligned
+                          ? Captures::tiles
+                          : Captures::elements;
+  // Functions of scores take longer than the products that a turn is for.
+  bool takesTurns = turns && !problem.regions.hasFunctions;
+  return {queryBlock, keyBlock,
+          GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
+                             takesTurns, tileOrder, /*blockTable=*/false,
+                             captures)};
+}
 
 bool ConfigRow::takes(const AttentionProblem &problem) const {
   if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim)
@@ -98,7 +107,7 @@ static GPUTile addBlockTable(const GPUTile &tile,
                              part.getGroups(), part.getStages(),
                              part.getOverlap(), part.getRescale(),
                              part.getTurns(), part.getTileOrder(),
-                             /*blockTable=*/true)};
+                             /*blockTable=*/true, part.getCaptures())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
@@ -167,7 +176,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
     tile.part = GPUConfigAttr::get(
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
-        /*blockTable=*/false);
+        /*blockTable=*/false, Captures::elements);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

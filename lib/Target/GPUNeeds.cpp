@@ -34,9 +34,14 @@ static bool hasGroups(GPUConfigAttr part) {
   return part.getForm() == KernelForm::warp_groups;
 }
 
-/// What score and mask regions hold: what they read at each pair, and at each
-/// key (a thread has every fourth one; products of a warp keep it twice), and
-/// what is on its way through a function.
+static bool hasTiles(GPUConfigAttr part) {
+  return part.getCaptures() == Captures::tiles;
+}
+
+/// What score and mask regions hold: what they read at each pair (of tiles two
+/// elements a register), and at each key (a thread has every fourth one;
+/// products of a warp keep it twice), and what is on its way through a
+/// function.
 static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
                                   const RegionWork &regions) {
   int64_t keys = tile.keyBlock / (hasGroups(tile.part) ? 4 : 2);
@@ -47,7 +52,9 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
           : 0;
   // What is on its way may be among the values that are live.
   int64_t live = std::max<int64_t>(regions.pairsBeside - regions.pairLoads, 0);
-  return regions.pairLoads * pairs + regions.keyLoads * keys +
+  int64_t tileLoads = hasTiles(tile.part) ? regions.tileLoads : 0;
+  return (regions.pairLoads - tileLoads) * pairs + tileLoads * pairs / 2 +
+         regions.keyLoads * keys +
          std::max(live * pairs, regions.quartersOnTheWay * pairs / 4 + beside);
 }
 
@@ -78,6 +85,9 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t elements =
       queryStages * tile.queryBlock * queryColumns +
       tile.part.getStages() * tile.keyBlock * (queryColumns + valueColumns);
+  if (hasTiles(tile.part))
+    elements += problem.regions.tileLoads * tile.part.getStages() *
+                tile.queryBlock * tile.keyBlock;
   int64_t threads = threadsPerGroup * tile.part.getGroups();
   auto perThread = [&](int64_t columns) {
     return llvm::divideCeil(tile.queryBlock * columns, threads);
@@ -123,7 +133,7 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
   return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
                             part.getOverlap(), part.getRescale(),
                             part.getTurns(), part.getTileOrder(),
-                            part.getBlockTable());
+                            part.getBlockTable(), part.getCaptures());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

@@ -7,9 +7,11 @@
 
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -39,9 +41,14 @@ private:
   bool isProduct(Operation *op);
   bool takesRegisters(Value value);
   int64_t countLive(Block &block);
+  bool readsTile(memref::LoadOp op);
 
   DenseMap<Value, Varies> varies;
   RegionWork work;
+  /// Arguments of the region.
+  Value batch, head, query, key;
+  /// What the score function's arguments stand for.
+  DenseMap<Value, Value> captures;
 };
 } // namespace
 
@@ -52,6 +59,89 @@ static bool isApproximate(Operation *op) {
                                 .getFastMathFlagsAttr()
                                 .getValue(),
                             arith::FastMathFlags::afn);
+}
+
+static constexpr int64_t bulkAlignment = 16;
+
+LogicalResult mlir::fa::verifyAlignments(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    Attribute attribute = function.getArgAttr(number, alignAttrName);
+    if (!attribute)
+      continue;
+    auto bytes = dyn_cast<IntegerAttr>(attribute);
+    if (!bytes || bytes.getInt() < 1 ||
+        !llvm::isPowerOf2_64(bytes.getValue().getZExtValue()))
+      return function.emitOpError()
+             << "has " << alignAttrName << " = " << attribute << " on argument "
+             << number << ", expected bytes, a power of two";
+    if (!isa<MemRefType>(argument.getType()))
+      return function.emitOpError()
+             << "has " << alignAttrName << " on argument " << number
+             << " of type " << argument.getType() << ", expected a memref";
+  }
+  return success();
+}
+
+/// Whether the rows start at multiples of what a bulk copy takes.
+static bool hasAlignedRows(Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (succeeded(type.getStridesAndOffset(strides, offset)) &&
+      llvm::none_of(ArrayRef(strides).drop_back(), ShapedType::isDynamic))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(memory);
+  auto function =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+               : func::FuncOp();
+  if (!function)
+    return false;
+  auto bytes = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      alignAttrName);
+  return bytes && bytes.getInt() % bulkAlignment == 0;
+}
+
+bool mlir::fa::isSmallConstant(Value index) {
+  std::optional<int64_t> number = getConstantIntValue(index);
+  return number && *number >= 0 &&
+         *number <= std::numeric_limits<int32_t>::max();
+}
+
+std::optional<unsigned>
+mlir::fa::findTileRows(Type memory, ArrayRef<CapturedIndex> indices) {
+  auto type = dyn_cast<MemRefType>(memory);
+  if (!type || indices.size() < 2 || indices.back() != CapturedIndex::key ||
+      llvm::count(indices, CapturedIndex::query) != 1 ||
+      llvm::count(indices, CapturedIndex::key) != 1 ||
+      llvm::is_contained(indices, CapturedIndex::other))
+    return std::nullopt;
+  if (!type.getElementType().isF16() && !type.getElementType().isBF16())
+    return std::nullopt;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return std::nullopt;
+  strides.back() = offset;
+  for (int64_t stride : strides)
+    if (!ShapedType::isDynamic(stride) && stride * 2 % bulkAlignment)
+      return std::nullopt;
+  return llvm::find(indices, CapturedIndex::query) - indices.begin();
+}
+
+bool RegionReader::readsTile(memref::LoadOp op) {
+  auto classify = [&](Value index) {
+    if (index == query || index == key)
+      return index == query ? CapturedIndex::query : CapturedIndex::key;
+    return index == batch || index == head || isSmallConstant(index)
+               ? CapturedIndex::sameForAll
+               : CapturedIndex::other;
+  };
+  // A view of an argument has no tensor map.
+  return isa_and_nonnull<BlockArgument>(captures.lookup(op.getMemRef())) &&
+         findTileRows(op.getMemRefType(),
+                      llvm::map_to_vector(op.getIndices(), classify))
+             .has_value();
 }
 
 /// See RegionWork::quartersOnTheWay.
@@ -86,6 +176,10 @@ void RegionReader::readOperation(Operation *op) {
       work.pairLoads += count;
     else if (result.key)
       work.keyLoads += count;
+    if (auto load = dyn_cast<memref::LoadOp>(op); load && readsTile(load)) {
+      ++work.tileLoads;
+      work.areTilesAligned &= hasAlignedRows(captures.lookup(load.getMemRef()));
+    }
   } else if (result.byPair() && !isProduct(op)) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
@@ -130,8 +224,12 @@ void RegionReader::readRegion(Region &region, unsigned firstIndex) {
   Block &block = region.front();
   for (unsigned i = 0; i < firstIndex; ++i)
     varies[block.getArgument(i)] = {true, true, true};
-  varies[block.getArgument(firstIndex + 2)].query = true;
-  varies[block.getArgument(firstIndex + 3)].key = true;
+  batch = block.getArgument(firstIndex);
+  head = block.getArgument(firstIndex + 1);
+  query = block.getArgument(firstIndex + 2);
+  key = block.getArgument(firstIndex + 3);
+  varies[query].query = true;
+  varies[key].key = true;
   block.walk<WalkOrder::PreOrder>([&](Operation *op) { readOperation(op); });
   // A mask is computed beside the scores that it hides.
   bool isMask = firstIndex == 0;
@@ -140,6 +238,12 @@ void RegionReader::readRegion(Region &region, unsigned firstIndex) {
 }
 
 RegionWork RegionReader::read(AttentionOp op) {
+  if (!op.getScore().empty())
+    for (auto [argument, capture] :
+         llvm::zip_equal(op.getScore().getArguments().take_back(
+                             op.getScoreCaptures().size()),
+                         op.getScoreCaptures()))
+      captures[argument] = capture;
   readRegion(op.getScore(), /*firstIndex=*/1);
   readRegion(op.getMask(), /*firstIndex=*/0);
   return work;

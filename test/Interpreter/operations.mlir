@@ -138,6 +138,30 @@ func.func @put(%m: memref<1x32x2x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_
   return
 }
 
+// A padded box reads as 0 past each end of the memory, and past its last head.
+// REDEFINE: %{entry} = put_padded
+// REDEFINE: %{more} = --grid=1 --input=2x5x11xf32=3 --input=16xf32
+// RUN: %{check}
+// put_padded: argument 1: 16xf32 = [9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+func.func @put_padded(%m: memref<2x5x11xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %c8 = arith.constant 8 : i32
+  %c = fagpu.channel tma : !c
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c part(%z, %z), %m[%z, %c2, %c8] [1, 8, 8] padded : memref<2x5x11xf32> into !c
+    fagpu.put %c part(%c8, %z), %m[%c2, %z, %z] [1, 8, 8] padded : memref<2x5x11xf32> into !c
+  }
+  fagpu.role @all groups(1) warps(1) {
+    %v = fagpu.acquire %c : !c
+    %x = fagpu.load %v : !v -> !s
+    fagpu.release %v : !v
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%z] : !row into !o
+  }
+  return
+}
+
 // The limit is of the dimension that the box has rows of, be it not the second.
 // REDEFINE: %{entry} = put_heads
 // REDEFINE: %{more} = --grid=1 --input=1x2x16x8xf32=3 --input=16xf32

@@ -19,6 +19,10 @@
 #include <string>
 #include <variant>
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace mlir::fa {
 
 /// A CPU core.
@@ -33,6 +37,11 @@ struct CPULimits {
 struct RegionWork {
   /// Captured elements that are read at each key, and at each pair.
   int64_t keyLoads = 0, pairLoads = 0;
+  /// Those of `pairLoads` that `findTileRows` takes, of the score function, and
+  /// whether all of them start rows at multiples of 16 bytes, by their type or
+  /// by `fa.align`.
+  int64_t tileLoads = 0;
+  bool areTilesAligned = true;
   /// How much of what they compute at pairs is on its way at a time, in
   /// quarters of all pairs: 1 for math functions and conversions of indices, 2
   /// for divisions of integers, which are many instructions each.
@@ -48,6 +57,27 @@ struct RegionWork {
 
   static RegionWork get(AttentionOp op);
 };
+
+/// What an index of a captured load is. One that is the same for all pairs is
+/// the batch, the head or a small constant, so that it fits 32 bits.
+enum class CapturedIndex { sameForAll, query, key, other };
+
+/// Whether an index is a constant of 0 to 2^31 - 1.
+bool isSmallConstant(Value index);
+
+/// The dimension that queries index, where what a block of queries and keys
+/// reads of captured memory is a box that can be copied in bulk: keys index the
+/// last dimension, all other indices are the same for all pairs, and elements,
+/// and distances of rows as far as they are known, are what a bulk copy takes.
+std::optional<unsigned> findTileRows(Type memory,
+                                     ArrayRef<CapturedIndex> indices);
+
+/// On an argument that is memory: how many bytes its address and the distances
+/// of its rows are multiples of, which every launch keeps to.
+constexpr StringLiteral alignAttrName = "fa.align";
+/// Fails after one error where an argument of the function has that attribute
+/// and no use for it.
+LogicalResult verifyAlignments(func::FuncOp function);
 
 /// The sizes and the type of an attention that a configuration depends on.
 struct AttentionProblem {

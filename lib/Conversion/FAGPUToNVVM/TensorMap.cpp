@@ -74,22 +74,18 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
     return op->emitOpError()
            << "copies " << box.back() << " columns, expected a multiple of "
            << map.columns;
-  if (columns) {
-    if (failed(
-            verifyColumnBound(op, columns, cast<MemRefType>(memory.getType()))))
-      return failure();
+  if (columns && failed(verifyColumnBound(op, columns,
+                                          cast<MemRefType>(memory.getType()))))
+    return failure();
+  // A dimension of panels has no end of columns, and starts at whole panels.
+  APInt column;
+  bool startsAtPanel = matchPattern(offsets.back(), m_ConstantInt(&column)) &&
+                       column.getSExtValue() % map.columns == 0;
+  if (columns || !startsAtPanel) {
     map.copies = map.panels;
     map.panels = 1;
     map.box.back() = map.columns;
   }
-  APInt column;
-  if (map.panels > 1 &&
-      (!matchPattern(offsets.back(), m_ConstantInt(&column)) ||
-       column.getSExtValue() % map.columns))
-    return op->emitOpError()
-           << "copies " << map.panels
-           << " panels from a column that is no constant multiple of "
-           << map.columns;
   // A box of part of the rows is not contiguous in the tile across panels.
   if (ShapedType::getNumElements(box.drop_back()) != tile.getShape()[0] &&
       map.panels > 1)

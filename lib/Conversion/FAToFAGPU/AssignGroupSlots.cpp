@@ -147,9 +147,12 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
       return products.contains(user);
     });
   };
-  if (auto acquire = dyn_cast<AcquireOp>(op))
-    return isOf(firsts, acquire.getView()) ? Slot{0, acquireFirst}
-                                           : Slot{1, multiplySecond};
+  if (auto acquire = dyn_cast<AcquireOp>(op)) {
+    if (isOf(firsts, acquire.getView()))
+      return {0, acquireFirst};
+    return isOf(seconds, acquire.getView()) ? Slot{1, multiplySecond}
+                                            : Slot{0, softmax};
+  }
   if (firsts.contains(op))
     return {0, multiplyFirst};
   if (seconds.contains(op))

@@ -210,7 +210,8 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
              builder, loc,
              RankedTensorType::get({rows, columns}, type.getElementType()),
              tile->memory, offsets, sizes, blocks.cast32(limit),
-             boundColumns(builder, loc, headDim), getAlignment(type, headDim))
+             boundColumns(builder, loc, headDim), getAlignment(type, headDim),
+             /*padded=*/false)
       .getResult();
 }
 

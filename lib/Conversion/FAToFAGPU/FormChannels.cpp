@@ -36,6 +36,7 @@ public:
 private:
   LogicalResult formChannel(FetchOp fetch);
   Engine chooseEngine(FetchOp fetch);
+  void readFrom(Value view, FetchOp fetch);
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
@@ -60,6 +61,18 @@ ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
   return ChannelOp::create(builder, loc, type, engine,
                            static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
+}
+
+/// Products read the stage; for anything else it is loaded into registers.
+void ChannelFormer::readFrom(Value view, FetchOp fetch) {
+  auto isProduct = [](OpOperand &use) {
+    return isa<ProductOp>(use.getOwner());
+  };
+  fetch.getResult().replaceUsesWithIf(view, isProduct);
+  if (fetch->use_empty())
+    return;
+  Value loaded = LoadOp::create(builder, fetch.getLoc(), fetch.getType(), view);
+  fetch.getResult().replaceAllUsesWith(loaded);
 }
 
 /// Behind the last operation, in the block of the fetch, that reads it.
@@ -102,10 +115,10 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
     fetch.erase();
     return success();
   }
-  for (Operation *user : fetch->getUsers())
-    if (!isa<ProductOp>(user))
-      return fetch.emitOpError() << "is read by '" << user->getName()
-                                 << "', expected only 'fagpu.product'";
+  if (fetch.getPadded() && !hasGroups)
+    return fetch.emitOpError()
+           << "is padded at the ends of " << fetch.getSource().getType()
+           << ", which only bulk copies do; expected form = warp_groups";
   auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
   if (role.getGroups() > 1 &&
@@ -120,11 +133,11 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
                 fetch.getRows(), fetch.getColumns(), Value(), Value(), Value(),
-                fetch.getAlignment());
+                fetch.getAlignment(), fetch.getPadded());
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());
-  fetch.replaceAllUsesWith(view);
+  readFrom(view, fetch);
   release(fetch, view);
   fetch.erase();
   return success();

@@ -22,7 +22,8 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
   return GPUConfigAttr::get(kernel.getContext(), KernelForm::warps,
                             /*groups=*/1, /*stages=*/1, Overlap::none,
                             RescalePlace::after_product, /*turns=*/false,
-                            TileOrder::in_order, /*blockTable=*/false);
+                            TileOrder::in_order, /*blockTable=*/false,
+                            Captures::elements);
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.

@@ -165,6 +165,8 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   place.rows = rows;
   place.columns = keys;
   place.warps = warps;
+  GPUConfigAttr config = getGPUConfig(role->getParentOfType<func::FuncOp>());
+  place.hasTiles = config.getCaptures() == Captures::tiles;
   Value zero = arith::ConstantIndexOp::create(outside, loc, 0);
   if (step.getOffsets().empty()) {
     place.batch = place.head = place.query = zero;
@@ -225,9 +227,7 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Value rescaled =
       arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
   // Before its product the step is the older one, which may be the first.
-  bool isAfter =
-      getGPUConfig(role->getParentOfType<func::FuncOp>()).getRescale() ==
-      RescalePlace::after_product;
+  bool isAfter = config.getRescale() == RescalePlace::after_product;
   Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
   FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
                              step.getValueOrder(), keys, loadLimit);

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -273,15 +275,52 @@ Value RegionOnBlocks::loadScalar(memref::LoadOp op, Value memory,
   return branch.getResult(0);
 }
 
+/// The box that the block reads, where it can be copied in bulk, or null: its
+/// padding is what a load reads out of bounds.
+Value RegionOnBlocks::loadTile(memref::LoadOp op, Value memory,
+                               ArrayRef<Value> indices) {
+  auto argument = dyn_cast<BlockArgument>(memory);
+  if (!place.hasTiles || !isScore || !argument ||
+      !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return {};
+  auto classify = [&](Value index) {
+    if (index == queryIndex || index == keyIndex)
+      return index == queryIndex ? CapturedIndex::query : CapturedIndex::key;
+    return index == place.batch || index == place.head || isSmallConstant(index)
+               ? CapturedIndex::sameForAll
+               : CapturedIndex::other;
+  };
+  std::optional<unsigned> rowDim =
+      findTileRows(memory.getType(), llvm::map_to_vector(indices, classify));
+  if (!rowDim)
+    return {};
+  Type i32 = inside.getI32Type();
+  SmallVector<Value> offsets;
+  for (Value index : indices) {
+    if (index == queryIndex || index == keyIndex)
+      index = index == queryIndex ? place.query : place.key;
+    offsets.push_back(arith::IndexCastOp::create(
+        index == place.key ? inside : outside, loc, i32, index));
+  }
+  SmallVector<int64_t> sizes(indices.size(), 1);
+  sizes[*rowDim] = place.rows;
+  sizes.back() = place.columns;
+  return fagpu::FetchOp::create(
+      inside, loc, typeOf(Kind::Matrix, op.getType()), memory, offsets, sizes,
+      /*rows=*/Value(), /*columns=*/Value(), /*alignment=*/16, /*padded=*/true);
+}
+
 /// A load reads 0 out of bounds, and touches no memory there.
 Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
   Value memory = mapping.lookup(op.getMemRef());
   Kind kind = Kind::Scalar;
-  SmallVector<Value> indices;
+  SmallVector<Value> indices = llvm::map_to_vector(
+      op.getIndices(), [&](Value index) { return mapping.lookup(index); });
+  if (Value tile = loadTile(op, memory, indices))
+    return tile;
   SmallVector<Value> guards;
   for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
-    Value mapped = mapping.lookup(index);
-    indices.push_back(mapped);
+    Value mapped = indices[dim];
     kind = join(kind, kindOf(mapped));
     if (Value inBounds = guard(index, mapped, memory, dim))
       guards.push_back(inBounds);
@@ -422,6 +461,7 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
     keyIndex = makeIndex(Kind::Column);
   }
   Block &body = region.front();
+  isScore = static_cast<bool>(score);
   SmallVector<Value> arguments;
   if (score)
     arguments.push_back(score);

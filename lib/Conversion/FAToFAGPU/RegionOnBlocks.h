@@ -26,6 +26,8 @@ struct PairBlock {
   int64_t rows, columns;
   /// Warps that the rows are spread over.
   unsigned warps;
+  /// Whether boxes of captured memory come by bulk copies.
+  bool hasTiles;
 };
 
 /// Computes the scalar operations of a region on block values. A value that
@@ -61,6 +63,7 @@ private:
   Value makeIndex(Kind kind);
   Value create(Operation *like, ValueRange operands, Kind kind, Type element);
   Value load(memref::LoadOp op, const IRMapping &mapping);
+  Value loadTile(memref::LoadOp op, Value memory, ArrayRef<Value> indices);
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
                    ArrayRef<Value> guards);
   Value matchQueryOffset(Value bound);
@@ -84,6 +87,7 @@ private:
   const PairBlock &place;
   IndexBits bits;
   Value queryIndex, keyIndex;
+  bool isScore = false;
 };
 
 } // namespace mlir::fa

@@ -110,3 +110,24 @@ func.func @bulk(%m: memref<128x72xbf16>, %o: memref<128x40xbf16>) attributes {fa
   }
   return
 }
+
+// A tile that starts at any column: a copy for each panel as well. The map has
+// the dimensions of the memory, past whose ends a padded box is zero.
+// CHECK-LABEL: func.func @any_column
+// CHECK-SAME: {argument = 0 : i64, bounded = false, box = [1, 64, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, swizzle = 128 : i64}
+func.func @any_column(%m: memref<?x?x?xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel tma : !t
+  fagpu.role @load groups(1) elect {
+    // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c16384_i32
+    // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}}box[%[[N:.*]], %c0_i32, %[[N]]]
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %c64_i32
+    // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}}box[%[[NEXT]], %c0_i32, %[[N]]]
+    fagpu.put %t, %m[%n, %c0, %n] [1, 64, 128] padded : memref<?x?x?xbf16> into !t
+  }
+  fagpu.role @all groups(1) {
+    %v = fagpu.acquire %t : !t
+    fagpu.release %v : !v
+  }
+  return
+}

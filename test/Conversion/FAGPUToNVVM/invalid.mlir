@@ -55,19 +55,6 @@ func.func @part_of_rows(%m: memref<64x128xbf16>) attributes {fagpu.kernel = "sm_
 
 // -----
 
-!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
-func.func @column(%m: memref<64x256xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
-  %c0 = arith.constant 0 : i32
-  %t = fagpu.channel tma : !t
-  fagpu.role @a groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies 2 panels from a column that is no constant multiple of 64}}
-    fagpu.put %t, %m[%c0, %n] [64, 128] : memref<64x256xbf16> into !t
-  }
-  return
-}
-
-// -----
-
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 func.func @bounded_box(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32

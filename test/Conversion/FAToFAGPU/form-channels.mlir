@@ -49,3 +49,21 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32) attributes {f
   }
   return
 }
+
+// What something else than a product reads is loaded, and released at once.
+// CHECK-LABEL: func.func @loaded
+// CHECK: %[[CH:.*]] = fagpu.channel cp_async : <64x64xf16, #fagpu.smem<128>, 1>
+func.func @loaded(%m: !mem, %o: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.put %[[CH]]
+    // CHECK-NEXT: %[[VIEW:.*]] = fagpu.acquire %[[CH]]
+    // CHECK-NEXT: %[[TILE:.*]] = fagpu.load %[[VIEW]] : {{.*}} -> tensor<64x64xf16>
+    // CHECK-NEXT: fagpu.release %[[VIEW]]
+    // CHECK-NEXT: arith.extf %[[TILE]]
+    %t = fagpu.fetch %m[%c0, %c0, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %x = arith.extf %t : tensor<64x64xf16> to tensor<64x64xf32>
+    fagpu.store %x, %o[%c0, %c0] rows(%n) : tensor<64x64xf32> into memref<?x64xf32>
+  }
+  return
+}

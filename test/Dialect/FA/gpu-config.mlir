@@ -42,6 +42,11 @@ func.func private @turns_of_warps() attributes {a = #fa.gpu<turns = true>}
 
 // -----
 
+// expected-error @below {{captures = tiles is for form = warp_groups}}
+func.func private @captures_of_warps() attributes {a = #fa.gpu<captures = tiles>}
+
+// -----
+
 // expected-error @below {{overlap is for form = warp_groups}}
 func.func private @overlap_of_warps() attributes {a = #fa.gpu<overlap = keys>}
 

@@ -1332,3 +1332,31 @@ func.func @f(%x: !h) {
   fagpu.write %ch, %x : !h into !t
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel cp_async : !t
+  // expected-error @below {{'fagpu.put' op is padded, but the engine 'cp_async' copies only what is there; the nearest is the engine 'tma'}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] padded : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel tma : !t
+  // expected-error @below {{'fagpu.put' op is padded at all ends of 'memref<?x64xbf16>', expected no rows(...) or columns(...)}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] rows(%c) padded : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op is padded at all ends of 'memref<?x64xbf16>', expected no rows(...) or columns(...)}}
+  %x = fagpu.fetch %m[%c, %c] [64, 64] columns(%c) padded : memref<?x64xbf16> -> tensor<64x64xbf16>
+  return
+}

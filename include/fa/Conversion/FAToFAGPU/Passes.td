@@ -140,8 +140,9 @@ def FADecomposeToBlocksPass
     query nor key stays a scalar, what depends on one of them is a vector.
     Head dims are filled up with zeros to multiples of 16, by `columns`; `align`
     is what rows are that lie one after the other.
-    Captured tensors are loaded by `fagpu.gather`, guarded by their bounds. The
-    mask stands under `fa.is_partial`. Operands keep the order of their
+    Captured tensors are loaded by `fagpu.gather`, guarded by their bounds; with
+    `captures = tiles` what the score region reads of them at (query, key) is a
+    padded `fagpu.fetch`. The mask stands under `fa.is_partial`. Operands keep the order of their
     dimensions, the head dim last: a box has its rows where the sequence lies.
 
     Nothing is decided here: layouts, channels and roles come later. Groups of the
@@ -397,7 +398,7 @@ def FAGPUFormChannelsPass
   let description = [{
     A fetch that products read becomes a put into a channel, an acquire of the
     stage where the fetch stood, and a release behind the last product that reads
-    it. A store of a matrix goes through the memory of a channel that is no
+    it. What reads it otherwise gets a load of the stage. A store of a matrix goes through the memory of a channel that is no
     longer used where one has its shape. Threads start the copies (`cp_async`), or
     load where rows are aligned to less than 4 bytes (`loads`).
 

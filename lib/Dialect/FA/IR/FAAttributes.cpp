@@ -226,7 +226,7 @@ LogicalResult
 GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       KernelForm form, int64_t groups, int64_t stages,
                       Overlap overlap, RescalePlace rescale, bool turns,
-                      TileOrder tileOrder, bool blockTable) {
+                      TileOrder tileOrder, bool blockTable, Captures captures) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -250,6 +250,8 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return needsGroups("turns");
   if (tileOrder != TileOrder::in_order)
     return needsGroups("tile_order");
+  if (captures != Captures::elements)
+    return needsGroups("captures = tiles");
   return success();
 }
 

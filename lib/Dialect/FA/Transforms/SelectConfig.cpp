@@ -8,6 +8,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "fa/Target/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::fa {
@@ -81,9 +82,14 @@ struct SelectConfigPass
         target, [&] { return emitError(getOperation()->getLoc()); });
     if (failed(selected))
       return signalPassFailure();
-    WalkResult result = getOperation()->walk([&](AttentionOp op) {
-      return WalkResult(selectConfig(op, *selected));
-    });
+    WalkResult result = getOperation()->walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult {
+          if (auto function = dyn_cast<func::FuncOp>(op))
+            return verifyAlignments(function);
+          if (auto attention = dyn_cast<AttentionOp>(op))
+            return selectConfig(attention, *selected);
+          return success();
+        });
     if (result.wasInterrupted())
       signalPassFailure();
   }

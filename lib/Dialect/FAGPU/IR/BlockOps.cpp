@@ -239,5 +239,8 @@ LogicalResult FetchOp::verify() {
   if (getColumns() && result.getRank() != 2)
     return emitOpError() << "has columns(...) of a vector " << result
                          << ", expected a matrix; rows(...) bounds a vector";
+  if (getPadded() && (getRows() || getColumns()))
+    return emitOpError() << "is padded at all ends of " << source
+                         << ", expected no rows(...) or columns(...)";
   return verifyInRole(*this);
 }

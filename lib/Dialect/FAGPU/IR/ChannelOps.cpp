@@ -207,6 +207,23 @@ void MailOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "mail");
 }
 
+/// The hardware compares each coordinate of a tensor map with its dimension.
+static LogicalResult verifyPadded(PutOp op) {
+  if (!op.getPadded())
+    return success();
+  if (op.getRows() || op.getColumns())
+    return op.emitOpError()
+           << "is padded at all ends of " << op.getSource().getType()
+           << ", expected no rows(...) or columns(...)";
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (!channel || channel.getEngine() == Engine::tma)
+    return success();
+  return op.emitOpError() << "is padded, but the engine '"
+                          << stringifyEngine(channel.getEngine())
+                          << "' copies only what is there; the nearest is the "
+                             "engine 'tma'";
+}
+
 LogicalResult PutOp::verify() {
   auto memory = cast<MemRefType>(getSource().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
@@ -221,7 +238,8 @@ LogicalResult PutOp::verify() {
       failed(verifySizes(*this, getSizes(), memory)) ||
       failed(verifyColumns(*this, getColumns(), tile)) ||
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
-                             getChannel())))
+                             getChannel())) ||
+      failed(verifyPadded(*this)))
     return failure();
   SmallVector<int64_t> box;
   if (tile.size() == 2)

@@ -107,6 +107,9 @@ def FA_RescalePlace : FA_Enum<"RescalePlace", "when the output is rescaled", [
 def FA_TileOrder : FA_Enum<"TileOrder", "in which order tiles are taken", [
   I32EnumAttrCase<"in_order", 0>, I32EnumAttrCase<"longest_first", 1>]>;
 
+def FA_Captures : FA_Enum<"Captures", "how captured tensors are read", [
+  I32EnumAttrCase<"elements", 0>, I32EnumAttrCase<"tiles", 1>]>;
+
 class FA_EnumParameter<FA_Enum enum, string default>
     : DefaultValuedParameter<"::mlir::fa::" # enum.className,
                              "::mlir::fa::" # enum.className # "::" # default> {
@@ -137,6 +140,10 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
       and values stay in the L2 cache, the ones with most keys first.
     - `block_table`: whether a table at run time says which key blocks a mask
       leaves that is not known ahead of it (fa-list-blocks).
+    - `captures`: whether each thread reads the elements that it needs of
+      captured tensors, or those that the score function reads at (query, key)
+      come like keys, by bulk copies of tiles to `stages` of shared memory
+      (`warp_groups`; 16-bit elements whose rows start at multiples of 16 bytes).
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -148,7 +155,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     FA_EnumParameter<FA_RescalePlace, "after_product">:$rescale,
     DefaultValuedParameter<"bool", "false">:$turns,
     FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order,
-    DefaultValuedParameter<"bool", "false">:$block_table);
+    DefaultValuedParameter<"bool", "false">:$block_table,
+    FA_EnumParameter<FA_Captures, "elements">:$captures);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

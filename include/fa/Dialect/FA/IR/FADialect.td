@@ -26,6 +26,10 @@ def FA_Dialect : Dialect {
     `fa.implements = @reference` on a function says that it computes what the
     function `@reference`, which takes the same arguments, computes.
 
+    `fa.align = 16 : i64` on an argument of a function that is memory says that
+    its address and the distances of its rows are multiples of so many bytes, a
+    power of two. Where a GPU kernel builds on it, other launches are refused.
+
     `fa.config = #fa.config<...>` on a GPU kernel is the configuration that its
     schedule is made by.
   }];

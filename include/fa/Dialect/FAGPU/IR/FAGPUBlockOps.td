@@ -120,9 +120,9 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
     The box of `sizes` at `offsets`; leading sizes collapse into the rows of the
     result. `rows` bounds the dimension that it bounds in `fagpu.put`: indices
     from it on read as zero and touch no memory; without `rows` the dimension's
-    size is the limit. `columns` bounds the last dimension alike; `align` is that of `fagpu.put`. What
-    brings the box to the threads is decided later:
-    fagpu-form-channels makes a channel of a fetch that a product reads.
+    size is the limit. `columns` bounds the last dimension alike; `align` and
+    `padded` are those of `fagpu.put`. What brings the box to the threads is
+    decided later: fagpu-form-channels makes a channel of it.
 
     Example: `%k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n)
       : !mem -> tensor<64x128xbf16>`
@@ -130,11 +130,13 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
-                       DefaultValuedAttr<I64Attr, "16">:$alignment);
+                       DefaultValuedAttr<I64Attr, "16">:$alignment,
+                       UnitAttr:$padded);
   let results = (outs FAGPU_BlockValue:$result);
   let assemblyFormat = [{
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
-    (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)? attr-dict
+    (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
+    (`padded` $padded^)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;

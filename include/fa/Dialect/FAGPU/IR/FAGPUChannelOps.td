@@ -69,7 +69,9 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     alike, so a tile may have more columns than the memory. With `if`, a false
     condition puts nothing. `align` is how many bytes the memory's address and
     the distances of its rows are multiples of, 16 unless said otherwise: `tma`
-    needs 16, `cp_async` 4, `loads` one element.
+    needs 16, `cp_async` 4, `loads` one element. In a
+    `padded` box indices from the size of any dimension on read as zero; only
+    `tma` does that, and without `rows` and `columns`.
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`
@@ -80,11 +82,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        Optional<I1>:$condition, Optional<I32>:$stage,
                        Optional<I32>:$phase,
-                       DefaultValuedAttr<I64Attr, "16">:$alignment);
+                       DefaultValuedAttr<I64Attr, "16">:$alignment,
+                       UnitAttr:$padded);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
+    (`padded` $padded^)?
     (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
   }];
