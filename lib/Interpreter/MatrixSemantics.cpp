@@ -18,7 +18,7 @@ namespace {
 struct ProductRegisters {
   unsigned a, b;
   std::optional<unsigned> accumulator;
-  bool isTransposed;
+  bool isTransposed, addsToInflight;
   int64_t rows, columns;
 
   template <typename OpT>
@@ -26,12 +26,18 @@ struct ProductRegisters {
       : a(builder.getRegister(op.getA())), b(builder.getRegister(op.getB())),
         accumulator(getOptionalRegister(builder, op.getAcc())),
         isTransposed(op.getForm() == fagpu::MatrixForm::nt),
+        addsToInflight(op.getAcc() &&
+                       isa<fagpu::InflightType>(op.getAcc().getType())),
         rows(type.getDimSize(0)), columns(type.getDimSize(1)) {}
 
   ProductOperands read(Frame &frame) const {
     return {frame[a].object,
             ViewRef(static_cast<ViewValue *>(frame[b].object.get())),
-            accumulator ? frame.arrayRef(*accumulator) : nullptr,
+            accumulator && !addsToInflight ? frame.arrayRef(*accumulator)
+                                           : nullptr,
+            addsToInflight ? &static_cast<InflightValue &>(
+                                 *frame[*accumulator].object)
+                           : nullptr,
             isTransposed,
             rows,
             columns};

@@ -76,6 +76,8 @@ FailureOr<ArrayRefPtr> interpreter::multiply(Worker &worker, Operation *op,
 
 LogicalResult interpreter::completeOldestProduct(Worker &worker) {
   InflightValue &product = *worker.products.front();
+  if (InflightValue *previous = product.operands.previous.get())
+    product.operands.accumulator = previous->value;
   auto value = multiply(worker, product.issue, product.operands);
   if (failed(value))
     return failure();
@@ -84,6 +86,7 @@ LogicalResult interpreter::completeOldestProduct(Worker &worker) {
   product.operands.a = nullptr;
   product.operands.b = nullptr;
   product.operands.accumulator = nullptr;
+  product.operands.previous = nullptr;
   worker.products.pop_front();
   return success();
 }

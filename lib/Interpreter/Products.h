@@ -12,12 +12,16 @@
 
 namespace mlir::fa::interpreter {
 
+struct InflightValue;
+
 /// What a product reads: a view or a block value as first operand, a view as
 /// second one, and what is added, null for zero.
 struct ProductOperands {
   llvm::IntrusiveRefCntPtr<executor::Object> a;
   ViewRef b;
   executor::ArrayRefPtr accumulator;
+  /// Instead, a product in flight, which completes before.
+  llvm::IntrusiveRefCntPtr<InflightValue> previous;
   /// Whether the second operand is stored as N x K.
   bool isTransposed;
   /// Sizes of the result.

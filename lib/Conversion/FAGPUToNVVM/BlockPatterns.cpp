@@ -33,8 +33,10 @@ void mlir::fagpu::populateRegisterTypes(TypeConverter &converter) {
       [&converter](InflightType type, Types &types) -> Result {
         if (failed(converter.convertType(type.getValue(), types)))
           return failure();
-        return type.getKeeps() ? converter.convertType(type.getKeeps(), types)
-                               : success();
+        for (RankedTensorType kept : type.getKeeps())
+          if (failed(converter.convertType(kept, types)))
+            return failure();
+        return success();
       });
 }
 

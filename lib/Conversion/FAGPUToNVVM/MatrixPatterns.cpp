@@ -101,7 +101,7 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     append(constraints, op.getAcc() ? "=f" : "=&f", numResults);
     if (op.getAcc()) {
       appendTies(constraints, numResults);
-      llvm::append_range(inputs, adaptor.getAcc());
+      llvm::append_range(inputs, adaptor.getAcc().take_front(numResults));
     }
     auto view = dyn_cast<ViewType>(op.getA().getType());
     int64_t firstA = numResults + inputs.size();
@@ -144,7 +144,9 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     SmallVector<Type> types(numResults, emit.builder.getF32Type());
     SmallVector<Value> results =
         emit.inlinePTX(text, constraints + ",~{memory}", inputs, types);
-    if (op.getType().getKeeps())
+    if (op.getPrevious())
+      llvm::append_range(results, adaptor.getAcc().drop_front(numResults));
+    if (!view)
       llvm::append_range(results, adaptor.getA());
     return {results};
   }

@@ -59,6 +59,15 @@ static LogicalResult verifyOperand(ProductOp product) {
             "fagpu-form-channels before";
 }
 
+/// What the product adds to: a sum in flight is not awaited in between.
+static Value getSum(ProductOp product) {
+  Value acc = product.getAcc();
+  auto wait = acc ? acc.getDefiningOp<WaitOp>() : WaitOp();
+  if (!wait || !acc.hasOneUse() || wait->getBlock() != product->getBlock())
+    return acc;
+  return wait.getInflight();
+}
+
 static Value select(ProductOp product, bool isAsync) {
   OpBuilder builder(product);
   Location loc = product.getLoc();
@@ -66,11 +75,18 @@ static Value select(ProductOp product, bool isAsync) {
   if (!isAsync)
     return MmaOp::create(builder, loc, product.getType(), product.getForm(),
                          product.getA(), b, product.getAcc());
-  auto type = InflightType::get(
-      builder.getContext(), cast<RankedTensorType>(product.getType()),
-      dyn_cast<RankedTensorType>(product.getA().getType()));
+  Value sum = getSum(product);
+  SmallVector<RankedTensorType> kept;
+  if (sum)
+    if (auto before = dyn_cast<InflightType>(sum.getType()))
+      llvm::append_range(kept, before.getKeeps());
+  if (auto registers = dyn_cast<RankedTensorType>(product.getA().getType()))
+    kept.push_back(registers);
+  auto type =
+      InflightType::get(builder.getContext(),
+                        cast<RankedTensorType>(product.getType()), kept);
   Value issued = MmaAsyncOp::create(builder, loc, type, product.getForm(),
-                                    product.getA(), b, product.getAcc());
+                                    product.getA(), b, sum);
   return WaitOp::create(builder, loc, product.getType(), issued, IntegerAttr());
 }
 
@@ -88,8 +104,12 @@ struct SelectProductsPass
       if (failed(verifyOperand(product)) ||
           (isAsync && failed(verifyAsync(product))))
         return signalPassFailure();
+      Value sum = product.getAcc();
       product.replaceAllUsesWith(select(product, isAsync));
       product.erase();
+      // A product in flight that another one added to has no wait of its own.
+      if (sum && sum.use_empty() && isa_and_nonnull<WaitOp>(sum.getDefiningOp()))
+        sum.getDefiningOp()->erase();
     }
   }
 };

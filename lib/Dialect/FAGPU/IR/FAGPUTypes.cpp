@@ -144,15 +144,15 @@ LogicalResult MailType::verify(EmitError emitError, unsigned depth,
 }
 
 LogicalResult InflightType::verify(EmitError emitError, RankedTensorType value,
-                                   RankedTensorType keeps) {
+                                   ArrayRef<RankedTensorType> keeps) {
   if ((value.getEncoding() &&
        !isa<AccumulatorLayoutAttr>(value.getEncoding())) ||
       !value.getElementType().isF32())
     return emitError() << "a value in flight is " << value
                        << ", expected f32 of layout #fagpu.acc";
-  if (keeps && keeps.getEncoding() &&
-      !isa<OperandLayoutAttr>(keeps.getEncoding()))
-    return emitError() << "a value in flight keeps " << keeps
-                       << ", expected layout #fagpu.opa";
+  for (RankedTensorType kept : keeps)
+    if (kept.getEncoding() && !isa<OperandLayoutAttr>(kept.getEncoding()))
+      return emitError() << "a value in flight keeps " << kept
+                         << ", expected layout #fagpu.opa";
   return success();
 }

@@ -64,15 +64,41 @@ static LogicalResult verifyProduct(Op op, RankedTensorType result) {
       result.getDimSize(1) != columns)
     return op.emitOpError() << "makes " << result << ", expected " << rows
                             << "x" << columns << " f32 of layout #fagpu.acc";
-  if (Value accumulator = op.getAcc();
-      accumulator && accumulator.getType() != result)
-    return op.emitOpError() << "adds to " << accumulator.getType()
-                            << ", expected the type of its value, " << result;
+  if (Value accumulator = op.getAcc()) {
+    Type added = accumulator.getType();
+    if (auto inflight = dyn_cast<InflightType>(added))
+      added = inflight.getValue();
+    if (added != result)
+      return op.emitOpError() << "adds to " << accumulator.getType()
+                              << ", expected the type of its value, " << result;
+  }
   return success();
 }
 
 void MmaAsyncOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "inflight");
+}
+
+MmaAsyncOp MmaAsyncOp::getPrevious() {
+  return getAcc() ? getAcc().getDefiningOp<MmaAsyncOp>() : MmaAsyncOp();
+}
+
+WaitOp MmaAsyncOp::getWait() {
+  Operation *user = *getResult().user_begin();
+  while (auto next = dyn_cast<MmaAsyncOp>(user))
+    user = *next.getResult().user_begin();
+  return cast<WaitOp>(user);
+}
+
+/// What a product and those in flight that it adds to read in registers.
+static SmallVector<RankedTensorType> getKept(MmaAsyncOp product) {
+  SmallVector<RankedTensorType> kept;
+  if (Value acc = product.getAcc())
+    if (auto before = dyn_cast<InflightType>(acc.getType()))
+      llvm::append_range(kept, before.getKeeps());
+  if (auto registers = dyn_cast<RankedTensorType>(product.getA().getType()))
+    kept.push_back(registers);
+  return kept;
 }
 
 LogicalResult MmaAsyncOp::verify() {
@@ -88,7 +114,8 @@ LogicalResult MmaAsyncOp::verify() {
     return emitOpError() << "makes " << value.getDimSize(1)
                          << " columns, expected at most 256";
   auto registers = dyn_cast<RankedTensorType>(getA().getType());
-  if (registers != type.getKeeps())
+  if (SmallVector<RankedTensorType> kept = getKept(*this);
+      ArrayRef(kept) != type.getKeeps())
     return emitOpError() << "has a first operand of type " << getA().getType()
                          << (registers ? ", which its result does not keep"
                                        : ", which its result cannot keep");
@@ -102,8 +129,9 @@ LogicalResult MmaAsyncOp::verify() {
                          << std::distance(getResult().use_begin(),
                                           getResult().use_end())
                          << " uses, expected one 'fagpu.wait'";
-  Operation *user = *getResult().user_begin();
-  if (!isa<WaitOp>(user) || user->getBlock() != (*this)->getBlock())
+  OpOperand &use = *getResult().use_begin();
+  Operation *user = use.getOwner();
+  if (!isa<WaitOp, MmaAsyncOp>(user) || user->getBlock() != (*this)->getBlock())
     return emitOpError() << "has a result used by '" << user->getName()
                          << "', expected 'fagpu.wait' in the same block";
   return success();

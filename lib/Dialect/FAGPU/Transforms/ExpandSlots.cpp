@@ -101,7 +101,7 @@ private:
   /// A value of the same iteration.
   LogicalResult verifyResult(ScheduledOp use, Operation *definition) {
     Slot made = *getSlot(definition);
-    if (isa<WaitOp>(use.op) && isa<MmaAsyncOp>(definition) &&
+    if (isa<WaitOp, MmaAsyncOp>(use.op) && isa<MmaAsyncOp>(definition) &&
         made.stage != use.slot.stage)
       return use.op->emitOpError()
              << "is in stage " << use.slot.stage

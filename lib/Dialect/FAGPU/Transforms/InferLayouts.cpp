@@ -305,9 +305,10 @@ LogicalResult LayoutInference::apply() {
       value.setType(laidOut(type, layout));
       continue;
     }
-    RankedTensorType keeps = inflight.getKeeps();
-    if (keeps && !keeps.getEncoding())
-      keeps = laidOut(keeps, OperandLayoutAttr::get(context, warps));
+    auto keeps = llvm::to_vector(inflight.getKeeps());
+    for (RankedTensorType &kept : keeps)
+      if (!kept.getEncoding())
+        kept = laidOut(kept, OperandLayoutAttr::get(context, warps));
     value.setType(InflightType::get(context, laidOut(type, layout), keeps));
   }
   retypeConstants();

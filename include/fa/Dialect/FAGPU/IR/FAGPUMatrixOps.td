@@ -10,24 +10,34 @@
 
 def FAGPU_MatrixOperand : AnyTypeOf<[FAGPU_ViewType, FAGPU_BlockValue]>;
 
+def FAGPU_Accumulator : AnyTypeOf<[FAGPU_BlockValue, FAGPU_InflightType]>;
+
 def FAGPU_MmaAsyncOp : FAGPU_NamedOp<"mma_async"> {
   let summary = "Issues a product of a group of four warps";
   let description = [{
     The first operand (64 x K) is a view, or a block value of layout `opa`,
     which the type of the result then keeps. The second is a view of N x K (`nt`)
     or K x N (`nn`). `acc` is updated in place and so has no other use; without
-    it the sum starts at zero. The result has one use, a `fagpu.wait` in the same
-    block.
+    it the sum starts at zero. It may be in flight itself: products that add to
+    one sum complete in their order, and the last of them keeps what those before
+    it read. The result has one use in the same block: a `fagpu.wait`, or the
+    `acc` of another product.
 
     Example: `%of = fagpu.mma_async nn %p, %v acc(%o : !acc)
       : !p, !kvv -> !fagpu.inflight<!acc keeps !p>`
   }];
   let arguments = (ins FAGPU_MatrixForm:$form, FAGPU_MatrixOperand:$a,
-                       FAGPU_ViewType:$b, Optional<FAGPU_BlockValue>:$acc);
+                       FAGPU_ViewType:$b, Optional<FAGPU_Accumulator>:$acc);
   let results = (outs FAGPU_InflightType:$result);
   let assemblyFormat = [{
     $form $a `,` $b (`acc` `(` $acc^ `:` type($acc) `)`)? attr-dict
     `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The product in flight that this one adds to; null if there is none.
+    MmaAsyncOp getPrevious();
+    /// What waits for the last of the products that add to one sum.
+    WaitOp getWait();
   }];
   let hasVerifier = 1;
 }

@@ -66,13 +66,13 @@ def FAGPU_MailType : FAGPU_Type<"Mail", "mail"> {
 def FAGPU_InflightType : FAGPU_Type<"Inflight", "inflight"> {
   let summary = "A matrix result that has been issued and not awaited";
   let description = [{
-    Contains the register operand that is still being read (`keeps`), so that it
-    stays alive until the wait by construction.
+    Contains the register operands that are still being read (`keeps`), so that
+    they stay alive until the wait by construction.
 
     Example: `!fagpu.inflight<!acc keeps !p>`
   }];
   let parameters = (ins "RankedTensorType":$value,
-                        OptionalParameter<"RankedTensorType">:$keeps);
+                        OptionalArrayRefParameter<"RankedTensorType">:$keeps);
   let assemblyFormat = "`<` $value (`keeps` $keeps^)? `>`";
   let genVerifyDecl = 1;
 }

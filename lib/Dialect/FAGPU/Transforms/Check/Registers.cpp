@@ -89,7 +89,8 @@ private:
     }
     live.insert(value);
     // What a product in flight still reads.
-    if (auto issue = dyn_cast_or_null<MmaAsyncOp>(made))
+    for (auto issue = dyn_cast_or_null<MmaAsyncOp>(made); issue;
+         issue = issue.getPrevious())
       collect(issue.getA(), live);
   }
 

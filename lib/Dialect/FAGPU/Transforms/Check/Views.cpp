@@ -108,7 +108,7 @@ private:
   }
 
   static LogicalResult verifyInFlight(Operation *release, MmaAsyncOp issue) {
-    Operation *wait = *issue.getResult().user_begin();
+    Operation *wait = issue.getWait();
     Operation *inBlock = issue->getBlock()->findAncestorOpInBlock(*release);
     if (!inBlock || !issue->isBeforeInBlock(inBlock) ||
         !inBlock->isBeforeInBlock(wait))
