@@ -35,9 +35,9 @@ struct ProductRegisters {
             ViewRef(static_cast<ViewValue *>(frame[b].object.get())),
             accumulator && !addsToInflight ? frame.arrayRef(*accumulator)
                                            : nullptr,
-            addsToInflight ? &static_cast<InflightValue &>(
-                                 *frame[*accumulator].object)
-                           : nullptr,
+            addsToInflight
+                ? &static_cast<InflightValue &>(*frame[*accumulator].object)
+                : nullptr,
             isTransposed,
             rows,
             columns};

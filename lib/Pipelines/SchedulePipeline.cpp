@@ -65,6 +65,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   functions.addPass(createFAGPUDeferPutsPass());
   functions.addPass(fagpu::createFAGPUInferLayoutsPass());
   functions.addPass(createFAGPUAssignSlotsPass());
+  functions.addPass(createFAGPUAssignWriteSlotsPass());
   functions.addPass(createFAGPUAssignGroupSlotsPass());
 }
 

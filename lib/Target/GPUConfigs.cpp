@@ -14,10 +14,12 @@ using namespace mlir::fa;
 
 namespace {
 enum class Masks { Any, Full, Masked };
+enum class Elements { Any, Packed, Float };
 
 struct ConfigRow {
   StringLiteral target;
   KernelForm form;
+  Elements elements;
   int64_t maxHeadDim;
   Masks masks;
   int64_t queryBlock, keyBlock, groups, stages;
@@ -32,10 +34,11 @@ struct ConfigRow {
 };
 constexpr ConfigRow configRows[] = {
 // clang-format off
-#define FA_GPU_CONFIG(TARGET, FORM, HEAD_DIM, MASKS, QUERIES, KEYS, GROUPS,    \
-                      STAGES, OVERLAP, RESCALE, TURNS, ORDER)                  \
-  {TARGET, KernelForm::FORM, HEAD_DIM, Masks::MASKS, QUERIES, KEYS, GROUPS,    \
-   STAGES, Overlap::OVERLAP, RescalePlace::RESCALE, TURNS, TileOrder::ORDER},
+#define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, QUERIES, KEYS,  \
+                      GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER)          \
+  {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
+   QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP, RescalePlace::RESCALE,     \
+   TURNS, TileOrder::ORDER},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -62,6 +65,9 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
 bool ConfigRow::takes(const AttentionProblem &problem) const {
   if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim)
     return false;
+  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
+  if (elements != Elements::Any && (elements == Elements::Float) != isFloat)
+    return false;
   return masks == Masks::Any || (masks == Masks::Masked) == problem.hasMask;
 }
 
@@ -69,8 +75,10 @@ std::string ConfigRow::describe() const {
   StringRef kind = masks == Masks::Any    ? ""
                    : masks == Masks::Full ? ", no mask"
                                           : ", a mask";
-  return llvm::formatv("table row {0}, form = {1}, head dims up to {2}{3}",
-                       target, stringifyKernelForm(form), maxHeadDim, kind);
+  StringRef type = elements == Elements::Float ? ", f32" : "";
+  return llvm::formatv("table row {0}, form = {1}, head dims up to {2}{3}{4}",
+                       target, stringifyKernelForm(form), maxHeadDim, type,
+                       kind);
 }
 
 static std::string describeNeeds(const GPUTile &tile, const GPUTarget &target,
@@ -251,7 +259,7 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   if (failed(checkMultiple("query_block", config.getQueryBlock(),
                            rowsPerWarpGroup)) ||
       failed(checkMultiple("key_block", config.getKeyBlock(),
-                           getKeyMultiple(problem))))
+                           getKeyMultiple(problem, part))))
     return failure();
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
   if (fitsGPU(tile, target, problem))

@@ -71,8 +71,20 @@ static bool isSplit(const AttentionProblem &problem) {
   return problem.elementType.getIntOrFloatBitWidth() > 16;
 }
 
-int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem) {
-  return isSplit(problem) ? rowsPerWarpGroup : depthOfProduct;
+int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem,
+                                 GPUConfigAttr part) {
+  if (!isSplit(problem))
+    return depthOfProduct;
+  if (!hasGroups(part))
+    return rowsPerWarpGroup;
+  // Groups split columns of keys and values between them, or else rows.
+  int64_t columns = panelColumns * part.getGroups();
+  bool hasColumns =
+      llvm::all_of(ArrayRef({problem.queryHeadDim, problem.valueHeadDim}),
+                   [&](int64_t headDim) {
+                     return llvm::alignTo(headDim, panelColumns) % columns == 0;
+                   });
+  return hasColumns ? rowsPerWarpGroup : rowsPerWarpGroup * part.getGroups();
 }
 
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
@@ -125,7 +137,7 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
   return needs.sharedBytes <= limits.sharedBytes &&
          needs.registers <= limits.registers &&
          needs.copyingRegisters <= limits.copyingRegisters &&
-         tile.keyBlock % getKeyMultiple(problem) == 0;
+         tile.keyBlock % getKeyMultiple(problem, tile.part) == 0;
 }
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
@@ -139,7 +151,7 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
 /// Fewer keys, then fewer stages; nothing if neither helps.
 static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
                                          const AttentionProblem &problem) {
-  int64_t multiple = getKeyMultiple(problem);
+  int64_t multiple = getKeyMultiple(problem, tile.part);
   for (int64_t stages = tile.part.getStages(); stages >= 1; --stages)
     for (int64_t keys = llvm::alignTo(tile.keyBlock, multiple); keys > 0;
          keys -= multiple) {
@@ -156,9 +168,10 @@ GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
   while (true) {
     if (std::optional<GPUTile> smaller = shrinkKeys(tile, target, problem))
       return *smaller;
-    if (tile.queryBlock <= rowsPerWarpGroup)
-      return {rowsPerWarpGroup, getKeyMultiple(problem),
-              withShape(tile.part, 1, 1)};
+    if (tile.queryBlock <= rowsPerWarpGroup) {
+      GPUConfigAttr least = withShape(tile.part, 1, 1);
+      return {rowsPerWarpGroup, getKeyMultiple(problem, least), least};
+    }
     tile.queryBlock -= rowsPerWarpGroup;
     if (hasGroups(tile.part))
       tile.part = withShape(tile.part, tile.part.getGroups() - 1,
@@ -174,13 +187,9 @@ std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
       !target.hasRegisterReallocation)
     return llvm::formatv("{0} has no asynchronous matrix products",
                          target.chip);
-  if (problem.elementType.getIntOrFloatBitWidth() != 16) {
-    std::string text;
-    llvm::raw_string_ostream(text)
-        << "asynchronous products take 16-bit elements, not "
-        << problem.elementType;
-    return text;
-  }
+  // Threads read and split the elements.
+  if (isSplit(problem))
+    return "";
   int64_t elementBytes = problem.elementType.getIntOrFloatBitWidth() / 8;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     if (headDim * elementBytes % bulkAlignment)

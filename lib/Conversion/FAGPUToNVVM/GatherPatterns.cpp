@@ -50,14 +50,10 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
     ValueRange mask = adaptor.getMask();
     int64_t elements = getBlockLayout(type).perThread(type.getShape());
     SmallVector<Value> results;
+    if (op.getPairs() && element.isF32())
+      return {loadRows(op, adaptor, emit)};
     for (int64_t index = 0; index < elements; ++index) {
-      SmallVector<Value> indices;
-      for (auto [operand, values] :
-           llvm::zip_equal(op.getIndices(), adaptor.getIndices()))
-        indices.push_back(getBlockLayout(operand.getType()) ? values[index]
-                                                            : values.front());
-      Value address = getAddress(emit.builder, emit.location, kernel,
-                                 op.getSource(), indices);
+      Value address = addressElement(op, adaptor, emit, index);
       results.push_back(loadElement(emit, element, address,
                                     op.getMask() ? mask[index] : Value()));
     }
@@ -67,6 +63,60 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
   }
 
 private:
+  Value addressElement(GatherOp op, Adaptor adaptor, Emitter &emit,
+                       int64_t index) const {
+    SmallVector<Value> indices;
+    for (auto [operand, values] :
+         llvm::zip_equal(op.getIndices(), adaptor.getIndices()))
+      indices.push_back(getBlockLayout(operand.getType()) ? values[index]
+                                                          : values.front());
+    return getAddress(emit.builder, emit.location, kernel, op.getSource(),
+                      indices);
+  }
+
+  static Value orTrue(Emitter &emit, Value predicate) {
+    if (predicate)
+      return predicate;
+    return arith::ConstantOp::create(emit.builder, emit.location,
+                                     emit.builder.getBoolAttr(true));
+  }
+
+  /// Pairs of columns, each at a constant distance from the first of its row.
+  SmallVector<Value> loadRows(GatherOp op, Adaptor adaptor,
+                              Emitter &emit) const {
+    RankedTensorType type = op.getType();
+    LayoutInterface layout = getBlockLayout(type);
+    llvm::SmallDenseMap<int64_t, std::pair<Value, int64_t>> rows;
+    SmallVector<Value> results;
+    for (int64_t index = 0, end = layout.perThread(type.getShape());
+         index < end; index += 2) {
+      SmallVector<int64_t> at = layout.getElementOffset(type.getShape(), index);
+      auto [row, isNew] = rows.try_emplace(at[0], Value(), at[1]);
+      if (isNew)
+        row->second.first = addressElement(op, adaptor, emit, index);
+      Value first = row->second.first;
+      Value address =
+          LLVM::GEPOp::create(emit.builder, emit.location, first.getType(),
+                              type.getElementType(), first,
+                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(
+                                  at[1] - row->second.second)});
+      llvm::append_range(
+          results, loadPair(emit, address,
+                            op.getMask() ? adaptor.getMask()[index] : Value()));
+    }
+    return results;
+  }
+
+  /// Two columns of one row.
+  static SmallVector<Value> loadPair(Emitter &emit, Value address,
+                                     Value predicate) {
+    Type f32 = emit.builder.getF32Type();
+    return emit.inlinePTX("mov.b32 $0, 0; mov.b32 $1, 0; "
+                          "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];",
+                          "=&f,=&f,l,b", {address, orTrue(emit, predicate)},
+                          {f32, f32});
+  }
+
   /// 16-bit floats come as the lower half of 32 bits.
   static Value loadElement(Emitter &emit, Type element, Value address,
                            Value predicate) {
@@ -89,11 +139,9 @@ private:
       constraints = element.isF32() ? "=&f,l,b" : "=&r,l,b";
       result = element;
     }
-    if (!predicate)
-      predicate = arith::ConstantOp::create(emit.builder, emit.location,
-                                            emit.builder.getBoolAttr(true));
-    Value value =
-        emit.inlinePTX(text, constraints, {address, predicate}, result).front();
+    Value value = emit.inlinePTX(text, constraints,
+                                 {address, orTrue(emit, predicate)}, result)
+                      .front();
     if (isByte(element))
       value =
           arith::TruncIOp::create(emit.builder, emit.location, element, value);

@@ -73,7 +73,12 @@ LogicalResult KernelContext::collectNeeds() {
     if (auto gather = dyn_cast<GatherOp>(op);
         gather && failed(verifyGather(gather)))
       return WalkResult::interrupt();
-    if (isa<GatherOp, TicketOp, RetireOp>(op))
+    if (auto gather = dyn_cast<GatherOp>(op))
+      return addElements(gather.getSource(),
+                         gather.getPairs()
+                             ? gather.getType().getElementTypeBitWidth() / 4
+                             : 1);
+    if (isa<TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
     return WalkResult::advance();
   });

@@ -343,6 +343,16 @@ LogicalResult Persister::run() {
   return success();
 }
 
+/// Where threads make all that they share, no role could take tiles ahead.
+static bool makesOperands(func::FuncOp kernel) {
+  bool hasWrites = false, hasCopies = false;
+  kernel.walk([&](Operation *op) {
+    hasWrites |= isa<WriteOp>(op);
+    hasCopies |= isa<PutOp>(op);
+  });
+  return hasWrites && !hasCopies;
+}
+
 namespace {
 struct PersistPass : public fa::impl::FAGPUPersistPassBase<PersistPass> {
   void runOnOperation() override {
@@ -352,7 +362,7 @@ struct PersistPass : public fa::impl::FAGPUPersistPassBase<PersistPass> {
     for (LaunchOp launch : launches) {
       auto kernel =
           symbols.lookup<func::FuncOp>(launch.getKernelAttr().getAttr());
-      if (kernel && hasWarpGroups(kernel) &&
+      if (kernel && hasWarpGroups(kernel) && !makesOperands(kernel) &&
           failed(Persister(kernel, launch).run()))
         return signalPassFailure();
     }

@@ -347,7 +347,7 @@ Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
           arith::IndexCastOp::create(outside, loc, outside.getI32Type(), index);
   return fagpu::GatherOp::create(builder, loc,
                                  typeOf(kind, op.getResult().getType()), memory,
-                                 indices, mask)
+                                 indices, mask, /*pairs=*/false)
       .getResult();
 }
 

@@ -82,12 +82,26 @@ static Value select(ProductOp product, bool isAsync) {
       llvm::append_range(kept, before.getKeeps());
   if (auto registers = dyn_cast<RankedTensorType>(product.getA().getType()))
     kept.push_back(registers);
-  auto type =
-      InflightType::get(builder.getContext(),
-                        cast<RankedTensorType>(product.getType()), kept);
+  auto type = InflightType::get(
+      builder.getContext(), cast<RankedTensorType>(product.getType()), kept);
   Value issued = MmaAsyncOp::create(builder, loc, type, product.getForm(),
                                     product.getA(), b, sum);
   return WaitOp::create(builder, loc, product.getType(), issued, IntegerAttr());
+}
+
+/// A view is released when the last of the products that add to one sum, and so
+/// the one that reads it, is complete.
+static void deferReleases(func::FuncOp kernel) {
+  SmallVector<MmaAsyncOp> products;
+  kernel.walk([&](MmaAsyncOp op) { products.push_back(op); });
+  for (MmaAsyncOp product : products) {
+    WaitOp wait = product.getWait();
+    for (Value operand : product->getOperands().take_front(2))
+      for (Operation *user : operand.getUsers())
+        if (isa<ReleaseOp>(user) && user->getBlock() == wait->getBlock() &&
+            user->isBeforeInBlock(wait))
+          user->moveAfter(wait);
+  }
 }
 
 namespace {
@@ -108,9 +122,11 @@ struct SelectProductsPass
       product.replaceAllUsesWith(select(product, isAsync));
       product.erase();
       // A product in flight that another one added to has no wait of its own.
-      if (sum && sum.use_empty() && isa_and_nonnull<WaitOp>(sum.getDefiningOp()))
+      if (sum && sum.use_empty() &&
+          isa_and_nonnull<WaitOp>(sum.getDefiningOp()))
         sum.getDefiningOp()->erase();
     }
+    deferReleases(kernel);
   }
 };
 } // namespace

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelTypes.h"
+#include "KernelConfig.h"
+#include "PartOfValue.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSHAREOPERANDSPASS
@@ -23,6 +26,10 @@ struct SharedValue {
   Value value;
   SmallVector<OpOperand *> uses;
   ChannelOp channel = nullptr;
+  /// What is written: all of it, to a bank of the group or for all groups, or
+  /// the group's part of it, at this place.
+  Value written, bank;
+  SmallVector<Value> part;
 
   /// The operations of the value's block that read it, or hold who does.
   Operation *getFirst() { return getEnd(/*last=*/false); }
@@ -67,15 +74,116 @@ static llvm::MapVector<Value, SharedValue> collect(func::FuncOp kernel) {
   return shared;
 }
 
-static ChannelOp makeChannel(OpBuilder &builder, func::FuncOp kernel,
-                             Value value) {
-  OpBuilder::InsertionGuard guard(builder);
+namespace {
+/// Makes the channels of one kernel.
+class ChannelMaker {
+public:
+  explicit ChannelMaker(func::FuncOp kernel)
+      : kernel(kernel), builder(kernel.getContext()),
+        hasGroups(hasWarpGroups(kernel)) {}
+  LogicalResult make(SharedValue &shared);
+
+private:
+  void setChannel(SharedValue &shared, ArrayRef<int64_t> written,
+                  int64_t banks);
+  FailureOr<SmallVector<int64_t>> getPartShape(Value value, RoleOp role);
+  LogicalResult divide(SharedValue &shared, RoleOp role);
+
+  func::FuncOp kernel;
+  OpBuilder builder;
+  bool hasGroups;
+  /// What is common to the parts of a role's values of one shape.
+  llvm::MapVector<std::pair<Operation *, Type>, PartOfValue> parts;
+};
+} // namespace
+
+/// Panels are no wider than what a group writes.
+void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
+                              int64_t banks) {
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  return ChannelOp::create(
-      builder, value.getLoc(),
-      makeChannelType(cast<RankedTensorType>(value.getType()), /*depth=*/1),
-      Engine::cp_async, /*banks=*/1, Value(), IntegerAttr(), IntegerAttr(),
+  auto type = cast<RankedTensorType>(shared.value.getType());
+  unsigned swizzle =
+      chooseSwizzle(RankedTensorType::get(written, type.getElementType()));
+  shared.channel = ChannelOp::create(
+      builder, shared.value.getLoc(),
+      ChannelType::get(
+          type.getContext(), type.getShape(), type.getElementType(),
+          SharedLayoutAttr::get(type.getContext(), swizzle), /*depth=*/1),
+      hasGroups ? Engine::threads : Engine::cp_async,
+      static_cast<int32_t>(banks), Value(), IntegerAttr(), IntegerAttr(),
       DenseI32ArrayAttr());
+}
+
+static bool dependsOn(Value value, Value source) {
+  if (value == source)
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, source);
+         });
+}
+
+/// Rows of whole warps where there are as many, else columns of whole panels.
+FailureOr<SmallVector<int64_t>> ChannelMaker::getPartShape(Value value,
+                                                           RoleOp role) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  int64_t groups = role.getGroups(), rowsOfWarps = 16 * role.getWarps();
+  constexpr int64_t panel = 16;
+  if (rows % (groups * rowsOfWarps) == 0)
+    return SmallVector<int64_t>{rows / groups, columns};
+  if (columns % (groups * panel) == 0 && rows % rowsOfWarps == 0)
+    return SmallVector<int64_t>{rows, columns / groups};
+  return emitError(value.getLoc())
+         << groups << " groups share a computed operand of " << rows
+         << " rows and " << columns << " columns, expected a multiple of "
+         << groups * rowsOfWarps << " rows or of " << groups * panel
+         << " columns";
+}
+
+/// Each group computes and writes a part of what all of them read.
+LogicalResult ChannelMaker::divide(SharedValue &shared, RoleOp role) {
+  auto shape = getPartShape(shared.value, role);
+  if (failed(shape))
+    return failure();
+  auto type = cast<RankedTensorType>(shared.value.getType());
+  bool ofRows = (*shape)[0] < type.getDimSize(0);
+  auto key =
+      std::pair(role.getOperation(),
+                Type(RankedTensorType::get(*shape, builder.getI1Type())));
+  auto *known = parts.find(key);
+  if (known == parts.end()) {
+    builder.setInsertionPointToStart(&role.getBody().front());
+    Location loc = role.getLoc();
+    Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+    Value size = arith::ConstantIntOp::create(builder, loc,
+                                              (*shape)[ofRows ? 0 : 1], 32);
+    Value first = arith::MulIOp::create(builder, loc, role.getGroup(), size);
+    SmallVector<Value> offsets = {ofRows ? first : zero, ofRows ? zero : first};
+    known = parts.insert({key, PartOfValue(*shape, offsets)}).first;
+  }
+  setChannel(shared, *shape, /*banks=*/1);
+  shared.written = known->second.get(shared.value);
+  if (!shared.written)
+    return emitError(shared.value.getLoc())
+           << "several groups share an operand that is not made by elementwise "
+              "operations alone, so none of them can make a part of it";
+  shared.part = llvm::to_vector(known->second.getOffsets());
+  return success();
+}
+
+LogicalResult ChannelMaker::make(SharedValue &shared) {
+  auto role = shared.value.getParentRegion()->getParentOfType<RoleOp>();
+  int64_t groups = role.getGroups();
+  bool isOfGroup = groups > 1 && dependsOn(shared.value, role.getGroup());
+  if (groups > 1 && !isOfGroup)
+    return divide(shared, role);
+  setChannel(shared, cast<RankedTensorType>(shared.value.getType()).getShape(),
+             isOfGroup ? groups : 1);
+  shared.written = shared.value;
+  if (isOfGroup)
+    shared.bank = role.getGroup();
+  return success();
 }
 
 /// Acquires the values that are there, all before the first use of one of them,
@@ -85,13 +193,13 @@ static void acquireTogether(OpBuilder &builder, ArrayRef<SharedValue *> values,
   for (SharedValue *shared : values) {
     Location loc = shared->value.getLoc();
     Operation *last = shared->getLast();
-    builder.setInsertionPointAfterValue(shared->value);
-    WriteOp::create(builder, loc, shared->channel, Value(), ValueRange(),
-                    shared->value, UnitAttr(), Value(), Value());
+    builder.setInsertionPointAfterValue(shared->written);
+    WriteOp::create(builder, loc, shared->channel, shared->bank, shared->part,
+                    shared->written, UnitAttr(), Value(), Value());
     builder.setInsertionPoint(first);
     Value view = AcquireOp::create(
         builder, loc, shared->channel.getType().getView(), shared->channel,
-        Value(), Value(), Value(), IntegerAttr());
+        shared->bank, Value(), Value(), IntegerAttr());
     for (OpOperand *use : shared->uses)
       use->set(view);
     builder.setInsertionPointAfter(last);
@@ -109,8 +217,10 @@ struct ShareOperandsPass
     OpBuilder builder(&getContext());
     llvm::MapVector<Value, SharedValue> all = collect(kernel);
     llvm::MapVector<Block *, SmallVector<SharedValue *>> blocks;
+    ChannelMaker channels(kernel);
     for (auto &[value, shared] : all) {
-      shared.channel = makeChannel(builder, kernel, value);
+      if (failed(channels.make(shared)))
+        return signalPassFailure();
       blocks[value.getParentBlock()].push_back(&shared);
     }
     for (auto &[block, rest] : blocks) {

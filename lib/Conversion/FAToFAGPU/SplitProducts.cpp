@@ -77,6 +77,20 @@ Value ProductSplitter::getColumnLimit(FetchOp fetch) {
   return isWhole(fetch, dim) ? Value() : getSize(fetch, dim);
 }
 
+/// Whether two columns at a time are in the memory or past its end, at a
+/// multiple of the size of both.
+static bool hasPairs(FetchOp fetch) {
+  int64_t dim = fetch.getSizes().size() - 1;
+  std::optional<int64_t> first = getConstantIntValue(fetch.getOffsets()[dim]);
+  std::optional<int64_t> end;
+  if (Value columns = fetch.getColumns())
+    end = getConstantIntValue(columns);
+  else if (isWhole(fetch, dim))
+    end = 0;
+  return fetch.getAlignment() >= 8 && first && *first % 2 == 0 && end &&
+         *end % 2 == 0;
+}
+
 /// Elements of the box at indices of their own: those past the limits of the
 /// rows and the columns are zero.
 FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
@@ -121,7 +135,7 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
             : below;
   }
   return GatherOp::create(builder, loc, type, fetch.getSource(), indices,
-                          isInside)
+                          isInside, hasPairs(fetch))
       .getResult();
 }
 
@@ -131,7 +145,7 @@ LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
   if (!fetch.getType().getElementType().isF32())
     return success();
   auto products = fetch->getBlock()->getOps<ProductOp>();
-  if (!products.empty())
+  if (!products.empty() && !hasWarpGroups(kernel))
     moveWithOperands(fetch, *products.begin());
   FailureOr<Value> loaded = gather(fetch);
   if (failed(loaded))
@@ -144,10 +158,6 @@ LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
 /// Terms that reach shared memory are written by warps of 16 rows.
 LogicalResult ProductSplitter::verify(ProductOp product) {
   auto role = product->getParentOfType<RoleOp>();
-  if (hasWarpGroups(kernel))
-    return product.emitOpError()
-           << "multiplies f32 in groups of warps, expected form = warps, in "
-              "which threads split the operands";
   for (Value operand : {product.getA(), product.getB()})
     if (isa<ViewType>(operand.getType()))
       return product.emitOpError()

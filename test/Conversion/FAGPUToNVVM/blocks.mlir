@@ -148,6 +148,21 @@ func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strid
   return
 }
 
+// Pairs of columns are read at once, each by the address of its row.
+// CHECK-LABEL: func.func @pairs
+func.func @pairs(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %i = fagpu.iota 0 : tensor<64x16xi32, #fagpu.acc<4>>
+    %j = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
+    // CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.nc.v2.b32 {$0, $1}, [$2];"
+    // CHECK-NOT: llvm.inline_asm
+    %x = fagpu.gather %m[%i, %j] pairs
+        : memref<?x?xf32, strided<[?, 1]>>[tensor<64x16xi32, #fagpu.acc<4>>, tensor<64x16xi32, #fagpu.acc<4>>]
+        -> tensor<64x16xf32, #fagpu.acc<4>>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @pin
 // CHECK-SAME: (%[[S:.*]]: f32, %[[I:.*]]: i32)
 func.func @pin(%s: f32, %i: i32) attributes {fagpu.kernel = "sm_90a"} {

@@ -62,3 +62,45 @@ func.func @kept(%m: memref<?x?x?x64xbf16>, %q: !h) attributes {fagpu.kernel = "s
   }
   return
 }
+
+!wide = tensor<64x128xbf16>
+!widef = tensor<64x128xf32>
+!mem = memref<?x128xf32, strided<[?, 1]>>
+
+// Groups share what does not depend on the group: each makes its half of the
+// columns, a panel of 64. What depends on it has a bank for each.
+// CHECK-LABEL: func.func @groups
+// CHECK-DAG: %[[MINE:.*]] = fagpu.channel threads banks(2) : <64x128xbf16, #fagpu.smem<128>, 1>
+// CHECK-DAG: %[[SHARED:.*]] = fagpu.channel threads : <64x128xbf16, #fagpu.smem<128>, 1>
+// CHECK: fagpu.role @math(%[[GROUP:[a-z]+]])
+func.func @groups(%n: i32, %m: !mem) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math(%g) groups(2) {
+    // CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %{{.*}} : i32
+    // CHECK: %[[COLUMN:.*]] = fagpu.iota 1 : tensor<64x64xi32>
+    // CHECK: %[[SPLAT:.*]] = tensor.splat %[[FIRST]] : tensor<64x64xi32>
+    // CHECK: %[[AT:.*]] = arith.addi %[[COLUMN]], %[[SPLAT]]
+    %row = fagpu.iota 0 : tensor<64x128xi32>
+    %column = fagpu.iota 1 : tensor<64x128xi32>
+    %splat = tensor.splat %g : tensor<64x128xi32>
+    %own = arith.addi %row, %splat : tensor<64x128xi32>
+    // CHECK: %[[Q:.*]] = arith.truncf %{{.*}} : tensor<64x128xf32> to tensor<64x128xbf16>
+    // CHECK: fagpu.write %[[MINE]] bank(%[[GROUP]]), %[[Q]]
+    %x = fagpu.gather %m[%own, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+    %q = arith.truncf %x : !widef to !wide
+    fagpu.for %i = %n step -1 segments(%all: to %c0) {
+      // CHECK: %[[PART:.*]] = fagpu.gather %{{.*}}[%{{.*}}, %[[AT]]] pairs
+      // CHECK: %[[K:.*]] = arith.truncf %[[PART]] : tensor<64x64xf32> to tensor<64x64xbf16>
+      // CHECK: fagpu.write %[[SHARED]] part(%{{.*}}, %[[FIRST]]), %[[K]] : tensor<64x64xbf16>
+      // CHECK: fagpu.acquire %[[SHARED]] :
+      %y = fagpu.gather %m[%row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+      %k = arith.truncf %y : !widef to !wide
+      %s = fagpu.product nt %q, %k : !wide, !wide -> !s
+      %use = arith.addf %s, %s : !s
+      fagpu.yield
+    }
+  }
+  return
+}

@@ -10,18 +10,6 @@ func.func @rows(%p: tensor<64x48xf32>, %v: tensor<48x64xf32>) attributes {fagpu.
 
 // -----
 
-func.func @groups(%p: tensor<64x64xf32>) attributes {
-    fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>} {
-  fagpu.role @math groups(1) {
-    // expected-error @below {{'fagpu.product' op multiplies f32 in groups of warps, expected form = warps, in which threads split the operands}}
-    %o = fagpu.product nn %p, %p : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-  }
-  return
-}
-
-// -----
-
 func.func @box(%p: tensor<64x64xf32>, %m: memref<?x?x?x64xf32>) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   fagpu.role @compute groups(1) {

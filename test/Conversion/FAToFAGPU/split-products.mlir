@@ -72,7 +72,8 @@ func.func @kept(%m: memref<?x?x?x64xbf16>, %p: tensor<64x64xbf16>) attributes {f
 // CHECK-DAG: %[[COLUMN_INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %[[COLUMN_ENDS]]
 // CHECK: %[[INSIDE:.*]] = arith.andi %[[ROW_INSIDE]], %[[COLUMN_INSIDE]]
 // CHECK: fagpu.gather %[[M]][%{{.*}}] mask(%[[INSIDE]] : tensor<64x64xi1>)
-// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] : memref<64x64xf32>
+// Columns up to an even constant are read in pairs.
+    // CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] pairs : memref<64x64xf32>
 func.func @sizes(%m: memref<?x?xf32>, %whole: memref<64x64xf32>, %first: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   fagpu.role @compute groups(1) {

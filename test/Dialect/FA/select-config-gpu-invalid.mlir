@@ -59,7 +59,7 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = ELEMENTS
 // RUN: %{check}
-// ELEMENTS: error: 'fa.attention' op config does not fit: form = warp_groups is not possible, since asynchronous products take 16-bit elements, not f32; the nearest is form = warps
+// ELEMENTS: error: 'fa.attention' op config does not fit: key_block is 64, expected a multiple of 128; the nearest is 128
 
 // REDEFINE: %{file} = groups
 // REDEFINE: %{chip} = sm_90a
@@ -140,7 +140,7 @@ func.func @form(%q: !t) -> !t {
 }
 
 //--- elements.mlir
-!t = tensor<1x?x1x64xf32>
+!t = tensor<1x?x1x80xf32>
 func.func @elements(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>}

@@ -375,6 +375,10 @@ def FAGPUShareOperandsPass
     product that reads one of them are acquired together, behind one barrier; each
     is released behind the last product that reads it.
 
+    With `form = warp_groups` the channels have the engine `threads`. What depends
+    on the group has a bank for each; of what does not, each group computes and
+    writes a part: rows of whole warps, or else columns of whole panels.
+
     Before:
     ```mlir
     %k0 = arith.truncf %k : tensor<64x64xf32> to tensor<64x64xbf16>
@@ -431,7 +435,9 @@ def FAGPUSelectProductsPass
   let summary = "Choose the instruction of each matrix product";
   let description = [{
     A product becomes a `fagpu.mma`, which is complete at once, or with
-    `form = warp_groups` a `fagpu.mma_async` and the wait for it.
+    `form = warp_groups` a `fagpu.mma_async` and the wait for it. Products that
+    only add to one sum, one after the other, are awaited once, behind the last of
+    them; releases of what they read follow.
 
     Refused: a second operand in registers; for asynchronous products a chip that
     has none, groups of other than four warps or 64 rows, and columns that are no
@@ -485,6 +491,40 @@ def FAGPUAssignSlotsPass
     %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
     ```
   }];
+}
+
+def FAGPUAssignWriteSlotsPass
+    : Pass<"fagpu-assign-write-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order where groups make the operands of products";
+  let description = [{
+    In the loops of kernels of `form = warp_groups` with an `overlap`, in which
+    groups compute what products read and write it to channels: what the first
+    products of a step read is loaded before the wait for them and written, for
+    the next step, while the second ones run; what the second ones read is loaded
+    before the first ones are issued and written while those run. Sums are scaled
+    behind the issue of what is added to them. Loops that have slots already stay
+    as they are.
+
+    Before:
+    ```mlir
+    %k = fagpu.gather %keys[...] : ...
+    fagpu.write %kc, %k0 : ...
+    %kv = fagpu.acquire %kc : !k
+    %sf = fagpu.mma_async nt %q, %kv : ...
+    %s = fagpu.wait %sf : !fagpu.inflight<!s>
+    fagpu.release %kv : !kv
+    ```
+    After:
+    ```mlir
+    %k = fagpu.gather %keys[...] {fagpu.at = [0, 3]} : ...
+    fagpu.write %kc, %k0 {fagpu.at = [0, 6]} : ...
+    %kv = fagpu.acquire %kc {fagpu.at = [1, 1]} : !k
+    %sf = fagpu.mma_async nt %q, %kv : ...
+    %s = fagpu.wait %sf {fagpu.at = [1, 4]} : !fagpu.inflight<!s>
+    fagpu.release %kv : !kv
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
 }
 
 def FAGPUShareScalarsPass

@@ -147,17 +147,21 @@ def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
   let description = [{
     Each index is a scalar or a block value with the result's shape and layout.
     Elements whose `mask` is false touch no memory and are zero. The memory is
-    only read while the kernel runs.
+    only read while the kernel runs. `pairs` states that the elements of a row lie
+    beside each other in memory, the first of them at a multiple of the size of
+    two, and that the columns 2 i and 2 i + 1 have one mask: they are read at once,
+    and a launch refuses memory whose address or strides are no such multiples.
 
     Example: `%x = fagpu.gather %bias[%h, %i, %j] mask(%ok : !ok)
       : memref<?x?x?xf32>[i32, !iacc, !iacc] -> !acc`
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Variadic<AnyTypeOf<[I32, FAGPU_BlockValue]>>:$indices,
-                       Optional<FAGPU_BlockValue>:$mask);
+                       Optional<FAGPU_BlockValue>:$mask, UnitAttr:$pairs);
   let results = (outs FAGPU_BlockValue:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`pairs` $pairs^)? attr-dict
     `:` type($source) `[` type($indices) `]` `->` type($result)
   }];
   let hasVerifier = 1;
