@@ -144,8 +144,8 @@ func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
 // SM80-LABEL: func.func @single(
 // SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @single(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, overlap = keys>>
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, f32; 156 of 224 registers
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>>
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, f32; 188 of 224 registers
 func.func @single(%q: !single, %o: !single) -> !single {
   %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
   return %r : !single
