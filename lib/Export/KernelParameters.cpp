@@ -188,7 +188,8 @@ LogicalResult KernelParameters::addPointer(Value value,
     return success();
   }
   if (StringRef workspace = values.getWorkspace(value); !workspace.empty()) {
-    parameters.push_back(Object{{"workspace", workspace}});
+    // A reference would outlive the names.
+    parameters.push_back(Object{{"workspace", workspace.str()}});
     return success();
   }
   const HostMemRef *memref = values.getMemRef(value);
