@@ -111,7 +111,7 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                         : perThread(tile.keyBlock) / 2;
   // Terms of the weights take the place of scores; a product is added apart.
   if (isSplit(problem))
-    accumulators = perThread(2 * problem.valueHeadDim) +
+    accumulators = perThread(2 * valueColumns) +
                    std::max(perThread(tile.keyBlock),
                             perThread(termsOfFloat * tile.keyBlock) / 2);
   bool groups = hasGroups(tile.part);
