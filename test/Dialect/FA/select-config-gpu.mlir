@@ -331,15 +331,3 @@ func.func @bias_256(%q: !t256, %o: !t256, %t: tensor<2x8x?x?xbf16>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !t256
 }
-
-!odd_f32 = tensor<2x?x8x100xf32>
-
-// Sums of f32 take the columns that a head dim is filled up to.
-// SM80-LABEL: func.func @window_f32_100(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
-// SM90A-LABEL: func.func @window_f32_100(
-// SM90A: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
-func.func @window_f32_100(%q: !odd_f32, %o: !odd_f32, %left: index, %right: index) -> !odd_f32 {
-  %r = fa.attention ins(%q, %q, %q : !odd_f32, !odd_f32, !odd_f32) outs(%o : !odd_f32) mask window(%left, %right)
-  return %r : !odd_f32
-}
