@@ -71,6 +71,7 @@ private:
   LogicalResult addView(Operation *op);
   LogicalResult addSubView(memref::SubViewOp op, HostMemRef &view);
   LogicalResult addExpansion(memref::ExpandShapeOp op, HostMemRef &view);
+  void requireContiguous(const HostMemRef &source, ArrayRef<int64_t> group);
   void addCollapse(memref::CollapseShapeOp op, HostMemRef &view);
   void addTranspose(memref::TransposeOp op, HostMemRef &view);
   Operand getOperand(OpFoldResult value) const;

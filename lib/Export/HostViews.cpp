@@ -90,12 +90,34 @@ LogicalResult HostValues::addExpansion(memref::ExpandShapeOp op,
 
 /// The elements of dims that become one are as far apart as those of the last
 /// dim that has more than one.
+/// Dims that become one lie behind each other.
+void HostValues::requireContiguous(const HostMemRef &source,
+                                   ArrayRef<int64_t> group) {
+  for (auto [outer, inner] : llvm::zip(group, group.drop_front())) {
+    Operand outerSize = source.sizes[outer], innerSize = source.sizes[inner];
+    if (outerSize == 1 || innerSize == 1)
+      continue;
+    Operand next = multiply(innerSize, source.strides[inner]);
+    if (next == source.strides[outer])
+      continue;
+    Operand follows = emit("equal", {source.strides[outer], next});
+    for (Operand size : {outerSize, innerSize})
+      follows = emit("select", {emit("equal", {size, 1}), 1, follows});
+    addRequirement(follows, "dims " + std::to_string(outer) + " and " +
+                                std::to_string(inner) + " of a view of '" +
+                                names[source.argument] +
+                                "' become one, but do not follow each other");
+  }
+}
+
 void HostValues::addCollapse(memref::CollapseShapeOp op, HostMemRef &view) {
   HostMemRef source = std::move(view);
   view = {source.argument, source.offset, {}, {}};
   SmallVector<int64_t> known = op.getResultType().getStridesAndOffset().first;
   for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
     Operand size = 1, stride = 1;
+    if (!op.getSrcType().getLayout().isIdentity())
+      requireContiguous(source, group);
     for (int64_t part : group) {
       bool isOne = source.sizes[part] == 1;
       bool mayBeOne = !source.sizes[part].getAsInteger();

@@ -43,11 +43,33 @@ const HostMemRef *KernelParameters::getMemRef(Value value) {
   return memref;
 }
 
+/// Strides of a view may be other numbers than those of its argument.
+LogicalResult KernelParameters::alignViewStrides(const HostMemRef &memref,
+                                                 int64_t elements,
+                                                 int64_t alignment) {
+  for (auto [size, stride] : llvm::zip_equal(memref.sizes, memref.strides)) {
+    std::optional<int64_t> known = stride.getAsInteger();
+    if (known == 1 || (known && *known % elements == 0) ||
+        size.getAsInteger() == 1)
+      continue;
+    Operand isMultiple =
+        values.emit("equal", {values.emit("rem", {stride, elements}), 0});
+    values.addRequirement(
+        values.emit("select", {values.emit("equal", {size, 1}), 1, isMultiple}),
+        "a stride of a view of '" + names[memref.argument] +
+            "' is no multiple of " + Twine(alignment) + " bytes");
+  }
+  return success();
+}
+
 LogicalResult KernelParameters::alignOffset(Value value,
                                             const HostMemRef &memref,
                                             int64_t alignment) {
   int64_t bytes = bytesPerElement(value);
   int64_t elements = alignment / std::gcd(alignment, bytes);
+  if (value.getDefiningOp() &&
+      failed(alignViewStrides(memref, elements, alignment)))
+    return failure();
   if (std::optional<int64_t> offset = memref.offset.getAsInteger()) {
     if (*offset % elements == 0)
       return success();

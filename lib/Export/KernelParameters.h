@@ -56,6 +56,8 @@ private:
   UnitStrides computeUnitStrides(Value value, unsigned row);
   void requireReach(const HostMemRef &memref, const UnitStrides &strides);
   /// Makes the address of a view a multiple of so many bytes.
+  LogicalResult alignViewStrides(const HostMemRef &memref, int64_t elements,
+                                 int64_t alignment);
   LogicalResult alignOffset(Value value, const HostMemRef &memref,
                             int64_t alignment);
 

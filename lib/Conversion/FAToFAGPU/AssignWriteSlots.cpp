@@ -58,6 +58,9 @@ bool WritingLoop::isSecond(Operation *op) {
     product = wait.getInflight().getDefiningOp<MmaAsyncOp>();
   else
     product = cast<MmaAsyncOp>(op);
+  // What a loop carries in flight was made in another step.
+  if (!product)
+    return false;
   Operation *made = product.getA().getDefiningOp();
   return made && made->getBlock() == body && !isa<AcquireOp>(made);
 }

@@ -14,6 +14,8 @@ using namespace mlir::fa;
 LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   Location loc = op.getLoc();
   auto role = op->getParentOfType<fagpu::RoleOp>();
+  if (!role)
+    return op.emitOpError() << "stands outside of the roles of a kernel";
   int64_t rows = static_cast<int64_t>(op.getQueries());
   int64_t warps = role.getWarps();
   if (role.getGroups() != 1 || rows % (16 * warps))

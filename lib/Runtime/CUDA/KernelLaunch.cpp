@@ -383,7 +383,9 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
     return error;
   if (Error error = checkRequirements(values))
     return error;
-  llvm::SmallVector<Call, 1> calls(launches.size());
+  // A vector of the standard library: tensor maps need more alignment than
+  // LLVM's allocates.
+  std::vector<Call> calls(launches.size());
   for (auto [call, launch] : llvm::zip_equal(calls, launches)) {
     const LaunchDescription &described = *launch->description;
     call.launch = launch.get();
@@ -392,7 +394,8 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
     if (Error error = getGrid(described, device, values, call.shape.grid))
       return error;
   }
-  if (calls.back().shape.grid[0] == 0)
+  if (llvm::all_of(calls,
+                   [](const Call &call) { return call.shape.grid[0] == 0; }))
     return Error::success();
 
   ScopedContext scope(runtime.getDriver());
