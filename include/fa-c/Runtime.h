@@ -49,7 +49,10 @@ typedef enum FaStatus {
   /// A grid, block, cluster or shared memory over the device's limit.
   FA_LAUNCH_LIMIT = 8,
   /// Any other error that the driver reports.
-  FA_DRIVER_ERROR = 9
+  FA_DRIVER_ERROR = 9,
+  /// Of faKernelLaunchObjects alone: nothing was done, and there is no message.
+  /// faKernelLaunch serves the call, or says what is wrong with it.
+  FA_NOT_TAKEN = 10
 } FaStatus;
 
 typedef enum FaDataType {
@@ -157,6 +160,23 @@ FA_RUNTIME_EXPORTED FaStatus faKernelLaunch(FaKernel kernel,
                                             const FaArgument *arguments,
                                             size_t argument_count,
                                             FaStream stream);
+
+/// The short way from Python: launches on objects of a framework, described by
+/// its functions instead of by Python code. `exchange` is the DLPackExchangeAPI
+/// of the tensors' type (the capsule __dlpack_c_exchange_api__, DLPack 1.2 and
+/// later), `objects` are the PyObject* of all arguments in the manifest's
+/// order. Those of numbers are not read: `numbers` has eight bytes for each, in
+/// the same order, an int64_t or, where the kernel's is of a float type, a
+/// double. Where `uses_current_stream` is not 0, the framework's current stream
+/// of the tensors' device takes the place of `stream`.
+///
+/// The caller holds Python's interpreter lock. FA_NOT_TAKEN, perhaps with a
+/// Python exception set, is for objects that are no tensors of that framework
+/// in device memory and for kernels that are not loaded on the device yet.
+FA_RUNTIME_EXPORTED FaStatus faKernelLaunchObjects(
+    FaKernel kernel, const void *exchange, void *const *objects,
+    size_t object_count, const void *numbers, int uses_current_stream,
+    FaStream stream);
 
 #ifdef __cplusplus
 }

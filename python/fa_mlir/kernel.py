@@ -6,7 +6,7 @@ import os
 import struct
 import weakref
 
-from .errors import INVALID_ARGUMENT, make_error
+from .errors import INVALID_ARGUMENT, NOT_TAKEN, make_error
 from .runtime import Runtime
 from .tensors import MAX_RANK, TYPES, Torch, dense_strides, describe, get_device, get_stream_handle
 
@@ -70,6 +70,7 @@ class Kernel:
         self._handle = handle
         self._finalizer = weakref.finalize(self, runtime.library.faKernelDestroy, handle)
         self._launch = runtime.library.faKernelLaunch
+        self._launch_objects = runtime.library.faKernelLaunchObjects
         with open(self.path, encoding="utf-8") as file:
             manifest = json.load(file)
         self.name = manifest["kernel"]
@@ -83,6 +84,11 @@ class Kernel:
         self._struct = struct.Struct("=" + "".join(argument.format for argument in self.arguments))
         self._kinds = [(_SCALAR if argument.is_scalar else argument.rank, argument.is_float)
                        for argument in self.arguments]
+        # What faKernelLaunchObjects takes: all objects, and the numbers among them.
+        self._objects = ctypes.py_object * len(self.arguments)
+        self._scalars = [i for i, argument in enumerate(self.arguments) if argument.is_scalar]
+        self._numbers = struct.Struct("=" + "".join("d" if self.arguments[i].is_float else "q"
+                                                    for i in self._scalars))
         self._dims = self._find_dims()
         # What the shapes of outputs follow from, and these by it.
         self._dim_inputs = sorted({self._dims[dim][0] for i in self._outputs
@@ -122,14 +128,14 @@ class Kernel:
                 raise TypeError(f"kernel '{self.name}' got argument '{name}' twice")
             arguments[i] = value
         missing = tuple([i for i, value in enumerate(arguments) if value is None])
-        packable = self._allocate(arguments, missing) if missing else None
-        self._launch_packed(arguments, *self._pack(arguments, stream, packable))
+        if missing:
+            self._allocate(arguments, missing)
+        self.launch(*arguments, stream=stream)
         outputs = self._outputs
         return arguments[outputs[0]] if len(outputs) == 1 else tuple([arguments[i] for i in outputs])
 
     def _allocate(self, arguments, missing):
-        """Puts tensors of torch where outputs are missing. Returns the arguments with
-        the fields of FaArgument in their place, which need not be asked for."""
+        """Puts tensors of torch where outputs are missing."""
         if missing != self._all_outputs:
             for i in missing:
                 if not self.arguments[i].is_output:
@@ -151,14 +157,12 @@ class Kernel:
                 if len(self._plans) >= _MOST_PLANS:
                     self._plans.clear()
                 self._plans[key] = plan
-        empty, packable = torch.empty_strided, arguments.copy()
-        for i, shape, strides, dtype, where, fields in plan:
-            arguments[i] = output = empty(shape, strides, dtype=dtype, device=where)
-            packable[i] = (output.data_ptr(), *fields)
-        return packable
+        empty = torch.empty_strided
+        for i, shape, strides, dtype, where in plan:
+            arguments[i] = empty(shape, strides, dtype=dtype, device=where)
 
     def _plan_outputs(self, arguments, missing, torch):
-        """(argument, shape, strides, dtype, device, fields) of each missing output."""
+        """(argument, shape, strides, dtype, device) of each missing output."""
         if self._first_tensor is None:
             raise TypeError(f"output '{self.arguments[missing[0]].name}' must be given: no input is a tensor, "
                             "so its device is not known")
@@ -169,10 +173,7 @@ class Kernel:
         for i in missing:
             output = self.arguments[i]
             shape = self._find_shape(output, arguments)
-            strides = dense_strides(shape)
-            code = TYPES[output.type]
-            plan.append((i, shape, strides, torch.types[code], device,
-                         (code, len(shape), ordinal, 0, *shape, *strides)))
+            plan.append((i, shape, dense_strides(shape), torch.types[TYPES[output.type]], device))
         return plan
 
     def _find_shape(self, output, arguments):
@@ -190,16 +191,28 @@ class Kernel:
 
     def launch(self, *values, stream=None):
         """Launches with all arguments of the manifest, outputs too, in its order."""
-        self._launch_packed(values, *self._pack(values, stream))
-
-    def _launch_packed(self, values, packed, stream):
-        status = self._launch(self._handle, packed, len(values), stream)
+        torch = Torch.get()
+        if stream is not None and type(stream) is not int:
+            stream = get_stream_handle(stream)
+        status = self._launch_exchanged(torch.exchange, values, stream) if torch and torch.exchange else NOT_TAKEN
+        if status == NOT_TAKEN:
+            packed, stream = self._pack(values, stream)
+            status = self._launch(self._handle, packed, len(values), stream)
         if status:
             self.runtime.check(status)
 
-    def _pack(self, values, stream, packable=None):
-        """FaArgument of each value, as bytes, and the handle of the stream. `packable`
-        are the values with the fields of FaArgument for those allocated here."""
+    def _launch_exchanged(self, exchange, values, stream):
+        """Launches where all tensors are those of torch, which describes them by itself."""
+        try:
+            return self._launch_objects(
+                self._handle, exchange, self._objects(*values), len(values),
+                self._numbers.pack(*[values[i] for i in self._scalars]), stream is None, stream)
+        except Exception:
+            # Whatever is wrong is found, and named, on the other path.
+            return NOT_TAKEN
+
+    def _pack(self, values, stream):
+        """FaArgument of each value, as bytes, and the handle of the stream."""
         torch = Torch.get()
         if torch is None or len(values) != len(self.arguments):
             return self._pack_any(values, stream)
@@ -207,15 +220,12 @@ class Kernel:
         device = -1
         flat = []
         try:
-            for (rank, is_float), value in zip(self._kinds, packable or values):
+            for (rank, is_float), value in zip(self._kinds, values):
                 if rank == _SCALAR:
                     flat += (float(value), _F64, _SCALAR, 0, 0) if is_float else \
                         (value.__index__(), _I64, _SCALAR, 0, 0)
                     continue
                 if not isinstance(value, tensor):
-                    if type(value) is tuple:
-                        flat += value
-                        continue
                     return self._pack_any(values, stream)
                 ordinal = value.get_device()
                 shape = value.shape
@@ -230,8 +240,6 @@ class Kernel:
             return self._pack_any(values, stream)
         if stream is None:
             stream = torch.current_stream(device) if device >= 0 else 0
-        elif type(stream) is not int:
-            stream = get_stream_handle(stream)
         return packed, stream
 
     def _pack_any(self, values, stream):
@@ -241,9 +249,7 @@ class Kernel:
                              f"kernel '{self.name}' takes {len(self.arguments)} arguments, got {len(values)}")
         devices = [None if argument.is_scalar else get_device(argument.name, value)
                    for argument, value in zip(self.arguments, values)]
-        if stream is not None:
-            stream = get_stream_handle(stream)
-        else:
+        if stream is None:
             torch = Torch.get()
             device = next((device for device in devices if device is not None), None)
             stream = torch.current_stream(device) if torch and device is not None else 0

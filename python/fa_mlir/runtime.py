@@ -25,6 +25,12 @@ _SIGNATURES = {
     "faKernelLaunch": (
         ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]),
 }
+# With the interpreter lock, as these call functions of Python.
+_LOCKED_SIGNATURES = {
+    "faKernelLaunchObjects": (
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                       ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p]),
+}
 
 
 def find_library():
@@ -43,14 +49,16 @@ def find_library():
 def open_library(path=None):
     path = path or find_library()
     try:
-        library = ctypes.CDLL(path)
+        library, locked = ctypes.CDLL(path), ctypes.PyDLL(path)
     except OSError as error:
         raise ImportError(f"cannot open '{path}': {error}; build the target FARuntimeCUDAShared, "
                           "or let FA_RUNTIME_LIBRARY name the library") from error
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
+    for handle, signatures in (library, _SIGNATURES), (locked, _LOCKED_SIGNATURES):
+        for name, (result, arguments) in signatures.items():
+            function = getattr(handle, name)
+            function.restype = result
+            function.argtypes = arguments
+            setattr(library, name, function)
     return library
 
 

@@ -40,6 +40,9 @@ public:
   /// Loads the kernel on a device, which its first call does otherwise.
   llvm::Error prepare(int device);
 
+  /// Whether a call on a device loads nothing.
+  bool isLoaded(int device) const;
+
   /// Checks the arguments and enqueues all launches on `stream`.
   llvm::Error launch(llvm::ArrayRef<FaArgument> arguments, cuda::Stream stream);
 
