@@ -1,6 +1,10 @@
-"""A run that compares contestants: checks each output first, then times what is right in turns."""
+"""A run that compares contestants: checks each output first, then times what is right in turns.
+
+The record is written after each cell, so that a run that is cut off leaves what it measured.
+"""
 
 import json
+import os
 
 import torch
 
@@ -14,10 +18,13 @@ PEER_BOUND = {"bf16": 2e-2, "f16": 2e-2, "f32": 1e-4}
 
 
 class Bench:
-    """Collects cells. `rounds` has the number of rounds of each mode."""
+    """Collects cells. `rounds` has the number of rounds of each mode; `folder` and `part` say where the
+    record goes."""
 
-    def __init__(self, seed, rounds):
+    def __init__(self, seed, rounds, folder, part):
         self.seed = seed
+        self.machine = device.describe()
+        self.stem = device.stem(folder, self.machine, part)
         self.rounds = rounds
         self.notes = []
         self.cells = []
@@ -76,22 +83,30 @@ class Bench:
                 "host_microseconds": {c.name: c.host_microseconds for c in contestants},
                 "late_samples": {c.name: c.late_samples for c in contestants if c.late_samples}})
             print(report.describe(self.cells[-1]), flush=True)
+            self.save()
 
-    def write(self, folder, part, **more):
+    def save(self, **more):
+        """The JSON of the cells so far, in place of the one before."""
+        results = self.machine | {"seed": self.seed, "notes": self.notes, "means": report.means(self.cells),
+                                  "cells": self.cells} | more
+        self.stem.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self.stem.with_suffix(".json.part")
+        unfinished.write_text(json.dumps(results, indent=1) + "\n")
+        os.replace(unfinished, self.stem.with_suffix(".json"))
+        return results
+
+    def write(self, **more):
         """The JSON, a plot and a table in markdown; prints the means and the table."""
-        results = device.describe() | {"seed": self.seed, "notes": self.notes, "means": report.means(self.cells),
-                                       "cells": self.cells} | more
+        results = self.save(**more)
         for mean in results["means"]:
             print(f"{mean['mode']:9s} {mean['group']:24s} {mean['kind']} to {mean['to']:10s} geometric mean "
                   f"{mean['mean']:.3f}, least {mean['least']:.3f} of {mean['cells']}")
-        stem = device.stem(folder, results, part)
-        stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
         tables = [report.markdown(self.cells, kind) for kind in ("derived", "written")
                   if any(kind in cell["ratios"] for cell in self.cells)]
-        stem.with_suffix(".md").write_text("\n\n".join(tables) + "\n")
+        self.stem.with_suffix(".md").write_text("\n\n".join(tables) + "\n")
         try:
-            report.plot(results, stem.with_suffix(".png"))
+            report.plot(results, self.stem.with_suffix(".png"))
         except ImportError as error:
             print(f"no plot: {error}")
-        print(f"written to {stem}.json")
+        print(f"written to {self.stem}.json")
         return results

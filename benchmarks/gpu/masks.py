@@ -103,7 +103,7 @@ CASES = {"alibi": alibi, "softcap": softcap, "approx_softcap": approx_softcap, "
 class Masks:
     def __init__(self, arguments):
         self.arguments = arguments
-        self.bench = Bench(arguments.seed, {"burst": arguments.rounds})
+        self.bench = Bench(arguments.seed, {"burst": arguments.rounds}, arguments.out, f"{arguments.form}-masks")
         self.kernels = Kernels(arguments.kernels, arguments.form)
         self.flash = find_flash_attention(self.bench.note)
         self.flex = flex.find_backends(self.bench.note, has_flash="fa4" in self.flash)
@@ -164,13 +164,12 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("error: torch sees no GPU")
     masks = Masks(arguments)
-    arguments.out.mkdir(parents=True, exist_ok=True)
     with torch.no_grad():
         for name in arguments.cases:
             if not masks.bench.is_stopped:
                 masks.cell(CASES[name](arguments.heads, arguments.length))
                 torch.cuda.empty_cache()
-    results = masks.bench.write(arguments.out, f"{arguments.form}-masks", bars=bars.judge(masks.bench.cells))
+    results = masks.bench.write(bars=bars.judge(masks.bench.cells))
     bars.show(results["bars"])
     return 1 if masks.bench.failed else 0
 

@@ -35,7 +35,10 @@ class Forward:
     def __init__(self, arguments):
         self.arguments = arguments
         rounds = {"burst": arguments.rounds, "sustained": arguments.sustained_rounds}
-        self.bench = Bench(arguments.seed, {mode: rounds[mode] for mode in arguments.modes})
+        name = "derived" if "derived" in arguments.kinds else "forward"
+        elements = "" if arguments.elements == ["bf16"] else "-" + "-".join(arguments.elements)
+        self.bench = Bench(arguments.seed, {mode: rounds[mode] for mode in arguments.modes}, arguments.out,
+                           f"{arguments.form}-{name}{elements}")
         self.kernels = Kernels(arguments.kernels, arguments.form)
         self.peers = find_peers(arguments.reference, self.bench.note)
         if arguments.peers is not None:
@@ -121,16 +124,12 @@ def main():
     wanted = [case for element in arguments.elements
               for case in cases.forward_cases(arguments.head_dims, arguments.lengths, element, arguments.tokens, arguments.hidden)
               + (cases.grouped_cases(element) if arguments.grouped else [])]
-    arguments.out.mkdir(parents=True, exist_ok=True)
     with torch.no_grad():
         for case in wanted:
             if not forward.bench.is_stopped:
                 forward.cell(case)
                 torch.cuda.empty_cache()
-    name = "derived" if "derived" in arguments.kinds else "forward"
-    elements = "" if arguments.elements == ["bf16"] else "-" + "-".join(arguments.elements)
-    results = forward.bench.write(arguments.out, f"{arguments.form}-{name}{elements}",
-                                  bars=bars.judge(forward.bench.cells))
+    results = forward.bench.write(bars=bars.judge(forward.bench.cells))
     bars.show(results["bars"])
     return 1 if forward.bench.failed else 0
 
