@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <string>
@@ -491,6 +492,11 @@ FAKE(cuModuleGetFunction, Function *function, Module module, const char *name) {
     parsePTX(module->image, name, *parsed);
   if (parsed->name != name)
     return NotFound;
+  const std::vector<size_t> &sizes = parsed->sizes;
+  if (sizes.size() > std::size(decltype(FakeLaunch::offsets){}) ||
+      std::accumulate(sizes.begin(), sizes.end(), size_t(0)) >
+          sizeof(FakeLaunch::parameters))
+    return InvalidImage;
   parsed->context = module->context;
   *function = parsed.get();
   state.functions.push_back(std::move(parsed));

@@ -48,9 +48,9 @@ struct FakeLaunch {
   void *graph;
   int32_t device;
   uint32_t parameterCount;
-  uint32_t offsets[32];
+  uint32_t offsets[256];
   /// Values of the parameters, each at its offset.
-  uint8_t parameters[2048];
+  uint8_t parameters[4096];
 };
 
 extern "C" {

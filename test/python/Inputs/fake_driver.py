@@ -11,8 +11,8 @@ class Launch(ctypes.Structure):
                 ("block", ctypes.c_uint32 * 3), ("cluster", ctypes.c_uint32 * 3),
                 ("shared_memory", ctypes.c_uint32), ("stream", ctypes.c_uint64),
                 ("graph", ctypes.c_void_p), ("device", ctypes.c_int32),
-                ("parameter_count", ctypes.c_uint32), ("offsets", ctypes.c_uint32 * 32),
-                ("parameters", ctypes.c_uint8 * 2048)]
+                ("parameter_count", ctypes.c_uint32), ("offsets", ctypes.c_uint32 * 256),
+                ("parameters", ctypes.c_uint8 * 4096)]
 
     def parameter(self, index, ctype):
         return ctype.from_buffer_copy(bytes(self.parameters), self.offsets[index]).value
