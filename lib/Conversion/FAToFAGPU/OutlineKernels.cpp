@@ -97,6 +97,7 @@ LogicalResult Outliner::readConfig() {
     if (op.getQueries() % 64 == 0)
       warps = op.getQueries() / 16;
   });
+  loop.walk([&](fagpu::StoreOp) { suffix = "_copy"; });
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   return failure(result.wasInterrupted());
@@ -360,8 +361,23 @@ LogicalResult Outliner::run() {
   return success();
 }
 
-/// A problem of one tile has no loop: all of the function becomes one
-/// iteration.
+/// Whether an operation is of a tile: it makes block values, reads memory, or
+/// needs what such an operation makes. Sizes and views are of the host.
+static bool isOfTile(Operation *op, const DenseSet<Operation *> &ofTile) {
+  if (isa<scf::ForallOp>(op))
+    return false;
+  if (isa<FADialect>(op->getDialect()) || isa<memref::LoadOp>(op) ||
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+    return true;
+  auto isMade = [&](Value value) {
+    return ofTile.contains(value.getDefiningOp());
+  };
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, isMade);
+}
+
+/// A problem of one tile has no loop: all of it becomes one iteration.
 static void wrapSingleTile(func::FuncOp function) {
   Block &body = function.getBody().front();
   if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
@@ -373,9 +389,13 @@ static void wrapSingleTile(func::FuncOp function) {
   auto loop = scf::ForallOp::create(builder, loc, ArrayRef(zero), ArrayRef(one),
                                     ArrayRef(one), ValueRange(), std::nullopt);
   SmallVector<Operation *> moved;
+  DenseSet<Operation *> ofTile;
   for (Operation &op : body)
-    if (&op != loop && &op != end && !op.hasTrait<OpTrait::ConstantLike>())
+    if (&op != loop && &op != end && !op.hasTrait<OpTrait::ConstantLike>() &&
+        isOfTile(&op, ofTile)) {
       moved.push_back(&op);
+      ofTile.insert(&op);
+    }
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
 }

@@ -54,6 +54,41 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
+  let summary = "Make parallel loops over tiles of the copies of a function";
+  let description = [{
+    What a function copies in memory, as the rows past a query length of a
+    destination that is another tensor, is copied by the GPU: a copy becomes a
+    parallel loop over tiles, of which a kernel is made as of the others. A tile has
+    64 rows of the longest dimension (of the second one of four where sizes are
+    only known at run time) and up to 64 columns of the one whose elements lie
+    beside each other.
+
+    Refused: a destination without a dimension of stride 1, elements other than
+    f16, bf16 and f32, and copies between element types.
+
+    Before:
+    ```mlir
+    linalg.copy ins(%a : memref<2x3x200xf32>) outs(%b : memref<2x3x200xf32>)
+    ```
+    After:
+    ```mlir
+    scf.forall (%i, %r, %c) = (0, 0, 0) to (2, 3, 200) step (1, 64, 64) {
+      %row = arith.addi %iota0, %rows : tensor<64x64xi32, #fagpu.acc<4>>
+      %column = arith.addi %iota1, %columns : tensor<64x64xi32, #fagpu.acc<4>>
+      ...
+      %tile = fagpu.gather %a[%i0, %row, %column] mask(%inside : ...) : ...
+      fagpu.store %tile, %b[%i0, %r0, %c0] sizes [1, 64, 64] rows(%c3) columns(%c200) align(4) : ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
   let summary = "Operations of the index dialect as those of arith";
   let description = [{

@@ -61,7 +61,7 @@ class Call:
             self.values[value["name"]] = OPERATIONS[value["op"]](*map(self.get, value["operands"]))
         for requirement in manifest["requirements"]:
             assert self.get(requirement["condition"]), requirement["message"]
-        for workspace in manifest["workspaces"]:
+        for workspace in manifest.get("workspaces", []):
             words = np.full(self.get(workspace["bytes"]) // 4, 0x7F7F7F7F, np.uint32)
             self.addresses[workspace["name"]] = memory.add_tensor(words, (1,))[0]
 

@@ -1,0 +1,225 @@
+//===- TileCopies.cpp - Copies of memory as parallel loops over tiles
+//------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "QueryBlock.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FATILECOPIESPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Rows of the tiles, 16 for each warp, and their most columns.
+static constexpr unsigned warpsOfTile = 4;
+static constexpr int64_t rowsOfTile = 16 * warpsOfTile;
+static constexpr int64_t columnsOfTile = 64;
+
+namespace {
+/// Makes a parallel loop over tiles of a copy.
+class CopyTiler {
+public:
+  explicit CopyTiler(linalg::CopyOp copy)
+      : copy(copy), loc(copy.getLoc()), builder(copy),
+        source(copy.getInputs()[0]), destination(copy.getOutputs()[0]) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult verify();
+  void makeMatrix();
+  void putLast(int64_t dim);
+  void chooseTile();
+  void copyTile(OpBuilder &at, ValueRange first);
+  /// i32: how many elements of a dimension there are.
+  Value getSize(OpBuilder &at, int64_t dim);
+  MemRefType getType() { return cast<MemRefType>(destination.getType()); }
+
+  linalg::CopyOp copy;
+  Location loc;
+  OpBuilder builder;
+  Value source, destination;
+  int64_t rowDim = 0, columnDim = 0;
+  RankedTensorType tileType;
+};
+} // namespace
+
+/// The dimension whose elements lie beside each other.
+static std::optional<int64_t> getContiguousDim(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  for (int64_t dim = strides.size() - 1; dim >= 0; --dim)
+    if (strides[dim] == 1)
+      return dim;
+  return std::nullopt;
+}
+
+LogicalResult CopyTiler::verify() {
+  MemRefType type = getType();
+  Type element = type.getElementType();
+  if (type.getRank() == 0 ||
+      !(element.isF16() || element.isBF16() || element.isF32()))
+    return copy.emitOpError()
+           << "copies " << type
+           << ", expected memory of f16, bf16 or f32 of rank 1 and above to "
+              "copy it in a kernel";
+  if (source.getType() == destination.getType() ||
+      cast<MemRefType>(source.getType()).getElementType() == element) {
+    if (getContiguousDim(type))
+      return success();
+    return copy.emitOpError()
+           << "writes " << type
+           << ", expected a dimension of stride 1 to copy it in a kernel";
+  }
+  return copy.emitOpError() << "copies " << source.getType() << " to " << type
+                            << ", expected the same elements";
+}
+
+/// Makes dimension `dim` of both the last one, by views.
+void CopyTiler::putLast(int64_t dim) {
+  SmallVector<unsigned> order;
+  for (int64_t each = 0; each < getType().getRank(); ++each)
+    if (each != dim)
+      order.push_back(each);
+  order.push_back(dim);
+  auto map = AffineMapAttr::get(
+      AffineMap::getPermutationMap(order, builder.getContext()));
+  for (Value *memory : {&source, &destination})
+    *memory = memref::TransposeOp::create(builder, loc, *memory, map);
+}
+
+/// Views with rows and columns, of which those of a row lie beside each other.
+void CopyTiler::makeMatrix() {
+  int64_t last = getType().getRank() - 1;
+  if (last == 0) {
+    ReassociationIndices both = {0, 1};
+    for (Value *memory : {&source, &destination}) {
+      auto type = cast<MemRefType>(memory->getType());
+      SmallVector<OpFoldResult> sizes = {
+          builder.getIndexAttr(1),
+          memref::getMixedSize(builder, loc, *memory, 0)};
+      auto expanded = memref::ExpandShapeOp::computeExpandedType(
+          type, {1, type.getDimSize(0)}, {both});
+      *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
+                                              {both}, sizes);
+    }
+  } else if (int64_t dim = *getContiguousDim(getType()); dim != last) {
+    putLast(dim);
+  }
+}
+
+/// Rows are of the longest dimension, as far as it is known.
+void CopyTiler::chooseTile() {
+  MemRefType type = getType();
+  columnDim = type.getRank() - 1;
+  auto getLength = [&](int64_t dim) {
+    return type.isDynamicDim(dim) ? std::numeric_limits<int64_t>::max()
+                                  : type.getDimSize(dim);
+  };
+  // Of (batch, sequence, heads, head dim) the second one.
+  rowDim = type.getRank() == 4 ? 1 : columnDim - 1;
+  for (int64_t dim = 0; dim < columnDim; ++dim)
+    if (getLength(dim) > getLength(rowDim))
+      rowDim = dim;
+  int64_t columns = columnsOfTile;
+  if (!type.isDynamicDim(columnDim))
+    columns = std::clamp<int64_t>(padColumns(type.getDimSize(columnDim)), 16,
+                                  columnsOfTile);
+  tileType = RankedTensorType::get(
+      {rowsOfTile, columns}, type.getElementType(),
+      fagpu::AccumulatorLayoutAttr::get(builder.getContext(), warpsOfTile));
+}
+
+Value CopyTiler::getSize(OpBuilder &at, int64_t dim) {
+  Value size = at.createOrFold<memref::DimOp>(loc, destination, dim);
+  return Blocks(at, loc).cast32(size);
+}
+
+/// Reads a tile and stores it, both up to the ends of rows and columns.
+void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
+  Blocks blocks(at, loc);
+  SmallVector<Value> offsets = llvm::map_to_vector(
+      first, [&](Value index) { return blocks.cast32(index); });
+  SmallVector<Value> indices(offsets);
+  Value isInside, ends[2];
+  for (int32_t dim : {0, 1}) {
+    int64_t inMemory = dim ? columnDim : rowDim;
+    Type numbers = tileType.clone(at.getI32Type());
+    Value number =
+        fagpu::IotaOp::create(at, loc, numbers, dim, fagpu::IndexPart::all);
+    indices[inMemory] = arith::AddIOp::create(
+        at, loc, number, blocks.splat(offsets[inMemory], numbers));
+    int64_t size = getType().getDimSize(inMemory);
+    if (!ShapedType::isDynamic(size) && size % tileType.getDimSize(dim) == 0)
+      continue;
+    ends[dim] = getSize(at, inMemory);
+    Value isBelow = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::slt,
+                                          indices[inMemory],
+                                          blocks.splat(ends[dim], numbers));
+    isInside =
+        isInside ? arith::AndIOp::create(at, loc, isInside, isBelow).getResult()
+                 : isBelow;
+  }
+  Value tile = fagpu::GatherOp::create(at, loc, tileType, source, indices,
+                                       isInside, /*pairs=*/false);
+  SmallVector<int64_t> sizes(offsets.size(), 1);
+  sizes[rowDim] = tileType.getDimSize(0);
+  sizes[columnDim] = tileType.getDimSize(1);
+  // Nothing is known of where rows start.
+  int64_t align = tileType.getElementTypeBitWidth() / 8;
+  fagpu::StoreOp::create(at, loc, tile, destination, offsets,
+                         at.getDenseI64ArrayAttr(sizes), ends[0], ends[1],
+                         /*via=*/Value(), /*bank=*/Value(), align);
+}
+
+LogicalResult CopyTiler::run() {
+  if (failed(verify()))
+    return failure();
+  remark::passed(loc,
+                 remark::RemarkOpts::name("Copy").category("fa-tile-copies"))
+      << "a kernel of its own copies " + llvm::formatv("{0}", getType()).str();
+  makeMatrix();
+  chooseTile();
+  SmallVector<OpFoldResult> lower, upper, steps;
+  for (int64_t dim = 0; dim <= columnDim; ++dim) {
+    lower.push_back(builder.getIndexAttr(0));
+    upper.push_back(memref::getMixedSize(builder, loc, destination, dim));
+    steps.push_back(builder.getIndexAttr(dim == rowDim ? tileType.getDimSize(0)
+                                         : dim == columnDim
+                                             ? tileType.getDimSize(1)
+                                             : 1));
+  }
+  auto loop = scf::ForallOp::create(builder, loc, lower, upper, steps,
+                                    ValueRange(), std::nullopt);
+  OpBuilder body(loop.getBody()->getTerminator());
+  copyTile(body, loop.getInductionVars());
+  copy.erase();
+  return success();
+}
+
+namespace {
+struct TileCopiesPass : public fa::impl::FATileCopiesPassBase<TileCopiesPass> {
+  void runOnOperation() override {
+    if (fagpu::isKernel(getOperation()) || getOperation().isDeclaration())
+      return;
+    Block &body = getOperation().getBody().front();
+    for (auto copy : llvm::to_vector(body.getOps<linalg::CopyOp>()))
+      if (copy->getNumResults() == 0 && failed(CopyTiler(copy).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

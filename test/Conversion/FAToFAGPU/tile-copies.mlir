@@ -1,0 +1,60 @@
+// RUN: fa-opt %s -fa-tile-copies -canonicalize -cse -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fa-tile-copies -split-input-file -o /dev/null --remark-format=emitRemark --remarks-filter=fa-tile-copies 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: a kernel of its own copies memref<?x?x?x64xbf16>
+
+// Rows are those of the second of four dimensions where no size is known.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[A:[^:]*]]: memref<?x?x?x64xbf16>, %[[B:[^:]*]]: memref<?x?x?x64xbf16>)
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+// CHECK: scf.forall (%[[I:.*]], %[[R:.*]], %[[H:.*]]) = (0, 0, 0) to (%{{.*}}, %{{.*}}, %{{.*}}) step (1, 64, 1) {
+// CHECK-DAG:   %[[I0:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK-DAG:   %[[R0:.*]] = arith.index_cast %[[R]] : index to i32
+// CHECK-DAG:   %[[H0:.*]] = arith.index_cast %[[H]] : index to i32
+// CHECK:   %[[FIRST:.*]] = tensor.splat %[[R0]]
+// CHECK:   %[[ROW:.*]] = arith.addi %{{.*}}, %[[FIRST]]
+// CHECK:   %[[END:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK:   %[[INSIDE:.*]] = arith.cmpi slt, %[[ROW]], %{{.*}}
+// CHECK:   %[[TILE:.*]] = fagpu.gather %[[A]][%[[I0]], %[[ROW]], %[[H0]], %{{.*}}] mask(%[[INSIDE]] : {{.*}} -> tensor<64x64xbf16, #fagpu.acc<4>>
+// CHECK:   fagpu.store %[[TILE]], %[[B]][%[[I0]], %[[R0]], %[[H0]], %[[C0]]] sizes [1, 64, 1, 64] rows(%[[END]]) align(2)
+// CHECK-NOT: linalg.copy
+func.func @rows(%a: memref<?x?x?x64xbf16>, %b: memref<?x?x?x64xbf16>) {
+  linalg.copy ins(%a : memref<?x?x?x64xbf16>) outs(%b : memref<?x?x?x64xbf16>)
+  return
+}
+
+// -----
+
+// The longest dimension has the rows; columns end inside a tile.
+// CHECK-LABEL: func.func @columns
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (100, 3) step (64, 1)
+// CHECK: fagpu.store {{.*}} sizes [64, 1, 48] rows(%{{.*}}) columns(%{{.*}}) align(4)
+func.func @columns(%a: memref<100x3x40xf32>, %b: memref<100x3x40xf32>) {
+  linalg.copy ins(%a : memref<100x3x40xf32>) outs(%b : memref<100x3x40xf32>)
+  return
+}
+
+// -----
+
+// Columns are where elements lie beside each other.
+// CHECK-LABEL: func.func @transposed
+// CHECK: memref.transpose %{{.*}} (d0, d1, d2) -> (d0, d2, d1)
+// CHECK: memref.transpose %{{.*}} (d0, d1, d2) -> (d0, d2, d1)
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (2, 200) step (1, 64)
+!t = memref<2x64x200xf16, strided<[?, 1, ?]>>
+func.func @transposed(%a: !t, %b: !t) {
+  linalg.copy ins(%a : !t) outs(%b : !t)
+  return
+}
+
+// -----
+
+// A vector is a matrix of one row.
+// CHECK-LABEL: func.func @vector
+// CHECK: memref.expand_shape %{{.*}} {{\[\[}}0, 1]] output_shape [1, %{{.*}}] : memref<?xf32> into memref<1x?xf32>
+// CHECK: scf.forall
+// CHECK: fagpu.store
+func.func @vector(%a: memref<?xf32>, %b: memref<?xf32>) {
+  linalg.copy ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)
+  return
+}
