@@ -131,6 +131,33 @@ struct TruncatePattern : public LoweringPattern<arith::TruncFOp> {
   }
 };
 
+/// Integers to 16-bit floats by way of f32, which is what a truncation of f32
+/// was before it was folded into them: above 2^24 they are rounded twice.
+template <typename OpTy>
+struct FromIntegerPattern : public LoweringPattern<OpTy> {
+  using LoweringPattern<OpTy>::LoweringPattern;
+  using typename LoweringPattern<OpTy>::Adaptor;
+
+  bool matches(OpTy op) const override {
+    return getBlockLayout(op.getType()) &&
+           isPackedElement(blockType(op).getElementType());
+  }
+
+  Registers lower(OpTy op, Adaptor adaptor, Emitter &emit) const override {
+    auto widen = [&](Value integer) -> Value {
+      return OpTy::create(emit.builder, emit.location,
+                          emit.builder.getF32Type(), integer);
+    };
+    ValueRange values = adaptor.getIn();
+    SmallVector<Value> results;
+    for (size_t index = 0; index < values.size(); index += 2)
+      results.push_back(pack(emit, widen(values[index]),
+                             widen(values[index + 1]),
+                             blockType(op).getElementType()));
+    return {results};
+  }
+};
+
 struct ExtendPattern : public LoweringPattern<arith::ExtFOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -202,6 +229,7 @@ void mlir::fagpu::populateElementwisePatterns(RewritePatternSet &patterns,
                                               const KernelContext &kernel) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwisePattern>(converter, context);
-  patterns.add<TruncatePattern, ExtendPattern, ConstantPattern, SplatPattern>(
-      converter, context, kernel);
+  patterns.add<TruncatePattern, FromIntegerPattern<arith::SIToFPOp>,
+               FromIntegerPattern<arith::UIToFPOp>, ExtendPattern,
+               ConstantPattern, SplatPattern>(converter, context, kernel);
 }

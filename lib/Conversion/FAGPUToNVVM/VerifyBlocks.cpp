@@ -132,5 +132,7 @@ LogicalResult mlir::fagpu::verifyBlockOperation(Operation *op) {
       .Case([](arith::ExtFOp op) {
         return verifyFloatConversion(op, op.getIn(), op.getOut());
       })
+      // To any float, as truncations are folded into them.
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([](auto) { return success(); })
       .Default([](Operation *op) { return verifyForeign(op); });
 }

@@ -29,6 +29,23 @@ func.func @elementwise(%s: f32, %c: i1) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// Integers become 16-bit floats by way of f32, two in a register.
+// CHECK-LABEL: func.func @narrow_integers
+// CHECK-SAME: (%[[I:.*]]: i32)
+func.func @narrow_integers(%i: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %i : !iacc
+    // CHECK: fagpu.role @only
+    // CHECK-COUNT-4: arith.sitofp %[[I]] : i32 to f32
+    // CHECK-NOT: arith.sitofp
+    %y = arith.sitofp %x : !iacc to tensor<64x8xbf16, #fagpu.acc<4>>
+    // CHECK-COUNT-4: arith.uitofp %[[I]] : i32 to f32
+    // CHECK-NOT: arith.uitofp
+    %z = arith.uitofp %x : !iacc to tensor<64x8xf16, #fagpu.acc<4>>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @reductions
 // CHECK-SAME: (%[[S:.*]]: f32)
 func.func @reductions(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
