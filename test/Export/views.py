@@ -1,6 +1,7 @@
 # RUN: env FA_PTXAS=none fa-compile %S/../Pipelines/schedule/Inputs/views.mlir -entry=packed -name=packed -o %t
 # RUN: env FA_PTXAS=none fa-compile %S/../Pipelines/schedule/Inputs/views.mlir -entry=expanded -name=expanded -o %t
 # RUN: env FA_PTXAS=none fa-compile %S/../Pipelines/schedule/Inputs/views.mlir -entry=memory -name=memory -o %t
+# RUN: env FA_PTXAS=none fa-compile %S/../Pipelines/schedule/Inputs/orders.mlir -entry=one_tile -name=head_dims -o %t
 # RUN: %python %s %fake_cuda %t
 """A kernel on views of its arguments is launched on their addresses and strides."""
 
@@ -89,6 +90,19 @@ class Views(unittest.TestCase):
         self.check_memory(parameters, (0, 17920, 4480), (1 << 20, 19200), ((1 << 20) + 38400 * 2, 19200))
         with self.assertRaisesRegex(fa_mlir.Error, "a slice of 'kv' is outside of it"):
             self.launch("memory", query, cache, 151, output)
+
+    def test_head_dims(self):
+        """The head dim is contiguous where it stands, and the last one of what the kernel reads."""
+        query = DeviceArray(self.base, "f32", (1, 1, 40, 30), (1300, 1300, 1, 42))
+        key = DeviceArray(self.base + (1 << 20), "f32", (1, 1, 40, 60), (2400, 2400, 1, 40))
+        value = DeviceArray(self.base + (1 << 21), "f32", (1, 1, 40, 60), (2640, 2640, 1, 44))
+        output = DeviceArray(self.base + (1 << 24), "f32", (1, 1, 40, 30), (1440, 1440, 1, 48))
+        parameters = self.launch("head_dims", query, key, value, output)
+        self.check_memory(parameters, (0, 1300, 1300, 42), (1 << 20, 2400, 2400, 40), (1 << 21, 2640, 2640, 44),
+                          (1 << 24, 1440, 1440, 48))
+        query = DeviceArray(self.base, "f32", (1, 1, 40, 30), (1200, 1200, 30, 1))
+        with self.assertRaisesRegex(fa_mlir.Error, "stride"):
+            self.launch("head_dims", query, key, value, output)
 
 
 unittest.main()

@@ -54,6 +54,31 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FAPutHeadDimsLastPass
+    : Pass<"fa-put-head-dims-last", "::mlir::func::FuncOp"> {
+  let summary = "Read and write operands by views whose last dimension is the head dim";
+  let description = [{
+    The head dim of an operand is where its elements lie beside each other, at any
+    place in the order of its dimensions. Operations on block values have the
+    columns in the last one: a step, or a result, whose order is another one gets
+    a transposed view of its memory, made where the memory is, and slices of that.
+    Nothing is copied; a launch passes the view's address and strides.
+
+    Before:
+    ```mlir
+    %k = memref.subview %key[%b, %h, 0, %j] [1, 1, 64, 128] [1, 1, 1, 1] : !mem to !tile
+    fa.online_attention ins(%q, %k, %v : ...) ... {key_dims = #fa.dims<b, h, d, s>}
+    ```
+    After:
+    ```mlir
+    %rows = memref.transpose %key (d0, d1, d2, d3) -> (d0, d1, d3, d2) : !mem to !rows
+    %k = memref.subview %rows[%b, %h, %j, 0] [1, 1, 128, 64] [1, 1, 1, 1] : !rows to !tile
+    fa.online_attention ins(%q, %k, %v : ...) ... {key_dims = #fa.dims<b, h, s, d>}
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
   let summary = "Make parallel loops over tiles of the copies of a function";
   let description = [{

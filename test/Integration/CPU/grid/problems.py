@@ -44,7 +44,7 @@ class Profile:
 
 CPU = Profile(["f32", "f16", "bf16", "f32"], HEAD_DIMS, DIM_ORDERS, has_config=True, gap_alignment=1,
               in_place=False, keeps_single=True, most_work=6e7, most_heads=3, most_length=400)
-# f32 and head dims in other places than the last come up too: what does not
+# f32 beyond shared memory comes up too: what does not
 # derive is to be counted.
 GPU = Profile(["bf16", "f16"] * 4 + ["f32"],
               [(64, 0), (128, 0)] * 4 + [(96, 0), (256, 0), (192, 128), (80, 0), (40, 0), (72, 0), (100, 0),

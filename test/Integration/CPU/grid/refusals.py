@@ -5,7 +5,6 @@ import re
 
 KNOWN = [
     (r"config does not fit: .* no smaller blocks fit", "f32 operands beyond shared memory"),
-    (r"expected the head dim last on a GPU", "head dim not the last dimension"),
 ]
 
 

@@ -38,3 +38,29 @@ func.func @wide_values(%query: tensor<2x4x150x64xf16>, %key: tensor<2x4x200x64xf
        value_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
   return %output : tensor<2x4x150x128xf16>
 }
+
+// Head dims in other places than the last; outputs that are copied before.
+func.func @head_dims_anywhere(%query: tensor<2x4x64x150xbf16>, %key: tensor<64x200x2x2xbf16>,
+                              %value: tensor<2x80x200x2xbf16>, %lengths: tensor<2xi32>,
+                              %init: tensor<2x80x4x150xbf16>) -> tensor<2x80x4x150xbf16> {
+  %output = fa.attention
+      ins(%query, %key, %value : tensor<2x4x64x150xbf16>, tensor<64x200x2x2xbf16>, tensor<2x80x200x2xbf16>)
+      outs(%init : tensor<2x80x4x150xbf16>)
+      query_lengths(%lengths : tensor<2xi32>)
+      mask causal
+      {query_dims = #fa.dims<b, h, d, s>, key_dims = #fa.dims<d, s, h, b>,
+       value_dims = #fa.dims<b, d, s, h>, output_dims = #fa.dims<b, d, h, s>}
+  return %output : tensor<2x80x4x150xbf16>
+}
+
+// As above in f32, of one tile.
+func.func @one_tile(%query: tensor<1x1x40x30xf32>, %key: tensor<1x1x40x60xf32>, %value: tensor<1x1x40x60xf32>)
+    -> tensor<1x1x40x30xf32> {
+  %init = tensor.empty() : tensor<1x1x40x30xf32>
+  %output = fa.attention
+      ins(%query, %key, %value : tensor<1x1x40x30xf32>, tensor<1x1x40x60xf32>, tensor<1x1x40x60xf32>)
+      outs(%init : tensor<1x1x40x30xf32>)
+      {query_dims = #fa.dims<b, h, d, s>, key_dims = #fa.dims<b, h, d, s>,
+       value_dims = #fa.dims<b, h, d, s>, output_dims = #fa.dims<b, h, d, s>}
+  return %output : tensor<1x1x40x30xf32>
+}
