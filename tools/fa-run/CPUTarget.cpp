@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUTarget.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
 #include <chrono>
 
 using namespace mlir;
@@ -29,7 +31,9 @@ static LogicalResult checkInterface(func::FuncOp function) {
     int64_t offset;
     bool isStrided = succeeded(memref.getStridesAndOffset(strides, offset));
     int64_t expected = 1;
-    for (int64_t dim = memref.getRank() - 1; isStrided && dim >= 0; --dim) {
+    for (int64_t dim : llvm::reverse(getPlacement(memref))) {
+      if (!isStrided)
+        break;
       isStrided &= ShapedType::isDynamic(strides[dim]) ||
                    ShapedType::isDynamic(expected) || strides[dim] == expected;
       expected = ShapedType::isDynamic(expected) || memref.isDynamicDim(dim)
@@ -39,9 +43,19 @@ static LogicalResult checkInterface(func::FuncOp function) {
     if (!isStrided || (!ShapedType::isDynamic(offset) && offset != 0))
       return function.emitError("'")
              << function.getName() << "' argument " << i << " has type " << type
-             << ", but buffers are row-major: use dynamic strides";
+             << ", but buffers are row-major, apart from a dimension of stride "
+                "1: use dynamic strides";
   }
   return success();
+}
+
+/// A copy of the module whose functions take their results as arguments, which
+/// decides how tensors lie in memory.
+static OwningOpRef<ModuleOp> passResultsAsArguments(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager manager(module.getContext());
+  manager.addPass(createFAResultsToOutParameters());
+  return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
 }
 
 FailureOr<CPUTarget> CPUTarget::compile(func::FuncOp function) {
@@ -50,7 +64,14 @@ FailureOr<CPUTarget> CPUTarget::compile(func::FuncOp function) {
   CPUTarget target;
   target.function = function;
   auto start = std::chrono::steady_clock::now();
-  auto compiled = compileToCPU(function->getParentOfType<ModuleOp>());
+  OwningOpRef<ModuleOp> module =
+      passResultsAsArguments(function->getParentOfType<ModuleOp>());
+  if (!module)
+    return failure();
+  target.types =
+      llvm::to_vector(module->lookupSymbol<func::FuncOp>(function.getName())
+                          .getArgumentTypes());
+  auto compiled = compileToCPU(*module);
   if (failed(compiled))
     return failure();
   target.module = std::move(*compiled);
@@ -64,24 +85,27 @@ FailureOr<CPUTarget> CPUTarget::compile(func::FuncOp function) {
   return target;
 }
 
-LogicalResult CPUTarget::run(MutableArrayRef<HostBuffer> arguments,
-                             MutableArrayRef<HostBuffer> results) {
+SmallVector<PlacedBuffer>
+CPUTarget::place(MutableArrayRef<HostBuffer> arguments,
+                 MutableArrayRef<HostBuffer> results) {
+  SmallVector<PlacedBuffer> placed;
+  for (HostBuffer &buffer : llvm::concat<HostBuffer>(arguments, results))
+    placed.emplace_back(buffer, types[placed.size()]);
+  return placed;
+}
+
+LogicalResult CPUTarget::call(MutableArrayRef<PlacedBuffer> buffers) {
   std::vector<MemRefDescriptor> descriptors;
-  descriptors.reserve(arguments.size() + results.size());
+  descriptors.reserve(buffers.size());
   SmallVector<void *> pointers;
-  auto addMemRef = [&](HostBuffer &buffer) {
-    descriptors.emplace_back(buffer.bytes.data(), buffer.shape);
-    pointers.push_back(descriptors.back().get());
-  };
-  for (auto [buffer, type] :
-       llvm::zip_equal(arguments, function.getArgumentTypes())) {
-    if (isa<ShapedType>(type))
-      addMemRef(buffer);
-    else
-      pointers.push_back(buffer.bytes.data());
+  for (auto [buffer, type] : llvm::zip_equal(buffers, types)) {
+    void *data = buffer.getBytes().data();
+    if (isa<ShapedType>(type)) {
+      descriptors.emplace_back(data, buffer.getShape(), buffer.getStrides());
+      data = descriptors.back().get();
+    }
+    pointers.push_back(data);
   }
-  for (HostBuffer &buffer : results)
-    addMemRef(buffer);
   if (llvm::Error error = module->invoke(function.getName(), pointers))
     return function.emitError() << llvm::toString(std::move(error));
   return success();

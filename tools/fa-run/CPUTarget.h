@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_CPUTARGET_H
 #define FA_TOOLS_FA_RUN_CPUTARGET_H
 
-#include "HostBuffer.h"
+#include "PlacedBuffer.h"
 #include "fa/JIT/CPUCompiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,16 +21,21 @@ public:
   /// Fails with one diagnostic.
   static FailureOr<CPUTarget> compile(func::FuncOp function);
 
-  /// Calls the function. Memrefs among the arguments are updated; results go
-  /// into buffers that have their shapes.
-  LogicalResult run(MutableArrayRef<HostBuffer> arguments,
-                    MutableArrayRef<HostBuffer> results);
+  /// Puts the arguments, and results of their shapes, where the function takes
+  /// them. They have to live as long as the calls.
+  SmallVector<PlacedBuffer> place(MutableArrayRef<HostBuffer> arguments,
+                                  MutableArrayRef<HostBuffer> results);
+
+  /// Calls the function. Memrefs among the buffers are updated.
+  LogicalResult call(MutableArrayRef<PlacedBuffer> buffers);
 
   double getCompileSeconds() const { return compileSeconds; }
 
 private:
   std::unique_ptr<CompiledModule> module;
   func::FuncOp function;
+  /// Of the function with results as arguments.
+  SmallVector<Type> types;
   CompiledModule::PackedFunction code = nullptr;
   double compileSeconds = 0;
 };

