@@ -28,6 +28,12 @@ def find_ptxas():
     return next((path for path in candidates if path and os.path.exists(path)), None)
 
 
+def find_compute_sanitizer():
+    """That of the CUDA toolkit: from PATH or from the toolkit's usual place."""
+    candidates = [shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer"]
+    return next((path for path in candidates if path and os.path.exists(path)), None)
+
+
 def has_cuda_device():
     try:
         driver = ctypes.CDLL("libcuda.so.1")
@@ -108,6 +114,12 @@ if has_cuda_device():
     config.available_features.add("cuda")
     # Tests that measure what they take of the device run one at a time.
     lit_config.parallelism_groups["cuda"] = 1
+    compute_sanitizer = find_compute_sanitizer()
+    if compute_sanitizer:
+        config.available_features.add("compute-sanitizer")
+        config.substitutions.append(("%compute_sanitizer", compute_sanitizer))
+    else:
+        lit_config.note("no compute-sanitizer on this machine: tests that run it are skipped")
 else:
     lit_config.note("no CUDA device on this machine: tests that run on one are skipped")
 
