@@ -108,6 +108,17 @@ static FailureOr<Kernel> makeClamp(math::ClampFOp) {
   });
 }
 
+/// Whether a number is neither subnormal nor zero nor infinite in its type.
+static FailureOr<Kernel> makeIsNormal(math::IsNormalOp op) {
+  auto type = cast<FloatType>(getElementTypeOrSelf(op.getOperand()));
+  APFloat least = APFloat::getSmallestNormalized(type.getFloatSemantics());
+  double smallest = least.convertToDouble();
+  return makeUnary([smallest](Slot a) {
+    return Slot::ofInteger(std::isfinite(a.real) &&
+                           std::fabs(a.real) >= smallest);
+  });
+}
+
 static FailureOr<Kernel> makeSincos(math::SincosOp) {
   return Kernel(
       [](ArrayRef<const Slot *> in, ArrayRef<Slot *> out, int64_t count) {
@@ -170,6 +181,7 @@ void executor::addMathSemantics(Semantics &semantics) {
   addTest<math::IsInfOp>(semantics, [](double a) { return std::isinf(a); });
   addTest<math::IsFiniteOp>(semantics,
                             [](double a) { return std::isfinite(a); });
+  semantics.addElementwise<math::IsNormalOp>(makeIsNormal);
   addCount<math::CountLeadingZerosOp>(semantics, countLeadingZeros);
   addCount<math::CountTrailingZerosOp>(semantics, countTrailingZeros);
   addCount<math::CtPopOp>(semantics, countOnes);

@@ -16,6 +16,7 @@
 
 #include "../FloatArithmetic.h"
 #include "fa/Conversion/CPU/Passes.h"
+#include "fa/Conversion/Math/MathIdentities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -126,9 +127,69 @@ struct ExpandPattern : public OpRewritePattern<OpTy> {
     return success();
   }
 };
+
+Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+/// A power of any integer by way of f64, which holds base and exponent exactly:
+/// LLVM's operation takes one exponent for all lanes.
+struct IntegerExponentPattern : public OpRewritePattern<math::FPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    if (isa<TensorType>(op.getType()) ||
+        getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() > 64)
+      return rewriter.notifyMatchFailure(op, "no scalar or vector of f64 or "
+                                             "narrower floats");
+    Location loc = op.getLoc();
+    Type single = withElement(op.getType(), rewriter.getF32Type());
+    Type wide = withElement(op.getType(), rewriter.getF64Type());
+    Value exponent = op.getRhs();
+    if (getElementTypeOrSelf(exponent).isIndex())
+      exponent = arith::IndexCastOp::create(
+          rewriter, loc, withElement(exponent.getType(), rewriter.getI64Type()),
+          exponent);
+    exponent = arith::SIToFPOp::create(rewriter, loc, wide, exponent);
+    Value base = op.getLhs();
+    if (base.getType() != wide)
+      base = arith::ExtFOp::create(rewriter, loc, wide, base);
+    Value power = math::PowFOp::create(rewriter, loc, base, exponent);
+    // Hosts convert f64 to no type of 16 bits.
+    for (Type type : {single, op.getType()})
+      if (op.getType() != wide && power.getType() != type)
+        power = arith::TruncFOp::create(rewriter, loc, type, power);
+    rewriter.replaceOp(op, power);
+    return success();
+  }
+};
+
+/// What upstream's passes leave of the arithmetic on bf16.
+struct NarrowFmaPattern : public OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
+      return rewriter.notifyMatchFailure(op, "not on bf16");
+    Type wide = withElement(op.getType(), rewriter.getF32Type());
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+    Value sum = math::FmaOp::create(rewriter, op.getLoc(), operands[0],
+                                    operands[1], operands[2]);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), sum);
+    return success();
+  }
+};
 } // namespace
 
 void mlir::fa::populateExpandMathPatterns(RewritePatternSet &patterns) {
+  populateMathIdentityPatterns(patterns);
+  patterns.add<IntegerExponentPattern, NarrowFmaPattern>(patterns.getContext());
   patterns.add<ExpandPattern<math::ExpOp, expandExp>,
                ExpandPattern<math::Exp2Op, expandExp2>,
                ExpandPattern<math::LogOp, expandLog>,

@@ -23,3 +23,42 @@ func.func @kept(%x: f64, %y: f32) -> (f64, f32) {
   %b = math.sin %y : f32
   return %a, %b : f64, f32
 }
+
+// Operations that a few others express.
+
+// CHECK-LABEL: func @identities(
+// CHECK-SAME: %[[X:[^:]*]]: vector<8xf32>, %[[N:[^:]*]]: vector<8xi32>)
+func.func @identities(%x: vector<8xf32>, %n: vector<8xi32>)
+    -> (vector<8xf32>, vector<8xi1>, vector<8xi32>, vector<8xf32>) {
+  %low = arith.constant dense<-1.0> : vector<8xf32>
+  %high = arith.constant dense<1.0> : vector<8xf32>
+  // CHECK: %[[RAISED:.*]] = arith.maximumf %[[X]],
+  // CHECK: %[[CLAMPED:.*]] = arith.minimumf %[[RAISED]],
+  %a = math.clampf %x to [%low, %high] : vector<8xf32>
+  // CHECK: %[[SIZE:.*]] = math.absf %[[X]]
+  // CHECK: %[[INFINITE:.*]] = arith.cmpf oeq, %[[SIZE]],
+  %b = math.isinf %x : vector<8xf32>
+  %three = arith.constant dense<3> : vector<8xi32>
+  // CHECK: %[[SQUARE:.*]] = arith.muli %[[N]], %[[N]]
+  // CHECK: %[[CUBE:.*]] = arith.muli %[[N]], %[[SQUARE]]
+  %c = math.ipowi %n, %three : vector<8xi32>
+  // By way of f64.
+  // CHECK: %[[EXPONENT:.*]] = arith.sitofp %[[N]] : vector<8xi32> to vector<8xf64>
+  // CHECK: %[[BASE:.*]] = arith.extf %[[X]]
+  // CHECK: %[[WIDE:.*]] = math.powf %[[BASE]], %[[EXPONENT]] : vector<8xf64>
+  // CHECK: %[[POWER:.*]] = arith.truncf %[[WIDE]]
+  %d = math.fpowi %x, %n : vector<8xf32>, vector<8xi32>
+  // CHECK: return %[[CLAMPED]], %[[INFINITE]], %[[CUBE]], %[[POWER]]
+  return %a, %b, %c, %d : vector<8xf32>, vector<8xi1>, vector<8xi32>, vector<8xf32>
+}
+
+// One product and one choice for each bit of an exponent that is no constant.
+
+// CHECK-LABEL: func @power_of_i8(
+// CHECK-COUNT-13: arith.muli
+// CHECK-NOT: arith.muli
+// CHECK: return
+func.func @power_of_i8(%x: i8, %n: i8) -> i8 {
+  %y = math.ipowi %x, %n : i8
+  return %y : i8
+}

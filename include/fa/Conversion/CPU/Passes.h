@@ -35,7 +35,8 @@ namespace mlir::fa {
 LogicalResult vectorizeLanes(RewriterBase &rewriter, linalg::LinalgOp op,
                              CPUConfigAttr defaultTile);
 
-/// exp, exp2, log and tanh of f32 scalars and vectors in arithmetic.
+/// exp, exp2, log and tanh of f32 scalars and vectors in arithmetic, and
+/// operations that a few others express.
 void populateExpandMathPatterns(RewritePatternSet &patterns);
 
 #define GEN_PASS_DECL

@@ -80,10 +80,10 @@ def FAVectorizeLanes : Pass<"fa-vectorize-lanes"> {
 }
 
 def FAExpandMath : Pass<"fa-expand-math"> {
-  let summary = "Write exp, exp2, log and tanh of f32 in arithmetic";
+  let summary = "Write functions of math in arithmetic";
   let description = [{
-    Replaces these operations on f32 scalars and vectors, so that code needs no
-    library and stays in vectors. Errors, relative to the exact value:
+    Replaces these operations on f32 scalars and vectors, so that they need no
+    library and stay in vectors. Errors, relative to the exact value:
 
     | operation | error | range |
     |---|---|---|
@@ -92,7 +92,11 @@ def FAExpandMath : Pass<"fa-expand-math"> {
     | `math.log` | 1e-7, absolute near 1 | -infinity at 0, NaN below |
     | `math.tanh` | 3e-7 | all |
 
-    NaN gives NaN. Other types, and other functions, stay as they are.
+    NaN gives NaN. Of any type, these become a few simpler operations: `clampf`,
+    `isnan`, `isinf`, `isfinite`, `isnormal`, `sincos`, `ipowi` (products and
+    selects, modulo 2^width) and `fpowi` (products for a constant from 0 to 8, else
+    `math.powf` of f64). Other functions stay as they are and become calls of the
+    C library for each element.
 
     Before:
 
