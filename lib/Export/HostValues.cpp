@@ -314,6 +314,12 @@ bool HostValues::addArithmetic(Operation *op) {
     scalars.set(op->getResult(0), emit(opcode, operands));
     return true;
   }
+  // Of flags alone; wider numbers have no bits in a manifest.
+  if (isFlag && isa<arith::XOrIOp>(op)) {
+    Operand same = emit("equal", {operand(op, 0), operand(op, 1)});
+    scalars.set(op->getResult(0), emit("equal", {same, 0}));
+    return true;
+  }
   if (isa<arith::NegFOp>(op)) {
     scalars.set(op->getResult(0), emit("sub", {0.0, operand(op, 0)}));
     return true;

@@ -217,6 +217,9 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
   Array grid, threads;
   for (Value size : launch.getGrid())
     grid.push_back(values->get(size));
+  // A launcher leaves out what has no blocks.
+  if (Value condition = launch.getCondition())
+    grid[0] = values->emit("select", {values->get(condition), grid[0], 0});
   for (int32_t size : block.asArrayRef())
     threads.push_back(size);
   auto sharedMemory =

@@ -22,7 +22,12 @@ static LogicalResult compileLaunch(fagpu::LaunchOp op, ProgramBuilder &builder,
     return failure();
   SmallVector<unsigned> sizes = builder.getRegisters(op.getGrid());
   SmallVector<unsigned> operands = builder.getRegisters(op.getArguments());
+  std::optional<unsigned> condition;
+  if (Value given = op.getCondition())
+    condition = builder.getRegister(given);
   builder.emit([=, &machine, program = *program](Frame &frame) {
+    if (condition && !frame.integer(*condition))
+      return success();
     std::array<int64_t, 3> grid = {1, 1, 1};
     for (auto [size, index] : llvm::zip(grid, sizes))
       size = frame.integer(index);

@@ -19,6 +19,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   FASelectConfigOptions selection;
   selection.target = options.target;
   manager.addPass(createFASelectConfig(selection));
+  manager.addPass(createFAVersionLengths());
   manager.addPass(createFASplitKV());
   manager.addPass(createFATile());
   manager.addPass(createFAConvertToOnline());

@@ -39,6 +39,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   FAOutlineKernelsPassOptions kernels;
   kernels.chip = options.chip;
   manager.addPass(createFAOutlineKernelsPass(kernels));
+  manager.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
   addCleanUp(manager);
   {
     OpPassManager &functions = manager.nest<func::FuncOp>();

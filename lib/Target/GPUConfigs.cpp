@@ -22,23 +22,27 @@ struct ConfigRow {
   Elements elements;
   int64_t maxHeadDim;
   Masks masks;
-  int64_t queryBlock, keyBlock, groups, stages;
+  int64_t fromKeys, queryBlock, keyBlock, groups, stages;
   Overlap overlap;
   RescalePlace rescale;
   bool turns;
   TileOrder tileOrder;
+  int64_t copyingRegisters;
 
   GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
   bool takes(const AttentionProblem &problem) const;
+  /// Whether this row is for more keys of what `row` is for.
+  bool isLongerThan(const ConfigRow &row) const;
   std::string describe() const;
 };
 constexpr ConfigRow configRows[] = {
 // clang-format off
-#define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, QUERIES, KEYS,  \
-                      GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER)          \
+#define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
+                      KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
+                      COPYING)                                                 \
   {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
-   QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP, RescalePlace::RESCALE,     \
-   TURNS, TileOrder::ORDER},
+   FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
+   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -56,10 +60,12 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
                           : Captures::elements;
   // Functions of scores take longer than the products that a turn is for.
   bool takesTurns = turns && !problem.regions.hasFunctions;
+  // What a score function reads may be copied too.
+  int64_t copying = problem.hasScore ? 0 : copyingRegisters;
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures)};
+                             captures, copying)};
 }
 
 bool ConfigRow::takes(const AttentionProblem &problem) const {
@@ -69,6 +75,12 @@ bool ConfigRow::takes(const AttentionProblem &problem) const {
   if (elements != Elements::Any && (elements == Elements::Float) != isFloat)
     return false;
   return masks == Masks::Any || (masks == Masks::Masked) == problem.hasMask;
+}
+
+bool ConfigRow::isLongerThan(const ConfigRow &row) const {
+  return fromKeys > row.fromKeys && target == row.target && form == row.form &&
+         elements == row.elements && maxHeadDim == row.maxHeadDim &&
+         masks == row.masks;
 }
 
 std::string ConfigRow::describe() const {
@@ -115,13 +127,41 @@ static GPUTile addBlockTable(const GPUTile &tile,
                              part.getGroups(), part.getStages(),
                              part.getOverlap(), part.getRescale(),
                              part.getTurns(), part.getTileOrder(),
-                             /*blockTable=*/true, part.getCaptures())};
+                             /*blockTable=*/true, part.getCaptures(),
+                             part.getCopyingRegisters())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
                              bool deterministic = true) {
   return ConfigAttr::get(tile.part.getContext(), tile.queryBlock, tile.keyBlock,
                          keySplits, deterministic, tile.part);
+}
+
+/// The configuration with those that other rows have for more keys, in the
+/// order of the table. They are for the products' sake: a score function takes
+/// longer, and of a mask of several bounds or of run time a query may see few
+/// keys, however many there are.
+static ConfigAttr addLonger(ConfigAttr config, const ConfigRow &row,
+                            const GPUTarget &target,
+                            const AttentionProblem &problem,
+                            std::string &reason) {
+  if (problem.hasScore || problem.hidesAtRunTime ||
+      problem.regions.comparisons > 1)
+    return config;
+  ConfigAttr longer;
+  for (const ConfigRow &other : llvm::reverse(configRows)) {
+    if (!other.isLongerThan(row))
+      continue;
+    GPUTile tile = other.getTile(config.getContext(), problem);
+    if (!fitsGPU(tile, target, problem))
+      continue;
+    longer = makeConfig(tile).withLengths(other.fromKeys, longer);
+    reason += llvm::formatv("; from {0} keys on {1}", other.fromKeys,
+                            describeNeeds(tile, target, problem));
+  }
+  config = config.withLengths(row.fromKeys, longer);
+  return ShapedType::isDynamic(problem.keys) ? config
+                                             : config.getForKeys(problem.keys);
 }
 
 ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
@@ -134,6 +174,8 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
   const ConfigRow *last = nullptr;
   for (const ConfigRow &row : configRows) {
     if (row.target != target.chip)
+      continue;
+    if (row.fromKeys != 0)
       continue;
     last = &row;
     if (!row.takes(problem) ||
@@ -150,7 +192,7 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
     if (fitsGPU(tile, target, problem)) {
       reason =
           row.describe() + passed + "; " + describeNeeds(tile, target, problem);
-      return makeConfig(tile);
+      return addLonger(makeConfig(tile), row, target, problem, reason);
     }
     passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
                             row.keyBlock, describeNeeds(tile, target, problem));
@@ -170,7 +212,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
   MLIRContext *context = config.getContext();
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), nullptr};
   for (const ConfigRow &row : configRows) {
-    if (row.target != target.chip || !row.takes(problem) ||
+    if (row.target != target.chip || row.fromKeys != 0 || !row.takes(problem) ||
         !getFormObstacle(row.form, target, problem).empty())
       continue;
     bool isShared = row.form == KernelForm::warps ||
@@ -184,7 +226,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
     tile.part = GPUConfigAttr::get(
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
-        /*blockTable=*/false, Captures::elements);
+        /*blockTable=*/false, Captures::elements, /*copying_registers=*/0);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

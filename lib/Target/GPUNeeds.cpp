@@ -126,7 +126,8 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
   if (!hasGroups(part))
     return {target.sharedMemoryPerBlock, target.registersPerThread, 0};
-  RegisterShare share = getRegisterShare(part.getGroups());
+  RegisterShare share =
+      getRegisterShare(part.getGroups(), part.getCopyingRegisters());
   return {target.sharedMemoryPerBlock, share.computing, share.copying};
 }
 
@@ -142,10 +143,10 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
                                int64_t stages) {
-  return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
-                            part.getOverlap(), part.getRescale(),
-                            part.getTurns(), part.getTileOrder(),
-                            part.getBlockTable(), part.getCaptures());
+  return GPUConfigAttr::get(
+      part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
+      part.getRescale(), part.getTurns(), part.getTileOrder(),
+      part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

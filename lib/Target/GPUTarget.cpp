@@ -34,9 +34,14 @@ static constexpr GPUTarget targets[] = {
 
 // A copying thread of 24 registers spills, and one of 40 where the mask has
 // ranges of its own.
-RegisterShare mlir::fa::getRegisterShare(int64_t groups) {
+RegisterShare mlir::fa::getRegisterShare(int64_t groups, int64_t copying) {
   static constexpr RegisterShare shares[] = {{96, 240}, {56, 224}, {32, 160}};
-  return shares[groups - 1];
+  RegisterShare share = shares[groups - 1];
+  if (copying == 0)
+    return share;
+  // More than 240 are of no use to one thread.
+  int64_t all = share.copying + groups * share.computing;
+  return {copying, std::min<int64_t>((all - copying) / groups / 8 * 8, 240)};
 }
 
 const GPUTarget *mlir::fa::lookupGPUTarget(StringRef chip) {

@@ -59,6 +59,7 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
       query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
       key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence)),
       query.getElementType(),
+      !op.getScore().empty(),
       !op.getMask().empty(),
       !op.getMask().empty() &&
           !MaskNormalizer(op.getMask()).getObstacles().empty(),
@@ -118,16 +119,22 @@ ConfigAttr Target::selectConfig(MLIRContext *context,
 
 ConfigAttr Target::completeConfig(ConfigAttr config,
                                   const AttentionProblem &problem) const {
-  if (config.getTarget())
-    return config;
-  if (isCPU())
-    return completeCPUConfig(name, getCPU(), config);
-  return completeGPUConfig(getGPU(), config, problem);
+  int64_t fromKeys = config.getFromKeys();
+  ConfigAttr longer = config.getLonger();
+  if (longer)
+    longer = completeConfig(longer, problem);
+  if (!config.getTarget())
+    config = isCPU() ? completeCPUConfig(name, getCPU(), config)
+                     : completeGPUConfig(getGPU(), config, problem);
+  return config.withLengths(fromKeys, longer);
 }
 
 std::string Target::describeFit(ConfigAttr config,
                                 const AttentionProblem &problem) const {
-  return isCPU() ? "" : "; " + describeGPUFit(getGPU(), config, problem);
+  std::string text;
+  for (; !isCPU() && config; config = config.getLonger())
+    text += "; " + describeGPUFit(getGPU(), config, problem);
+  return text;
 }
 
 LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
@@ -139,7 +146,10 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "its target part " << part << " is for '"
                        << part.getTargetName() << "', but the target is "
                        << name << ", expected a part for '" << kind << "'";
-  if (isCPU())
-    return verifyCPUConfig(emitError, name, getCPU(), config);
-  return verifyGPUConfig(emitError, getGPU(), config, problem);
+  if (failed(isCPU() ? verifyCPUConfig(emitError, name, getCPU(), config)
+                     : verifyGPUConfig(emitError, getGPU(), config, problem)))
+    return failure();
+  if (ConfigAttr longer = config.getLonger())
+    return verifyConfig(emitError, longer, problem);
+  return success();
 }

@@ -49,7 +49,9 @@ struct GPUTarget {
 struct RegisterShare {
   int64_t copying, computing;
 };
-RegisterShare getRegisterShare(int64_t groups);
+/// `copying`: how many the copying thread is to have, a multiple of 8; 0 for
+/// what suits the number of groups.
+RegisterShare getRegisterShare(int64_t groups, int64_t copying = 0);
 
 /// The target of a chip's name, for example "sm_90a"; null if unknown.
 const GPUTarget *lookupGPUTarget(StringRef chip);

@@ -85,7 +85,7 @@ struct AttentionProblem {
   /// ShapedType::kDynamic where unknown.
   int64_t queries, keys;
   Type elementType;
-  bool hasMask;
+  bool hasScore, hasMask;
   /// Whether a part of the mask is not affine: what it hides is known at run
   /// time only.
   bool hidesAtRunTime;

@@ -23,7 +23,7 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
                             /*groups=*/1, /*stages=*/1, Overlap::none,
                             RescalePlace::after_product, /*turns=*/false,
                             TileOrder::in_order, /*blockTable=*/false,
-                            Captures::elements);
+                            Captures::elements, /*copying_registers=*/0);
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.

@@ -90,7 +90,7 @@ private:
 
 std::string BlockLister::getObstacle() {
   loop = dyn_cast<scf::ForallOp>(ranges->getParentOp());
-  if (!loop || !isa<func::FuncOp>(loop->getParentOp()))
+  if (!loop || !isa<func::FuncOp, scf::IfOp>(loop->getParentOp()))
     return "there is one query block";
   keys = step.getKey();
   while (isInLoop(keys) && keys.getDefiningOp<memref::SubViewOp>())

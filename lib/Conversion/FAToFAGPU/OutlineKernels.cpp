@@ -305,7 +305,8 @@ void Outliner::launch(func::FuncOp kernel) {
   Value blocks = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front())
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, count);
-  fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks, passed);
+  fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
+                          /*condition=*/Value(), passed);
   loop.erase();
 }
 
@@ -377,14 +378,13 @@ static bool isOfTile(Operation *op, const DenseSet<Operation *> &ofTile) {
   return llvm::any_of(used, isMade);
 }
 
-/// A problem of one tile has no loop: all of it becomes one iteration.
-static void wrapSingleTile(func::FuncOp function) {
-  Block &body = function.getBody().front();
+/// A problem of one tile has no loop: all of the block becomes one iteration.
+static void wrapSingleTile(Block &body) {
   if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
     return;
   Operation *end = body.getTerminator();
   OpBuilder builder(end);
-  Location loc = function.getLoc();
+  Location loc = body.getParentOp()->getLoc();
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   auto loop = scf::ForallOp::create(builder, loc, ArrayRef(zero), ArrayRef(one),
                                     ArrayRef(one), ValueRange(), std::nullopt);
@@ -398,6 +398,17 @@ static void wrapSingleTile(func::FuncOp function) {
     }
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
+}
+
+/// The blocks of a host function that tiles stand in: its own, and those of the
+/// branches that choose between versions of an attention.
+static void collectBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
+  if (region.empty())
+    return;
+  blocks.push_back(&region.front());
+  for (auto branch : region.front().getOps<scf::IfOp>())
+    for (Region &inner : branch->getRegions())
+      collectBlocks(inner, blocks);
 }
 
 namespace {
@@ -416,10 +427,14 @@ struct OutlineKernelsPass
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (function.isDeclaration() || fagpu::isKernel(function))
         continue;
-      wrapSingleTile(function);
-      for (auto loop : llvm::to_vector(function.getOps<scf::ForallOp>()))
-        if (failed(Outliner(loop, symbols, chip, warps).run()))
-          return signalPassFailure();
+      SmallVector<Block *> blocks;
+      collectBlocks(function.getBody(), blocks);
+      for (Block *block : blocks) {
+        wrapSingleTile(*block);
+        for (auto loop : llvm::to_vector(block->getOps<scf::ForallOp>()))
+          if (failed(Outliner(loop, symbols, chip, warps).run()))
+            return signalPassFailure();
+      }
     }
   }
 };

@@ -169,7 +169,9 @@ LogicalResult RoleSplitter::run() {
     return failure();
   if (puts.empty())
     return success();
-  RegisterShare registers = getRegisterShare(role.getGroups());
+  auto kernel = role->getParentOfType<func::FuncOp>();
+  RegisterShare registers = getRegisterShare(
+      role.getGroups(), getGPUConfig(kernel).getCopyingRegisters());
   builder.setInsertionPoint(role);
   auto load = RoleOp::create(
       builder, loc, builder.getStringAttr("load"), builder.getI32IntegerAttr(1),

@@ -351,7 +351,7 @@ Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
       break;
     for (auto [index, parameter] :
          llvm::enumerate(call.launch->description->parameters))
-      if (parameter.kind == ParameterSpec::Workspace)
+      if (parameter.kind == ParameterSpec::Workspace && call.shape.grid[0] != 0)
         std::memcpy(call.parameters[index], &workspaces[parameter.argument],
                     sizeof(cuda::DevicePointer));
     error = enqueue(device, stream, call);
@@ -408,8 +408,12 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
       return error;
     arguments = placed;
   }
-  for (Call &call : calls)
+  for (Call &call : calls) {
+    // What is not for these sizes costs nothing.
+    if (call.shape.grid[0] == 0)
+      continue;
     if (Error error = prepareCall(device, arguments, values, call))
       return error;
+  }
   return launchAll(device, values, stream, calls);
 }

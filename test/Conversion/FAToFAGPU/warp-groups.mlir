@@ -3,6 +3,7 @@
 // RUN: fa-opt %s -fagpu-form-channels -fagpu-select-products | FileCheck %s --check-prefix=PRODUCTS
 // RUN: fa-opt %s -fagpu-form-channels -fagpu-select-products -fagpu-split-roles -canonicalize -cse -o %t.split.mlir
 // RUN: FileCheck %s --check-prefix=ROLES --input-file=%t.split.mlir
+// RUN: sed 's/groups = 2,/groups = 2, copying_registers = 40,/' %s | fa-opt -fagpu-form-channels -fagpu-select-products -fagpu-split-roles | FileCheck %s --check-prefix=SHARE
 // RUN: fa-opt %t.split.mlir -fagpu-persist -canonicalize -cse -o %t.persistent.mlir
 // RUN: FileCheck %s --check-prefix=PERSIST --input-file=%t.persistent.mlir
 // RUN: sed 's/, tile_order = longest_first//' %t.split.mlir | fa-opt -fagpu-persist -canonicalize -cse -fagpu-infer-layouts -fagpu-assign-group-slots | FileCheck %s --check-prefix=EARLY
@@ -35,6 +36,9 @@
 
 // The copies of a place that depends on the group are one for each.
 // ROLES: %[[Q:.*]] = fagpu.channel tma banks(2)
+// What the thread that copies leaves, the others share.
+// SHARE: fagpu.role @load groups(1) regs(40) elect {
+// SHARE: fagpu.role @math(%{{.*}}) groups(2) regs(232) {
 // ROLES: fagpu.role @load groups(1) regs(56) elect {
 // ROLES-NEXT: fagpu.put %[[Q]] bank(%c0_i32), %{{.*}}[%c0_i32, %[[ROW:.*]], %c0_i32, %c0_i32]
 // ROLES-NEXT: %[[SECOND:.*]] = arith.addi %[[ROW]], %c64_i32

@@ -22,6 +22,32 @@ func.func @warps(%q: !t) -> !t {
 
 // -----
 
+!t = tensor<1x?x1x64xbf16>
+// CHECK-LABEL: func.func @copying
+// CHECK: target = #fa.gpu<form = warp_groups, groups = 2, copying_registers = 40>
+func.func @copying(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, copying_registers = 40>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{copying_registers is 42, expected 0 or a multiple of 8 from 32 to 96}}
+func.func private @odd() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 42>}
+
+// -----
+
+// expected-error @below {{copying_registers is 24, expected 0 or a multiple of 8 from 32 to 96}}
+func.func private @few() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 24>}
+
+// -----
+
+// expected-error @below {{copying_registers is for form = warp_groups}}
+func.func private @warps_copy() attributes {a = #fa.gpu<copying_registers = 40>}
+
+// -----
+
 // expected-error @below {{groups is 4, expected 1 to 3}}
 func.func private @groups() attributes {a = #fa.gpu<form = warp_groups, groups = 4>}
 

@@ -61,8 +61,42 @@ func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 
 
 // -----
 
-// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic or target}}
+// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, from_keys or longer}}
 func.func private @f() attributes {a = #fa.config<rows = 64>}
+
+// -----
+
+// expected-error @+1 {{from_keys is -1, expected at least 0}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_keys = -1>}
+
+// -----
+
+// expected-error @+1 {{longer is from_keys = 512, expected at least 513, more than this configuration is for}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_keys = 512, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 512>>}
+
+// -----
+
+// expected-error @+1 {{longer is from_keys = 0, expected at least 1, more than this configuration is for}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, longer = #fa.config<query_block = 64, key_block = 256>>}
+
+// -----
+
+func.func @late(%q: tensor<1x?x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op config has from_keys = 512, expected 0: only a 'longer' one starts later}}
+  %r = fa.attention ins(%q, %q, %q : tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>) outs(%q : tensor<1x?x1x64xf32>)
+      {config = #fa.config<query_block = 64, key_block = 128, from_keys = 512>}
+  return
+}
+
+// -----
+
+func.func @longer_target(%q: tensor<1x?x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op config query_block is 64, but groups = 2 of form = warp_groups hold 128 rows; the nearest is 128}}
+  %r = fa.attention ins(%q, %q, %q : tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>) outs(%q : tensor<1x?x1x64xf32>)
+      {config = #fa.config<query_block = 64, key_block = 128, longer =
+         #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>, from_keys = 512>>}
+  return
+}
 
 // -----
 

@@ -54,7 +54,8 @@ func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
 // SM90-LABEL: func.func @full_128(
 // SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @full_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
+// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40>, from_keys = 6144>>
 func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
   %r = fa.attention ins(%q, %q, %q : !t128f, !t128f, !t128f) outs(%o : !t128f)
   return %r : !t128f
@@ -69,12 +70,41 @@ func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
 // SM90-LABEL: func.func @causal_128(
 // SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @causal_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>,
+// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, tile_order = longest_first>, from_keys = 6144>>
 // REMARK80: table row sm_80, form = warps, head dims up to 128; 240 of 255 registers
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 188 of 224 registers a thread, 198656 of 232448 bytes of shared memory"
+// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 188 of 224 registers a thread, 198656 of 232448 bytes of shared memory; from 6144 keys on 224 of 224 registers a thread, 215040 of 232448 bytes of shared memory"
 func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
   %r = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask causal
   return %r : !t128c
+}
+
+// Keys that are known take one of both, and a score function, a mask of two
+// bounds or one of run time takes the first: the other one is not for them.
+// SM90A-LABEL: func.func @short_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+func.func @short_128(%q: tensor<2x6143x8x128xbf16>) -> tensor<2x6143x8x128xbf16> {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x6143x8x128xbf16>, tensor<2x6143x8x128xbf16>, tensor<2x6143x8x128xbf16>)
+      outs(%q : tensor<2x6143x8x128xbf16>) mask causal
+  return %r : tensor<2x6143x8x128xbf16>
+}
+
+// SM90A-LABEL: func.func @long_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, tile_order = longest_first>>
+func.func @long_128(%q: tensor<2x6144x8x128xbf16>) -> tensor<2x6144x8x128xbf16> {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x6144x8x128xbf16>, tensor<2x6144x8x128xbf16>, tensor<2x6144x8x128xbf16>)
+      outs(%q : tensor<2x6144x8x128xbf16>) mask causal
+  return %r : tensor<2x6144x8x128xbf16>
+}
+
+// SM90A-LABEL: func.func @others_128(
+// SM90A-NOT: longer
+// SM90A: return
+func.func @others_128(%q: !t128c, %o: !t128c, %slopes: tensor<8xf32>, %left: index, %ids: tensor<2x?xi32>) -> (!t128c, !t128c, !t128c) {
+  %a = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) score alibi(%slopes : tensor<8xf32>) mask causal
+  %b = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask window(%left, %left)
+  %c = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask documents(%ids : tensor<2x?xi32>)
+  return %a, %b, %c : !t128c, !t128c, !t128c
 }
 
 !t192f = tensor<2x?x8x192xbf16>
@@ -203,8 +233,8 @@ func.func @wide(%q: !wide, %o: !wide) -> !wide {
 // SM80-LABEL: func.func @given(
 // SM80: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @given(
-// SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
-// REMARK90A: given by hand; 116 of 224 registers a thread, 100352 of 232448 bytes of shared memory"
+// SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>>
+// REMARK90A: given by hand; 116 of 232 registers a thread, 100352 of 232448 bytes of shared memory"
 func.func @given(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
       {config = #fa.config<query_block = 128, key_block = 32>}

@@ -18,3 +18,12 @@ func.func @splits(%q: memref<1x8x1x64xf32>) {
       outs(%q : memref<1x8x1x64xf32>) {config = #fa.config<query_block = 64, key_block = 128, key_splits = 4>}
   return
 }
+
+// -----
+
+func.func @longer(%q: memref<1x?x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op config has a longer one from 4096 keys on, expected one for all lengths: choose by the keys first, with fa-version-lengths}}
+  fa.attention ins(%q, %q, %q : memref<1x?x1x64xf32>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>) outs(%q : memref<1x?x1x64xf32>)
+      {config = #fa.config<query_block = 64, key_block = 128, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>}
+  return
+}

@@ -249,5 +249,8 @@ func.func @host(%m: memref<?xf32>) attributes {fa.implements = @reference} {
       : memref<?xf32>, i32, memref<2xi32>
   // CHECK: fagpu.launch @empty grid(%[[COUNT]], %{{.*}}, %{{.*}}) ()
   fagpu.launch @empty grid(%count, %size, %size) ()
+  %isLarge = arith.cmpi uge, %size, %count : index
+  // CHECK: fagpu.launch @empty grid(%[[COUNT]]) if(%{{.*}}) ()
+  fagpu.launch @empty grid(%count) if(%isLarge) ()
   return
 }

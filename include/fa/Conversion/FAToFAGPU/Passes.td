@@ -190,6 +190,40 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def FAGPUPredicateLaunchesPass
+    : Pass<"fagpu-predicate-launches", "::mlir::func::FuncOp"> {
+  let summary = "Turn branches around launches into conditions of launches";
+  let description = [{
+    A host function computes and launches, and a launcher reads it as one list. So
+    what an `scf.if` around launches holds is moved in front of it: its launches
+    run `if` the branch is taken, and assertions hold where it is not. What else
+    is moved has no effect and may run in vain; anything that may not is refused,
+    and so are results of the branch.
+
+    Before:
+    ```mlir
+    %isLonger = arith.cmpi uge, %keys, %c8192 : index
+    scf.if %isLonger {
+      %blocks = arith.ceildivui %queries, %c128 : index
+      fagpu.launch @attention_kernel grid(%blocks) (%q) : !mem
+    } else {
+      %blocks = arith.ceildivui %queries, %c64 : index
+      fagpu.launch @attention_kernel_0 grid(%blocks) (%q) : !mem
+    }
+    ```
+    After:
+    ```mlir
+    %isLonger = arith.cmpi uge, %keys, %c8192 : index
+    %blocks = arith.ceildivui %queries, %c128 : index
+    fagpu.launch @attention_kernel grid(%blocks) if(%isLonger) (%q) : !mem
+    %isShorter = arith.xori %isLonger, %true : i1
+    %blocks_0 = arith.ceildivui %queries, %c64 : index
+    fagpu.launch @attention_kernel_0 grid(%blocks_0) if(%isShorter) (%q) : !mem
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FADecomposeToBlocksPass
     : Pass<"fa-decompose-to-blocks", "::mlir::func::FuncOp"> {
   let summary = "Turn steps of online softmax into operations on block values";

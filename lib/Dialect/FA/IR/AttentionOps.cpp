@@ -148,11 +148,18 @@ template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
     return op.emitOpError()
            << "query has " << heads << " heads and key has " << keyHeads
            << ", expected a multiple of the key heads";
-  if (ConfigAttr config = op.getConfigAttr())
-    if (TargetConfigAttrInterface target = config.getTarget())
-      return target.verifyConfig([&] { return op.emitOpError("config "); },
-                                 config.getQueryBlock(), config.getKeyBlock(),
-                                 queryDim, valueDim, element);
+  ConfigAttr config = op.getConfigAttr();
+  if (config && config.getFromKeys() != 0)
+    return op.emitOpError() << "config has from_keys = " << config.getFromKeys()
+                            << ", expected 0: only a 'longer' one starts later";
+  for (; config; config = config.getLonger()) {
+    TargetConfigAttrInterface target = config.getTarget();
+    if (target &&
+        failed(target.verifyConfig([&] { return op.emitOpError("config "); },
+                                   config.getQueryBlock(), config.getKeyBlock(),
+                                   queryDim, valueDim, element)))
+      return failure();
+  }
   return success();
 }
 

@@ -95,13 +95,32 @@ void DimsAttr::print(AsmPrinter &printer) const {
 
 ConfigAttr ConfigAttr::withoutKeySplits() const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
-                         /*keySplits=*/1, getDeterministic(), getTarget());
+                         /*keySplits=*/1, getDeterministic(), getTarget(),
+                         getFromKeys(), getLonger());
+}
+
+ConfigAttr ConfigAttr::forAnyKeys() const {
+  return withLengths(/*fromKeys=*/0, /*longer=*/{});
+}
+
+ConfigAttr ConfigAttr::withLengths(int64_t fromKeys, ConfigAttr longer) const {
+  return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
+                         getKeySplits(), getDeterministic(), getTarget(),
+                         fromKeys, longer);
+}
+
+ConfigAttr ConfigAttr::getForKeys(int64_t keys) const {
+  ConfigAttr config = *this;
+  while (config.getLonger() && keys >= config.getLonger().getFromKeys())
+    config = config.getLonger();
+  return config.forAnyKeys();
 }
 
 LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t queryBlock, int64_t keyBlock,
                                  int64_t keySplits, bool deterministic,
-                                 TargetConfigAttrInterface target) {
+                                 TargetConfigAttrInterface target,
+                                 int64_t fromKeys, ConfigAttr longer) {
   auto checkPositive = [&](StringRef name, int64_t value) -> LogicalResult {
     if (value >= 1)
       return success();
@@ -111,13 +130,21 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(checkPositive("key_block", keyBlock)) ||
       failed(checkPositive("key_splits", keySplits)))
     return failure();
+  if (fromKeys < 0)
+    return emitError() << "from_keys is " << fromKeys
+                       << ", expected at least 0";
+  if (longer && longer.getFromKeys() <= fromKeys)
+    return emitError() << "longer is from_keys = " << longer.getFromKeys()
+                       << ", expected at least " << fromKeys + 1
+                       << ", more than this configuration is for";
   return success();
 }
 
 Attribute ConfigAttr::parse(AsmParser &parser, Type) {
-  std::optional<int64_t> queryBlock, keyBlock, keySplits;
+  std::optional<int64_t> queryBlock, keyBlock, keySplits, fromKeys;
   std::optional<bool> deterministic;
   TargetConfigAttrInterface target;
+  ConfigAttr longer;
   SMLoc start = parser.getCurrentLocation();
   auto parseOnce = [&](auto &field, SMLoc loc, StringRef name) -> ParseResult {
     if (field)
@@ -151,10 +178,14 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
     }
     if (name == "target")
       return parser.parseAttribute(target);
+    if (name == "from_keys")
+      return parseOnce(fromKeys, loc, name);
+    if (name == "longer")
+      return parser.parseAttribute(longer);
     return parser.emitError(loc)
            << "unknown field '" << name
-           << "', expected query_block, key_block, key_splits, deterministic "
-              "or target";
+           << "', expected query_block, key_block, key_splits, deterministic, "
+              "target, from_keys or longer";
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseField))
@@ -166,7 +197,8 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
   }
   return ConfigAttr::getChecked(
       [&] { return parser.emitError(start); }, parser.getContext(), *queryBlock,
-      *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target);
+      *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target,
+      fromKeys.value_or(0), longer);
 }
 
 void ConfigAttr::print(AsmPrinter &printer) const {
@@ -178,6 +210,10 @@ void ConfigAttr::print(AsmPrinter &printer) const {
     printer << ", deterministic = false";
   if (getTarget())
     printer << ", target = " << getTarget();
+  if (getFromKeys())
+    printer << ", from_keys = " << getFromKeys();
+  if (getLonger())
+    printer << ", longer = " << getLonger();
   printer << '>';
 }
 
@@ -226,7 +262,8 @@ LogicalResult
 GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       KernelForm form, int64_t groups, int64_t stages,
                       Overlap overlap, RescalePlace rescale, bool turns,
-                      TileOrder tileOrder, bool blockTable, Captures captures) {
+                      TileOrder tileOrder, bool blockTable, Captures captures,
+                      int64_t copyingRegisters) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -234,6 +271,14 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << maxGroups;
   if (stages < 1)
     return emitError() << "stages is " << stages << ", expected at least 1";
+  // What a thread needs to copy at all, and what one group can spare.
+  constexpr int64_t leastRegisters = 32, mostRegisters = 96;
+  if (copyingRegisters != 0 &&
+      (copyingRegisters % 8 != 0 || copyingRegisters < leastRegisters ||
+       copyingRegisters > mostRegisters))
+    return emitError() << "copying_registers is " << copyingRegisters
+                       << ", expected 0 or a multiple of 8 from "
+                       << leastRegisters << " to " << mostRegisters;
   if (form == KernelForm::warp_groups)
     return success();
   if (groups != 1)
@@ -252,6 +297,8 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return needsGroups("tile_order");
   if (captures != Captures::elements)
     return needsGroups("captures = tiles");
+  if (copyingRegisters != 0)
+    return needsGroups("copying_registers");
   return success();
 }
 

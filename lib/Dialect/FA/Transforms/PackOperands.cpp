@@ -34,8 +34,9 @@ private:
   void transposeAccumulator(OnlineAttentionOp step);
 
   RewriterBase &rewriter;
-  // The steps of several key ranges share one query block.
-  DenseMap<std::pair<Value, Value>, Value> packedQueries;
+  // The steps of several key ranges share one query block; those of versions in
+  // other branches do not.
+  DenseMap<std::tuple<Value, Value, Block *>, Value> packedQueries;
 };
 } // namespace
 
@@ -76,11 +77,12 @@ static Value viewTransposed(OpBuilder &builder, Location loc, Value scratch,
 
 Value OperandPacker::packQuery(OnlineAttentionOp step) {
   Value query = step.getQuery(), scale = step.getScale();
-  Value &packed = packedQueries[{query, scale}];
+  Operation *point = getHoistPoint(step, {query, scale});
+  Value &packed = packedQueries[{query, scale, point->getBlock()}];
   if (packed)
     return packed;
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(getHoistPoint(step, {query, scale}));
+  rewriter.setInsertionPoint(point);
   BlockBuilder block(rewriter, step.getLoc(), step.getConfigAttr());
   auto type = cast<MemRefType>(query.getType());
   int64_t headDim =

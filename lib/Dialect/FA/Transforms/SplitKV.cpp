@@ -160,6 +160,8 @@ FailureOr<scf::ForallOp> mlir::fa::splitKeys(RewriterBase &rewriter,
     return op.emitOpError()
            << "has no config with key_splits of at least 2, expected one to "
               "split the keys by";
+  if (failed(verifyForAnyKeys(op)))
+    return failure();
   int64_t headDim = op.getOutputOrder().positionOf(DimKind::HeadDim);
   if (isa<MemRefType>(op.getOutput().getType()) && headDim != 3)
     return op.emitOpError() << "output has its head dim at position " << headDim

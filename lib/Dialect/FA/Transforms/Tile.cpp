@@ -63,6 +63,8 @@ FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
     return op.emitOpError() << "config has key_splits " << config.getKeySplits()
                             << ", expected 1: split the keys first, with "
                                "fa-split-kv";
+  if (failed(verifyForAnyKeys(op)))
+    return failure();
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   // Outside of the loop, so that its body does not compute them again.

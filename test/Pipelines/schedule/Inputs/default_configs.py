@@ -61,10 +61,9 @@ def count_products(config, head_dim, mask):
     return copies * tiles_of_warp * (keys // 8 * head_dim // 16 + head_dim // 8 * keys // 16)
 
 
-def check(chip, head_dim, mask, element):
-    problem = PROBLEM.format(head_dim=head_dim, mask=mask, element=element)
+def compile_kernels(chip, problem):
+    """The module of a problem, its PTX, what ptxas says of it, and at which level."""
     module = run([FA_OPT, "-", f"--fa-to-ptx=chip={chip} format=both"], problem)
-    config = find(r"fa\.config = (#fa\.config<.*?>>)", module)[1]
     escaped = find(r'assembly = "((?:[^"\\]|\\.)*)"', module)[1]
     ptx = re.sub(r"\\([0-9A-F]{2})", lambda match: chr(int(match[1], 16)), escaped).rstrip("\0")
     level = find(r"assembler_level = (\d)", module)[1]
@@ -73,11 +72,12 @@ def check(chip, head_dim, mask, element):
         with open(path, "w") as file:
             file.write(ptx)
         messages = run([PTXAS, f"-arch={chip}", f"-O{level}", "-v", path, "-o", path + ".cubin"])
+    return module, ptx, messages, level
 
+
+def check_kernel(config, ptx, messages, head_dim, mask):
+    """What is wrong with one kernel of PTX, of which ptxas says this; and its figures."""
     problems = []
-    numbered = re.findall(r".*\(C75\d\d\).*", messages)
-    if numbered or re.search(r"C75\d\d", messages):
-        problems.append(f"ptxas says {(numbered or ['C75xx'])[0].strip()}")
     stores, loads = find(r"(\d+) bytes spill stores, (\d+) bytes spill loads", messages).groups()
     if stores != "0" or loads != "0":
         problems.append(f"spills {stores} bytes of stores and {loads} of loads")
@@ -97,7 +97,26 @@ def check(chip, head_dim, mask, element):
     products, expected = len(re.findall(instruction, ptx)), count_products(config, head_dim, mask)
     if products != expected:
         problems.append(f"has {products} matrix instructions, expected {expected}")
-    return f"-O{level}, {registers} registers, {products} products, {config}", problems
+    return f"{registers} registers, {products} products, {config}", problems
+
+
+def check(chip, head_dim, mask, element):
+    """Figures and problems of all kernels: there is one for each length that has a configuration."""
+    module, ptx, messages, level = compile_kernels(
+        chip, PROBLEM.format(head_dim=head_dim, mask=mask, element=element))
+    figures, problems = [f"-O{level}"], []
+    numbered = re.findall(r".*\(C75\d\d\).*", messages)
+    if numbered or re.search(r"C75\d\d", messages):
+        problems.append(f"ptxas says {(numbered or ['C75xx'])[0].strip()}")
+    for metadata in re.split(r"#gpu\.kernel_metadata<", module)[1:]:
+        name = find(r'"([^"]+)"', metadata)[1]
+        config = find(r"fa\.config = (#fa\.config<.*?>>)", metadata)[1]
+        of_kernel = find(rf"\.entry {name}\([\s\S]*?(?=\.entry |\Z)", ptx)[0]
+        said = find(rf"entry function '{name}'[\s\S]*?(?=entry function|\Z)", messages)[0]
+        more, wrong = check_kernel(config, of_kernel, said, head_dim, mask)
+        figures.append(more)
+        problems += wrong
+    return "; ".join(figures), problems
 
 
 def main():

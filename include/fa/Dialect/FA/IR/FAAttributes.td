@@ -49,10 +49,17 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     merged by `fa.combine`), whether results must be bit-equal from run to
     run, and the fields that only one target knows.
 
-    Example:
+    What suits few keys may not suit many: `longer` is another configuration, in
+    place of this one for `from_keys` keys and more. Where the number of keys is
+    known at run time only, both are compiled (`fa-version-lengths`). A `longer`
+    one may have a `longer` one itself, for still more keys.
+
+    Examples:
 
     ```mlir
     #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 8>>
+    #fa.config<query_block = 64, key_block = 64, longer =
+        #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>
     ```
   }];
   let parameters = (ins
@@ -60,13 +67,28 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     "int64_t":$keyBlock,
     DefaultValuedParameter<"int64_t", "1">:$keySplits,
     DefaultValuedParameter<"bool", "true">:$deterministic,
-    OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target);
+    OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target,
+    DefaultValuedParameter<"int64_t", "0">:$fromKeys,
+    OptionalParameter<"::mlir::fa::ConfigAttr">:$longer);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "int64_t":$queryBlock, "int64_t":$keyBlock,
+      "int64_t":$keySplits, "bool":$deterministic,
+      "::mlir::fa::TargetConfigAttrInterface":$target), [{
+    return $_get($_ctxt, queryBlock, keyBlock, keySplits, deterministic, target,
+                 /*fromKeys=*/0, /*longer=*/ConfigAttr());
+  }]>];
   let extraClassDeclaration = [{
     /// This configuration without key splits: what remains to be done once
     /// the keys have been split.
     ConfigAttr withoutKeySplits() const;
+    /// This configuration as one for any number of keys.
+    ConfigAttr forAnyKeys() const;
+    /// This configuration for `fromKeys` keys up, and another one for more.
+    ConfigAttr withLengths(int64_t fromKeys, ConfigAttr longer) const;
+    /// The one of this configuration and its longer ones that is for so many
+    /// keys, as one for any number of keys.
+    ConfigAttr getForKeys(int64_t keys) const;
   }];
 }
 
@@ -144,6 +166,9 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
       captured tensors, or those that the score function reads at (query, key)
       come like keys, by bulk copies of tiles to `stages` of shared memory
       (`warp_groups`; 16-bit elements whose rows start at multiples of 16 bytes).
+    - `copying_registers` of each thread beside the one that copies
+      (`warp_groups`); threads that multiply share the rest. 0 is what suits the
+      number of groups.
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -156,7 +181,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     DefaultValuedParameter<"bool", "false">:$turns,
     FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order,
     DefaultValuedParameter<"bool", "false">:$block_table,
-    FA_EnumParameter<FA_Captures, "elements">:$captures);
+    FA_EnumParameter<FA_Captures, "elements">:$captures,
+    DefaultValuedParameter<"int64_t", "0">:$copying_registers);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

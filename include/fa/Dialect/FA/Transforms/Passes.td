@@ -63,6 +63,41 @@ def FAResultsToOutParameters
   ];
 }
 
+def FAVersionLengths : Pass<"fa-version-lengths"> {
+  let summary = "Choose between configurations by the number of keys";
+  let description = [{
+    An `fa.attention` whose config has a `longer` one becomes two, each with a
+    config of its own, and the number of keys chooses between them where the
+    function runs; a `longer` one of the `longer` one is chosen inside. Where the
+    number of keys is static, the config that is for it remains. Works on memrefs
+    and on tensors.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ..., memref<1x?x8x64xf16>, ...) outs(%o : ...)
+        {config = #fa.config<query_block = 64, key_block = 64,
+                             longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>}
+    ```
+
+    After:
+
+    ```mlir
+    %keys = memref.dim %k, %c1 : memref<1x?x8x64xf16>
+    %isLonger = arith.cmpi uge, %keys, %c4096 : index
+    scf.if %isLonger {
+      fa.attention ... {config = #fa.config<query_block = 64, key_block = 256>}
+    } else {
+      fa.attention ... {config = #fa.config<query_block = 64, key_block = 64>}
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FASplitKV : Pass<"fa-split-kv"> {
   let summary = "Split the keys of attention into parts";
   let description = [{

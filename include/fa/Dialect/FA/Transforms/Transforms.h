@@ -38,6 +38,13 @@ LogicalResult selectConfig(AttentionOp op, const Target &target);
 LogicalResult convertResultsToOutParameters(RewriterBase &rewriter,
                                             func::FuncOp function);
 
+/// Replaces an attention whose config has longer ones by one for each of them,
+/// of which the number of keys chooses, as `fa-version-lengths` does.
+void versionLengths(RewriterBase &rewriter, AttentionOp op);
+
+/// Fails after one error where the config of an attention has longer ones.
+LogicalResult verifyForAnyKeys(AttentionOp op);
+
 /// Splits the keys of an attention by the `key_splits` (at least 2) of its
 /// config, as `fa-split-kv` does. Returns the loop over the parts.
 FailureOr<scf::ForallOp> splitKeys(RewriterBase &rewriter, AttentionOp op);

@@ -17,7 +17,9 @@ def FAGPU_LaunchOp : FAGPU_Op<"launch", [
     Stands in a function that is not a kernel: the host function, an ordinary
     `func.func` that computes grid, block counts and scalars from the dims of
     its memrefs and its scalar arguments. The grid has one to three sizes; where
-    one is 0, nothing runs. Arguments have the types of the kernel's.
+    one is 0, nothing runs, nor with `if` where the condition is false, so that a
+    host function may hold several kernels and choose by the sizes of a call.
+    Arguments have the types of the kernel's.
 
     Where the host function has the attribute `fa.implements = @reference`, the
     function `@reference`, which takes the same arguments, says what it computes.
@@ -34,12 +36,17 @@ def FAGPU_LaunchOp : FAGPU_Op<"launch", [
       return
     }
     ```
+    and of two kernels:
+    ```mlir
+    fagpu.launch @fwd_long grid(%blocks) if(%isLong) (%q) : !mem
+    fagpu.launch @fwd grid(%blocks) if(%isShort) (%q) : !mem
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
-                       Variadic<AnyType>:$arguments);
+                       Optional<I1>:$condition, Variadic<AnyType>:$arguments);
   let assemblyFormat = [{
-    $kernel `grid` `(` $grid `)` `(` $arguments `)` attr-dict
-    (`:` type($arguments)^)?
+    $kernel `grid` `(` $grid `)` (`if` `(` $condition^ `)`)? `(` $arguments `)`
+    attr-dict (`:` type($arguments)^)?
   }];
   let hasVerifier = 1;
 }

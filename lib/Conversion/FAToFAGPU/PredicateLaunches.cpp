@@ -1,0 +1,119 @@
+//===- PredicateLaunches.cpp - Launches in branches to conditions ---------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUPREDICATELAUNCHESPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fagpu;
+
+namespace {
+/// Moves what branches of one host function hold in front of them.
+class Flattener {
+public:
+  explicit Flattener(scf::IfOp branch)
+      : branch(branch), loc(branch.getLoc()), builder(branch) {}
+  LogicalResult run();
+
+private:
+  Value makeNot(Value condition);
+  LogicalResult move(Operation *op, Value condition);
+  LogicalResult flatten(Region &region, Value condition);
+
+  scf::IfOp branch;
+  Location loc;
+  OpBuilder builder;
+};
+} // namespace
+
+Value Flattener::makeNot(Value condition) {
+  Value yes = arith::ConstantIntOp::create(builder, loc, 1, /*width=*/1);
+  return arith::XOrIOp::create(builder, loc, condition, yes);
+}
+
+/// A maximum with 1, for example.
+static bool isNonZero(Value value) {
+  if (matchPattern(value, m_NonZero()))
+    return true;
+  auto maximum = value.getDefiningOp<arith::MaxUIOp>();
+  return maximum && llvm::any_of(maximum->getOperands(), isNonZero);
+}
+
+/// Whether `op` only computes, and for any operands.
+static bool mayRunInVain(Operation *op) {
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
+    return isNonZero(op->getOperand(1));
+  return isMemoryEffectFree(op) && isSpeculatable(op);
+}
+
+/// What `op` does holds where the branch is taken: a launch runs, an assertion
+/// asks. The rest has no effect but memory, which may be there in vain.
+LogicalResult Flattener::move(Operation *op, Value condition) {
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    if (Value given = launch.getCondition())
+      condition = arith::AndIOp::create(builder, loc, condition, given);
+    launch.getConditionMutable().assign(condition);
+  } else if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
+    Value holds = arith::OrIOp::create(builder, loc, makeNot(condition),
+                                       assertion.getArg());
+    assertion.getArgMutable().assign(holds);
+  } else if (!isa<CounterOp, WorkspaceOp>(op) && !mayRunInVain(op)) {
+    return op->emitOpError() << "stands in a branch that launches kernels, "
+                                "expected only what may "
+                                "run whether or not the branch is taken";
+  }
+  op->moveBefore(branch);
+  return success();
+}
+
+LogicalResult Flattener::flatten(Region &region, Value condition) {
+  if (region.empty())
+    return success();
+  for (Operation &op :
+       llvm::make_early_inc_range(region.front().without_terminator()))
+    if (failed(move(&op, condition)))
+      return failure();
+  return success();
+}
+
+LogicalResult Flattener::run() {
+  if (branch.getNumResults())
+    return branch.emitOpError()
+           << "yields " << branch.getNumResults()
+           << " values, expected none where kernels are launched";
+  Value condition = branch.getCondition();
+  if (failed(flatten(branch.getThenRegion(), condition)))
+    return failure();
+  if (!branch.getElseRegion().empty() &&
+      failed(flatten(branch.getElseRegion(), makeNot(condition))))
+    return failure();
+  branch.erase();
+  return success();
+}
+
+namespace {
+struct PredicateLaunchesPass
+    : public fa::impl::FAGPUPredicateLaunchesPassBase<PredicateLaunchesPass> {
+  void runOnOperation() override {
+    SmallVector<LaunchOp> launches = findLaunches(getOperation());
+    for (LaunchOp launch : launches)
+      while (auto branch = dyn_cast<scf::IfOp>(launch->getParentOp()))
+        if (failed(Flattener(branch).run()))
+          return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,86 @@
+// RUN: fa-opt %s -fa-version-lengths -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fa-version-lengths -split-input-file | fa-opt -fa-version-lengths -split-input-file | FileCheck %s
+
+!m = memref<1x?x8x64xf16>
+
+// The number of keys chooses, not that of queries.
+// CHECK-LABEL: func.func @two
+// CHECK: %[[FROM:.*]] = arith.constant 4096 : index
+// CHECK: %[[KEYS:.*]] = memref.dim %arg1, %{{.*}} : memref<1x?x8x64xf16>
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[KEYS]], %[[FROM]] : index
+// CHECK: scf.if %[[LONGER]] {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: } else {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 64>
+// CHECK-NOT: fa.attention
+func.func @two(%q: !m, %k: !m, %o: !m) {
+  fa.attention ins(%q, %k, %k : !m, !m, !m) outs(%o : !m)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>}
+  return
+}
+
+// -----
+
+!t = tensor<1x8x?x64xf16>
+
+// Of tensors, in another order of dimensions, with three lengths: the branches
+// yield what the attention gave.
+// CHECK-LABEL: func.func @three
+// CHECK: %[[KEYS:.*]] = tensor.dim %arg1, %c2
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[KEYS]], %c1024
+// CHECK: %[[R:.*]]:2 = scf.if %[[LONGER]] -> (tensor<1x8x?x64xf16>, tensor<1x8x?xf32>) {
+// CHECK: %[[LONGEST:.*]] = arith.cmpi uge, %[[KEYS]], %c4096
+// CHECK: %[[INNER:.*]]:2 = scf.if %[[LONGEST]]
+// CHECK: fa.attention {{.*}} mask(
+// CHECK: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: } else {
+// CHECK: fa.attention
+// CHECK: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK: scf.yield %[[INNER]]#0, %[[INNER]]#1
+// CHECK: } else {
+// CHECK: %[[A:.*]]:2 = fa.attention
+// CHECK: config = #fa.config<query_block = 32, key_block = 64>
+// CHECK: scf.yield %[[A]]#0, %[[A]]#1
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @three(%q: !t, %k: !t, %o: !t, %l: tensor<1x8x?xf32>) -> (!t, tensor<1x8x?xf32>) {
+  %r:2 = fa.attention ins(%q, %k, %k : !t, !t, !t)
+      outs(%o, %l : !t, tensor<1x8x?xf32>) mask causal
+      {query_dims = #fa.dims<b, h, s, d>, key_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>, config = #fa.config<query_block = 32, key_block = 64, longer =
+         #fa.config<query_block = 64, key_block = 128, from_keys = 1024, longer =
+           #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>>}
+  return %r#0, %r#1 : !t, tensor<1x8x?xf32>
+}
+
+// -----
+
+// As many keys as are known: the last one of which they are enough.
+// CHECK-LABEL: func.func @known
+// CHECK-NOT: scf.if
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
+// CHECK: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK: config = #fa.config<query_block = 64, key_block = 256>
+func.func @known(%q: memref<1x8x8x64xf16>, %a: memref<1x1023x8x64xf16>, %b: memref<1x1024x8x64xf16>, %c: memref<1x9999x8x64xf16>) {
+  fa.attention ins(%q, %a, %a : memref<1x8x8x64xf16>, memref<1x1023x8x64xf16>, memref<1x1023x8x64xf16>) outs(%q : memref<1x8x8x64xf16>)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 1024>>}
+  fa.attention ins(%q, %b, %b : memref<1x8x8x64xf16>, memref<1x1024x8x64xf16>, memref<1x1024x8x64xf16>) outs(%q : memref<1x8x8x64xf16>)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 1024>>}
+  fa.attention ins(%q, %c, %c : memref<1x8x8x64xf16>, memref<1x9999x8x64xf16>, memref<1x9999x8x64xf16>) outs(%q : memref<1x8x8x64xf16>)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 1024,
+         longer = #fa.config<query_block = 64, key_block = 256, from_keys = 1025>>>}
+  return
+}
+
+// -----
+
+// One configuration, or none, is for all lengths.
+// CHECK-LABEL: func.func @one
+// CHECK-NOT: scf.if
+// CHECK-COUNT-2: fa.attention
+func.func @one(%q: memref<1x?x8x64xf16>) {
+  fa.attention ins(%q, %q, %q : memref<1x?x8x64xf16>, memref<1x?x8x64xf16>, memref<1x?x8x64xf16>) outs(%q : memref<1x?x8x64xf16>)
+      {config = #fa.config<query_block = 64, key_block = 64>}
+  fa.attention ins(%q, %q, %q : memref<1x?x8x64xf16>, memref<1x?x8x64xf16>, memref<1x?x8x64xf16>) outs(%q : memref<1x?x8x64xf16>)
+  return
+}

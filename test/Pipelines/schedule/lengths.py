@@ -1,0 +1,35 @@
+"""Runs attention of several configurations with numbers of keys on both sides of where they begin."""
+
+import subprocess
+import sys
+
+TARGET = ["--target=cpu"] if sys.argv[2] == "cpu" else ["--target=interpret", "--chip=" + sys.argv[2]]
+failures = runs = 0
+
+
+def run(entry, *inputs):
+    global failures, runs
+    result = subprocess.run(
+        ["fa-run", sys.argv[1], "--entry=" + entry, "--verify", *TARGET, *("--input=" + text for text in inputs)], capture_output=True, text=True)
+    runs += 1
+    if result.returncode or "verified all rows" not in result.stdout:
+        failures += 1
+        print("failed:", entry, *inputs)
+        print(result.stdout + result.stderr)
+
+
+def shapes(batch, queries, keys, heads, kv_heads):
+    return [f"{batch}x{queries}x{heads}x64xbf16", f"{batch}x{keys}x{kv_heads}x64xbf16",
+            f"{batch}x{keys}x{kv_heads}x64xbf16", f"{batch}x{queries}x{heads}x64xbf16", f"{batch}x{heads}x{queries}xf32"]
+
+
+for keys in (0, 1, 299, 300, 301, 500):
+    run("full", *shapes(2, 150, keys, 2, 1))
+for keys in (99, 100, 399, 400, 450):
+    run("causal", *shapes(2, keys, keys, 2, 2), f"2xi32=[{keys},{keys // 3}]")
+for keys in (299, 300, 420):
+    ids = ",".join(str(i // 70) for i in range(keys))
+    run("documents", *shapes(1, keys, keys, 2, 1), f"1x{keys}xi32=[{ids}]")
+    run("one_tile", *shapes(1, 128, keys, 1, 1))
+run("known", *shapes(1, 128, 300, 2, 2)[:4])
+print(f"{runs - failures} of {runs} runs verified")
