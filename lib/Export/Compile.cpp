@@ -37,10 +37,11 @@ static SmallVector<func::FuncOp> findProblems(ModuleOp module) {
 FailureOr<func::FuncOp> mlir::fa::findCompiledFunction(ModuleOp module,
                                                        StringRef name) {
   SmallVector<func::FuncOp> functions = findHostFunctions(module);
-  StringRef kind = "host function";
+  StringRef kind = "host function", kinds = "host functions";
   if (functions.empty()) {
     functions = findProblems(module);
     kind = "public function with attention";
+    kinds = "public functions with attention";
   }
   if (functions.empty()) {
     module.emitError("has nothing to compile, expected a func.func with a "
@@ -54,7 +55,7 @@ FailureOr<func::FuncOp> mlir::fa::findCompiledFunction(ModuleOp module,
       return function;
   auto names = llvm::map_range(
       functions, [](func::FuncOp function) { return function.getSymName(); });
-  module.emitError() << (name.empty() ? "has several " + kind.str() + "s"
+  module.emitError() << (name.empty() ? "has several " + kinds.str()
                                       : "has no " + kind.str() + " '@" +
                                             name.str() + "'")
                      << ", expected the name of one of "

@@ -10,7 +10,7 @@
 // BROKEN: broken.mlir:1:17: error: expected operation name in quotes
 
 // RUN: not fa-run %s 2>&1 | FileCheck %s --check-prefix=ENTRY --implicit-check-not=error:
-// ENTRY: fa-run: error: '{{.*}}bad-input.mlir' needs --entry: it has @half, @static, @dynamic, @enormous, @unranked
+// ENTRY: fa-run: error: '{{.*}}bad-input.mlir' needs --entry: it has @half, @static, @dynamic, @enormous, @lengths, @configured, @unranked
 // RUN: not fa-run %s --entry=hidden 2>&1 | FileCheck %s --check-prefix=PRIVATE --implicit-check-not=error:
 // PRIVATE: fa-run: error: --entry=hidden is no public function of '{{.*}}bad-input.mlir', which has @half, @static
 // RUN: not fa-run %s --entry=unranked 2>&1 | FileCheck %s --check-prefix=UNRANKED --implicit-check-not=error:
@@ -22,6 +22,26 @@
 
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
 // CUDA: fa-run: error: --target=cuda runs functions with an attention or a fagpu.launch, but 'static' has neither
+
+// RUN: not fa-run %s --entry=static --target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: fa-run: for the --target option: has the value 'gpu', expected one of auto, cpu, cuda, interpret, reference
+
+// Lengths are within the sizes of what they bound.
+// DEFINE: %{lengths} =
+// DEFINE: %{bounded} = not fa-run %s --entry=lengths --target=reference --input=2x5x1x4xf32 --input=2x9x1x4xf32 --input=2x9x1x4xf32 %{lengths} 2>&1
+// REDEFINE: %{lengths} = --input=2xi32=[5,3] --input=2xi32=[4,10]
+// RUN: %{bounded} | FileCheck %s --check-prefix=LONG --implicit-check-not=error:
+// LONG: fa-run: error: argument 4 of 'lengths': the key length of batch item 1 is 10, expected 0 to 9, the size of argument 1
+// REDEFINE: %{lengths} = --input=2xi32=[-1,3] --input=2xi32=[4,10]
+// RUN: %{bounded} | FileCheck %s --check-prefix=NEGATIVE --implicit-check-not=error:
+// NEGATIVE: fa-run: error: argument 3 of 'lengths': the query length of batch item 0 is -1, expected 0 to 5, the size of argument 0
+// Random ones are brought there.
+// RUN: fa-run %s --entry=lengths --target=reference --verify --input=2x5x1x4xf32 --input=2x9x1x4xf32 --input=2x9x1x4xf32 --seed=3
+
+// RUN: not fa-run %s --entry=configured --target=cpu 2>&1 | FileCheck %s --check-prefix=CONFIG --implicit-check-not=error:
+// CONFIG: fa-run: error: 'configured' has a configuration for a GPU, but runs on the CPU: use --target=interpret, or cuda where there is a device
+// RUN: not fa-run %s --entry=half --target=cpu --strategy=%fa_src_root/strategies/none.mlir 2>&1 | FileCheck %s --check-prefix=NOSTRATEGY --implicit-check-not=error:
+// NOSTRATEGY: error: cannot open input file '{{.*}}none.mlir'
 
 // RUN: not fa-run %s --entry=static --target=reference --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
 // BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda
@@ -68,6 +88,9 @@
 // REDEFINE: %{input} = @%t/none.npy
 // RUN: %{run} | FileCheck %s --check-prefix=MISSING --implicit-check-not=error:
 // MISSING: error: {{.*}}none.npy cannot be read: No such file or directory
+// REDEFINE: %{input} = %t/f16.npy
+// RUN: %{run} | FileCheck %s --check-prefix=ATSIGN --implicit-check-not=error:
+// ATSIGN: error: argument 0 of 'static': --input={{.*}}f16.npy is malformed: expected a file as @{{.*}}f16.npy{{$}}
 // REDEFINE: %{input} = @%s
 // RUN: %{run} | FileCheck %s --check-prefix=NOTNPY --implicit-check-not=error:
 // NOTNPY: error: {{.*}}bad-input.mlir is not a .npy file
@@ -112,6 +135,19 @@ func.func @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
 }
 func.func @enormous(%a: tensor<10000000000x10000000000xf32>) {
   return
+}
+!q = tensor<2x?x1x4xf32>
+func.func @lengths(%q: !q, %k: !q, %v: !q, %queries: tensor<2xi32>, %keys: tensor<2xi32>) -> !q {
+  %r = fa.attention ins(%q, %k, %v : !q, !q, !q) outs(%q : !q)
+      query_lengths(%queries : tensor<2xi32>) key_lengths(%keys : tensor<2xi32>)
+  return %r : !q
+}
+!h = tensor<2x64x1x64xf16>
+func.func @configured(%q: !h, %k: !h, %v: !h) -> !h {
+  %e = tensor.empty() : !h
+  %r = fa.attention ins(%q, %k, %v : !h, !h, !h) outs(%e : !h)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>}
+  return %r : !h
 }
 func.func @unranked(%a: tensor<*xf32>) {
   return

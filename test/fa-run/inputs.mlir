@@ -20,6 +20,9 @@
 // Arrays: each type as NumPy and ml_dtypes write it, Fortran order and scalars.
 // RUN: fa-run %s --entry=types --target=reference --input=@%t/f16.npy --input=@%t/bf16.npy --input=@%t/f64.npy --input=@%t/i8.npy --input=@%t/i1.npy --input=@%t/i64.npy --input=@%t/fortran.npy --output=@%t/o_f16.npy --output=@%t/o_bf16.npy --output=@%t/o_f64.npy --output=@%t/o_i8.npy --output=@%t/o_i1.npy --output=@%t/o_i64.npy --output=@%t/o_fortran.npy | FileCheck %s --check-prefix=ARRAYS
 // RUN: %python %S/Inputs/compare_arrays.py %t f16 bf16 f64 i8 i1 i64 fortran
+// The file as a word of its own.
+// RUN: fa-run %s --entry=types --target=reference --input @%t/f16.npy -input @%t/bf16.npy --input=@%t/f64.npy --input=@%t/i8.npy --input=@%t/i1.npy --input=@%t/i64.npy --input=@%t/fortran.npy --output @%t/word.npy | FileCheck %s --check-prefix=ARRAYS
+// RUN: cmp %t/word.npy %t/o_f16.npy
 // ARRAYS: result 0: 2x3xf16 = [0, 0.5, 1, 1.5, 2, 2.5]
 // ARRAYS-NEXT: result 1: 2x3xbf16 = [0, 0.5, 1, 1.5, 2, 2.5]
 // ARRAYS-NEXT: result 2: f64 = 0.25

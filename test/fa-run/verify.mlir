@@ -40,6 +40,19 @@
 // RUN: fa-run %s --entry=causal --target=reference --verify --verify-work=1 --seed=1 | FileCheck %s --check-prefix=SAMPLE
 // SAMPLE: verified a sample of {{[0-9]+}} of 12 rows (work above 1.0e+00 operations)
 
+// How many numbers were compared; none at all is no success.
+// RUN: fa-run %s --entry=masked --target=reference --verify --seed=1 --json=%t.json | FileCheck %s --check-prefix=FINITE
+// FINITE: result 0: 1x6x2x4xf32 {{.*}}: ok
+// FINITE-NEXT: result 1: 1x2x6xf32 {{.*}}: ok
+// FINITE-NEXT: 6 of 12 elements are finite numbers in both
+// FINITE-NEXT: verified all rows
+// RUN: FileCheck %s --check-prefix=COUNT < %t.json
+// COUNT: "compared": 12,
+// COUNT: "finite": 6,
+// RUN: not fa-run %s --entry=causal --target=reference --verify --input=1x6x2x4xf32=nan | FileCheck %s --check-prefix=NAN
+// NAN: result 0: {{.*}}: FAILED
+// NAN-NEXT: the reference is NaN in all 48 elements, so no number was compared
+
 // RUN: not fa-run %s --entry=one --target=reference --against=%S/Inputs/causal.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUTS --implicit-check-not=error:
 // OUTPUTS: fa-run: error: 'attention' of '{{.*}}causal.mlir' has 2 outputs, but 'one' has 1
 
@@ -64,6 +77,21 @@ func.func @top_left(%q: tensor<1x6x2x4xf32>, %k: tensor<1x9x1x4xf32>, %v: tensor
   %l0 = tensor.empty() : tensor<1x2x6xf32>
   %o, %lse = fa.attention ins(%q, %k, %v : tensor<1x6x2x4xf32>, tensor<1x9x1x4xf32>, tensor<1x9x1x4xf32>)
       outs(%o0, %l0 : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) mask causal_top_left
+  return %o, %lse : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
+}
+
+// The first three queries see no key.
+func.func @masked(%q: tensor<1x6x2x4xf32>, %k: tensor<1x9x1x4xf32>, %v: tensor<1x9x1x4xf32>)
+    -> (tensor<1x6x2x4xf32>, tensor<1x2x6xf32>) {
+  %o0 = tensor.empty() : tensor<1x6x2x4xf32>
+  %l0 = tensor.empty() : tensor<1x2x6xf32>
+  %o, %lse = fa.attention ins(%q, %k, %v : tensor<1x6x2x4xf32>, tensor<1x9x1x4xf32>, tensor<1x9x1x4xf32>)
+      outs(%o0, %l0 : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>)
+      mask(%b, %h, %i, %j) {
+        %c3 = arith.constant 3 : index
+        %visible = arith.cmpi sge, %i, %c3 : index
+        fa.yield %visible : i1
+      }
   return %o, %lse : tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
 }
 

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ChoiceParser.h"
 #include "../ToolMains.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Export/Compile.h"
 #include "fa/InitAll.h"
 #include "fa/Pipelines/DeriveSchedule.h"
@@ -52,7 +54,7 @@ struct CommandLine {
   cl::opt<std::string> outputName{
       "name", cl::desc("Name of the files; that of FILE if not given"),
       cl::value_desc("NAME"), cl::cat(category)};
-  cl::opt<Images> images{
+  cl::opt<Images, false, ChoiceParser<Images>> images{
       "images", cl::desc("What to compile to:"), cl::init(Images::Auto),
       cl::values(clEnumValN(Images::Auto, "auto", "a cubin too where ptxas is"),
                  clEnumValN(Images::PTX, "ptx", "PTX alone"),
@@ -104,7 +106,15 @@ LogicalResult CommandLine::writeFiles(CompiledSchedule compiled,
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}\n",
                           llvm::json::Value(std::move(compiled.manifest)));
-  return writeFile((stem + ".json").str(), text);
+  if (failed(writeFile((stem + ".json").str(), text)))
+    return failure();
+  llvm::outs() << "wrote ";
+  llvm::interleaveComma(
+      ArrayRef<std::string>{(stem + ".json").str(), names.ptx, names.cubin}
+          .drop_back(names.cubin.empty()),
+      llvm::outs());
+  llvm::outs() << " to " << directory << "\n";
+  return success();
 }
 
 LogicalResult CommandLine::compileFile(MLIRContext &context) const {
@@ -128,8 +138,16 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
       module = only;
 
   FailureOr<func::FuncOp> host = findCompiledFunction(module, entryName);
-  if (failed(host))
+  if (failed(host)) {
+    bool hasChoice =
+        llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return fagpu::findLaunch(function) || isProblem(function);
+        });
+    if (hasChoice)
+      llvm::WithColor::note(llvm::errs(), "fa-compile")
+          << "-entry=NAME chooses a function\n";
     return failure();
+  }
   bool machineCode =
       images == Images::Both ||
       (images == Images::Auto && !runtime::findAssembler().empty());

@@ -30,8 +30,12 @@ double Comparison::getError() const {
   return bound.measure == ErrorMeasure::Relative ? relative : largest;
 }
 
+bool Comparison::isMeaningless() const {
+  return numCompared > 0 && numNaN == numCompared;
+}
+
 bool Comparison::passed() const {
-  return numMismatches == 0 && getError() <= bound.limit;
+  return numMismatches == 0 && !isMeaningless() && getError() <= bound.limit;
 }
 
 /// Whether both are NaN, the same infinity, or finite.
@@ -72,9 +76,11 @@ Comparison fa::compare(const HostBuffer &actual, const RuntimeValue &reference,
     int64_t i = elements ? (*elements)[n] : n;
     if (bound.measure == ErrorMeasure::Exact) {
       compareIntegers(actual, expected, i, result);
+      ++result.numFinite;
       continue;
     }
     double value = actual.get(i).real, wanted = expected[i].real;
+    result.numNaN += std::isnan(wanted);
     if (!hasSamePattern(value, wanted)) {
       addMismatch(
           result, i,
@@ -83,6 +89,7 @@ Comparison fa::compare(const HostBuffer &actual, const RuntimeValue &reference,
     }
     if (!std::isfinite(wanted))
       continue;
+    ++result.numFinite;
     difference += (value - wanted) * (value - wanted);
     norm += wanted * wanted;
     result.largest = std::max(result.largest, std::fabs(value - wanted));

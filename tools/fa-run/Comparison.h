@@ -37,6 +37,9 @@ ErrorBound getDefaultBound(Type type, bool isLse, Type narrowest,
 struct Comparison {
   ErrorBound bound;
   int64_t numCompared = 0;
+  /// Those that are finite in both, and those where the reference is NaN.
+  int64_t numFinite = 0;
+  int64_t numNaN = 0;
   /// Over the elements where both are finite.
   double relative = 0;
   double largest = 0;
@@ -47,6 +50,8 @@ struct Comparison {
 
   /// The error that the bound is about.
   double getError() const;
+  /// Whether the reference is NaN everywhere, so that nothing was verified.
+  bool isMeaningless() const;
   bool passed() const;
 };
 

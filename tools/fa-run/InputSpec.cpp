@@ -171,6 +171,8 @@ static llvm::Expected<HostBuffer> parseInput(StringRef spec, Type type,
       return error;
     return buffer;
   }
+  if (spec.ends_with(".npy"))
+    return makeError("is malformed: expected a file as @" + spec);
   auto [typeText, valueText] = spec.split('=');
   auto shape = parseShape(typeText.trim());
   if (!shape)

@@ -1,4 +1,4 @@
-//===- PastLengths.cpp - Poison past the lengths of an attention ----------===//
+//===- PastLengths.cpp - Lengths of an attention among the inputs ---------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,8 @@
 
 #include "PastLengths.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -48,4 +50,39 @@ void fa::poisonPastLengths(func::FuncOp function,
     poison(op.getKey(), op.getKeyOrder(), op.getKeyLengths());
     poison(op.getValue(), op.getValueOrder(), op.getKeyLengths());
   });
+}
+
+llvm::Error fa::boundLengths(func::FuncOp function,
+                             MutableArrayRef<HostBuffer> arguments,
+                             llvm::function_ref<bool(unsigned)> mayChange) {
+  std::string error;
+  auto bound = [&](Value operand, DimsAttr order, Value lengths,
+                   StringRef what) {
+    auto data = getPosition(function, operand);
+    auto bounds = getPosition(function, lengths);
+    if (!data || !bounds || std::max(*data, *bounds) >= arguments.size())
+      return;
+    int64_t limit = arguments[*data].shape[order.positionOf(DimKind::Sequence)];
+    HostBuffer &values = arguments[*bounds];
+    for (int64_t b = 0, e = values.getNumElements(); b < e; ++b) {
+      int64_t length = values.get(b).integer;
+      if (length >= 0 && length <= limit)
+        continue;
+      if (mayChange(*bounds))
+        values.set(b, Slot::ofInteger(length % (limit + 1)));
+      else if (error.empty())
+        error = llvm::formatv("argument {0} of '{1}': the {2} length of batch "
+                              "item {3} is {4}, expected 0 to {5}, the size of "
+                              "argument {6}",
+                              *bounds, function.getName(), what, b, length,
+                              limit, *data);
+    }
+  };
+  function.walk([&](AttentionOp op) {
+    bound(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), "query");
+    bound(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), "key");
+  });
+  if (error.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(error);
 }

@@ -1,4 +1,4 @@
-//===- PastLengths.h - Poison past the lengths of an attention --*- C++ -*-===//
+//===- PastLengths.h - Lengths of an attention among the inputs -*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,6 +19,13 @@ namespace mlir::fa {
 void poisonPastLengths(func::FuncOp function,
                        MutableArrayRef<HostBuffer> arguments,
                        llvm::function_ref<bool(unsigned)> mayChange);
+
+/// Checks the lengths of each fa.attention that are arguments of `function`
+/// against the sizes of its queries and keys. Lengths that `mayChange` allows
+/// to are brought into range; of others the first out of range is an error.
+llvm::Error boundLengths(func::FuncOp function,
+                         MutableArrayRef<HostBuffer> arguments,
+                         llvm::function_ref<bool(unsigned)> mayChange);
 
 } // namespace mlir::fa
 

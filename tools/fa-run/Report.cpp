@@ -39,6 +39,12 @@ static void printComparison(raw_ostream &stream, const Comparison &result) {
            << llvm::format("%.1e", result.bound.limit) << " ("
            << getMeasureName(result.bound.measure) << ")";
   stream << (result.passed() ? ": ok" : ": FAILED") << '\n';
+  if (result.isMeaningless())
+    stream << "  the reference is NaN in all " << result.numCompared
+           << " elements, so no number was compared\n";
+  else if (result.numMismatches == 0 && result.numFinite < result.numCompared)
+    stream << "  " << result.numFinite << " of " << result.numCompared
+           << " elements are finite numbers in both\n";
   if (result.numMismatches > 0)
     stream << "  " << result.numMismatches << " of " << result.numCompared
            << " elements differ in kind; the first, element "
@@ -98,6 +104,7 @@ static llvm::json::Object toJSONObject(const OutputReport &output) {
   object["measure"] = getMeasureName(result.bound.measure);
   object["bound"] = result.bound.limit;
   object["compared"] = result.numCompared;
+  object["finite"] = result.numFinite;
   object["mismatches"] = result.numMismatches;
   object["passed"] = result.passed();
   return object;

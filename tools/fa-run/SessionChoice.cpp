@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SessionState.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 
@@ -67,6 +68,19 @@ LogicalResult Session::preferDevice() {
   return success();
 }
 
+/// Whether an attention has a configuration for another kind of target than the
+/// CPU.
+static bool isConfiguredForGPU(func::FuncOp function) {
+  return function
+      .walk([](AttentionOp op) {
+        ConfigAttr config = op.getConfigAttr();
+        return config && isa_and_present<GPUConfigAttr>(config.getTarget())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult Session::chooseTarget() {
   bool launches = fagpu::findLaunch(running) != nullptr,
        solves = isProblem(running);
@@ -79,6 +93,13 @@ LogicalResult Session::chooseTarget() {
                          "device: use --target=interpret");
     target = usesDevice ? TargetKind::CUDA : TargetKind::CPU;
   }
+  if (target == TargetKind::CPU && isConfiguredForGPU(running))
+    return reportError("'" + running.getName() + "' has a configuration for " +
+                       (options.strategy.empty()
+                            ? "a GPU"
+                            : "a GPU, by --strategy=" + options.strategy) +
+                       ", but runs on the CPU: use --target=interpret, or "
+                       "cuda where there is a device");
   bool onGPU = target == TargetKind::CUDA || target == TargetKind::Interpret;
   bool derives = onGPU && solves && !launches;
   if (!options.chip.empty() && !derives)

@@ -94,6 +94,8 @@ LogicalResult Session::makeInputs() {
   for (const Output &output : outputs)
     if (output.isArgument && isRandom(output.index))
       inputs[output.index].poison();
+  if (llvm::Error error = boundLengths(judge, inputs, isRandom))
+    return reportError(llvm::toString(std::move(error)));
   poisonPastLengths(judge, inputs, isRandom);
   arguments = inputs;
   return success();

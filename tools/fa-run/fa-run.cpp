@@ -5,15 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ChoiceParser.h"
 #include "../ToolMains.h"
 #include "Session.h"
 #include "fa/InitAll.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/StringSaver.h"
 #include <random>
 
 using namespace mlir;
@@ -32,7 +35,7 @@ struct CommandLine {
       cl::desc("Function to run; none needed if only one is "
                "public"),
       cl::value_desc("NAME"), cl::cat(category)};
-  cl::opt<TargetKind> target{
+  cl::opt<TargetKind, false, ChoiceParser<TargetKind>> target{
       "target", cl::desc("Where to run:"), cl::init(TargetKind::Auto),
       cl::values(
           clEnumValN(TargetKind::Auto, "auto",
@@ -45,7 +48,7 @@ struct CommandLine {
           clEnumValN(TargetKind::Reference, "reference",
                      "the float64 evaluator")),
       cl::cat(category)};
-  cl::opt<Precision> precision{
+  cl::opt<Precision, false, ChoiceParser<Precision>> precision{
       "precision", cl::desc("Numbers of the evaluator:"),
       cl::init(Precision::Auto),
       cl::values(
@@ -140,12 +143,37 @@ SessionOptions CommandLine::getOptions() const {
   return options;
 }
 
+/// The command line with `--input @FILE` and `--output @FILE` as one word each:
+/// a word of its own that starts with @ names a file of more options.
+static std::vector<const char *> joinFiles(int argc, char **argv,
+                                           llvm::StringSaver &saver) {
+  std::vector<const char *> words;
+  for (int i = 0; i < argc; ++i) {
+    StringRef word = argv[i];
+    bool takesFile = StringSwitch<bool>(word)
+                         .Cases({"-input", "--input"}, true)
+                         .Cases({"-output", "--output"}, true)
+                         .Default(false);
+    if (takesFile && i + 1 < argc && StringRef(argv[i + 1]).starts_with("@")) {
+      words.push_back(saver.save(word + "=" + argv[i + 1]).data());
+      ++i;
+    } else {
+      words.push_back(argv[i]);
+    }
+  }
+  return words;
+}
+
 int fa::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver saver(allocator);
+  std::vector<const char *> words = joinFiles(argc, argv, saver);
   CommandLine commandLine;
   cl::HideUnrelatedOptions(commandLine.category);
   cl::ParseCommandLineOptions(
-      argc, argv, "Runs a function of an MLIR file, verifies and times it\n");
+      static_cast<int>(words.size()), words.data(),
+      "Runs a function of an MLIR file, verifies and times it\n");
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
