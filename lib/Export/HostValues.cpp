@@ -49,6 +49,12 @@ Operand HostValues::getDim(unsigned argument, unsigned dim) {
 }
 
 Operand HostValues::emit(StringRef opcode, ArrayRef<Operand> operands) {
+  // Launches of one function compute much alike.
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << opcode << Operand(llvm::json::Array(operands));
+  if (auto known = emitted.find(text); known != emitted.end())
+    return known->second;
   std::string name;
   do {
     name = "v" + std::to_string(numValues++);
@@ -57,12 +63,15 @@ Operand HostValues::emit(StringRef opcode, ArrayRef<Operand> operands) {
       llvm::json::Object{{"name", name},
                          {"op", opcode},
                          {"operands", llvm::json::Array(operands)}});
+  emitted[text] = name;
   return name;
 }
 
 void HostValues::addRequirement(Operand condition, const Twine &message) {
-  requirements.push_back(llvm::json::Object{{"condition", std::move(condition)},
-                                            {"message", message.str()}});
+  Operand requirement = llvm::json::Object{{"condition", std::move(condition)},
+                                           {"message", message.str()}};
+  if (!llvm::is_contained(requirements, requirement))
+    requirements.push_back(std::move(requirement));
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -46,7 +47,7 @@ public:
 
   /// The size of an argument's dim.
   Operand getDim(unsigned argument, unsigned dim);
-  /// Adds a value.
+  /// Adds a value, or gives the one that is the same.
   Operand emit(StringRef opcode, ArrayRef<Operand> operands);
   /// The same where not both operands are known.
   Operand add(Operand left, Operand right);
@@ -111,6 +112,8 @@ private:
   llvm::json::Array values, requirements, workspaces;
   DenseMap<Value, std::string> workspaceNames;
   unsigned numValues = 0;
+  /// Names of values, by what they compute.
+  llvm::StringMap<std::string> emitted;
 };
 
 } // namespace mlir::fa

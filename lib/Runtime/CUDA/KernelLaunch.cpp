@@ -296,9 +296,6 @@ Error Kernel::prepareCall(Device &device, ArrayRef<FaArgument> arguments,
 }
 
 Error Kernel::enqueue(Device &device, cuda::Stream stream, Call &call) {
-  // An empty grid has nothing to do.
-  if (call.shape.grid[0] == 0)
-    return Error::success();
   const Driver &driver = runtime.getDriver();
   auto start = [&] {
     return launchFunction(driver, device, call.function, call.shape, stream,
@@ -351,7 +348,7 @@ Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
       break;
     for (auto [index, parameter] :
          llvm::enumerate(call.launch->description->parameters))
-      if (parameter.kind == ParameterSpec::Workspace && call.shape.grid[0] != 0)
+      if (parameter.kind == ParameterSpec::Workspace)
         std::memcpy(call.parameters[index], &workspaces[parameter.argument],
                     sizeof(cuda::DevicePointer));
     error = enqueue(device, stream, call);
@@ -385,17 +382,22 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
     return error;
   // A vector of the standard library: tensor maps need more alignment than
   // LLVM's allocates.
-  std::vector<Call> calls(launches.size());
-  for (auto [call, launch] : llvm::zip_equal(calls, launches)) {
+  std::vector<Call> calls;
+  calls.reserve(launches.size());
+  for (const std::unique_ptr<Launch> &launch : launches) {
     const LaunchDescription &described = *launch->description;
-    call.launch = launch.get();
-    call.shape = {
+    LaunchShape shape = {
         {}, described.block, described.cluster, described.sharedMemory};
-    if (Error error = getGrid(described, device, values, call.shape.grid))
+    if (Error error = getGrid(described, device, values, shape.grid))
       return error;
+    // An empty grid has nothing to do, and is not prepared for.
+    if (shape.grid[0] == 0)
+      continue;
+    Call &call = calls.emplace_back();
+    call.launch = launch.get();
+    call.shape = shape;
   }
-  if (llvm::all_of(calls,
-                   [](const Call &call) { return call.shape.grid[0] == 0; }))
+  if (calls.empty())
     return Error::success();
 
   ScopedContext scope(runtime.getDriver());
@@ -408,12 +410,8 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
       return error;
     arguments = placed;
   }
-  for (Call &call : calls) {
-    // What is not for these sizes costs nothing.
-    if (call.shape.grid[0] == 0)
-      continue;
+  for (Call &call : calls)
     if (Error error = prepareCall(device, arguments, values, call))
       return error;
-  }
   return launchAll(device, values, stream, calls);
 }
