@@ -47,6 +47,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     addCleanUp(functions);
     functions.addPass(createFAGPUMergeBoundsPass());
     functions.addPass(createFAGPUNarrowConversionsPass());
+    functions.addPass(createFAGPUFuseProductsPass());
     functions.addPass(createFAGPUExpandTanhPass());
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());

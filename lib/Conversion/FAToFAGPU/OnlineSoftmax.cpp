@@ -103,9 +103,11 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
           outside, loc,
           outside.getF32FloatAttr(1.0f /
                                   std::sqrt(static_cast<float>(headDim))));
+    // The region asks for no rounding of its own between scale and sum.
     scores = arith::MulFOp::create(
         inside, loc, scores,
-        blocks.splat(mapping.lookupOrDefault(scale), scoreType));
+        blocks.splat(mapping.lookupOrDefault(scale), scoreType),
+        arith::FastMathFlags::contract);
   }
   if (!step.getScore().empty()) {
     RegionOnBlocks region(outside, inside, loc, place);

@@ -326,6 +326,29 @@ def FAGPUNarrowConversionsPass
   ];
 }
 
+def FAGPUFuseProductsPass
+    : Pass<"fagpu-fuse-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply and add at once where a product need not be rounded";
+  let description = [{
+    A product of blocks with `fastmath<contract>` that only a sum or a difference
+    reads becomes a part of it, which is then rounded once: the scale of scores to
+    which a bias is added takes no instruction of its own.
+
+    Before:
+    ```mlir
+    %scaled = arith.mulf %s, %scale fastmath<contract> : !scores
+    %x = arith.addf %scaled, %bias : !scores
+    ```
+    After:
+    ```mlir
+    %x = math.fma %s, %scale, %bias : !scores
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+}
+
 def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
   let summary = "Write a bounded tanh of scores for 16-bit products";
   let description = [{
