@@ -285,6 +285,36 @@ static LogicalResult compileGather(fagpu::GatherOp op,
   return success();
 }
 
+static LogicalResult compileExtremes(fagpu::ExtremesOp op,
+                                     ProgramBuilder &builder) {
+  unsigned source = builder.getRegister(op.getSource());
+  SmallVector<unsigned> indices = builder.getRegisters(op.getIndices());
+  unsigned count = builder.getRegister(op.getCount());
+  unsigned least = builder.getRegister(op.getLeast());
+  unsigned greatest = builder.getRegister(op.getGreatest());
+  int64_t size = static_cast<int64_t>(op.getSize());
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    const Array &memory = frame.array(source);
+    SmallVector<int64_t> position = llvm::map_to_vector(
+        indices, [&](unsigned index) { return frame.slot(index).integer; });
+    int64_t low = std::numeric_limits<int32_t>::max();
+    int64_t high = std::numeric_limits<int32_t>::min();
+    for (int64_t i = 0, e = std::min(size, frame.slot(count).integer); i < e;
+         ++i, ++position.back()) {
+      FailureOr<int64_t> offset = getElementOffset(op, memory, position);
+      if (failed(offset))
+        return failure();
+      int64_t element = memory.storage->data()[*offset].integer;
+      low = std::min(low, element);
+      high = std::max(high, element);
+    }
+    frame.slot(least).integer = low;
+    frame.slot(greatest).integer = high;
+    return success();
+  });
+  return success();
+}
+
 void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::ReduceOp>(compileReduce);
   semantics.add<fagpu::AnyOp>(compileAny);
@@ -294,4 +324,5 @@ void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::PinOp>(compilePin);
   semantics.add<fagpu::LoadOp>(compileLoad);
   semantics.add<fagpu::GatherOp>(compileGather);
+  semantics.add<fagpu::ExtremesOp>(compileExtremes);
 }

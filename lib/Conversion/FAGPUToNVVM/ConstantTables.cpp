@@ -56,11 +56,11 @@ static FailureOr<DenseElementsAttr> getTable(memref::GetGlobalOp op) {
 /// What a kernel may do with a constant.
 static LogicalResult verifyUsers(memref::GetGlobalOp op) {
   for (Operation *user : op->getUsers())
-    if (!isa<memref::LoadOp, memref::DimOp, GatherOp>(user))
+    if (!isa<memref::LoadOp, memref::DimOp, GatherOp, ExtremesOp>(user))
       return user->emitOpError()
              << "uses the constant '@" << op.getName()
-             << "', which a kernel reads by 'fagpu.gather' and 'memref.load' "
-                "only";
+             << "', which a kernel reads by 'fagpu.gather', 'fagpu.extremes' "
+                "and 'memref.load' only";
   return success();
 }
 

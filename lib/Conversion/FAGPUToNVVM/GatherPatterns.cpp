@@ -7,6 +7,8 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -20,14 +22,19 @@ static bool isWide(Type element) {
   return element.isF64() || element.isInteger(64);
 }
 
-LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
-  Value source = gather.getSource();
+LogicalResult mlir::fagpu::verifySource(Operation *op, Value source) {
   auto argument = dyn_cast<BlockArgument>(source);
   if (!source.getDefiningOp<memref::GetGlobalOp>() &&
       !(argument && isa<func::FuncOp>(argument.getOwner()->getParentOp())))
-    return gather.emitOpError()
+    return op->emitOpError()
            << "reads memory that is no argument of the kernel and no constant, "
               "so its address is not known";
+  return success();
+}
+
+LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
+  if (failed(verifySource(gather, gather.getSource())))
+    return failure();
   Type element = gather.getType().getElementType();
   if (element.isF32() || element.isInteger(32) || isByte(element) ||
       isWide(element) || isPackedElement(element))
@@ -35,6 +42,30 @@ LogicalResult mlir::fagpu::verifyGather(GatherOp gather) {
   return gather.emitOpError()
          << "reads elements of " << element
          << ", expected f32, f64, f16, bf16, i32, i64, i8 or i1";
+}
+
+/// The index of the block that consecutive elements in memory are at, where
+/// `gather` reads those; null elsewhere. All other indices are scalars then.
+static IotaOp getConsecutive(GatherOp gather) {
+  auto source = cast<MemRefType>(gather.getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(source.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1 ||
+      llvm::any_of(gather.getIndices().drop_back(), [](Value index) {
+        return getBlockLayout(index.getType()) != nullptr;
+      }))
+    return {};
+  auto sum = gather.getIndices().back().getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return {};
+  Value first = sum.getLhs(), second = sum.getRhs();
+  if (first.getDefiningOp<tensor::SplatOp>())
+    std::swap(first, second);
+  auto iota = first.getDefiningOp<IotaOp>();
+  bool isRun = iota && iota.getPart() == IndexPart::all &&
+               second.getDefiningOp<tensor::SplatOp>();
+  return isRun ? iota : IotaOp();
 }
 
 namespace {
@@ -52,8 +83,13 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
     SmallVector<Value> results;
     if (op.getPairs() && element.isF32())
       return {loadRows(op, adaptor, emit)};
+    IotaOp consecutive = getConsecutive(op);
+    Value first;
     for (int64_t index = 0; index < elements; ++index) {
-      Value address = addressElement(op, adaptor, emit, index);
+      Value address = first && consecutive
+                          ? addressAfter(emit, type, consecutive, first, index)
+                          : addressElement(op, adaptor, emit, index);
+      first = first ? first : address;
       results.push_back(loadElement(emit, element, address,
                                     op.getMask() ? mask[index] : Value()));
     }
@@ -72,6 +108,19 @@ private:
                                                           : values.front());
     return getAddress(emit.builder, emit.location, kernel, op.getSource(),
                       indices);
+  }
+
+  /// At a constant distance from the thread's first element.
+  static Value addressAfter(Emitter &emit, RankedTensorType type, IotaOp iota,
+                            Value first, int64_t index) {
+    LayoutInterface layout = getBlockLayout(type);
+    auto offset = [&](int64_t element) {
+      return layout.getElementOffset(type.getShape(), element)[iota.getDim()];
+    };
+    return LLVM::GEPOp::create(emit.builder, emit.location, first.getType(),
+                               type.getElementType(), first,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(
+                                   offset(index) - offset(0))});
   }
 
   static Value orTrue(Emitter &emit, Value predicate) {
@@ -157,10 +206,66 @@ private:
   }
 };
 
+/// Every warp reads all elements, 32 at a time, and reduces them by itself.
+struct ExtremesPattern : public LoweringPattern<ExtremesOp> {
+  using LoweringPattern::LoweringPattern;
+
+  Registers lower(ExtremesOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    SmallVector<Value> indices;
+    for (ValueRange index : adaptor.getIndices())
+      indices.push_back(index.front());
+    Value first = getAddress(emit.builder, emit.location, kernel,
+                             op.getSource(), indices);
+    Value count = adaptor.getCount().front(), zero = emit.constant(0);
+    auto choose = [&](Value isThere, Value value, int64_t other) -> Value {
+      return arith::SelectOp::create(emit.builder, emit.location, isThere,
+                                     value, emit.constant(other));
+    };
+    Value isAny = arith::CmpIOp::create(emit.builder, emit.location,
+                                        arith::CmpIPredicate::sgt, count, zero);
+    Value last =
+        emit.add(arith::MinSIOp::create(emit.builder, emit.location, count,
+                                        emit.constant(op.getSize())),
+                 -1);
+    Value lane = emit.bitAnd(kernel.getThreads(op).thread, 31);
+    Value least, greatest;
+    for (int64_t start = 0, size = op.getSize(); start < size; start += 32) {
+      // Lanes past the last element read it again.
+      Value place = arith::MinSIOp::create(emit.builder, emit.location,
+                                           emit.add(lane, start), last);
+      Value address = LLVM::GEPOp::create(
+          emit.builder, emit.location, first.getType(),
+          emit.builder.getI32Type(), first, ArrayRef<LLVM::GEPArg>{place});
+      Value element =
+          emit.inlinePTX("mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];",
+                         "=&r,l,b", {address, isAny}, emit.builder.getI32Type())
+              .front();
+      least = least ? arith::MinSIOp::create(emit.builder, emit.location, least,
+                                             element)
+                          .getResult()
+                    : element;
+      greatest = greatest ? arith::MaxSIOp::create(emit.builder, emit.location,
+                                                   greatest, element)
+                                .getResult()
+                          : element;
+    }
+    auto reduce = [&](NVVM::ReduxKind kind, Value value) -> Value {
+      return NVVM::ReduxOp::create(emit.builder, emit.location, value.getType(),
+                                   value, kind, emit.constant(-1));
+    };
+    return {{choose(isAny, reduce(NVVM::ReduxKind::MIN, least),
+                    std::numeric_limits<int32_t>::max())},
+            {choose(isAny, reduce(NVVM::ReduxKind::MAX, greatest),
+                    std::numeric_limits<int32_t>::min())}};
+  }
+};
+
 } // namespace
 
 void mlir::fagpu::populateGatherPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
-  patterns.add<GatherPattern>(converter, patterns.getContext(), kernel);
+  patterns.add<GatherPattern, ExtremesPattern>(converter, patterns.getContext(),
+                                               kernel);
 }

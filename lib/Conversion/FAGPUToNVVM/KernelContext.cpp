@@ -78,7 +78,10 @@ LogicalResult KernelContext::collectNeeds() {
                          gather.getPairs()
                              ? gather.getType().getElementTypeBitWidth() / 4
                              : 1);
-    if (isa<TicketOp, RetireOp>(op))
+    if (auto extremes = dyn_cast<ExtremesOp>(op);
+        extremes && failed(verifySource(extremes, extremes.getSource())))
+      return WalkResult::interrupt();
+    if (isa<ExtremesOp, TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
     return WalkResult::advance();
   });

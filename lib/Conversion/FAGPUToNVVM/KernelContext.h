@@ -27,6 +27,8 @@ struct RoleThreads {
 LogicalResult verifyCopiedTile(PutOp put);
 /// Refuses to gather from memory, or elements, that have no lowering.
 LogicalResult verifyGather(GatherOp gather);
+/// Refuses memory of an operation whose address is not known.
+LogicalResult verifySource(Operation *op, Value source);
 
 class Emitter;
 

@@ -283,8 +283,8 @@ static LogicalResult verifyOperation(Operation *op) {
                                    "threads; run fagpu-form-channels before";
       })
       .Case([](DrainOp op) { return verifyDrain(op); })
-      .Case<ReduceOp, AnyOp, IotaOp, GatherOp, ReleaseOp, SyncOp, TicketOp,
-            RetireOp, RoleOp, ChannelOp, MailOp, TurnsOp>(
+      .Case<ReduceOp, AnyOp, IotaOp, GatherOp, ExtremesOp, ReleaseOp, SyncOp,
+            TicketOp, RetireOp, RoleOp, ChannelOp, MailOp, TurnsOp>(
           [](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
@@ -296,13 +296,15 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
       continue;
     for (Operation *user : argument.getUsers())
       if (!isa<memref::LoadOp, memref::StoreOp, memref::DimOp, PutOp, StoreOp,
-               DrainOp, FetchOp, GatherOp, TicketOp, RetireOp>(user))
+               DrainOp, FetchOp, GatherOp, ExtremesOp, TicketOp, RetireOp>(
+              user))
         return user->emitOpError()
                << "uses memory of the kernel, argument "
                << argument.getArgNumber()
                << ", expected memref.load, memref.store, memref.dim, "
                   "fagpu.put, "
-                  "fagpu.store, fagpu.gather, fagpu.ticket or fagpu.retire";
+                  "fagpu.store, fagpu.gather, fagpu.extremes, fagpu.ticket or "
+                  "fagpu.retire";
   }
   return success();
 }

@@ -47,6 +47,8 @@ public:
   void run();
 
 private:
+  Value getWhole(Value block);
+  Value getLength(Value memory, DimsAttr order);
   void findNeeds();
   void need(Value value);
   bool isInLoop(Value value) {
@@ -92,11 +94,8 @@ std::string BlockLister::getObstacle() {
   loop = dyn_cast<scf::ForallOp>(ranges->getParentOp());
   if (!loop || !isa<func::FuncOp, scf::IfOp>(loop->getParentOp()))
     return "there is one query block";
-  keys = step.getKey();
-  while (isInLoop(keys) && keys.getDefiningOp<memref::SubViewOp>())
-    keys = keys.getDefiningOp<memref::SubViewOp>().getSource();
-  if (isInLoop(keys) || cast<MemRefType>(keys.getType()).getRank() !=
-                            cast<MemRefType>(step.getKey().getType()).getRank())
+  keys = getWhole(step.getKey());
+  if (!keys)
     return "its keys are no slice of memory from outside of the loop";
   if (llvm::any_of(step.getMaskCaptures(),
                    [&](Value capture) { return isInLoop(capture); }))
@@ -122,6 +121,25 @@ void BlockLister::need(Value value) {
   needed.insert(op);
 }
 
+/// The memory outside of the loop that a block of one is a slice of; null where
+/// there is none of the same rank.
+Value BlockLister::getWhole(Value block) {
+  Value whole = block;
+  while (isInLoop(whole) && whole.getDefiningOp<memref::SubViewOp>())
+    whole = whole.getDefiningOp<memref::SubViewOp>().getSource();
+  bool isWhole =
+      !isInLoop(whole) && cast<MemRefType>(whole.getType()).getRank() ==
+                              cast<MemRefType>(block.getType()).getRank();
+  return isWhole ? whole : Value();
+}
+
+/// The size of the sequence dimension of queries or keys.
+Value BlockLister::getLength(Value memory, DimsAttr order) {
+  OpBuilder host(loop);
+  return memref::DimOp::create(host, loc, memory,
+                               order.positionOf(DimKind::Sequence));
+}
+
 /// The table has rows for what the mask depends on, and no more.
 void BlockLister::findNeeds() {
   Block &mask = step.getMask().front();
@@ -130,8 +148,14 @@ void BlockLister::findNeeds() {
     offsets.push_back(mask.getArgument(number).use_empty() ? zero : offset);
   bool readsQueries = !mask.getOps<QueryLengthOp>().empty(),
        readsKeys = !mask.getOps<KeyLengthOp>().empty();
-  extents = {readsQueries ? step.getExtents()[0] : zero,
-             readsKeys ? step.getExtents()[1] : zero};
+  // Lengths of batch items would make rows for each of these: where the mask
+  // does not ask for them, what no length exceeds is enough.
+  Value queries = getWhole(step.getQuery());
+  extents = {readsQueries ? step.getExtents()[0]
+             : queries    ? getLength(queries, step.getQueryOrder())
+                          : zero,
+             readsKeys ? step.getExtents()[1]
+                       : getLength(keys, step.getKeyOrder())};
   for (Value value : llvm::concat<Value>(offsets, extents))
     need(value);
   need(ranges.getBegins().front());
@@ -155,8 +179,7 @@ void BlockLister::makeTable() {
     counts.push_back(make<arith::CeilDivUIOp>(host, length,
                                               bound(loop.getMixedStep()[dim])));
   }
-  Value length = memref::DimOp::create(
-      host, loc, keys, step.getKeyOrder().positionOf(DimKind::Sequence));
+  Value length = getLength(keys, step.getKeyOrder());
   Value capacity =
       make<arith::CeilDivUIOp>(host, length, index(host, ranges.getStep()));
   capacity = make<arith::MaxUIOp>(host, capacity, one);

@@ -224,25 +224,34 @@ Value RegionOnBlocks::matchKeyBound(Operation *op, ValueRange operands) {
   return compareKey(isLeft ? predicate : reverse(predicate), bound);
 }
 
-/// Whether an index of a load is below the size of its dimension; null where
-/// that is known.
-Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
-                            unsigned dim) {
+/// Whether an index of a load is below the size of its dimension, and `also`
+/// holds, a scalar that may be null; null where that is known.
+Value RegionOnBlocks::guard(Value mapped, Value memory, unsigned dim,
+                            Value also) {
   int64_t size = cast<MemRefType>(memory.getType()).getDimSize(dim);
   if (std::optional<int64_t> constant = getConstantIntValue(mapped);
       constant && !ShapedType::isDynamic(size) && *constant >= 0 &&
       *constant < size)
-    return {};
+    return also;
   Kind kind = kindOf(mapped);
   Value limit =
       memref::DimOp::create(outside, loc, memory, static_cast<int64_t>(dim));
+  if (kind == Kind::Scalar) {
+    Value inBounds = arith::CmpIOp::create(
+        outside, loc, arith::CmpIPredicate::ult, mapped, limit);
+    return also
+               ? arith::AndIOp::create(outside, loc, also, inBounds).getResult()
+               : inBounds;
+  }
+  // No index is below 0: one comparison for each element says both.
+  if (also)
+    limit = arith::SelectOp::create(
+        outside, loc, also, limit,
+        arith::ConstantIndexOp::create(outside, loc, 0));
   if (isWideBlock(mapped))
     return arith::CmpIOp::create(builderOf(kind), loc,
                                  arith::CmpIPredicate::ult, mapped,
                                  widen(limit, kind));
-  if (kind == Kind::Scalar)
-    return arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::ult,
-                                 mapped, limit);
   if (mapped == keyIndex)
     return compareKey(arith::CmpIPredicate::slt, limit);
   // Queries are not negative.
@@ -252,18 +261,14 @@ Value RegionOnBlocks::guard(Value index, Value mapped, Value memory,
                                spread(limit, kind));
 }
 
-/// At indices that are equal for all pairs.
+/// At indices that are equal for all pairs; `inBounds` may be null.
 Value RegionOnBlocks::loadScalar(memref::LoadOp op, Value memory,
-                                 ArrayRef<Value> indices,
-                                 ArrayRef<Value> guards) {
+                                 ArrayRef<Value> indices, Value inBounds) {
   auto loadBy = [&](OpBuilder &builder) -> Value {
     return memref::LoadOp::create(builder, loc, memory, indices);
   };
-  if (guards.empty())
+  if (!inBounds)
     return loadBy(outside);
-  Value inBounds = guards.front();
-  for (Value guard : guards.drop_front())
-    inBounds = arith::AndIOp::create(outside, loc, inBounds, guard);
   Type type = op.getType();
   auto branch = scf::IfOp::create(outside, loc, TypeRange{type}, inBounds,
                                   /*withElseRegion=*/true);
@@ -318,19 +323,21 @@ Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
       op.getIndices(), [&](Value index) { return mapping.lookup(index); });
   if (Value tile = loadTile(op, memory, indices))
     return tile;
-  SmallVector<Value> guards;
-  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
-    Value mapped = indices[dim];
-    kind = join(kind, kindOf(mapped));
-    if (Value inBounds = guard(index, mapped, memory, dim))
-      guards.push_back(inBounds);
+  Value inBounds;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    kind = join(kind, kindOf(index));
+    if (kindOf(index) == Kind::Scalar)
+      inBounds = guard(index, memory, dim, inBounds);
   }
   if (kind == Kind::Scalar)
-    return loadScalar(op, memory, indices, guards);
+    return loadScalar(op, memory, indices, inBounds);
   OpBuilder &builder = builderOf(kind);
   Value mask;
-  for (Value inBounds : guards) {
-    Value wide = spread(inBounds, kind);
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (kindOf(index) == Kind::Scalar)
+      continue;
+    Value wide =
+        spread(guard(index, memory, dim, mask ? Value() : inBounds), kind);
     mask = mask ? arith::AndIOp::create(builder, loc, mask, wide).getResult()
                 : wide;
   }

@@ -65,13 +65,13 @@ private:
   Value load(memref::LoadOp op, const IRMapping &mapping);
   Value loadTile(memref::LoadOp op, Value memory, ArrayRef<Value> indices);
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
-                   ArrayRef<Value> guards);
+                   Value inBounds);
   Value matchQueryOffset(Value bound);
   Value asIndex(Value scalar);
   Value makeRelative(Value bound);
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
   Value matchKeyBound(Operation *op, ValueRange operands);
-  Value guard(Value index, Value mapped, Value memory, unsigned dim);
+  Value guard(Value mapped, Value memory, unsigned dim, Value also);
   void saturate(Value &scalar);
   Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
   Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);

@@ -1,4 +1,4 @@
-//===- SummarizeMask.cpp - Votes of a mask on block values ----------------===//
+//===- SummarizeMask.cpp - A mask on a block of pairs ---------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "SummarizeMask.h"
-#include "RegionOnBlocks.h"
+#include "RegionBounds.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
-  Location loc = op.getLoc();
+static LogicalResult verifyRole(SummarizeMaskOp op) {
   auto role = op->getParentOfType<fagpu::RoleOp>();
   if (!role)
     return op.emitOpError() << "stands outside of the roles of a kernel";
@@ -26,11 +26,10 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   if (op.getKeys() % 16)
     return op.emitOpError()
            << "takes " << op.getKeys() << " keys, expected a multiple of 16";
-  // What does not depend on the key is computed once for all key blocks.
-  Operation *first = op;
-  while (isa<KeyRangesOp>(first->getParentOp()))
-    first = first->getParentOp();
-  OpBuilder outside(first), inside(op);
+  return success();
+}
+
+static PairBlock getPlace(SummarizeMaskOp op) {
   PairBlock place;
   place.batch = op.getOffsets()[0];
   place.head = op.getOffsets()[1];
@@ -38,24 +37,74 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   place.key = op.getOffsets()[3];
   place.queries = op.getExtents()[0];
   place.keys = op.getExtents()[1];
-  place.rows = rows;
+  place.rows = static_cast<int64_t>(op.getQueries());
   place.columns = static_cast<int64_t>(op.getKeys());
-  place.warps = static_cast<unsigned>(warps);
+  place.warps =
+      static_cast<unsigned>(op->getParentOfType<fagpu::RoleOp>().getWarps());
+  return place;
+}
+
+static Value invert(OpBuilder &builder, Location loc, Value value,
+                    TypedAttr yes) {
+  return arith::XOrIOp::create(builder, loc, value,
+                               arith::ConstantOp::create(builder, loc, yes));
+}
+
+/// Whether some, and all, pairs are visible, by looking at each; empty where an
+/// operation of the mask has no form on blocks.
+static SmallVector<Value> lookAtPairs(SummarizeMaskOp op, OpBuilder &outside,
+                                      OpBuilder &inside,
+                                      const PairBlock &place) {
+  Location loc = op.getLoc();
   RegionOnBlocks region(outside, inside, loc, place);
   FailureOr<Value> visible =
       region.apply(op.getMask(), Value(), op.getCaptures());
   if (failed(visible))
-    return failure();
+    return {};
   auto type = cast<RankedTensorType>(visible->getType());
-  auto invert = [&](Value value, TypedAttr yes) -> Value {
-    return arith::XOrIOp::create(inside, loc, value,
-                                 arith::ConstantOp::create(inside, loc, yes));
-  };
   Value some = fagpu::AnyOp::create(inside, loc, *visible);
   Value hidden = fagpu::AnyOp::create(
-      inside, loc, invert(*visible, DenseElementsAttr::get(type, true)));
-  Value every = invert(hidden, inside.getBoolAttr(true));
-  op.replaceAllUsesWith(ValueRange{some, every});
+      inside, loc,
+      invert(inside, loc, *visible, DenseElementsAttr::get(type, true)));
+  return {some, invert(inside, loc, hidden, inside.getBoolAttr(true))};
+}
+
+/// Pairs are looked at where bounds of what the mask compares leave open what
+/// they are.
+LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
+  if (failed(verifyRole(op)))
+    return failure();
+  Location loc = op.getLoc();
+  // What does not depend on the key is computed once for all key blocks.
+  Operation *first = op;
+  while (isa<KeyRangesOp>(first->getParentOp()))
+    first = first->getParentOp();
+  OpBuilder outside(first), inside(op);
+  PairBlock place = getPlace(op);
+  RegionBounds bounds(outside, inside, loc, place);
+  RegionBounds::Truth truth = bounds.apply(op.getMask(), op.getCaptures());
+  SmallVector<Value> results;
+  if (!truth.mayBeTrue) {
+    results = lookAtPairs(op, outside, inside, place);
+  } else {
+    Value isOpen =
+        arith::AndIOp::create(inside, loc, truth.mayBeTrue, truth.mayBeFalse);
+    auto branch = scf::IfOp::create(inside, loc, op.getResultTypes(), isOpen,
+                                    /*withElseRegion=*/true);
+    OpBuilder pairs = branch.getThenBodyBuilder();
+    SmallVector<Value> found = lookAtPairs(op, outside, pairs, place);
+    if (found.empty())
+      return failure();
+    scf::YieldOp::create(pairs, loc, found);
+    OpBuilder decided = branch.getElseBodyBuilder();
+    Value every =
+        invert(decided, loc, truth.mayBeFalse, decided.getBoolAttr(true));
+    scf::YieldOp::create(decided, loc, ValueRange{truth.mayBeTrue, every});
+    results = branch.getResults();
+  }
+  if (results.empty())
+    return failure();
+  op.replaceAllUsesWith(results);
   op.erase();
   return success();
 }

@@ -165,6 +165,49 @@ func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strid
   return
 }
 
+// Elements beside each other are read at constant distances from the first one;
+// a sum of two indices of the thread gives no such.
+// CHECK-LABEL: func.func @consecutive
+func.func @consecutive(%m: memref<?x?xi32>, %b: i32, %first: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %j = fagpu.iota 0 : tensor<16xi32, #fagpu.col<4>>
+    %all = tensor.splat %first : tensor<16xi32, #fagpu.col<4>>
+    %at = arith.addi %all, %j : tensor<16xi32, #fagpu.col<4>>
+    // CHECK: %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    // CHECK: ld.global.nc.b32 {{.*}} %[[FIRST]]
+    // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[FIRST]][1]
+    // CHECK: ld.global.nc.b32 {{.*}} %[[SECOND]]
+    // CHECK: %[[THIRD:.*]] = llvm.getelementptr %[[FIRST]][8]
+    // CHECK: ld.global.nc.b32 {{.*}} %[[THIRD]]
+    // CHECK: %[[FOURTH:.*]] = llvm.getelementptr %[[FIRST]][9]
+    // CHECK: ld.global.nc.b32 {{.*}} %[[FOURTH]]
+    %x = fagpu.gather %m[%b, %at] : memref<?x?xi32>[i32, tensor<16xi32, #fagpu.col<4>>]
+        -> tensor<16xi32, #fagpu.col<4>>
+    %twice = arith.addi %j, %j : tensor<16xi32, #fagpu.col<4>>
+    // CHECK-NOT: llvm.getelementptr %{{.*}}[1]
+    // CHECK-COUNT-4: ld.global.nc.b32
+    %y = fagpu.gather %m[%b, %twice] : memref<?x?xi32>[i32, tensor<16xi32, #fagpu.col<4>>]
+        -> tensor<16xi32, #fagpu.col<4>>
+  }
+  return
+}
+
+// Each warp reads 32 elements at a time, and asks no other one.
+// CHECK-LABEL: func.func @extremes
+func.func @extremes(%m: memref<?x?xi32>, %b: i32, %first: i32, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK-COUNT-2: ld.global.nc.b32
+    // CHECK-NOT: bar.
+    // CHECK: nvvm.redux.sync min
+    // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
+    // CHECK: nvvm.redux.sync max
+    %least, %greatest = fagpu.extremes %m[%b, %first] 64 count(%n) : memref<?x?xi32>
+  }
+  return
+}
+
 // Pairs of columns are read at once, each by the address of its row.
 // CHECK-LABEL: func.func @pairs
 func.func @pairs(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel = "sm_90a"} {

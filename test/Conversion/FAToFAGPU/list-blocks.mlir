@@ -15,6 +15,7 @@
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
+// CHECK: %[[QUERIES:.*]] = memref.dim %[[Q]], %[[C1]]
 // CHECK: %[[KEYS:.*]] = memref.dim %[[K]], %[[C1]]
 // CHECK: %[[ROWS:.*]] = arith.ceildivui %{{.*}}, %{{.*}} : index
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KEYS]], %[[C64]] : index
@@ -25,7 +26,7 @@
 // CHECK: scf.forall (%[[B:.*]], %[[I:.*]]) = (0, 0) to (%{{.*}}, %{{.*}}) step (1, 128) {
 // CHECK:   memref.store %{{.*}}, %[[TABLE]]
 // CHECK:   %[[N:.*]]:2 = fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = [partial %[[C0]] to %{{.*}}] step 64 iter_args(%[[FULL:.*]] = %[[C0]], %[[PARTIAL:.*]] = %[[C0]])
-// CHECK:     %[[SOME:.*]], %[[EVERY:.*]] = fa.summarize_mask 128 by 64 offsets(%[[B]], %[[C0]], %[[I]], %[[KEY]]) extents(%[[C0]], %[[C0]]) captures(%[[IDS]] : memref<?x?xi32>) {
+// CHECK:     %[[SOME:.*]], %[[EVERY:.*]] = fa.summarize_mask 128 by 64 offsets(%[[B]], %[[C0]], %[[I]], %[[KEY]]) extents(%[[QUERIES]], %[[KEYS]]) captures(%[[IDS]] : memref<?x?xi32>) {
 // CHECK:       arith.cmpi eq
 // CHECK:     }
 // CHECK:     %[[WHOLE:.*]] = arith.cmpi sge, %[[COUNT]], %[[C64]] : index

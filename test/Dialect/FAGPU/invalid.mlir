@@ -1018,6 +1018,22 @@ func.func @f(%x: !fagpu.view<64xf32, #fagpu.smem<0>>) {
 
 // -----
 
+func.func @f(%m: memref<?x?xi32>, %n: i32) {
+  // expected-error @below {{'fagpu.extremes' op has 1 indices into 'memref<?x?xi32>', expected 2}}
+  %x, %y = fagpu.extremes %m[%n] 128 count(%n) : memref<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?xi32, strided<[2]>>, %n: i32) {
+  // expected-error @below {{'fagpu.extremes' op reads 'memref<?xi32, strided<[2]>>', expected elements of the last dimension beside each other}}
+  %x, %y = fagpu.extremes %m[%n] 128 count(%n) : memref<?xi32, strided<[2]>>
+  return
+}
+
+// -----
+
 func.func @f(%m: memref<?xf16>, %i: tensor<64x8xi32, #fagpu.acc<4>>) {
   // expected-error @below {{'fagpu.gather' op reads elements of 'memref<?xf16>' into 'tensor<64x8xf32, #fagpu.acc<4>>', expected the same elements}}
   %x = fagpu.gather %m[%i] : memref<?xf16>[tensor<64x8xi32, #fagpu.acc<4>>] -> tensor<64x8xf32, #fagpu.acc<4>>

@@ -209,6 +209,16 @@ func.func @gather(%m: memref<?x?x?xf32>, %ids: memref<?xi32>, %b: i32)
   return
 }
 
+// CHECK-LABEL: func.func @extremes
+func.func @extremes(%ids: memref<?x?xi32>, %b: i32, %first: i32, %n: i32)
+    attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @only groups(1) {
+    // CHECK: %least, %greatest = fagpu.extremes %{{.*}}[%{{.*}}, %{{.*}}] 128 count(%{{.*}}) : memref<?x?xi32>
+    %least, %greatest = fagpu.extremes %ids[%b, %first] 128 count(%n) : memref<?x?xi32>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @copy
 func.func @copy(%m: memref<?xf32>, %n: i32, %counter: memref<2xi32>)
     attributes {fagpu.kernel = "sm_80"} {

@@ -210,6 +210,32 @@ LogicalResult GatherOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ExtremesOp
+//===----------------------------------------------------------------------===//
+
+void ExtremesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getLeast(), "least");
+  setName(getGreatest(), "greatest");
+}
+
+LogicalResult ExtremesOp::verify() {
+  MemRefType source = getSource().getType();
+  if (int64_t indices = getIndices().size();
+      indices != source.getRank() || indices == 0)
+    return emitOpError() << "has " << indices << " indices into " << source
+                         << ", expected "
+                         << std::max<int64_t>(source.getRank(), 1);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(source.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return emitOpError() << "reads " << source
+                         << ", expected elements of the last dimension beside "
+                            "each other";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // FetchOp
 //===----------------------------------------------------------------------===//
 

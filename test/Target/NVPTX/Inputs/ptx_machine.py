@@ -370,6 +370,10 @@ class Block:
         if kind == "shfl":
             lanes = self.threads ^ int(operands[2]) if "bfly" in parts else self.threads & ~31
             return self.value(operands[1], 32)[lanes]
+        if kind == "redux":
+            reduced = {"min": np.minimum, "max": np.maximum}[parts[2]]
+            warps = self.value(operands[1], 32).astype(np.uint32).view(np.int32).reshape(-1, 32)
+            return np.repeat(reduced.reduce(warps, axis=1), 32).view(np.uint32)
         if kind == "selp":
             chosen = self.value(operands[3], 1).astype(bool)
             return np.where(chosen, self.value(operands[1], bits), self.value(operands[2], bits))

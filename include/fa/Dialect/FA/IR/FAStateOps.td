@@ -197,8 +197,8 @@ def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
     Evaluates a mask region at the `queries` times `keys` pairs from `offsets`
     (batch, head, query, key) on. `some` is true where a pair is visible,
     `every` where all pairs are. Pairs at or past `extents`, the valid queries and
-    keys of the batch, count as the region has them: it may be asked for any
-    pair, and a load from a capture whose index is out of bounds reads 0.
+    keys of the batch, count as the region has them or not at all: it may be asked
+    for any pair, and a load from a capture whose index is out of bounds reads 0.
 
     What an analysis cannot say of a mask ahead of time, this says at run time
     (fa-list-blocks).

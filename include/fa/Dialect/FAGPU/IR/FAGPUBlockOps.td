@@ -167,6 +167,28 @@ def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_ExtremesOp : FAGPU_NamedOp<"extremes"> {
+  let summary = "The least and the greatest of consecutive elements of memory";
+  let description = [{
+    Of the elements from `indices` on along the last dimension, whose elements are
+    beside each other: `count` of them, and no more than `size`. No element has the
+    least 2147483647 and the greatest -2147483648. All threads get the same answer
+    and none waits for another. The memory is only read while the kernel runs.
+
+    Example: `%least, %greatest = fagpu.extremes %ids[%b, %first] 128 count(%n)
+      : memref<?x?xi32>`
+  }];
+  let arguments = (ins Arg<MemRefOf<[I32]>, "", [MemRead]>:$source,
+                       Variadic<I32>:$indices,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$size, I32:$count);
+  let results = (outs I32:$least, I32:$greatest);
+  let assemblyFormat = [{
+    $source `[` $indices `]` $size `count` `(` $count `)` attr-dict
+    `:` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Stores a block value to global memory";
   let description = [{

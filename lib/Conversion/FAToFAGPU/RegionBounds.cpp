@@ -1,0 +1,249 @@
+//===- RegionBounds.cpp - What a mask may be on a block -------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Source of the arithmetic: Moore, Interval Analysis, 1966.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionBounds.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+Value RegionBounds::constant(OpBuilder &at, int64_t number) {
+  return arith::ConstantIndexOp::create(at, loc, number);
+}
+
+Value RegionBounds::truth(OpBuilder &at, bool value) {
+  return arith::ConstantIntOp::create(at, loc, value, /*width=*/1);
+}
+
+RegionBounds::Bounds RegionBounds::boundsOfIndex(Value first, int64_t size,
+                                                 bool ofKey) {
+  OpBuilder &at = builderOf(ofKey);
+  return {
+      first,
+      arith::AddIOp::create(at, loc, first, constant(at, size - 1)).getResult(),
+      ofKey};
+}
+
+/// Consecutive elements of captured memory: those of the block's queries or of
+/// its keys, and 0 where the memory ends before them.
+RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
+  Value last = op.getIndices().back();
+  if (!op.getType().isInteger(32) || (last != queryIndex && last != keyIndex))
+    return {};
+  bool ofKey = last == keyIndex;
+  OpBuilder &at = builderOf(ofKey);
+  Value memory = captured.lookup(op.getMemRef());
+  if (!cast<MemRefType>(memory.getType()).getLayout().isIdentity())
+    return {};
+  auto dim = [&](int64_t number) -> Value {
+    return memref::DimOp::create(outside, loc, memory, number);
+  };
+  Value first = ofKey ? place.key : place.query;
+  int64_t size = ofKey ? place.columns : place.rows;
+  Value all = constant(at, size), zero = constant(at, 0);
+  // A block past the valid ones counts as a whole.
+  Value needed =
+      arith::SubIOp::create(at, loc, ofKey ? place.keys : place.queries, first);
+  Value isValid =
+      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sgt, needed, zero);
+  needed = arith::SelectOp::create(
+      at, loc, isValid, arith::MinSIOp::create(at, loc, needed, all), all);
+  Value rest =
+      arith::SubIOp::create(at, loc, dim(op.getIndices().size() - 1), first);
+  Value count = arith::MinSIOp::create(at, loc, rest, needed);
+  Type i32 = at.getI32Type();
+  SmallVector<Value> indices;
+  for (auto [number, index] : llvm::enumerate(op.getIndices().drop_back())) {
+    Bounds bounds = known.lookup(index);
+    if (!bounds || bounds.ofKey || bounds.first != bounds.second)
+      return {};
+    Value inBounds = arith::CmpIOp::create(
+        outside, loc, arith::CmpIPredicate::ult, bounds.first, dim(number));
+    count = arith::SelectOp::create(at, loc, inBounds, count, zero);
+    indices.push_back(
+        arith::IndexCastOp::create(outside, loc, i32, bounds.first));
+  }
+  indices.push_back(arith::IndexCastOp::create(at, loc, i32, first));
+  auto extremes = fagpu::ExtremesOp::create(
+      at, loc, i32, i32, memory, indices, size,
+      arith::IndexCastOp::create(at, loc, i32, count));
+  auto asIndex = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
+  };
+  Value least = asIndex(extremes.getLeast()),
+        greatest = asIndex(extremes.getGreatest());
+  Value isShort =
+      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::slt, count, needed);
+  auto orZero = [&](Value withZero, Value value) -> Value {
+    return arith::SelectOp::create(at, loc, isShort, withZero, value);
+  };
+  return {orZero(arith::MinSIOp::create(at, loc, least, zero), least),
+          orZero(arith::MaxSIOp::create(at, loc, greatest, zero), greatest),
+          ofKey};
+}
+
+RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
+  if (!op.getLhs().getType().isIntOrIndex() ||
+      op.getLhs().getType().isInteger(1))
+    return {};
+  Bounds a = known.lookup(op.getLhs()), b = known.lookup(op.getRhs());
+  if (!a || !b)
+    return {};
+  bool ofKey = a.ofKey || b.ofKey;
+  OpBuilder &at = builderOf(ofKey);
+  using Predicate = arith::CmpIPredicate;
+  auto is = [&](Predicate predicate, Value left, Value right) -> Value {
+    return arith::CmpIOp::create(at, loc, predicate, left, right);
+  };
+  auto both = [&](Value left, Value right) -> Value {
+    return arith::AndIOp::create(at, loc, left, right);
+  };
+  Predicate predicate = op.getPredicate();
+  if (predicate == Predicate::sgt || predicate == Predicate::sge) {
+    std::swap(a, b);
+    predicate = predicate == Predicate::sgt ? Predicate::slt : Predicate::sle;
+  }
+  switch (predicate) {
+  case Predicate::slt:
+  case Predicate::sle: {
+    Predicate inverse =
+        predicate == Predicate::slt ? Predicate::sge : Predicate::sgt;
+    return {is(predicate, a.first, b.second), is(inverse, a.second, b.first),
+            ofKey};
+  }
+  case Predicate::eq:
+  case Predicate::ne: {
+    Value meet = both(is(Predicate::sle, a.first, b.second),
+                      is(Predicate::sle, b.first, a.second));
+    Value isOne = both(is(Predicate::eq, a.first, b.second),
+                       is(Predicate::eq, b.first, a.second));
+    Value differ = arith::XOrIOp::create(at, loc, isOne, truth(at, true));
+    return predicate == Predicate::eq ? Bounds{meet, differ, ofKey}
+                                      : Bounds{differ, meet, ofKey};
+  }
+  default:
+    return {};
+  }
+}
+
+/// Sums and differences of indices, which leave 64 bits for no length.
+RegionBounds::Bounds RegionBounds::add(Operation *op) {
+  Bounds a = known.lookup(op->getOperand(0)),
+         b = known.lookup(op->getOperand(1));
+  if (!a || !b || !op->getResult(0).getType().isIndex())
+    return {};
+  OpBuilder &at = builderOf(a.ofKey || b.ofKey);
+  if (isa<arith::SubIOp>(op))
+    std::swap(b.first, b.second);
+  auto create = [&](Value left, Value right) {
+    OperationState state(loc, op->getName(), {left, right}, {left.getType()});
+    return at.create(state)->getResult(0);
+  };
+  return {create(a.first, b.first), create(a.second, b.second),
+          a.ofKey || b.ofKey};
+}
+
+/// Logic of truth values, each of which may be unknown.
+RegionBounds::Bounds RegionBounds::combine(Operation *op) {
+  if (!op->getResult(0).getType().isInteger(1))
+    return {};
+  Bounds a = known.lookup(op->getOperand(0)),
+         b = known.lookup(op->getOperand(1));
+  bool ofKey = a.ofKey || b.ofKey;
+  OpBuilder &at = builderOf(ofKey);
+  if (isa<arith::XOrIOp>(op)) {
+    bool isNegation = a && matchPattern(op->getOperand(1), m_One());
+    return isNegation ? Bounds{a.second, a.first, a.ofKey} : Bounds();
+  }
+  if (!a && !b)
+    return {};
+  auto orUnknown = [&](Bounds &bounds) {
+    if (!bounds)
+      bounds = {truth(outside, true), truth(outside, true), false};
+  };
+  orUnknown(a);
+  orUnknown(b);
+  auto both = [&](Value left, Value right) -> Value {
+    return arith::AndIOp::create(at, loc, left, right);
+  };
+  auto either = [&](Value left, Value right) -> Value {
+    return arith::OrIOp::create(at, loc, left, right);
+  };
+  if (isa<arith::AndIOp>(op))
+    return {both(a.first, b.first), either(a.second, b.second), ofKey};
+  return {either(a.first, b.first), both(a.second, b.second), ofKey};
+}
+
+/// One of two numbers or truth values.
+RegionBounds::Bounds RegionBounds::choose(arith::SelectOp op) {
+  Bounds a = known.lookup(op.getTrueValue()),
+         b = known.lookup(op.getFalseValue());
+  if (!a || !b)
+    return {};
+  bool ofKey = a.ofKey || b.ofKey;
+  OpBuilder &at = builderOf(ofKey);
+  if (op.getType().isInteger(1))
+    return {arith::OrIOp::create(at, loc, a.first, b.first),
+            arith::OrIOp::create(at, loc, a.second, b.second), ofKey};
+  return {arith::MinSIOp::create(at, loc, a.first, b.first),
+          arith::MaxSIOp::create(at, loc, a.second, b.second), ofKey};
+}
+
+/// Nothing where nothing is known of the result.
+RegionBounds::Bounds RegionBounds::evaluate(Operation *op) {
+  if (auto length = dyn_cast<QueryLengthOp>(op))
+    return {place.queries, place.queries};
+  if (auto length = dyn_cast<KeyLengthOp>(op))
+    return {place.keys, place.keys};
+  if (auto number = dyn_cast<arith::ConstantOp>(op)) {
+    auto value = dyn_cast<IntegerAttr>(number.getValue());
+    if (!value)
+      return {};
+    if (value.getType().isInteger(1))
+      return {truth(outside, value.getValue().isOne()),
+              truth(outside, value.getValue().isZero())};
+    Value all = constant(outside, value.getInt());
+    return {all, all};
+  }
+  if (auto loadOp = dyn_cast<memref::LoadOp>(op))
+    return load(loadOp);
+  if (auto compareOp = dyn_cast<arith::CmpIOp>(op))
+    return compare(compareOp);
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return add(op);
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return combine(op);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return choose(select);
+  // An index made of an i32 is the same number.
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op);
+      cast && cast.getType().isIndex())
+    return known.lookup(cast.getIn());
+  return {};
+}
+
+RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
+  Block &body = mask.front();
+  auto arguments = body.getArguments();
+  known[arguments[0]] = {place.batch, place.batch};
+  known[arguments[1]] = {place.head, place.head};
+  queryIndex = arguments[2];
+  keyIndex = arguments[3];
+  known[queryIndex] = boundsOfIndex(place.query, place.rows, /*ofKey=*/false);
+  known[keyIndex] = boundsOfIndex(place.key, place.columns, /*ofKey=*/true);
+  captured.map(arguments.drop_front(4), captures);
+  for (Operation &op : body.without_terminator())
+    if (Bounds bounds = evaluate(&op))
+      known[op.getResult(0)] = bounds;
+  Bounds all = known.lookup(body.getTerminator()->getOperand(0));
+  return {all.first, all.second};
+}

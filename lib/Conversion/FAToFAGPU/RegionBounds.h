@@ -1,0 +1,65 @@
+//===- RegionBounds.h - What a mask may be on a block -----------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_REGIONBOUNDS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_REGIONBOUNDS_H
+
+#include "RegionOnBlocks.h"
+
+namespace mlir::fa {
+
+/// Evaluates a mask region on a block by interval arithmetic: indices lie
+/// between the first and the last of the block, captured numbers between the
+/// least and the greatest that the block reads. Rows and columns past the valid
+/// queries and keys count for nothing.
+class RegionBounds {
+public:
+  /// What does not depend on the key goes to `outside`, the rest to `inside`.
+  RegionBounds(OpBuilder &outside, OpBuilder &inside, Location loc,
+               const PairBlock &place)
+      : outside(outside), inside(inside), loc(loc), place(place) {}
+
+  /// Whether a pair may be visible, and whether one may be hidden; i1.
+  struct Truth {
+    Value mayBeTrue, mayBeFalse;
+  };
+
+  /// Null values where both are true of every block.
+  Truth apply(Region &mask, ValueRange captures);
+
+private:
+  /// What is known of a value of the region: of an i1 whether it may be true
+  /// and false, of an integer its least and its greatest number, as indices.
+  struct Bounds {
+    Value first, second;
+    bool ofKey = false;
+
+    explicit operator bool() const { return static_cast<bool>(first); }
+  };
+
+  OpBuilder &builderOf(bool ofKey) { return ofKey ? inside : outside; }
+  Value constant(OpBuilder &at, int64_t number);
+  Value truth(OpBuilder &at, bool value);
+  Bounds boundsOfIndex(Value first, int64_t size, bool ofKey);
+  Bounds evaluate(Operation *op);
+  Bounds load(memref::LoadOp op);
+  Bounds compare(arith::CmpIOp op);
+  Bounds add(Operation *op);
+  Bounds combine(Operation *op);
+  Bounds choose(arith::SelectOp op);
+
+  OpBuilder &outside, &inside;
+  Location loc;
+  const PairBlock &place;
+  Value queryIndex, keyIndex;
+  llvm::DenseMap<Value, Bounds> known;
+  IRMapping captured;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_REGIONBOUNDS_H
