@@ -1,9 +1,11 @@
-// RUN: fa-opt %s -fa-to-schedule=chip=sm_80 -split-input-file -verify-diagnostics
+// RUN: fa-opt %s -fa-to-level2=target=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 -canonicalize -cse \
+// RUN:   -fa-decompose-to-blocks -split-input-file -verify-diagnostics
 
 // Key blocks of a text of its own, which no configuration has checked.
 // RUN: sed -e 's/step 128/step 72/' %S/decompose-to-blocks.mlir | not fa-opt -fa-decompose-to-blocks 2>&1 | FileCheck %s
 // CHECK: error: 'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80
 
+// fa-put-head-dims-last would have come before.
 !mem = memref<1x256x64x2xf16, strided<[?, ?, 1, ?], offset: ?>>
 func.func @order(%q: !mem, %k: !mem, %v: !mem, %o: !mem) {
   // expected-error @below {{'fa.online_attention' op has dimensions in the order #fa.dims<b, s, d, h>, expected the head dim last on a GPU; the nearest is to pass a transposed view}}
