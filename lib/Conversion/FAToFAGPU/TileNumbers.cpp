@@ -67,28 +67,34 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
   };
   ArrayRef<Value> counts = grid.counts;
   Value blocks = counts.back(), block, sequence;
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto fromEnd = [&](Value count, Value number) -> Value {
+    Value last = arith::SubIOp::create(builder, loc, count, one);
+    return arith::SubIOp::create(builder, loc, last, number);
+  };
   if (grid.together) {
     Value sequences = counts.front();
     for (Value count : counts.drop_front().drop_back())
       sequences = arith::MulIOp::create(builder, loc, sequences, count);
+    // From the last tile back, so that the group that holds fewer comes first:
+    // the last ones at work are short tiles of a whole group.
+    Value all = arith::MulIOp::create(builder, loc, sequences, blocks);
     Value tiles = arith::MulIOp::create(builder, loc, grid.together, blocks);
-    auto [group, inGroup] = divide(tile, tiles);
+    auto [group, inGroup] = divide(fromEnd(all, tile), tiles);
     Value first = arith::MulIOp::create(builder, loc, group, grid.together);
-    // The last group may hold fewer.
     Value left = arith::SubIOp::create(builder, loc, sequences, first);
     Value here = arith::MinUIOp::create(builder, loc, grid.together, left);
     Value inBlock;
     std::tie(block, inBlock) = divide(inGroup, here);
     sequence = arith::AddIOp::create(builder, loc, first, inBlock);
   } else if (counts.size() == 1) {
-    block = tile;
+    block = fromEnd(blocks, tile);
   } else {
     std::tie(sequence, block) = divide(tile, blocks);
+    block = fromEnd(blocks, block);
   }
   SmallVector<Value> numbers(counts.size());
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value last = arith::SubIOp::create(builder, loc, blocks, one);
-  numbers.back() = arith::SubIOp::create(builder, loc, last, block);
+  numbers.back() = block;
   for (size_t dim = counts.size() - 1; dim-- > 1;)
     std::tie(sequence, numbers[dim]) = divide(sequence, counts[dim]);
   if (counts.size() > 1)

@@ -49,21 +49,24 @@ func.func @single(%n: index) {
 }
 
 // The configuration of the attention stays with the kernel; its groups share
-// the role. Sequences are worked on together as their keys fit a cache: a key
+// the role. Sequences are worked on together as their keys fit a cache, from the
+// last tile back, so that the group that holds fewer comes first: a key
 // and its value take 256 bytes, 8 MiB hold 32768 of them.
 // CHECK-LABEL: func.func @grouped_kernel(
 // CHECK-SAME: %{{[^:]*}}: i32, %[[TOGETHER:[^:]*]]: i32) attributes {fa.config = #fa.config<query_block = 128
 // CHECK-DAG: %[[T:.*]] = arith.index_cast %[[TOGETHER]] : i32 to index
 // CHECK-DAG: %[[BLOCK:.*]] = gpu.block_id x
 // CHECK: %[[TILES:.*]] = arith.muli %[[T]], %{{.*}} : index
-// CHECK: %[[GROUP:.*]] = arith.divui %[[BLOCK]], %[[TILES]]
+// CHECK: %[[FROM_END:.*]] = arith.subi %{{.*}}, %[[BLOCK]]
+// CHECK: %[[GROUP:.*]] = arith.divui %[[FROM_END]], %[[TILES]]
 // CHECK: %[[WHOLE:.*]] = arith.muli %[[GROUP]], %[[TILES]]
-// CHECK: %[[IN_GROUP:.*]] = arith.subi %[[BLOCK]], %[[WHOLE]]
+// CHECK: %[[IN_GROUP:.*]] = arith.subi %[[FROM_END]], %[[WHOLE]]
 // CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %[[T]]
 // CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[FIRST]]
 // CHECK: %[[HERE:.*]] = arith.minui %[[T]], %[[LEFT]]
-// CHECK: arith.divui %[[IN_GROUP]], %[[HERE]]
+// CHECK: %[[ROW:.*]] = arith.divui %[[IN_GROUP]], %[[HERE]]
 // CHECK-NOT: arith.remui
+// CHECK: arith.muli %[[ROW]], %c128
 // CHECK: fagpu.role @math groups(2)
 // CHECK-LABEL: func.func @grouped(
 // CHECK: %[[FIT:.*]] = arith.divui %c65536

@@ -149,8 +149,8 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `form = warp_groups` its groups share the role. With
     `tile_order = longest_first` tiles come in groups of sequences whose keys and
-    values stay in the L2 cache together, and within a group the last query
-    blocks of all its sequences first.
+    values stay in the L2 cache together, the group that may hold fewer first, and
+    within a group the last query blocks of all its sequences first.
 
     Refused: a loop that yields values, memory that is neither an argument of the
     function nor a view of one, and steps of different configurations.
