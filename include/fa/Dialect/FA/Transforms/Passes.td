@@ -304,8 +304,10 @@ def FASelectConfig : Pass<"fa-select-config"> {
     rows the first one is taken whose form the problem can have, and that fits
     the registers of a thread and the shared memory of a block; captured values
     that the regions read at each key or pair, and functions that they compute
-    on pairs, count as registers. A config given
-    by hand is kept; what it leaves to the target is filled in, and one that
+    on pairs, count as registers. Rows from so many keys on become `longer`
+    ones where that row has them and there is neither a score function nor a mask
+    of several bounds; of a static number of keys the one that is for it remains.
+    A config given by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says
     which row was taken, which ones were not and why, and on a GPU what the
@@ -332,7 +334,10 @@ def FASelectConfig : Pass<"fa-select-config"> {
     ```mlir
     fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
         {config = #fa.config<query_block = 128, key_block = 128,
-            target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>}
+            target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
+            longer = #fa.config<query_block = 128, key_block = 176,
+                target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40>,
+                from_keys = 6144>>}
     ```
   }];
   let options = [
