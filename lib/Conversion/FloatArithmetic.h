@@ -67,6 +67,7 @@ public:
   Value fma(Value a, Value b, Value c) {
     return math::FmaOp::create(builder, loc, a, b, c);
   }
+  Value sqrt(Value a) { return math::SqrtOp::create(builder, loc, a); }
   Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
   Value copySign(Value size, Value sign) {
     return math::CopySignOp::create(builder, loc, size, sign);

@@ -7,6 +7,7 @@
 
 #include "fa/Pipelines/DeriveSchedule.h"
 
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -55,6 +56,19 @@ static bool launchesKernel(func::FuncOp function) {
       .wasInterrupted();
 }
 
+/// The lowering refuses these too, without their places in the text.
+static LogicalResult checkFunctions(func::FuncOp problem) {
+  auto attentions = problem.walk([](AttentionLikeOpInterface attention) {
+    return attention->walk([](Operation *op) {
+      if (fagpu::isExpressedOnDevice(op))
+        return WalkResult::advance();
+      fagpu::emitNotOnDevice(op);
+      return WalkResult::interrupt();
+    });
+  });
+  return failure(attentions.wasInterrupted());
+}
+
 FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
                                                           StringRef chip) {
   StringRef name = problem.getName();
@@ -65,6 +79,8 @@ FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
     return failure();
   OwningOpRef<ModuleOp> module = problem->getParentOfType<ModuleOp>().clone();
   if (failed(isolate(*module, module->lookupSymbol<func::FuncOp>(name))))
+    return failure();
+  if (failed(checkFunctions(module->lookupSymbol<func::FuncOp>(name))))
     return failure();
   OwningOpRef<func::FuncOp> reference =
       module->lookupSymbol<func::FuncOp>(name).clone();

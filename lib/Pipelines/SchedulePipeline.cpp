@@ -11,6 +11,8 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -21,11 +23,21 @@ static void addCleanUp(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
+/// Arithmetic of regions on 16-bit floats, which threads hold in pairs, by way
+/// of f32.
+static void addArithmeticOfHalves(OpPassManager &manager) {
+  manager.addPass(math::createMathExtendToSupportedTypes());
+  arith::ArithEmulateUnsupportedFloatsOptions options;
+  options.sourceTypeStrs = {"f16", "bf16"};
+  manager.addPass(arith::createArithEmulateUnsupportedFloats(options));
+}
+
 void fa::buildFAToSchedulePipeline(OpPassManager &manager,
                                    const ScheduleOptions &options) {
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAIndexToArithPass());
+  addArithmeticOfHalves(manager);
   Level2Options level2;
   level2.target = options.chip;
   buildFAToLevel2Pipeline(manager, level2);

@@ -143,6 +143,112 @@ TEST(DeviceMath, Rsqrt) {
   EXPECT_LT(largestError("math.rsqrt %a", exact), 1.5);
 }
 
+TEST(DeviceMath, ExpM1) {
+  EXPECT_LT(largestError("math.expm1 %a", std::expm1), 2);
+}
+TEST(DeviceMath, Log10) {
+  EXPECT_LT(largestError("math.log10 %a", std::log10), 1.5);
+}
+TEST(DeviceMath, Log1p) {
+  EXPECT_LT(largestError("math.log1p %a", std::log1p), 1.5);
+}
+TEST(DeviceMath, Sinh) {
+  EXPECT_LT(largestError("math.sinh %a", std::sinh), 2.5);
+}
+TEST(DeviceMath, Cosh) {
+  EXPECT_LT(largestError("math.cosh %a", std::cosh), 2);
+}
+TEST(DeviceMath, Asinh) {
+  EXPECT_LT(largestError("math.asinh %a", std::asinh), 2.5);
+}
+TEST(DeviceMath, Acosh) {
+  EXPECT_LT(largestError("math.acosh %a", std::acosh), 2.5);
+}
+TEST(DeviceMath, Atanh) {
+  EXPECT_LT(largestError("math.atanh %a", std::atanh), 2.5);
+}
+TEST(DeviceMath, Erfc) {
+  EXPECT_LT(largestError("math.erfc %a", std::erfc), 5);
+}
+TEST(DeviceMath, Tan) { EXPECT_LT(largestError("math.tan %a", std::tan), 4.5); }
+TEST(DeviceMath, Asin) {
+  EXPECT_LT(largestError("math.asin %a", std::asin), 2);
+}
+TEST(DeviceMath, Acos) {
+  EXPECT_LT(largestError("math.acos %a", std::acos), 2);
+}
+TEST(DeviceMath, Atan) {
+  EXPECT_LT(largestError("math.atan %a", std::atan), 2);
+}
+TEST(DeviceMath, Cbrt) {
+  EXPECT_LT(largestError("math.cbrt %a", std::cbrt), 1);
+}
+
+/// Any two numbers, two of similar size, and special ones of both signs.
+static void addPairs(std::vector<float> &x, std::vector<float> &y) {
+  std::mt19937 generator(17);
+  std::uniform_real_distribution<float> factor(-3, 3);
+  auto anyNumber = [&] {
+    return llvm::bit_cast<float>(static_cast<uint32_t>(generator()));
+  };
+  for (int i = 0; i < 1000000; ++i) {
+    x.insert(x.end(), 2, anyNumber());
+    y.push_back(anyNumber());
+    y.push_back(x.back() * factor(generator));
+  }
+  std::vector<float> special{0, 1, 1e-40f, 3e38f, infinity, NAN};
+  for (float a : special)
+    for (float b : special)
+      for (float signA : {1, -1})
+        for (float signB : {1, -1}) {
+          x.push_back(signA * a);
+          y.push_back(signB * b);
+        }
+}
+
+TEST(DeviceMath, Atan2) {
+  DeviceFunction angle("math.atan2 %a, %b");
+  std::vector<float> y, x;
+  addPairs(y, x);
+  std::vector<float> results = angle(y, x);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LT(errorInUlp(results[i], std::atan2(double(y[i]), double(x[i]))), 3)
+        << y[i] << ", " << x[i] << " = " << results[i];
+}
+
+TEST(DeviceMath, IntegerPower) {
+  DeviceFunction power("arith.minimumf %p, %p",
+                       "%n = arith.fptosi %b : f32 to i32\n"
+                       "%p = math.fpowi %a, %n : f32, i32\n");
+  std::mt19937 generator(19);
+  std::uniform_real_distribution<float> near(0.9, 1.1);
+  std::vector<float> x, n;
+  for (int i = 0; i < 500000; ++i) {
+    x.push_back(llvm::bit_cast<float>(static_cast<uint32_t>(generator())));
+    n.push_back(static_cast<int>(generator() % 41) - 20);
+    x.push_back(near(generator) * (i % 2 ? 1 : -1));
+    n.push_back(static_cast<int>(generator() % 2001) - 1000);
+  }
+  for (float base : {0.0f, 1.0f, infinity, NAN, 1e-40f})
+    for (float exponent : {-16777215.0f, -3.0f, -2.0f, 0.0f, 1.0f, 16777215.0f})
+      for (float sign : {1, -1}) {
+        x.push_back(sign * base);
+        n.push_back(exponent);
+      }
+  std::vector<float> results = power(x, n);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LT(errorInUlp(results[i], std::pow(double(x[i]), double(n[i]))), 1)
+        << x[i] << " ^ " << n[i] << " = " << results[i];
+}
+
+TEST(DeviceMath, ConstantPower) {
+  DeviceFunction power("arith.minimumf %p, %p",
+                       "%n = arith.constant 7 : i32\n"
+                       "%p = math.fpowi %a, %n : f32, i32\n");
+  for (float x : {-2.5f, 0.0f, 1.25f, 7.0f})
+    EXPECT_LT(errorInUlp(power(x, x), std::pow(double(x), 7)), 4) << x;
+}
+
 TEST(DeviceMath, Quotient) {
   DeviceFunction quotient("arith.divf %a, %b");
   std::mt19937 generator(7);

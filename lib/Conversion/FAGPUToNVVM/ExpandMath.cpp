@@ -7,6 +7,7 @@
 
 #include "ElementaryMath.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Conversion/Math/MathIdentities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::fagpu {
@@ -51,16 +52,61 @@ template <typename OpTy> struct WidenPattern : public OpRewritePattern<OpTy> {
     Type wide = rewriter.getF32Type();
     if (auto vector = dyn_cast<VectorType>(type))
       wide = vector.clone(wide);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(
-          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+    SmallVector<Value> operands(op->getOperands());
+    for (Value &operand : operands)
+      if (operand.getType() == type)
+        operand = arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand);
     Value result = OpTy::create(rewriter, op.getLoc(), TypeRange(wide),
                                 operands, op->getAttrs());
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
     return success();
   }
 };
+
+/// What arithmetic expresses on f32, and so on f16 and bf16.
+template <typename... OpTys> struct OpList {
+  static bool contains(Operation *op) { return isa<OpTys...>(op); }
+  static void addWidening(RewritePatternSet &patterns) {
+    patterns.add<WidenPattern<OpTys>...>(patterns.getContext());
+  }
+};
+using Expanded =
+    OpList<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
+           math::Log10Op, math::Log1pOp, math::SinhOp, math::CoshOp,
+           math::TanhOp, math::AsinhOp, math::AcoshOp, math::AtanhOp,
+           math::ErfOp, math::ErfcOp, math::SinOp, math::CosOp, math::TanOp,
+           math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
+           math::CbrtOp, math::PowFOp, math::FPowIOp>;
+using Roots = OpList<math::SqrtOp, math::RsqrtOp>;
+
+void populateExpansions(RewritePatternSet &patterns) {
+  patterns.add<ExpandPattern<math::ExpOp, expandExp>,
+               ExpandPattern<math::Exp2Op, expandExp2>,
+               ExpandPattern<math::ExpM1Op, expandExpM1>,
+               ExpandPattern<math::LogOp, expandLog>,
+               ExpandPattern<math::Log2Op, expandLog2>,
+               ExpandPattern<math::Log10Op, expandLog10>,
+               ExpandPattern<math::Log1pOp, expandLog1p>,
+               ExpandPattern<math::SinhOp, expandSinh>,
+               ExpandPattern<math::CoshOp, expandCosh>,
+               ExpandPattern<math::TanhOp, expandTanh>,
+               ExpandPattern<math::AsinhOp, expandAsinh>,
+               ExpandPattern<math::AcoshOp, expandAcosh>,
+               ExpandPattern<math::AtanhOp, expandAtanh>,
+               ExpandPattern<math::ErfOp, expandErf>,
+               ExpandPattern<math::ErfcOp, expandErfc>>(patterns.getContext());
+  patterns.add<ExpandPattern<math::SinOp, expandSin>,
+               ExpandPattern<math::CosOp, expandCos>,
+               ExpandPattern<math::TanOp, expandTan>,
+               ExpandPattern<math::AsinOp, expandAsin>,
+               ExpandPattern<math::AcosOp, expandAcos>,
+               ExpandPattern<math::AtanOp, expandAtan>,
+               ExpandPattern<math::Atan2Op, expandAtan2>,
+               ExpandPattern<math::CbrtOp, expandCbrt>,
+               ExpandPattern<math::PowFOp, expandPower>,
+               ExpandPattern<math::FPowIOp, expandIntegerPower>>(
+      patterns.getContext());
+}
 
 /// Whether the device has instructions for it, or a few of them.
 bool hasInstructions(Operation *op) {
@@ -73,39 +119,42 @@ bool hasInstructions(Operation *op) {
     return true;
   // These are rounded correctly, and f32 or f64.
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  return isa<math::SqrtOp, math::RsqrtOp>(op) &&
-         (element.isF32() || element.isF64());
+  return Roots::contains(op) && (element.isF32() || element.isF64());
+}
+} // namespace
+
+bool mlir::fagpu::isExpressedOnDevice(Operation *op) {
+  if (hasInstructions(op) ||
+      isa<math::ClampFOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp,
+          math::IsNormalOp, math::IPowIOp, math::SincosOp>(op))
+    return true;
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return (Expanded::contains(op) || Roots::contains(op)) &&
+         (element.isF32() || element.isF16() || element.isBF16());
 }
 
+InFlightDiagnostic mlir::fagpu::emitNotOnDevice(Operation *op) {
+  return op->emitOpError() << "on " << op->getResult(0).getType()
+                           << " has no instructions on the device; expected "
+                              "f32, f16 or bf16";
+}
+
+namespace {
 struct ExpandMathPass
     : public fagpu::impl::FAGPUExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
-    RewritePatternSet widening(&getContext());
-    widening.add<WidenPattern<math::ExpOp>, WidenPattern<math::Exp2Op>,
-                 WidenPattern<math::LogOp>, WidenPattern<math::Log2Op>,
-                 WidenPattern<math::TanhOp>, WidenPattern<math::ErfOp>,
-                 WidenPattern<math::SinOp>, WidenPattern<math::CosOp>,
-                 WidenPattern<math::PowFOp>, WidenPattern<math::SqrtOp>,
-                 WidenPattern<math::RsqrtOp>>(&getContext());
-    walkAndApplyPatterns(getOperation(), std::move(widening));
-    RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandPattern<math::ExpOp, expandExp>,
-                 ExpandPattern<math::Exp2Op, expandExp2>,
-                 ExpandPattern<math::LogOp, expandLog>,
-                 ExpandPattern<math::Log2Op, expandLog2>,
-                 ExpandPattern<math::TanhOp, expandTanh>,
-                 ExpandPattern<math::ErfOp, expandErf>,
-                 ExpandPattern<math::SinOp, expandSin>,
-                 ExpandPattern<math::CosOp, expandCos>,
-                 ExpandPattern<math::PowFOp, expandPower>>(&getContext());
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    RewritePatternSet identities(&getContext()), widening(&getContext()),
+        expansions(&getContext());
+    fa::populateMathIdentityPatterns(identities);
+    Expanded::addWidening(widening);
+    Roots::addWidening(widening);
+    populateExpansions(expansions);
+    for (RewritePatternSet *patterns : {&identities, &widening, &expansions})
+      walkAndApplyPatterns(getOperation(), std::move(*patterns));
     WalkResult result = getOperation()->walk([](Operation *op) {
       if (hasInstructions(op))
         return WalkResult::advance();
-      op->emitOpError() << "on " << op->getResult(0).getType()
-                        << " has no instructions on the device; expected "
-                           "exp, exp2, log, log2, tanh, erf, sin, cos, powf, "
-                           "sqrt or rsqrt on f32, f16 or bf16";
+      emitNotOnDevice(op);
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())

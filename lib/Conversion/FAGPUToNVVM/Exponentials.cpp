@@ -1,4 +1,4 @@
-//===- Exponentials.cpp - exp, exp2, log, log2, tanh, erf -----------------===//
+//===- Exponentials.cpp - Exponentials, logarithms, tanh, erf -------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,27 +24,53 @@ static Value power(FloatArithmetic &a, Value k) {
   return a.fromBits(a.shiftLeft(a.add(k, a.number(127)), 23));
 }
 
-/// p 2^n for p near 1, rounded once, n being in the low bits of `shifted`: by
-/// two factors, as 2^n may be no normal number.
-static Value scale(FloatArithmetic &a, Value p, Value shifted) {
-  Value n = a.sub(a.bits(shifted), a.number(roundingShiftBits));
+/// p 2^(n + offset) for p near 1, rounded once, n being in the low bits of
+/// `shifted`: by two factors, as 2^n may be no normal number.
+static Value scale(FloatArithmetic &a, Value p, Value shifted,
+                   int32_t offset = 0) {
+  Value n = a.sub(a.bits(shifted), a.number(roundingShiftBits - offset));
   Value half = a.shiftRightSigned(n, 1);
   return a.mul(a.mul(p, power(a, half)), power(a, a.sub(n, half)));
 }
 
+namespace {
+/// exp(x) = (1 + tail) 2^n, n in the low bits of `shifted`.
+struct Exponential {
+  Value shifted, tail;
+
+  Exponential(FloatArithmetic &a, Value x) {
+    shifted = a.fma(x, a.number(1.44269504088896341f), a.number(roundingShift));
+    Value n = a.sub(shifted, a.number(roundingShift));
+    // ln 2 in two parts; the first has few bits, so n times it is exact.
+    Value r = a.fma(n, a.number(-0.693145751953125f), x);
+    r = a.fma(n, a.number(-1.42860682030941723e-6f), r);
+    // exp(r) = 1 + r + r^2 q(r)
+    Value q = a.polynomial(r, {0.00138209993f, 0.00836867094f, 0.0416682623f,
+                               0.166665211f, 0.49999994f});
+    tail = a.fma(a.mul(r, r), q, r);
+  }
+};
+} // namespace
+
 Value mlir::fagpu::expandExp(FloatArithmetic &a, Value x) {
-  x = a.clamp(x, -105.0f, 89.5f);
-  Value shifted =
-      a.fma(x, a.number(1.44269504088896341f), a.number(roundingShift));
-  Value n = a.sub(shifted, a.number(roundingShift));
-  // ln 2 in two parts; the first has few bits, so n times it is exact.
-  Value r = a.fma(n, a.number(-0.693145751953125f), x);
-  r = a.fma(n, a.number(-1.42860682030941723e-6f), r);
-  // exp(r) = 1 + r + r^2 q(r)
-  Value q = a.polynomial(r, {0.00138209993f, 0.00836867094f, 0.0416682623f,
-                             0.166665211f, 0.49999994f});
-  Value p = a.add(a.fma(a.mul(r, r), q, r), a.number(1.0f));
-  return scale(a, p, shifted);
+  Exponential e(a, a.clamp(x, -105.0f, 89.5f));
+  return scale(a, a.add(e.tail, a.number(1.0f)), e.shifted);
+}
+
+Value mlir::fagpu::expandHalfExp(FloatArithmetic &a, Value x) {
+  Exponential e(a, a.clamp(x, -105.0f, 90.5f));
+  return scale(a, a.add(e.tail, a.number(1.0f)), e.shifted, /*offset=*/-1);
+}
+
+Value mlir::fagpu::expandExpM1(FloatArithmetic &a, Value x) {
+  Exponential e(a, a.clamp(x, -25.0f, 88.9f));
+  // exp(x) - 1 = 2^n tail + (2^n - 1), of which a half is never too large. For
+  // small arguments n is zero.
+  Value n = a.sub(a.bits(e.shifted), a.number(roundingShiftBits));
+  Value half = power(a, a.sub(n, a.number(int32_t(1))));
+  Value far = a.fma(half, e.tail, a.sub(half, a.number(0.5f)));
+  Value isNear = a.less(a.abs(x), a.number(0.25f));
+  return a.copySign(a.select(isNear, e.tail, a.add(far, far)), x);
 }
 
 Value mlir::fagpu::expandExp2(FloatArithmetic &a, Value x) {
@@ -113,6 +139,33 @@ Value mlir::fagpu::expandLog2(FloatArithmetic &a, Value x) {
   return Logarithm::finish(a, x, a.add(sum, a.add(error, low)));
 }
 
+Value mlir::fagpu::expandLog10(FloatArithmetic &a, Value x) {
+  Logarithm log(a, x);
+  // log10(1 + f) = high + low, with 1 / ln 10 in two parts.
+  Value factor = a.number(0.434294492f);
+  Value high = a.mul(log.f, factor);
+  Value low = a.fma(log.f, factor, a.sub(a.number(-0.0f), high));
+  low = a.fma(log.f, a.number(-1.01030501e-8f), low);
+  low = a.fma(log.correction, factor, low);
+  // log10(2) in two parts; the first has few bits, so n times it is exact.
+  Value whole = a.mul(log.n, a.number(0.301025390625f));
+  low = a.fma(log.n, a.number(4.60503907e-6f), low);
+  Value sum = a.add(whole, high);
+  Value error = a.add(a.sub(whole, sum), high);
+  return Logarithm::finish(a, x, a.add(sum, a.add(error, low)));
+}
+
+Value mlir::fagpu::expandLog1p(FloatArithmetic &a, Value x) {
+  // log(1 + x) = log(sum) + rest / sum, 1 + x being sum + rest.
+  Value one = a.number(1.0f), sum = a.add(one, x);
+  Value rest = a.sub(x, a.sub(sum, one));
+  Logarithm log(a, sum);
+  Value low = a.add(log.correction, a.div(rest, sum));
+  low = a.fma(log.n, a.number(1.42860682030941723e-6f), low);
+  Value result = a.fma(log.n, a.number(0.693145751953125f), a.add(log.f, low));
+  return a.copySign(Logarithm::finish(a, sum, result), x);
+}
+
 Value mlir::fagpu::chooseTanh(FloatArithmetic &a, Value x, Value far) {
   Value size = a.abs(x), square = a.mul(x, x);
   Value p = a.polynomial(square, {-0.00569802988f, 0.020632321f, -0.0537374355f,
@@ -140,4 +193,28 @@ Value mlir::fagpu::expandErf(FloatArithmetic &a, Value x) {
                           -0.000166371276f});
   Value far = a.sub(a.number(1.0f), expandExp(a, q));
   return a.copySign(a.select(a.less(size, a.number(0.9f)), near, far), x);
+}
+
+Value mlir::fagpu::expandErfc(FloatArithmetic &a, Value x) {
+  // For large x exp(-x^2) g(x), the square as a sum of two numbers.
+  Value size = a.clamp(a.abs(x), 0.0f, 10.2f);
+  Value square = a.mul(size, size);
+  Value rest = a.fma(size, size, a.sub(a.number(-0.0f), square));
+  // g(x) itself up to 2, x g(x) in powers of 1 / x^2 from there on.
+  Value middle =
+      a.polynomial(a.sub(size, a.number(1.25f)),
+                   {-0.000185591853f, 0.000559246691f, -0.00131768594f,
+                    0.00350910705f, -0.00908197369f, 0.0220204554f,
+                    -0.0502184741f, 0.106794924f, -0.208821863f, 0.367822915f});
+  Value inverse = a.div(a.number(1.0f), size);
+  Value tail =
+      a.polynomial(a.mul(inverse, inverse),
+                   {-9.5405159f, 12.1108809f, -7.1736474f, 2.85961652f,
+                    -1.00889945f, 0.421497881f, -0.282067806f, 0.564189434f});
+  Value isMiddle = a.less(size, a.number(2.0f));
+  Value g = a.select(isMiddle, middle, a.mul(tail, inverse));
+  g = a.fma(a.sub(a.number(-0.0f), rest), g, g);
+  Value far = a.mul(expandExp(a, a.sub(a.number(-0.0f), square)), g);
+  Value near = a.sub(a.number(1.0f), expandErf(a, x));
+  return a.select(a.less(a.number(0.5f), x), far, near);
 }

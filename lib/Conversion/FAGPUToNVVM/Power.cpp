@@ -1,4 +1,4 @@
-//===- Power.cpp - Powers of f32, by way of f64 ---------------------------===//
+//===- Power.cpp - Powers of f32, by way of f64, and the cube root --------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,20 +54,26 @@ static Value power(FloatArithmetic &d, Value t) {
   return d.fromBits(d.add(d.bits(p), d.shiftLeft(d.bits(shifted), 52)));
 }
 
-Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
-  FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
-  Value size = a.abs(x);
-  Value zero = a.number(0.0f), one = a.number(1.0f);
-  Value isZero = a.equal(size, zero);
+/// size^y for a size that is not negative; NaN is anything.
+static Value powerOfSize(FloatArithmetic &a, FloatArithmetic &d, Value size,
+                         Value y) {
+  Value isZero = a.equal(size, a.number(0.0f));
   Value isInfinite = a.equal(size, a.number(infinity));
   // The exponent t of 2. It is zero where the size is 1, even if y is infinite.
   Value log = logarithm(d, d.extendReal(size));
   log = a.select(isZero, d.number(-double(infinity)), log);
   log = a.select(isInfinite, d.number(double(infinity)), log);
-  Value t = d.mul(d.extendReal(y), log);
-  t = a.select(a.equal(size, one), d.number(0.0), t);
+  Value t = d.mul(y, log);
+  t = a.select(a.equal(size, a.number(1.0f)), d.number(0.0), t);
   t = d.clamp(t, -200.0f, 200.0f);
-  Value result = a.truncateReal(power(d, t));
+  return a.truncateReal(power(d, t));
+}
+
+Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
+  FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
+  Value size = a.abs(x);
+  Value zero = a.number(0.0f), one = a.number(1.0f);
+  Value result = powerOfSize(a, d, size, d.extendReal(y));
   // A negative number has the powers of integers only, with a sign if odd.
   Value half = a.mul(y, a.number(0.5f));
   Value isInteger = a.equal(a.floor(y), y);
@@ -81,4 +87,44 @@ Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
   result = a.select(isInvalid, a.number(notANumber), result);
   Value isOne = a.eitherTrue(a.equal(x, one), a.equal(y, zero));
   return a.select(isOne, one, result);
+}
+
+Value mlir::fagpu::expandIntegerPower(FloatArithmetic &a, Value x, Value n) {
+  FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
+  Value exponent = d.toReal(n);
+  Value result = powerOfSize(a, d, a.abs(x), exponent);
+  Value half = d.mul(exponent, d.number(0.5));
+  Value isEven = d.equal(d.floor(half), half);
+  result = a.select(isEven, result, a.copySign(result, x));
+  result = a.select(a.isNaN(x), a.number(notANumber), result);
+  return a.select(d.equal(exponent, d.number(0.0)), a.number(1.0f), result);
+}
+
+Value mlir::fagpu::expandCbrt(FloatArithmetic &a, Value x) {
+  Value size = a.abs(x);
+  // To where third powers have all their bits: by 2^96 or 2^-96.
+  Value isSmall = a.less(size, a.number(0x1p-64f));
+  Value isLarge = a.less(a.number(0x1p96f), size);
+  Value one = a.number(1.0f);
+  Value factor = a.select(isLarge, a.number(0x1p-96f), one);
+  factor = a.select(isSmall, a.number(0x1p96f), factor);
+  Value scaled = a.mul(size, factor);
+  // A third of the exponent, and of the mantissa with it: within 4 %.
+  Value third = a.mul(a.toReal(a.bits(scaled)), a.number(0.333333333f));
+  Value root =
+      a.fromBits(a.add(a.toInteger(third), a.number(int32_t(0x2a510db8))));
+  // Two steps of E. Halley's method, whose error is the third power of the
+  // one before.
+  for (int step = 0; step < 2; ++step) {
+    Value square = a.mul(root, root);
+    Value rest = a.fma(square, root, a.sub(a.number(-0.0f), scaled));
+    Value slope = a.fma(a.add(square, square), root, scaled);
+    root = a.fma(a.sub(a.number(-0.0f), root), a.div(rest, slope), root);
+  }
+  factor = a.select(isLarge, a.number(0x1p32f), one);
+  factor = a.select(isSmall, a.number(0x1p-32f), factor);
+  root = a.mul(root, factor);
+  Value isExact = a.eitherTrue(a.equal(size, a.number(0.0f)),
+                               a.equal(size, a.number(infinity)));
+  return a.copySign(a.select(isExact, size, root), x);
 }

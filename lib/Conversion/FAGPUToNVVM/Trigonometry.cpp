@@ -1,4 +1,4 @@
-//===- Trigonometry.cpp - sin and cos for all arguments -------------------===//
+//===- Trigonometry.cpp - sin, cos and tan for all arguments --------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,19 +87,34 @@ static Reduced reduce(FloatArithmetic &a, Value size) {
           a.select(near, size, rest)};
 }
 
+namespace {
+/// Sine and cosine of a number in [-pi/4, pi/4].
+struct SineAndCosine {
+  Value sin, cos;
+
+  SineAndCosine(FloatArithmetic &a, Value rest) {
+    Value square = a.mul(rest, rest);
+    Value s = a.polynomial(square, {2.83271902e-06f, -0.000198530717f,
+                                    0.0083333794f, -0.166666672f});
+    sin = a.fma(a.mul(s, square), rest, rest);
+    Value c =
+        a.polynomial(square, {2.44325674e-05f, -0.00138873106f, 0.0416666456f});
+    cos = a.fma(square, a.number(-0.5f), a.number(1.0f));
+    cos = a.fma(a.mul(square, square), c, cos);
+  }
+};
+} // namespace
+
+static Value isOdd(FloatArithmetic &a, Value quadrant) {
+  return a.equalBits(a.bitAnd(quadrant, 1), a.number(int32_t(1)));
+}
+
 /// The sine of rest + quadrant pi / 2, for finite numbers.
 static Value sine(FloatArithmetic &a, Value rest, Value quadrant) {
-  Value square = a.mul(rest, rest);
-  Value s = a.polynomial(square, {2.83271902e-06f, -0.000198530717f,
-                                  0.0083333794f, -0.166666672f});
-  Value sin = a.fma(a.mul(s, square), rest, rest);
-  Value c =
-      a.polynomial(square, {2.44325674e-05f, -0.00138873106f, 0.0416666456f});
-  Value cos = a.fma(square, a.number(-0.5f), a.number(1.0f));
-  cos = a.fma(a.mul(square, square), c, cos);
-  Value odd = a.equalBits(a.bitAnd(quadrant, 1), a.number(int32_t(1)));
+  SineAndCosine of(a, rest);
+  Value result = a.select(isOdd(a, quadrant), of.cos, of.sin);
   Value sign = a.shiftLeft(a.bitAnd(quadrant, 2), 30);
-  return a.fromBits(a.bitXor(a.bits(a.select(odd, cos, sin)), sign));
+  return a.fromBits(a.bitXor(a.bits(result), sign));
 }
 
 /// NaN for infinity and NaN, else `result`.
@@ -123,4 +138,17 @@ Value mlir::fagpu::expandCos(FloatArithmetic &a, Value x) {
   Reduced reduced = reduce(a, size);
   Value next = a.add(reduced.quadrant, a.number(int32_t(1)));
   return finish(a, size, sine(a, reduced.rest, next));
+}
+
+Value mlir::fagpu::expandTan(FloatArithmetic &a, Value x) {
+  Value size = a.abs(x);
+  Reduced reduced = reduce(a, size);
+  SineAndCosine of(a, reduced.rest);
+  // In odd quadrants -cos / sin.
+  Value odd = isOdd(a, reduced.quadrant);
+  Value result = a.div(a.select(odd, of.cos, of.sin),
+                       a.select(odd, a.negate(of.sin), of.cos));
+  Value sign = a.bitAnd(a.bits(x), std::numeric_limits<int32_t>::min());
+  result = a.fromBits(a.bitXor(a.bits(result), sign));
+  return finish(a, size, result);
 }

@@ -35,6 +35,46 @@ func.func @expanded(%x: f32, %v: vector<4xf32>)
       : f32, f32, f32, f32, f32, f32, f32, f32, vector<4xf32>
 }
 
+// What is not in the list above becomes arithmetic too, and a few of what stays.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: math.{{exp|log|sin|cos|tan|asin|acos|atan|erf|cbrt|pow|fpow|ipow|clamp|is}}
+// CHECK: return
+func.func @others(%x: f32, %n: i32) -> f32 {
+  %low = arith.constant -1.0 : f32
+  %high = arith.constant 1.0 : f32
+  %a1 = math.expm1 %x : f32
+  %a2 = math.log10 %a1 : f32
+  %a3 = math.log1p %a2 : f32
+  %a4 = math.sinh %a3 : f32
+  %a5 = math.cosh %a4 : f32
+  %a6 = math.asinh %a5 : f32
+  %a7 = math.acosh %a6 : f32
+  %a8 = math.atanh %a7 : f32
+  %a9 = math.erfc %a8 : f32
+  %b1 = math.tan %a9 : f32
+  %b2 = math.asin %b1 : f32
+  %b3 = math.acos %b2 : f32
+  %b4 = math.atan %b3 : f32
+  %b5 = math.atan2 %b4, %x : f32
+  %b6 = math.cbrt %b5 : f32
+  %b7 = math.fpowi %b6, %n : f32, i32
+  %b8 = math.clampf %b7 to [%low, %high] : f32
+  %c1 = math.isnan %b8 : f32
+  %c2 = math.isinf %b8 : f32
+  %c3 = math.isfinite %b8 : f32
+  %c4 = math.isnormal %b8 : f32
+  %d1 = arith.ori %c1, %c2 : i1
+  %d2 = arith.ori %c3, %c4 : i1
+  %d3 = arith.ori %d1, %d2 : i1
+  %m = math.ipowi %n, %n : i32
+  %e = arith.sitofp %m : i32 to f32
+  %s, %c = math.sincos %e : f32
+  %f = arith.addf %s, %c : f32
+  %y = arith.select %d3, %f, %b8 : f32
+  return %y : f32
+}
+
 // 16-bit floats go by way of f32.
 
 // CHECK-LABEL: func.func @widened

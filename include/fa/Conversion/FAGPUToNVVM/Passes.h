@@ -14,6 +14,13 @@
 
 namespace mlir::fagpu {
 
+/// Whether a scalar or elementwise operation is none of math, or one that the
+/// device has instructions for or fagpu-expand-math expresses.
+bool isExpressedOnDevice(Operation *op);
+
+/// The error of fagpu-expand-math for an operation that is not.
+InFlightDiagnostic emitNotOnDevice(Operation *op);
+
 #define GEN_PASS_DECL
 #include "fa/Conversion/FAGPUToNVVM/Passes.h.inc"
 
