@@ -162,8 +162,11 @@ FailureOr<Array> ManifestBuilder::describeArguments() {
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto memref = dyn_cast<MemRefType>(argument.getType());
-    StringRef type =
-        getTypeName(memref ? memref.getElementType() : argument.getType());
+    // An i1 in memory is a byte of 0 or 1.
+    StringRef type = memref && memref.getElementType().isInteger(1)
+                         ? "i8"
+                         : getTypeName(memref ? memref.getElementType()
+                                              : argument.getType());
     if (type.empty() || (memref && !memref.isStrided())) {
       host.emitOpError() << "takes " << argument.getType() << " as argument "
                          << number

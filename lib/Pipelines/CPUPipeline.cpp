@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Pipelines/CPUPipeline.h"
+#include "fa/Pipelines/RegisterPipeline.h"
 
 #include "fa/Conversion/CPU/Passes.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -90,17 +91,16 @@ void fa::buildFAToCPUPipeline(OpPassManager &manager) {
 
 void fa::registerCPUPipelines() {
   registerFACPUConversionPasses();
-  PassPipelineRegistration<>(
+  registerPipeline(
       "fa-lower-to-llvm",
       "From scf, vector, memref, arith and math to the LLVM dialect",
       buildLowerToLLVMPipeline);
-  PassPipelineRegistration<>(
+  registerPipeline(
       "fa-blocks-to-vectors",
       "From tiled attention (level 2) to vectors and parallel calls (3C)",
       buildBlocksToVectorsPipeline);
-  PassPipelineRegistration<>("fa-to-cpu",
-                             "From any level (0 to 3C) to the LLVM dialect",
-                             buildFAToCPUPipeline);
+  registerPipeline("fa-to-cpu", "From any level (0 to 3C) to the LLVM dialect",
+                   buildFAToCPUPipeline);
 }
 
 void fa::registerCPUPipelineInterfaces(DialectRegistry &registry) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Pipelines/GPUPipeline.h"
+#include "fa/Pipelines/RegisterPipeline.h"
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
@@ -89,12 +90,11 @@ void fa::buildFAGPUToPTXPipeline(OpPassManager &manager,
 }
 
 void fa::registerGPUPipelines() {
-  PassPipelineRegistration<>(
-      "fagpu-plan", "From a GPU schedule to one with stages and resources",
-      buildFAGPUPlanPipeline);
-  PassPipelineRegistration<>("fagpu-to-llvm",
-                             "From a GPU schedule to the LLVM dialect",
-                             buildFAGPUToLLVMPipeline);
+  registerPipeline("fagpu-plan",
+                   "From a GPU schedule to one with stages and resources",
+                   buildFAGPUPlanPipeline);
+  registerPipeline("fagpu-to-llvm", "From a GPU schedule to the LLVM dialect",
+                   buildFAGPUToLLVMPipeline);
   PassPipelineRegistration<GPUCompileOptions>(
       "fagpu-to-ptx", "From a GPU schedule to PTX or machine code",
       buildFAGPUToPTXPipeline);
