@@ -248,8 +248,31 @@ static StringRef getOpcode(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
+/// Of real numbers, by order; with NaN it is false.
+bool HostValues::addRealComparison(arith::CmpFOp op) {
+  Operand left = operand(op, 0), right = operand(op, 1);
+  switch (op.getPredicate()) {
+  case arith::CmpFPredicate::OLT:
+    scalars.set(op.getResult(), emit("less", {left, right}));
+    return true;
+  case arith::CmpFPredicate::OLE:
+    scalars.set(op.getResult(), emit("less_equal", {left, right}));
+    return true;
+  case arith::CmpFPredicate::OGT:
+    scalars.set(op.getResult(), emit("less", {right, left}));
+    return true;
+  case arith::CmpFPredicate::OGE:
+    scalars.set(op.getResult(), emit("less_equal", {right, left}));
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool HostValues::addComparison(Operation *op) {
   using Predicate = arith::CmpIPredicate;
+  if (auto ofReals = dyn_cast<arith::CmpFOp>(op))
+    return addRealComparison(ofReals);
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare)
     return false;

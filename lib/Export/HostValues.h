@@ -9,6 +9,7 @@
 #define FA_LIB_EXPORT_HOSTVALUES_H
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -80,6 +81,7 @@ private:
   bool addArithmetic(Operation *op);
   bool addCast(Operation *op);
   bool addComparison(Operation *op);
+  bool addRealComparison(arith::CmpFOp op);
   /// Numbers of a manifest are signed and wider than those of the host
   /// function: requires that an operation gives the same on both.
   LogicalResult requireOperands(Operation *op);

@@ -43,7 +43,7 @@ class HostValues(unittest.TestCase):
         return self.driver.last_launch()
 
     def test_values(self):
-        for rows, n, x in ((1, 0, 1.0), (6, 9, -2.5), (7, 3, 0.25), (100, 1, 3.0), (100000, -5, 1e10)):
+        for rows, n, x in ((1, 0, 1.0), (6, 9, -2.5), (7, 3, 0.25), (8, 3, 0.2), (8, 3, float("nan")), (100, 1, 3.0), (100000, -5, 1e10)):
             with self.subTest(rows=rows):
                 launch = self.launch(rows, n, x)
                 quotient, rest = divmod(rows, 7)
@@ -57,8 +57,10 @@ class HostValues(unittest.TestCase):
                 expected = [quotient, rest, product - rows, rows if small or odd else 7, int(small and odd), max(n, rest), n]
                 self.assertEqual([launch.parameter(i, ctypes.c_int32) for i in range(3, 10)], expected)
                 self.assertEqual(launch.parameter(10, ctypes.c_int64), product)
-                self.assertEqual(launch.parameter(11, ctypes.c_float), x / 2)
-                self.assertEqual(launch.parameter(12, ctypes.c_float), ctypes.c_float(n - x / 2).value)
+                if x == x:
+                    self.assertEqual(launch.parameter(11, ctypes.c_float), ctypes.c_float(x / 2).value)
+                y = x / 2 if 0.25 <= x < 1 else n - x / 2 if -2.5 < x <= 3 else n
+                self.assertEqual(launch.parameter(12, ctypes.c_float), ctypes.c_float(y).value)
 
     def kernel_multiprocessors(self):
         """Of the fake device: a grid that nothing else bounds."""

@@ -57,7 +57,20 @@ func.func @host(%m: memref<?x8xf32, strided<[?, 1]>>, %table: memref<?x3xi32>,
   %float = arith.sitofp %n : i32 to f32
   %scaled = arith.mulf %x, %half : f32
   %negative = arith.negf %scaled : f32
-  %y = arith.addf %float, %negative : f32
+  %less = arith.addf %float, %negative : f32
+  // Where -2.5 < x <= 3 it is less; where 0.25 <= x < 1, half of x.
+  %low = arith.constant -2.5 : f32
+  %high = arith.constant 3.0 : f32
+  %isAbove = arith.cmpf ogt, %x, %low : f32
+  %isBelow = arith.cmpf ole, %x, %high : f32
+  %isInside = arith.andi %isAbove, %isBelow : i1
+  %inside = arith.select %isInside, %less, %float : f32
+  %quarter = arith.constant 0.25 : f32
+  %one = arith.constant 1.0 : f32
+  %isFraction = arith.cmpf oge, %x, %quarter : f32
+  %isBelowOne = arith.cmpf olt, %x, %one : f32
+  %isPart = arith.andi %isFraction, %isBelowOne : i1
+  %y = arith.select %isPart, %scaled, %inside : f32
   %flat = memref.collapse_shape %table [[0, 1]] : memref<?x3xi32> into memref<?xi32>
   %counter = fagpu.counter : memref<2xi32>
   fagpu.launch @kernel grid(%grid, %c1)
