@@ -20,6 +20,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   selection.target = options.target;
   manager.addPass(createFASelectConfig(selection));
   manager.addPass(createFAVersionLengths());
+  manager.addPass(createFAVersionBounds());
   manager.addPass(createFASplitKV());
   manager.addPass(createFATile());
   manager.addPass(createFAConvertToOnline());

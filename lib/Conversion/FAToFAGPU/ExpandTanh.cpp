@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RealRange.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -26,7 +27,7 @@ using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 /// The largest cap: its product with the error, 8e-7, stays below 1e-4.
-static constexpr float largestCap = 64.0f;
+static constexpr float largestCap = 80.0f;
 /// exp(2 x) from which tanh(x) rounds to 1, as a power of 2; four such numbers
 /// have a product in f32.
 static constexpr float largestExponent = 30.0f;
@@ -84,7 +85,6 @@ private:
   }
   Value splat(float number) { return splat(scalar(number)); }
   Value expand();
-  Value branch(Value isSmall);
 
   math::TanhOp tanh;
   arith::MulFOp product;
@@ -92,10 +92,8 @@ private:
   OpBuilder builder;
   Location loc;
   Value cap;
-  /// The argument of tanh is `block`, as `source` reads it, times some of
-  /// `factor`.
+  /// The argument of tanh is `block` times some of `factor`.
   Value block, factor;
-  OpOperand *source = nullptr;
 };
 } // namespace
 
@@ -110,20 +108,18 @@ bool TanhExpander::findCap() {
 /// multiplied before.
 void TanhExpander::collectFactors() {
   factor = scalar(2.0f * llvm::numbers::log2ef);
-  source = &tanh->getOpOperand(0);
-  while (auto scaled = source->get().getDefiningOp<arith::MulFOp>()) {
-    unsigned other = 1;
-    Value number = getSplat(builder, scaled.getRhs());
+  block = tanh.getOperand();
+  while (auto scaled = block.getDefiningOp<arith::MulFOp>()) {
+    Value rest = scaled.getLhs(), number = getSplat(builder, scaled.getRhs());
     if (!number) {
+      rest = scaled.getRhs();
       number = getSplat(builder, scaled.getLhs());
-      other = 0;
     }
     if (!number)
       break;
-    source = &scaled->getOpOperand(1 - other);
+    block = rest;
     factor = arith::MulFOp::create(builder, loc, factor, number);
   }
-  block = source->get();
 }
 
 /// Hidden scores may be no numbers, which must not reach those that share a
@@ -172,51 +168,14 @@ Value TanhExpander::expand() {
                              splat(cap));
 }
 
-/// Moves an operation before another one, and before it the products that are
-/// read by it alone: scores are not to be live beside what comes of them.
-static void moveWithProducts(Operation *op, Operation *position) {
-  op->moveBefore(position);
-  for (Value operand : op->getOperands())
-    if (auto made = operand.getDefiningOp<arith::MulFOp>();
-        made && made->hasOneUse())
-      moveWithProducts(made, op);
-}
-
-/// A cap of run time may be too large for it.
-Value TanhExpander::branch(Value isSmall) {
-  auto choice = scf::IfOp::create(builder, loc, TypeRange{tanh.getType()},
-                                  isSmall, /*withElseRegion=*/true);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  scf::YieldOp::create(builder, loc, expand());
-  builder.setInsertionPointToStart(choice.elseBlock());
-  Operation *copy = builder.clone(*product);
-  auto yield = scf::YieldOp::create(builder, loc, copy->getResult(0));
-  moveWithProducts(tanh, copy);
-  if (source->getOwner()->getBlock() == yield->getBlock())
-    source->set(block);
-  return choice.getResult(0);
-}
-
 void TanhExpander::run() {
   hiding = findHiding(product.getResult());
-  if (!hiding || !findCap())
-    return;
-  FloatAttr known;
-  bool isKnown = matchPattern(cap, m_Constant(&known));
-  if (isKnown && !(std::abs(known.getValueAsDouble()) <= largestCap))
+  if (!hiding || !findCap() || !(getRealRange(cap).getSize() <= largestCap))
     return;
   builder.setInsertionPoint(hiding->getParentOp());
   collectFactors();
   clean();
-  Value scores;
-  if (isKnown) {
-    scores = expand();
-  } else {
-    Value size = math::AbsFOp::create(builder, loc, cap);
-    scores = branch(arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OLE, size, scalar(largestCap)));
-  }
-  product.replaceAllUsesWith(scores);
+  product.replaceAllUsesWith(expand());
   product.erase();
 }
 

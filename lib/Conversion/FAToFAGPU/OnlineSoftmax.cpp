@@ -7,6 +7,7 @@
 
 #include "KernelConfig.h"
 #include "QueryBlock.h"
+#include "RealRange.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -86,6 +87,49 @@ Value QueryBlock::foldFactor(OpBuilder &outside, Value scores) {
   return scores;
 }
 
+/// Whether exponents are so small that powers of 2 and their sums stay in the
+/// range of f32, and of the type that they are rounded to.
+bool QueryBlock::hasSmallExponents(Value scores) {
+  constexpr double largestExponent = 73.0;
+  return element.isBF16() && getRealRange(scores).getSize() *
+                                     getRealRange(exponentScale).getSize() <=
+                                 largestExponent;
+}
+
+/// Scores times their scale in the exponent; two factors that all pairs have
+/// are multiplied before.
+Value QueryBlock::makeExponents(OpBuilder &outside, OpBuilder &inside,
+                                Value scores) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  Value factor = exponentScale;
+  if (auto product = scores.getDefiningOp<arith::MulFOp>())
+    for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()),
+                              std::pair(product.getRhs(), product.getLhs())})
+      if (auto splat = one.getDefiningOp<tensor::SplatOp>()) {
+        factor = arith::MulFOp::create(outside, loc, factor, splat.getInput());
+        scores = other;
+        break;
+      }
+  return arith::MulFOp::create(inside, loc, scores,
+                               blocks.splat(factor, scoreType));
+}
+
+/// A block of exponents that have a bound: no running maximum is needed.
+QueryBlock::Weights QueryBlock::weighBounded(OpBuilder &inside,
+                                             Value exponents) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  auto state = newRanges.getRegionIterArgs();
+  Weights weights;
+  weights.weights = blocks.exp2(exponents);
+  weights.maximum = blocks.constant(0.0f, rowType);
+  weights.sum = arith::AddFOp::create(inside, loc, state[2],
+                                      sumRows(inside, weights.weights));
+  weights.accumulated = state[0];
+  return weights;
+}
+
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
                                         const PairBlock &place,
                                         const IRMapping &mapping, Value end,
@@ -118,6 +162,10 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
     if (failed(changed))
       return failure();
     scores = foldFactor(outside, *changed);
+  }
+  if (hasSmallExponents(scores)) {
+    isBounded = true;
+    scores = makeExponents(outside, inside, scores);
   }
   return hide(outside, inside, place, mapping, end, scores);
 }
@@ -156,7 +204,54 @@ Value QueryBlock::countKeys(const IRMapping &mapping) {
   return size ? mapping.lookupOrDefault(size) : newRanges.getCount();
 }
 
-/// One key block: Milakov and Gimelshein 2018, in base 2.
+/// The sums of rows that each thread has, in as many chains as registers allow.
+Value QueryBlock::sumRows(OpBuilder &inside, Value weights) {
+  // Two chains for a row take as many registers again as the sums; of the 255
+  // of a thread, what else is live needs about 90.
+  int64_t registers = rows * (keys + padColumns(valueDim)) / (32 * warps);
+  return fagpu::ReduceOp::create(inside, step.getLoc(), partType,
+                                 fagpu::ReductionKind::add, weights,
+                                 /*chains=*/registers > 255 - 90 ? 1 : 2);
+}
+
+/// A block of scores behind those that the loop has seen: Milakov and
+/// Gimelshein 2018, in base 2.
+QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores,
+                                      GPUConfigAttr config) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  auto state = newRanges.getRegionIterArgs();
+  Value acc = state[0], maximum = state[1], sum = state[2];
+  Value blockMaximum = fagpu::ReduceOp::create(
+      inside, loc, rowType, fagpu::ReductionKind::max, scores);
+  Value newMaximum =
+      arith::MaxNumFOp::create(inside, loc, maximum, blockMaximum);
+  Value reference = getReference(inside, newMaximum);
+  Value rowScale = blocks.splat(exponentScale, rowType);
+  Value shifted = arith::MulFOp::create(inside, loc, reference, rowScale);
+  Value exponent = math::FmaOp::create(
+      inside, loc, scores, blocks.splat(exponentScale, scoreType),
+      blocks.broadcast(arith::NegFOp::create(inside, loc, shifted), scoreType));
+  Value p = blocks.exp2(exponent);
+  // Rounded as above, so that an unchanged maximum gives exactly 1.
+  Value before = arith::MulFOp::create(inside, loc, maximum, rowScale);
+  Value alpha =
+      blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
+  Value blockSum = sumRows(inside, p);
+  // The first block has nothing to rescale.
+  Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
+  Value longSum = math::FmaOp::create(
+      inside, loc, sum, blocks.broadcast(alpha, partType), blockSum);
+  Value newSum = blocks.select(first, blockSum, longSum);
+  Value rescaled =
+      arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
+  // Before its product the step is the older one, which may be the first.
+  bool isAfter = config.getRescale() == RescalePlace::after_product;
+  Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
+  return {p, newMaximum, newSum, scaled};
+}
+
+/// One key block.
 LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                    const IRMapping &mapping) {
   Location loc = step.getLoc();
@@ -198,47 +293,17 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   if (failed(s))
     return failure();
 
-  auto state = newRanges.getRegionIterArgs();
-  Value acc = state[0], maximum = state[1], sum = state[2];
-  Value blockMaximum = fagpu::ReduceOp::create(inside, loc, rowType,
-                                               fagpu::ReductionKind::max, *s);
-  Value newMaximum =
-      arith::MaxNumFOp::create(inside, loc, maximum, blockMaximum);
-  Value reference = getReference(inside, newMaximum);
-  Value rowScale = blocks.splat(exponentScale, rowType);
-  Value shifted = arith::MulFOp::create(inside, loc, reference, rowScale);
-  Value exponent = math::FmaOp::create(
-      inside, loc, *s, blocks.splat(exponentScale, scoreType),
-      blocks.broadcast(arith::NegFOp::create(inside, loc, shifted), scoreType));
-  Value p = blocks.exp2(exponent);
-  // Rounded as above, so that an unchanged maximum gives exactly 1.
-  Value before = arith::MulFOp::create(inside, loc, maximum, rowScale);
-  Value alpha =
-      blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
-  // Two chains for a row take as many registers again as the sums; of the 255
-  // of a thread, what else is live needs about 90.
-  int64_t registers = rows * (keys + padColumns(valueDim)) / (32 * warps);
-  Value blockSum = fagpu::ReduceOp::create(
-      inside, loc, partType, fagpu::ReductionKind::add, p,
-      /*chains=*/registers > 255 - 90 ? 1 : 2);
-  // The first block has nothing to rescale.
-  Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
-  Value longSum = math::FmaOp::create(
-      inside, loc, sum, blocks.broadcast(alpha, partType), blockSum);
-  Value newSum = blocks.select(first, blockSum, longSum);
-  Value rescaled =
-      arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
-  // Before its product the step is the older one, which may be the first.
-  bool isAfter = config.getRescale() == RescalePlace::after_product;
-  Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
+  Weights weights =
+      isBounded ? weighBounded(inside, *s) : weigh(inside, *s, config);
   FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
                              step.getValueOrder(), keys, loadLimit);
   if (failed(v))
     return failure();
-  Value newAcc =
-      fagpu::ProductOp::create(inside, loc, accType, fagpu::MatrixForm::nn,
-                               blocks.truncate(p, element), *v, scaled);
-  YieldOp::create(inside, loc, ValueRange{newAcc, newMaximum, newSum});
+  Value newAcc = fagpu::ProductOp::create(
+      inside, loc, accType, fagpu::MatrixForm::nn,
+      blocks.truncate(weights.weights, element), *v, weights.accumulated);
+  YieldOp::create(inside, loc,
+                  ValueRange{newAcc, weights.maximum, weights.sum});
   return success();
 }
 

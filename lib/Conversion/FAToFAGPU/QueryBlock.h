@@ -96,6 +96,16 @@ private:
   /// hidden key would be no number.
   Value makePositive(OpBuilder &builder, Value scalar);
   Value foldFactor(OpBuilder &outside, Value scores);
+  bool hasSmallExponents(Value scores);
+  Value makeExponents(OpBuilder &outside, OpBuilder &inside, Value scores);
+  /// What a block of scores becomes: its weights, and the maximum, the sums and
+  /// the result of rows that the product with these is added to.
+  struct Weights {
+    Value weights, maximum, sum, accumulated;
+  };
+  Value sumRows(OpBuilder &inside, Value weights);
+  Weights weigh(OpBuilder &inside, Value scores, GPUConfigAttr config);
+  Weights weighBounded(OpBuilder &inside, Value exponents);
   void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
@@ -137,6 +147,8 @@ private:
   /// The factor of a score in the exponent of base 2.
   Value exponentScale;
   bool scaleFolded = false;
+  /// Whether exponents are taken from 0, and scores are scaled already.
+  bool isBounded = false;
   Value query;
 };
 

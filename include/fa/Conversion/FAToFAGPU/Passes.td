@@ -243,7 +243,10 @@ def FADecomposeToBlocksPass
     role take equal parts of the rows, so all that stands here is of one group.
     The first block has nothing to rescale, which `fa.is_first` tells. Exponentials
     are of base 2; where the score is only scaled by a factor known to be
-    positive, the factor is folded into the exponent.
+    positive, the factor is folded into the exponent. Where operands are of
+    bf16 and the region's arithmetic shows exponents between -73 and 73, as those
+    of a small multiple of a tanh, they are taken from 0: there is no running
+    maximum, nothing is rescaled, and factors are multiplied before.
 
     Before:
     ```mlir
@@ -361,9 +364,9 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
 
     The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the
     shared reciprocal), while `math.tanh` has a relative error near 0: so the cap
-    must be at most 64, for an error of 5e-5 of a score, which is a fortieth of what
-    rounding weights to f16 gives. A cap of run time is looked at by the kernel,
-    which computes `math.tanh` where it is larger.
+    must be at most 80, for an error of 6.4e-5 of a score, which is a thirtieth of
+    what rounding weights to f16 gives. A cap of run time is known to be so where it
+    is held to that (fa-version-bounds); with any other, `math.tanh` stays.
 
     Before:
     ```mlir

@@ -63,6 +63,51 @@ def FAResultsToOutParameters
   ];
 }
 
+def FAVersionBounds : Pass<"fa-version-bounds"> {
+  let summary = "Choose a version of attention whose scores are known to be small";
+  let description = [{
+    An `fa.attention` on a GPU whose scores are a captured number times a tanh, and
+    whose weights are rounded to 16 bits, becomes two: where the function runs with
+    a number from -50 to 50, the first, in which it is held to that. Scores of this
+    version have a bound, so that the tanh may be expanded (fagpu-expand-tanh), and
+    weights of bf16 need no running maximum (fa-decompose-to-blocks). A number that
+    is not in the range, or that is no number, takes the other version.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+        score(%s, %b, %h, %i, %j) captures(%c = %cap : f32) {
+          %x = arith.divf %s, %c fastmath<arcp> : f32
+          %t = math.tanh %x fastmath<arcp> : f32
+          %y = arith.mulf %c, %t : f32
+          fa.yield %y : f32
+        } {config = #gpu}
+    ```
+
+    After:
+
+    ```mlir
+    %below = arith.cmpf ole, %cap, %c50 : f32
+    %above = arith.cmpf oge, %cap, %cm50 : f32
+    %isSmall = arith.andi %below, %above : i1
+    scf.if %isSmall {
+      fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+          score(%s, %b, %h, %i, %j) captures(%c = %cap : f32) {
+            %m = arith.maximumf %c, %cm50 : f32
+            %l = arith.minimumf %m, %c50 : f32
+            %x = arith.divf %s, %l fastmath<arcp> : f32
+            ...
+    } else {
+      fa.attention ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def FAVersionLengths : Pass<"fa-version-lengths"> {
   let summary = "Choose between configurations by the number of keys";
   let description = [{
