@@ -131,7 +131,7 @@ function(fa_install_package)
   install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
   install(DIRECTORY ${CMAKE_BINARY_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h.inc")
+    FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE)
   install(EXPORT FATargets NAMESPACE FA:: DESTINATION ${destination})
   export(EXPORT FATargets NAMESPACE FA:: FILE ${CMAKE_BINARY_DIR}/lib/cmake/fa/FATargets.cmake)
   configure_package_config_file(cmake/FAConfig.cmake.in ${CMAKE_BINARY_DIR}/lib/cmake/fa/FAConfig.cmake
