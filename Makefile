@@ -24,6 +24,7 @@ help:
 	@echo "make check-format  check the format of C++ sources and MLIR examples"
 	@echo "make sanitize      build with ASan and UBSan and run the lit suite"
 	@echo "make clean         remove the build folders"
+	@echo "JOBS=N             at most N compilers at once (one for each core)"
 
 demo: build
 	@$(PYTHON) scripts/demo.py --build $(BUILD)
