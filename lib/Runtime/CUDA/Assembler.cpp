@@ -116,9 +116,11 @@ assembleAtLevel(StringRef assembler, StringRef input, StringRef chip,
   if (Error error = printed.create("txt"))
     return std::move(error);
   std::string architecture = ("-arch=" + chip).str();
-  if (Error error = runAssembler(
-          assembler, {architecture, input, "-o", output.getPath(), level, "-v"},
-          printed))
+  // Kernels of one text at the same time: the code is the same.
+  if (Error error = runAssembler(assembler,
+                                 {architecture, input, "-o", output.getPath(),
+                                  level, "-v", "-split-compile=0"},
+                                 printed))
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' failed for " + chip + ": " +
                          llvm::toString(std::move(error)) +
