@@ -13,6 +13,8 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/SchedulePipeline.h"
 #include "fa/Target/GPUTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -69,6 +71,18 @@ static LogicalResult checkFunctions(func::FuncOp problem) {
   return failure(attentions.wasInterrupted());
 }
 
+/// Arithmetic that the lowering refuses whatever happens before it.
+static LogicalResult checkArithmetic(ModuleOp module) {
+  auto operations = module.walk([](Operation *op) {
+    bool computes =
+        isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
+    return computes && failed(fagpu::verifyBlockOperation(op))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return failure(operations.wasInterrupted());
+}
+
 FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
                                                           StringRef chip) {
   StringRef name = problem.getName();
@@ -89,7 +103,7 @@ FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
   options.chip = chip.str();
   PassManager manager(module->getContext());
   buildFAToSchedulePipeline(manager, options);
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module)) || failed(checkArithmetic(*module)))
     return failure();
   auto host = module->lookupSymbol<func::FuncOp>(name);
   if (!launchesKernel(host))

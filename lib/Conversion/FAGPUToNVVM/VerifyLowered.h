@@ -8,15 +8,13 @@
 #ifndef FA_LIB_CONVERSION_FAGPUTONVVM_VERIFYLOWERED_H
 #define FA_LIB_CONVERSION_FAGPUTONVVM_VERIFYLOWERED_H
 
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fagpu {
 
 /// Refuses what no pattern lowers, with one diagnostic that says what is.
 LogicalResult verifyLowered(func::FuncOp kernel);
-
-/// The same for one operation that computes with block values.
-LogicalResult verifyBlockOperation(Operation *op);
 
 } // namespace mlir::fagpu
 

@@ -21,6 +21,10 @@ bool isExpressedOnDevice(Operation *op);
 /// The error of fagpu-expand-math for an operation that is not.
 InFlightDiagnostic emitNotOnDevice(Operation *op);
 
+/// Fails with a diagnostic for an operation on block values with layouts that
+/// convert-fagpu-to-nvvm does not lower.
+LogicalResult verifyBlockOperation(Operation *op);
+
 #define GEN_PASS_DECL
 #include "fa/Conversion/FAGPUToNVVM/Passes.h.inc"
 
