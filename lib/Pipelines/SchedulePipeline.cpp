@@ -61,6 +61,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUNarrowConversionsPass());
     functions.addPass(createFAGPUFuseProductsPass());
     functions.addPass(createFAGPUExpandTanhPass());
+    functions.addPass(createFAGPUHoistGathersPass());
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);

@@ -164,6 +164,9 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
   if (auto release = dyn_cast<ReleaseOp>(op))
     return isOf(seconds, release.getView()) ? Slot{1, awaitSecond}
                                             : Slot{0, softmax};
+  // Loads that need no product of the step wait beside it.
+  if (isa<scf::IfOp>(op) && !dependsOnProduct(op))
+    return {0, multiplyFirst};
   if (rescaled.contains(op) && place == RescalePlace::before_product)
     return {1, multiplySecond};
   if (rescaled.contains(op) || packed.contains(op))

@@ -390,6 +390,43 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FAGPUHoistGathersPass
+    : Pass<"fagpu-hoist-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Load what a mask compares before the product that it hides";
+  let description = [{
+    In kernels of groups of warps that overlap products, a gather of column values
+    in the branch of partial blocks moves to a branch of its own before the first
+    product, where it depends on none: it then waits for memory while the product
+    runs, and not behind it. Values of rows are loaded once for all blocks anyway.
+    What is loaded ahead is live beside the products: it moves as long as all of
+    it takes 192 registers of a thread at most.
+
+    Before:
+    ```mlir
+    %s = fagpu.product nt %q, %k : ...
+    %partial = fa.is_partial : i1
+    %x = scf.if %partial -> (!scores) {
+      %ids = fagpu.gather %documents[%b, %at] mask(%ok : !ok) : ... -> !col
+      ...
+    ```
+    After:
+    ```mlir
+    %early = fa.is_partial : i1
+    %ids = scf.if %early -> (!col) {
+      %loaded = fagpu.gather %documents[%b, %at] mask(%ok : !ok) : ... -> !col
+      scf.yield %loaded : !col
+    } else {
+      scf.yield %zeros : !col
+    }
+    %s = fagpu.product nt %q, %k : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
   let summary = "Turn key ranges into loops with segments";
   let description = [{
