@@ -126,6 +126,30 @@ TEST_F(LaunchObjectsTest, LeavesAKernelThatIsNotLoaded) {
   EXPECT_EQ(launchObjects(nullptr), FA_SUCCESS);
 }
 
+TEST_F(LaunchObjectsTest, NeedsNoLaunchThatHasNoBlocks) {
+  faKernelDestroy(kernel);
+  ASSERT_EQ(load(R"json({
+    "version": 1, "kernel": "one", "chip": "sm_90a", "block": [128],
+    "arguments": [{"name": "x", "dtype": "f32", "shape": ["n"]}],
+    "values": [{"name": "half", "op": "floordiv", "operands": ["n", 2]}],
+    "before": [{"kernel": "other", "block": [128],
+                "parameters": [{"pointer": "x"}], "grid": ["half"]}],
+    "parameters": [{"pointer": "x"}], "grid": ["n"]
+  })json",
+                 "fake-kernel: one 128 0 8\nfake-kernel: other 128 0 8\n"),
+            FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  FaArgument single = makeTensor(FA_TYPE_F32, {1}, 0);
+  Object object{{single.value.data, dlpack::CUDA, 0, 1, dlpack::Float, 32, 1,
+                 single.shape, single.strides, 0}};
+  void *pointers[] = {&object};
+  ASSERT_EQ(launch({single}), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  EXPECT_EQ(faKernelLaunchObjects(kernel, &exchange, pointers, 1, nullptr, 0,
+                                  nullptr),
+            FA_SUCCESS);
+  EXPECT_EQ(fakeGetLaunchCount(), 2);
+}
+
 TEST_F(LaunchObjectsTest, LeavesWhatItCannotDescribe) {
   objects[1].status = -1;
   expectNotTaken();
