@@ -65,6 +65,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);
+    functions.addPass(createFAGPUSplitColumnsPass());
     functions.addPass(createFAGPUSplitProductsPass());
     functions.addPass(createCSEPass());
     functions.addPass(createFAGPUShareOperandsPass());

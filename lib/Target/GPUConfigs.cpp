@@ -28,8 +28,10 @@ struct ConfigRow {
   bool turns;
   TileOrder tileOrder;
   int64_t copyingRegisters;
+  int64_t columns;
 
   GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
+  bool takesElements(const AttentionProblem &problem) const;
   bool takes(const AttentionProblem &problem) const;
   /// Whether this row is for more keys of what `row` is for.
   bool isLongerThan(const ConfigRow &row) const;
@@ -39,10 +41,10 @@ constexpr ConfigRow configRows[] = {
 // clang-format off
 #define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
                       KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
-                      COPYING)                                                 \
+                      COPYING, COLUMNS)                                        \
   {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
    FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
-   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING},
+   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -65,14 +67,17 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying)};
+                             captures, copying, columns)};
+}
+
+bool ConfigRow::takesElements(const AttentionProblem &problem) const {
+  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
+  return elements == Elements::Any || (elements == Elements::Float) == isFloat;
 }
 
 bool ConfigRow::takes(const AttentionProblem &problem) const {
-  if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim)
-    return false;
-  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
-  if (elements != Elements::Any && (elements == Elements::Float) != isFloat)
+  if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim ||
+      !takesElements(problem))
     return false;
   return masks == Masks::Any || (masks == Masks::Masked) == problem.hasMask;
 }
@@ -128,7 +133,7 @@ static GPUTile addBlockTable(const GPUTile &tile,
                              part.getOverlap(), part.getRescale(),
                              part.getTurns(), part.getTileOrder(),
                              /*blockTable=*/true, part.getCaptures(),
-                             part.getCopyingRegisters())};
+                             part.getCopyingRegisters(), part.getColumns())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
@@ -177,7 +182,8 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
       continue;
     if (row.fromKeys != 0)
       continue;
-    last = &row;
+    if (row.takesElements(problem))
+      last = &row;
     if (!row.takes(problem) ||
         (row.form == refused && refused != KernelForm::warps))
       continue;
@@ -226,7 +232,8 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
     tile.part = GPUConfigAttr::get(
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
-        /*blockTable=*/false, Captures::elements, /*copying_registers=*/0);
+        /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
+        /*columns=*/0);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

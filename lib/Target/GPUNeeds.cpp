@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUNeeds.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -87,19 +89,37 @@ int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem,
   return hasColumns ? rowsPerWarpGroup : rowsPerWarpGroup * part.getGroups();
 }
 
-GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
-                               const AttentionProblem &problem) {
-  int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
-  // The next tile's queries come while this one's are read.
-  int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
+/// Elements of the operands that are in shared memory at once.
+static int64_t countSharedElements(const GPUTile &tile,
+                                   const AttentionProblem &problem) {
   int64_t queryColumns = llvm::alignTo(problem.queryHeadDim, panelColumns);
   int64_t valueColumns = llvm::alignTo(problem.valueHeadDim, panelColumns);
+  if (int64_t columns = tile.part.getColumns()) {
+    // Two parts of each width that keys and values are split into take turns.
+    constexpr int64_t turns = 2;
+    llvm::SmallSetVector<int64_t, 4> widths;
+    for (int64_t all : {queryColumns, valueColumns})
+      for (int64_t width : {std::min(columns, all), all % columns})
+        if (width)
+          widths.insert(width);
+    return turns * tile.keyBlock *
+           std::accumulate(widths.begin(), widths.end(), int64_t(0));
+  }
+  // The next tile's queries come while this one's are read.
+  int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
   int64_t elements =
       queryStages * tile.queryBlock * queryColumns +
       tile.part.getStages() * tile.keyBlock * (queryColumns + valueColumns);
   if (hasTiles(tile.part))
     elements += problem.regions.tileLoads * tile.part.getStages() *
                 tile.queryBlock * tile.keyBlock;
+  return elements;
+}
+
+GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
+                               const AttentionProblem &problem) {
+  int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
+  int64_t valueColumns = llvm::alignTo(problem.valueHeadDim, panelColumns);
   int64_t threads = threadsPerGroup * tile.part.getGroups();
   auto perThread = [&](int64_t columns) {
     return llvm::divideCeil(tile.queryBlock * columns, threads);
@@ -109,18 +129,29 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t weights = tile.part.getOverlap() == Overlap::none
                         ? 0
                         : perThread(tile.keyBlock) / 2;
+  int64_t regions =
+      getRegionRegisters(tile, perThread(tile.keyBlock), problem.regions);
   // Terms of the weights take the place of scores; a product is added apart.
-  if (isSplit(problem))
-    accumulators = perThread(2 * valueColumns) +
-                   std::max(perThread(tile.keyBlock),
-                            perThread(termsOfFloat * tile.keyBlock) / 2);
+  int64_t terms = std::max(perThread(tile.keyBlock),
+                           perThread(termsOfFloat * tile.keyBlock) / 2);
+  if (int64_t columns = tile.part.getColumns()) {
+    // Terms of queries beside two sums of scores, then what regions hold, then
+    // those of weights.
+    accumulators = perThread(valueColumns) +
+                   std::max({perThread(2 * tile.keyBlock) +
+                                 perThread(termsOfFloat * columns) / 2,
+                             perThread(tile.keyBlock) + regions,
+                             perThread(columns) + terms});
+    regions = 0;
+  } else if (isSplit(problem)) {
+    accumulators = perThread(2 * valueColumns) + terms;
+  }
   bool groups = hasGroups(tile.part);
-  return {
-      elements * elementBytes + (groups ? barrierBytes : 0),
-      accumulators + weights +
-          getRegionRegisters(tile, perThread(tile.keyBlock), problem.regions) +
-          (groups ? registersBesideGroups : registersBesideWarps),
-      groups ? getCopyingRegisters(problem.regions) : 0};
+  return {countSharedElements(tile, problem) * elementBytes +
+              (groups ? barrierBytes : 0),
+          accumulators + weights + regions +
+              (groups ? registersBesideGroups : registersBesideWarps),
+          groups ? getCopyingRegisters(problem.regions) : 0};
 }
 
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
@@ -143,10 +174,11 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
                                int64_t stages) {
-  return GPUConfigAttr::get(
-      part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
-      part.getRescale(), part.getTurns(), part.getTileOrder(),
-      part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters());
+  return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
+                            part.getOverlap(), part.getRescale(),
+                            part.getTurns(), part.getTileOrder(),
+                            part.getBlockTable(), part.getCaptures(),
+                            part.getCopyingRegisters(), part.getColumns());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

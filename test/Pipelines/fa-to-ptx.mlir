@@ -18,8 +18,8 @@
 
 // RUN: not fa-opt %s --fa-to-ptx=chip=sm_70 2>&1 | FileCheck %s --check-prefix=UNKNOWN --implicit-check-not=error:
 // UNKNOWN: error: unknown target 'sm_70'
-// RUN: not fa-opt %fa_src_root/test/fa-run/Inputs/wide_f32.mlir --fa-to-ptx 2>&1 | FileCheck %s --check-prefix=WIDE --implicit-check-not=error:
-// WIDE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of form = warps need at least 294912 bytes of shared memory
+// RUN: not fa-opt %fa_src_root/test/fa-run/Inputs/wide_head_dim.mlir --fa-to-ptx 2>&1 | FileCheck %s --check-prefix=WIDE --implicit-check-not=error:
+// WIDE: error: 'fa.attention' op config does not fit: head dim is 320, but sm_80 takes at most 256
 
 func.func @causal(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                   %o0: memref<?x?x?x64xbf16>) {

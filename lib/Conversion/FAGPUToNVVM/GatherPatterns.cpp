@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -90,7 +91,7 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
                           ? addressAfter(emit, type, consecutive, first, index)
                           : addressElement(op, adaptor, emit, index);
       first = first ? first : address;
-      results.push_back(loadElement(emit, element, address,
+      results.push_back(loadElement(emit, getLoad(op), element, address,
                                     op.getMask() ? mask[index] : Value()));
     }
     if (isPackedElement(element))
@@ -99,13 +100,16 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
   }
 
 private:
+  /// The address of an element, `before` columns ahead of it.
   Value addressElement(GatherOp op, Adaptor adaptor, Emitter &emit,
-                       int64_t index) const {
+                       int64_t index, int64_t before = 0) const {
     SmallVector<Value> indices;
     for (auto [operand, values] :
          llvm::zip_equal(op.getIndices(), adaptor.getIndices()))
       indices.push_back(getBlockLayout(operand.getType()) ? values[index]
                                                           : values.front());
+    if (before)
+      indices.back() = emit.add(indices.back(), -before);
     return getAddress(emit.builder, emit.location, kernel, op.getSource(),
                       indices);
   }
@@ -130,11 +134,23 @@ private:
                                      emit.builder.getBoolAttr(true));
   }
 
-  /// Pairs of columns, each at a constant distance from the first of its row.
+  /// What is added to all numbers of columns.
+  static int64_t getFirstColumn(GatherOp op) {
+    auto sum = op.getIndices().back().getDefiningOp<arith::AddIOp>();
+    DenseIntElementsAttr number;
+    if (sum && matchPattern(sum.getRhs(), m_Constant(&number)) &&
+        number.isSplat())
+      return number.getSplatValue<APInt>().getSExtValue();
+    return 0;
+  }
+
+  /// Pairs of columns, each at a constant distance from the first of its row,
+  /// of which the address is that of other gathers from these rows.
   SmallVector<Value> loadRows(GatherOp op, Adaptor adaptor,
                               Emitter &emit) const {
     RankedTensorType type = op.getType();
     LayoutInterface layout = getBlockLayout(type);
+    int64_t firstColumn = getFirstColumn(op);
     llvm::SmallDenseMap<int64_t, std::pair<Value, int64_t>> rows;
     SmallVector<Value> results;
     for (int64_t index = 0, end = layout.perThread(type.getShape());
@@ -142,49 +158,56 @@ private:
       SmallVector<int64_t> at = layout.getElementOffset(type.getShape(), index);
       auto [row, isNew] = rows.try_emplace(at[0], Value(), at[1]);
       if (isNew)
-        row->second.first = addressElement(op, adaptor, emit, index);
-      Value first = row->second.first;
-      Value address =
-          LLVM::GEPOp::create(emit.builder, emit.location, first.getType(),
-                              type.getElementType(), first,
-                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(
-                                  at[1] - row->second.second)});
+        row->second.first =
+            addressElement(op, adaptor, emit, index, firstColumn);
+      auto [first, column] = row->second;
       llvm::append_range(
-          results, loadPair(emit, address,
-                            op.getMask() ? adaptor.getMask()[index] : Value()));
+          results,
+          loadPair(emit, getLoad(op), first, 4 * (at[1] - column + firstColumn),
+                   op.getMask() ? adaptor.getMask()[index] : Value()));
     }
     return results;
   }
 
-  /// Two columns of one row.
-  static SmallVector<Value> loadPair(Emitter &emit, Value address,
+  /// The assembler moves loads of memory that nobody writes ahead of barriers
+  /// and out of loops.
+  static StringRef getLoad(GatherOp op) {
+    return op.getInOrder() ? "ld.global" : "ld.global.nc";
+  }
+
+  /// Two columns of one row, at `offset` bytes from the address.
+  static SmallVector<Value> loadPair(Emitter &emit, StringRef load,
+                                     Value address, int64_t offset,
                                      Value predicate) {
     Type f32 = emit.builder.getF32Type();
-    return emit.inlinePTX("mov.b32 $0, 0; mov.b32 $1, 0; "
-                          "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];",
-                          "=&f,=&f,l,b", {address, orTrue(emit, predicate)},
-                          {f32, f32});
+    std::string text = ("mov.b32 $0, 0; mov.b32 $1, 0; @$3 " + load +
+                        ".v2.b32 {$0, $1}, [$2 + " + Twine(offset) + "];")
+                           .str();
+    return emit.inlinePTX(text, "=&f,=&f,l,b",
+                          {address, orTrue(emit, predicate)}, {f32, f32});
   }
 
   /// 16-bit floats come as the lower half of 32 bits.
-  static Value loadElement(Emitter &emit, Type element, Value address,
-                           Value predicate) {
+  static Value loadElement(Emitter &emit, StringRef load, Type element,
+                           Value address, Value predicate) {
     // $0 is the result, $1 the address, $2 the predicate.
-    StringRef text, constraints;
+    std::string text;
+    StringRef constraints;
     Type result = emit.builder.getI32Type();
     if (isPackedElement(element)) {
-      text = "{ .reg .b16 x; mov.b16 x, 0; @$2 ld.global.nc.b16 x, [$1]; "
-             "cvt.u32.u16 $0, x; }";
+      text = ("{ .reg .b16 x; mov.b16 x, 0; @$2 " + load +
+              ".b16 x, [$1]; cvt.u32.u16 $0, x; }")
+                 .str();
       constraints = "=r,l,b";
     } else if (isByte(element)) {
-      text = "mov.b32 $0, 0; @$2 ld.global.nc.u8 $0, [$1];";
+      text = ("mov.b32 $0, 0; @$2 " + load + ".u8 $0, [$1];").str();
       constraints = "=&r,l,b";
     } else if (isWide(element)) {
-      text = "mov.b64 $0, 0; @$2 ld.global.nc.b64 $0, [$1];";
+      text = ("mov.b64 $0, 0; @$2 " + load + ".b64 $0, [$1];").str();
       constraints = element.isF64() ? "=&d,l,b" : "=&l,l,b";
       result = element;
     } else {
-      text = "mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];";
+      text = ("mov.b32 $0, 0; @$2 " + load + ".b32 $0, [$1];").str();
       constraints = element.isF32() ? "=&f,l,b" : "=&r,l,b";
       result = element;
     }

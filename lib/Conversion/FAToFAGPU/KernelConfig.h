@@ -23,7 +23,8 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
                             /*groups=*/1, /*stages=*/1, Overlap::none,
                             RescalePlace::after_product, /*turns=*/false,
                             TileOrder::in_order, /*blockTable=*/false,
-                            Captures::elements, /*copying_registers=*/0);
+                            Captures::elements, /*copying_registers=*/0,
+                            /*columns=*/0);
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.

@@ -354,7 +354,8 @@ Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
           arith::IndexCastOp::create(outside, loc, outside.getI32Type(), index);
   return fagpu::GatherOp::create(builder, loc,
                                  typeOf(kind, op.getResult().getType()), memory,
-                                 indices, mask, /*pairs=*/false)
+                                 indices, mask, /*pairs=*/false,
+                                 /*in_order=*/false)
       .getResult();
 }
 

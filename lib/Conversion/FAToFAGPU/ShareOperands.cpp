@@ -10,6 +10,7 @@
 #include "PartOfValue.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <deque>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSHAREOPERANDSPASS
@@ -86,20 +87,42 @@ public:
 private:
   void setChannel(SharedValue &shared, ArrayRef<int64_t> written,
                   int64_t banks);
+  bool reuseChannel(SharedValue &shared);
   FailureOr<SmallVector<int64_t>> getPartShape(Value value, RoleOp role);
   LogicalResult divide(SharedValue &shared, RoleOp role);
 
   func::FuncOp kernel;
   OpBuilder builder;
   bool hasGroups;
+  /// Channels of values of one type and block, from the one that was used first
+  /// to the one that was used last.
+  llvm::MapVector<std::pair<Block *, Type>, std::deque<ChannelOp>> inTurns;
   /// What is common to the parts of a role's values of one shape.
   llvm::MapVector<std::pair<Operation *, Type>, PartOfValue> parts;
 };
 } // namespace
 
+/// Operands that come by parts take turns at channels, those of two products:
+/// one is written while the other is read.
+bool ChannelMaker::reuseChannel(SharedValue &shared) {
+  if (!getGPUConfig(kernel).getColumns())
+    return false;
+  constexpr size_t termsOfTwo = 6;
+  std::deque<ChannelOp> &channels =
+      inTurns[{shared.value.getParentBlock(), shared.value.getType()}];
+  if (channels.size() < termsOfTwo)
+    return false;
+  shared.channel = channels.front();
+  channels.pop_front();
+  channels.push_back(shared.channel);
+  return true;
+}
+
 /// Panels are no wider than what a group writes.
 void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
                               int64_t banks) {
+  if (reuseChannel(shared))
+    return;
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
   auto type = cast<RankedTensorType>(shared.value.getType());
   unsigned swizzle =
@@ -112,6 +135,7 @@ void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
       hasGroups ? Engine::threads : Engine::cp_async,
       static_cast<int32_t>(banks), Value(), IntegerAttr(), IntegerAttr(),
       DenseI32ArrayAttr());
+  inTurns[{shared.value.getParentBlock(), type}].push_back(shared.channel);
 }
 
 static bool dependsOn(Value value, Value source) {

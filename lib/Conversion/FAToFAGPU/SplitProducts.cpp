@@ -28,7 +28,8 @@ namespace {
 class ProductSplitter {
 public:
   explicit ProductSplitter(func::FuncOp kernel)
-      : kernel(kernel), builder(kernel.getContext()) {}
+      : kernel(kernel), builder(kernel.getContext()),
+        hasColumns(getGPUConfig(kernel).getColumns()) {}
   LogicalResult run();
 
 private:
@@ -45,6 +46,8 @@ private:
 
   func::FuncOp kernel;
   OpBuilder builder;
+  /// Operands come by parts, in the order of the products that read them.
+  bool hasColumns;
   llvm::DenseMap<Value, Terms> known;
 };
 } // namespace
@@ -135,17 +138,17 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
             : below;
   }
   return GatherOp::create(builder, loc, type, fetch.getSource(), indices,
-                          isInside, hasPairs(fetch))
+                          isInside, hasPairs(fetch), hasColumns)
       .getResult();
 }
 
-/// All operands of a step are loaded before its first product: what they take
-/// in registers is free again when there are scores.
+/// All operands of a step are loaded before its first product, unless they come
+/// by parts: what they take in registers is free again when there are scores.
 LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
   if (!fetch.getType().getElementType().isF32())
     return success();
   auto products = fetch->getBlock()->getOps<ProductOp>();
-  if (!products.empty() && !hasWarpGroups(kernel))
+  if (!products.empty() && !hasWarpGroups(kernel) && !hasColumns)
     moveWithOperands(fetch, *products.begin());
   FailureOr<Value> loaded = gather(fetch);
   if (failed(loaded))
@@ -180,7 +183,7 @@ ProductSplitter::Terms ProductSplitter::getTerms(Value value, Operation *user) {
   auto [entry, isNew] = known.try_emplace(value);
   if (!isNew)
     return entry->second;
-  bool isLoaded = value.getDefiningOp<GatherOp>();
+  bool isLoaded = value.getDefiningOp<GatherOp>() && !hasColumns;
   if (value.getParentBlock() == user->getBlock() && !isLoaded)
     builder.setInsertionPoint(user);
   else

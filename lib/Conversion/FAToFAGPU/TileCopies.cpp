@@ -175,7 +175,8 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
                  : isBelow;
   }
   Value tile = fagpu::GatherOp::create(at, loc, tileType, source, indices,
-                                       isInside, /*pairs=*/false);
+                                       isInside, /*pairs=*/false,
+                                       /*in_order=*/false);
   SmallVector<int64_t> sizes(offsets.size(), 1);
   sizes[rowDim] = tileType.getDimSize(0);
   sizes[columnDim] = tileType.getDimSize(1);

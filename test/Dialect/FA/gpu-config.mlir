@@ -85,3 +85,34 @@ func.func @rows(%q: !t) -> !t {
       {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>>}
   return %r : !t
 }
+
+// -----
+
+!t = tensor<1x?x1x256xf32>
+// CHECK-LABEL: func.func @columns
+// CHECK: target = #fa.gpu<columns = 32>
+func.func @columns(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{columns is 40, expected a multiple of 16; the nearest is 48}}
+func.func private @odd_columns() attributes {a = #fa.gpu<columns = 40>}
+
+// -----
+
+// expected-error @below {{columns is for form = warps}}
+func.func private @columns_of_groups() attributes {a = #fa.gpu<form = warp_groups, columns = 32>}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
+func.func @columns_of_16_bits(%q: !t) -> !t {
+  // expected-error @below {{columns is 32, but only f32 operands are split, not 'bf16'; the nearest is 0}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>}
+  return %r : !t
+}

@@ -469,6 +469,58 @@ def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FAGPUSplitColumnsPass
+    : Pass<"fagpu-split-columns", "::mlir::func::FuncOp"> {
+  let summary = "Make f32 products of a part of the columns at once";
+  let description = [{
+    With `columns` in the configuration, a product that sums over more columns
+    becomes a sum of products over as many, each with its own part of both
+    operands, read where it is used; one that adds to a value of more columns
+    becomes products that add to parts of it. Values that loops carry, elementwise
+    operations and stores are split alike. The parts that a product reads are
+    fetched ahead of the product before it.
+
+    That bounds what f32 operands take of registers and shared memory, whatever
+    the head dim. A first operand that was fetched before the loop is read again
+    in each iteration.
+
+    Refused: values that are more than elementwise results, broadcasts of rows,
+    and values that loops carry.
+
+    Before, with `columns = 32`:
+    ```mlir
+    %q = fagpu.fetch %query[...] [1, 64, 1, 64] : !mem -> tensor<64x64xf32>
+    %o = fagpu.for ... iter(%x = %zero) -> (tensor<64x64xf32>) {
+      %k = fagpu.fetch %key[...] [1, 64, 1, 64] : !mem -> tensor<64x64xf32>
+      %s = fagpu.product nt %q, %k : tensor<64x64xf32>, tensor<64x64xf32> -> !s
+      %v = fagpu.fetch %value[...] [1, 64, 1, 64] : !mem -> tensor<64x64xf32>
+      %y = fagpu.product nn %s, %v acc(%x : tensor<64x64xf32>) : !s, tensor<64x64xf32> -> tensor<64x64xf32>
+      fagpu.yield %y : tensor<64x64xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %o:2 = fagpu.for ... iter(%x0 = %zero0, %x1 = %zero1) -> (tensor<64x32xf32>, tensor<64x32xf32>) {
+      %q0 = fagpu.fetch %query[..., %c0] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %k0 = fagpu.fetch %key[..., %c0] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %q1 = fagpu.fetch %query[..., %c32] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %k1 = fagpu.fetch %key[..., %c32] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %s0 = fagpu.product nt %q0, %k0 : tensor<64x32xf32>, tensor<64x32xf32> -> !s
+      ...
+      %s = fagpu.product nt %q1, %k1 acc(%s0 : !s) : tensor<64x32xf32>, tensor<64x32xf32> -> !s
+      ...
+      %y0 = fagpu.product nn %s, %v0 acc(%x0 : tensor<64x32xf32>) : ...
+      %y1 = fagpu.product nn %s, %v1 acc(%x1 : tensor<64x32xf32>) : ...
+      fagpu.yield %y0, %y1 : tensor<64x32xf32>, tensor<64x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
 def FAGPUSplitProductsPass
     : Pass<"fagpu-split-products", "::mlir::func::FuncOp"> {
   let summary = "Make products of bf16 of a product of f32";

@@ -263,7 +263,7 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       KernelForm form, int64_t groups, int64_t stages,
                       Overlap overlap, RescalePlace rescale, bool turns,
                       TileOrder tileOrder, bool blockTable, Captures captures,
-                      int64_t copyingRegisters) {
+                      int64_t copyingRegisters, int64_t columns) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -279,6 +279,13 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "copying_registers is " << copyingRegisters
                        << ", expected 0 or a multiple of 8 from "
                        << leastRegisters << " to " << mostRegisters;
+  if (columns && form != KernelForm::warps)
+    return emitError() << "columns is for form = warps";
+  // The columns of the narrowest panel of shared memory.
+  if (columns < 0 || columns % 16)
+    return emitError() << "columns is " << columns
+                       << ", expected a multiple of 16; the nearest is "
+                       << llvm::alignTo(std::max<int64_t>(columns, 1), 16);
   if (form == KernelForm::warp_groups)
     return success();
   if (groups != 1)
@@ -309,6 +316,10 @@ GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                             int64_t queryBlock, int64_t keyBlock,
                             int64_t queryHeadDim, int64_t valueHeadDim,
                             Type elementType) const {
+  if (getColumns() && elementType.getIntOrFloatBitWidth() <= 16)
+    return emitError() << "columns is " << getColumns()
+                       << ", but only f32 operands are split, not "
+                       << elementType << "; the nearest is 0";
   // A group of four warps multiplies 64 rows at once.
   int64_t rows = 64 * getGroups();
   if (getForm() == KernelForm::warp_groups && queryBlock != rows)

@@ -169,6 +169,9 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     - `copying_registers` of each thread beside the one that copies
       (`warp_groups`); threads that multiply share the rest. 0 is what suits the
       number of groups.
+    - `columns` of f32 operands that are in registers and shared memory at once,
+      0 for all of a head dim (`warps`; fagpu-split-columns). Queries are then
+      read again for each key block.
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -182,7 +185,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order,
     DefaultValuedParameter<"bool", "false">:$block_table,
     FA_EnumParameter<FA_Captures, "elements">:$captures,
-    DefaultValuedParameter<"int64_t", "0">:$copying_registers);
+    DefaultValuedParameter<"int64_t", "0">:$copying_registers,
+    DefaultValuedParameter<"int64_t", "0">:$columns);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

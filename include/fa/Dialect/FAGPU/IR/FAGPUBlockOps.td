@@ -151,17 +151,20 @@ def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
     beside each other in memory, the first of them at a multiple of the size of
     two, and that the columns 2 i and 2 i + 1 have one mask: they are read at once,
     and a launch refuses memory whose address or strides are no such multiples.
+    `in_order` keeps the read behind the barrier before it: what does not change
+    in a loop is then read again instead of being held in registers.
 
     Example: `%x = fagpu.gather %bias[%h, %i, %j] mask(%ok : !ok)
       : memref<?x?x?xf32>[i32, !iacc, !iacc] -> !acc`
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Variadic<AnyTypeOf<[I32, FAGPU_BlockValue]>>:$indices,
-                       Optional<FAGPU_BlockValue>:$mask, UnitAttr:$pairs);
+                       Optional<FAGPU_BlockValue>:$mask, UnitAttr:$pairs,
+                       UnitAttr:$in_order);
   let results = (outs FAGPU_BlockValue:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
-    (`pairs` $pairs^)? attr-dict
+    (`pairs` $pairs^)? (`in_order` $in_order^)? attr-dict
     `:` type($source) `[` type($indices) `]` `->` type($result)
   }];
   let hasVerifier = 1;

@@ -1,0 +1,76 @@
+// RUN: fa-opt %s -fagpu-split-columns -canonicalize | FileCheck %s
+
+#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>
+!mem = memref<?x?x?x80xf32>
+!x = tensor<64x80xf32>
+!s = tensor<64x64xf32>
+!row = tensor<64xf32, #fagpu.row<4>>
+
+// 80 columns are 32, 32 and 16. Scores are sums of products, what they add to
+// comes in three parts, and the keys and values of a product come ahead of the
+// one before.
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME: %[[Q:[^:]*]]: memref<?x?x?x80xf32>, %[[K:[^:]*]]: memref<?x?x?x80xf32>, %[[V:[^:]*]]: memref<?x?x?x80xf32>, %[[O:[^:]*]]: memref
+// CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i32
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK-DAG: %[[Z32:.*]] = arith.constant dense<0.000000e+00> : tensor<64x32xf32>
+// CHECK-DAG: %[[Z16:.*]] = arith.constant dense<0.000000e+00> : tensor<64x16xf32>
+// CHECK-NOT: fagpu.fetch
+// CHECK: %[[FOR:.*]]:4 = fagpu.for {{.*}} iter(%[[X0:.*]] = %[[Z32]], %[[X1:.*]] = %[[Z32]], %[[X2:.*]] = %[[Z16]], %[[M:.*]] = %{{.*}}) -> (tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x16xf32>, tensor<64xf32, #fagpu.row<4>>)
+// CHECK:   %[[Q0:.*]] = fagpu.fetch %[[Q]][{{.*}}] [1, 64, 1, 32] rows(%{{.*}}) : {{.*}} -> tensor<64x32xf32>
+// CHECK:   %[[K0:.*]] = fagpu.fetch %[[K]][{{.*}}] [1, 64, 1, 32]
+// CHECK:   %[[K1:.*]] = fagpu.fetch %[[K]][{{.*}}, %[[C32]]] [1, 64, 1, 32]
+// CHECK:   %[[S0:.*]] = fagpu.product nt %[[Q0]], %[[K0]] :
+// CHECK:   %[[Q1:.*]] = fagpu.fetch %[[Q]][{{.*}}, %[[C32]]] [1, 64, 1, 32]
+// CHECK:   %[[K2:.*]] = fagpu.fetch %[[K]][{{.*}}, %[[C64]]] [1, 64, 1, 16] rows(%{{.*}}) columns(
+// CHECK:   %[[S1:.*]] = fagpu.product nt %[[Q1]], %[[K1]] acc(%[[S0]]
+// CHECK:   %[[Q2:.*]] = fagpu.fetch %[[Q]][{{.*}}, %[[C64]]] [1, 64, 1, 16]
+// CHECK:   %[[V0:.*]] = fagpu.fetch %[[V]][{{.*}}] [1, 64, 1, 32]
+// CHECK:   %[[S:.*]] = fagpu.product nt %[[Q2]], %[[K2]] acc(%[[S1]]
+// CHECK:   %[[V1:.*]] = fagpu.fetch %[[V]]
+// CHECK:   %[[B0:.*]] = fagpu.broadcast %[[M]] : tensor<64xf32, #fagpu.row<4>> -> tensor<64x32xf32>
+// CHECK:   %[[Y0:.*]] = arith.mulf %[[X0]], %[[B0]]
+// CHECK:   %[[O0:.*]] = fagpu.product nn %[[S]], %[[V0]] acc(%[[Y0]]
+// CHECK:   %[[V2:.*]] = fagpu.fetch %[[V]]
+// CHECK:   %[[Y1:.*]] = arith.mulf %[[X1]]
+// CHECK:   %[[O1:.*]] = fagpu.product nn %[[S]], %[[V1]] acc(%[[Y1]]
+// CHECK:   %[[Y2:.*]] = arith.mulf %[[X2]]
+// CHECK:   %[[O2:.*]] = fagpu.product nn %[[S]], %[[V2]] acc(%[[Y2]]
+// CHECK:   fagpu.yield %[[O0]], %[[O1]], %[[O2]], %[[M]]
+// CHECK: fagpu.store %[[FOR]]#0, %[[O]][{{.*}}] sizes [1, 64, 1, 32]
+// CHECK: fagpu.store %[[FOR]]#1, %[[O]][{{.*}}, %[[C32]]] sizes [1, 64, 1, 32]
+// CHECK: fagpu.store %[[FOR]]#2, %[[O]][{{.*}}, %[[C64]]] sizes [1, 64, 1, 16]
+func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32, %m: !row)
+    attributes {fa.config = #config, fagpu.kernel = "sm_80"} {
+  %zero = arith.constant dense<0.0> : !x
+  %c0 = arith.constant 0 : i32
+  %c70 = arith.constant 70 : i32
+  fagpu.role @compute groups(1) {
+    %query = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+    %r:2 = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%x = %zero, %max = %m) -> (!x, !row) {
+      %key = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+      %s = fagpu.product nt %query, %key : !x, !x -> !s
+      %scale = fagpu.broadcast %max : !row -> !x
+      %y = arith.mulf %x, %scale : !x
+      %value = fagpu.fetch %v[%c0, %i, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+      %z = fagpu.product nn %s, %value acc(%y : !x) : !s, !x -> !x
+      fagpu.yield %z, %max : !x, !row
+    }
+    fagpu.store %r#0, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 80] rows(%n) columns(%c70) : !x into !mem
+  }
+  return
+}
+
+// Without `columns` nothing changes.
+// CHECK-LABEL: func.func @whole
+// CHECK: fagpu.fetch {{.*}} [1, 64, 1, 80]
+// CHECK: fagpu.product nn {{.*}} -> tensor<64x80xf32>
+func.func @whole(%v: !mem, %p: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %value = fagpu.fetch %v[%c0, %c0, %c0, %c0] [1, 64, 1, 80] : !mem -> !x
+    %z = fagpu.product nn %p, %value : !s, !x -> !x
+    fagpu.store %z, %v[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 80] : !x into !mem
+  }
+  return
+}
