@@ -147,11 +147,12 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
           outside, loc,
           outside.getF32FloatAttr(1.0f /
                                   std::sqrt(static_cast<float>(headDim))));
-    // The region asks for no rounding of its own between scale and sum.
+    // The region asks for no rounding of its own between scale and sum, or
+    // between scale and another factor.
     scores = arith::MulFOp::create(
         inside, loc, scores,
         blocks.splat(mapping.lookupOrDefault(scale), scoreType),
-        arith::FastMathFlags::contract);
+        arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
   }
   if (!step.getScore().empty()) {
     RegionOnBlocks region(outside, inside, loc, place);

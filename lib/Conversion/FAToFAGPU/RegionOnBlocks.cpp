@@ -367,14 +367,16 @@ Value RegionOnBlocks::create(Operation *like, ValueRange operands, Kind kind,
 }
 
 /// A matrix times a scalar, as one product with the scalar that it has been
-/// multiplied by before where the order of products is free; null where not.
+/// multiplied by before where both leave the order of products free; null where
+/// not.
 Value RegionOnBlocks::multiplyByScalar(Value value, Value scalar,
                                        arith::FastMathFlags flags) {
   auto before = value.getDefiningOp<arith::MulFOp>();
   auto splat = before ? before.getRhs().getDefiningOp<tensor::SplatOp>()
                       : tensor::SplatOp();
   if (!splat || kindOf(scalar) != Kind::Scalar ||
-      !arith::bitEnumContainsAll(flags, arith::FastMathFlags::reassoc))
+      !arith::bitEnumContainsAll(flags & before.getFastmath(),
+                                 arith::FastMathFlags::reassoc))
     return {};
   Value factor =
       arith::MulFOp::create(outside, loc, splat.getInput(), scalar, flags);
@@ -445,6 +447,9 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     return product;
   if (isa<arith::CmpIOp>(op) && !isOfWide)
     llvm::for_each(operands, [&](Value &operand) { saturate(operand); });
+  // Nothing of 32 bits is larger than what a divisor is held to.
+  if (isDivision(op) && !isOfWide)
+    saturate(operands.back());
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     operand = isOfWide && original.getType().isIndex() ? widen(operand, kind)
                                                        : spread(operand, kind);
@@ -479,7 +484,8 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
   mapping.map(body.getArguments(), arguments);
   unsigned first = score ? 1 : 0;
   bits.setQuery(body.getArgument(first + 2));
-  bits.setKey(body.getArgument(first + 3));
+  keyArgument = body.getArgument(first + 3);
+  bits.setKey(keyArgument);
   for (Operation &op : body.without_terminator()) {
     FailureOr<Value> result = failure();
     if (isa<QueryLengthOp>(op))

@@ -9,12 +9,16 @@
 #define FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 
 #include "IndexBits.h"
+#include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mlir::fa {
+
+/// Whether an operation divides integers.
+bool isDivision(Operation *op);
 
 /// A block of (query, key) pairs. Scalars are of type index.
 struct PairBlock {
@@ -78,6 +82,9 @@ private:
   /// WideIndices.cpp. Whether a block has indices of 64 bits.
   static bool isWideBlock(Value value);
   bool isWide(Operation *op, ValueRange operands);
+  bool isLong(Value scalar);
+  bool isQueryOffset(Value value);
+  bool isKeyBound(Operation *op, ValueRange operands);
   Value widen(Value value, Kind kind);
   Value castIndex(Operation *cast, Value value, Kind kind);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
@@ -86,7 +93,10 @@ private:
   Location loc;
   const PairBlock &place;
   IndexBits bits;
+  IndexWidths widths;
   Value queryIndex, keyIndex;
+  /// The key of a pair, as the region has it.
+  Value keyArgument;
   bool isScore = false;
 };
 

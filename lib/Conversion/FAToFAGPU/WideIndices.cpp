@@ -7,6 +7,7 @@
 
 #include "RegionOnBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -16,15 +17,66 @@ bool RegionOnBlocks::isWideBlock(Value value) {
          getElementTypeOrSelf(value).isInteger(64);
 }
 
-/// Whether the operation computes on indices of 64 bits: a product or a shift
-/// may be the first that needs them, what follows keeps them.
+/// Whether one number for all pairs may need more than 32 bits.
+bool RegionOnBlocks::isLong(Value scalar) {
+  return scalar.getType().isIndex() && !widths.fits(scalar);
+}
+
+/// Whether a block value is the queries plus scalars.
+bool RegionOnBlocks::isQueryOffset(Value value) {
+  if (value == queryIndex)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
+    std::swap(left, right);
+  return right.getDefiningOp<tensor::SplatOp>() && isQueryOffset(left);
+}
+
+/// Whether a sum is the queries plus scalars, and keys are all that is compared
+/// with it: the scalars are then held to what keys can be.
+bool RegionOnBlocks::isKeyBound(Operation *op, ValueRange operands) {
+  if (!isa<arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  bool isLeft = isQueryOffset(operands[0]);
+  if (!isLeft && (isa<arith::SubIOp>(op) || !isQueryOffset(operands[1])))
+    return false;
+  return operands[isLeft].getType().isIndex() &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto compare = dyn_cast<arith::CmpIOp>(user);
+           return compare &&
+                  compare.getPredicate() < arith::CmpIPredicate::ult &&
+                  llvm::is_contained(user->getOperands(), keyArgument);
+         });
+}
+
+bool mlir::fa::isDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+             arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+             arith::RemUIOp>(op);
+}
+
+/// Whether the operation computes on indices of 64 bits: a product, a shift or
+/// what a scalar of 64 bits goes into may be the first that needs them, what
+/// follows keeps them.
 bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     if (original.getType().isIndex() && isWideBlock(operand))
       return true;
-  return isa<arith::MulIOp, arith::ShLIOp>(op) &&
-         op->getResult(0).getType().isIndex() &&
-         bits.get(op->getResult(0)) > 31;
+  if (!op->getResult(0).getType().isIndex())
+    return false;
+  if (isa<arith::MulIOp, arith::ShLIOp>(op))
+    return bits.get(op->getResult(0)) > 31;
+  if (isDivision(op))
+    return isLong(operands.front());
+  return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MaxUIOp,
+             arith::MinSIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
+             arith::XOrIOp, arith::SelectOp>(op) &&
+         llvm::any_of(operands,
+                      [&](Value operand) { return isLong(operand); }) &&
+         !isKeyBound(op, operands);
 }
 
 /// An index value as i64, repeated along what `kind` has beyond it.

@@ -1166,6 +1166,14 @@ func.func @host(%n: index) {
 
 // -----
 
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.workspace' op makes elements of 'index', whose size a launcher does not know, expected integers or floats; the nearest is i64}}
+  %table = fagpu.workspace(%n) : memref<?xindex>
+  return
+}
+
+// -----
+
 func.func @vote(%x: tensor<64x16xi32, #fagpu.acc<4>>) {
   // expected-error @below {{'fagpu.any' op asks elements of 'i32', expected i1}}
   %any = fagpu.any %x : tensor<64x16xi32, #fagpu.acc<4>>

@@ -68,6 +68,11 @@ void WorkspaceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getMemory().getType());
+  if (Type element = type.getElementType(); !element.isIntOrFloat())
+    return emitOpError() << "makes elements of " << element
+                         << ", whose size a launcher does not know, expected "
+                            "integers or floats; the nearest is "
+                         << (element.isIndex() ? "i64" : "i32");
   if (!type.getLayout().isIdentity())
     return emitOpError() << "makes " << type << ", expected contiguous memory";
   if (getSizes().size() != static_cast<size_t>(type.getNumDynamicDims()))
