@@ -145,6 +145,16 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
     regions = 0;
   } else if (isSplit(problem)) {
     accumulators = perThread(2 * valueColumns) + terms;
+    // Threads of warps load keys and values before they multiply.
+    int64_t loaded = llvm::divideCeil(
+        tile.keyBlock *
+            (llvm::alignTo(problem.queryHeadDim, panelColumns) + valueColumns),
+        threads);
+    if (!hasGroups(tile.part)) {
+      accumulators = std::max<int64_t>(accumulators + regions,
+                                       perThread(valueColumns) + loaded);
+      regions = 0;
+    }
   }
   bool groups = hasGroups(tile.part);
   return {countSharedElements(tile, problem) * elementBytes +

@@ -214,7 +214,7 @@ func.func @pairs(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel 
   fagpu.role @only groups(1) {
     %i = fagpu.iota 0 : tensor<64x16xi32, #fagpu.acc<4>>
     %j = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
-    // CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.nc.v2.b32 {$0, $1}, [$2];"
+    // CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.nc.v2.b32 {$0, $1}, [$2 + {{[0-9]+}}];"
     // CHECK-NOT: llvm.inline_asm
     %x = fagpu.gather %m[%i, %j] pairs
         : memref<?x?xf32, strided<[?, 1]>>[tensor<64x16xi32, #fagpu.acc<4>>, tensor<64x16xi32, #fagpu.acc<4>>]
@@ -231,6 +231,24 @@ func.func @pin(%s: f32, %i: i32) attributes {fagpu.kernel = "sm_90a"} {
     %y = tensor.splat %i : !irow
     // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "", "=f,=f,=r,=r,0,1,2,3" %[[S]], %[[S]], %[[I]], %[[I]]
     %p:2 = fagpu.pin %x, %y : !row, !irow
+  }
+  return
+}
+
+// What is read in order stays behind barriers; parts of a row have one address,
+// and places of their own behind it.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %i = fagpu.iota 0 : tensor<64x8xi32, #fagpu.acc<4>>
+    %j = fagpu.iota 1 : tensor<64x8xi32, #fagpu.acc<4>>
+    %c48 = arith.constant dense<48> : tensor<64x8xi32, #fagpu.acc<4>>
+    %k = arith.addi %j, %c48 : tensor<64x8xi32, #fagpu.acc<4>>
+    // CHECK-COUNT-2: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.v2.b32 {$0, $1}, [$2 + 192];"
+    // CHECK-NOT: llvm.inline_asm
+    %x = fagpu.gather %m[%i, %k] pairs in_order
+        : memref<?x?xf32, strided<[?, 1]>>[tensor<64x8xi32, #fagpu.acc<4>>, tensor<64x8xi32, #fagpu.acc<4>>]
+        -> tensor<64x8xf32, #fagpu.acc<4>>
   }
   return
 }

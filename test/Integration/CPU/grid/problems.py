@@ -44,8 +44,7 @@ class Profile:
 
 CPU = Profile(["f32", "f16", "bf16", "f32"], HEAD_DIMS, DIM_ORDERS, has_config=True, gap_alignment=1,
               in_place=False, keeps_single=True, most_work=6e7, most_heads=3, most_length=400)
-# f32 beyond shared memory comes up too: what does not
-# derive is to be counted.
+# f32 of all head dims comes up too: what does not derive is to be counted.
 GPU = Profile(["bf16", "f16"] * 4 + ["f32"],
               [(64, 0), (128, 0)] * 4 + [(96, 0), (256, 0), (192, 128), (80, 0), (40, 0), (72, 0), (100, 0),
                                          (33, 0), (1, 0), (3, 0), (17, 1), (1, 33), (64, 80), (128, 64),

@@ -4,7 +4,7 @@ is a failure."""
 import re
 
 KNOWN = [
-    (r"config does not fit: .* no smaller blocks fit", "f32 operands beyond shared memory"),
+    (r"config does not fit: .* no smaller blocks fit", "f32 operands beyond registers"),
 ]
 
 
