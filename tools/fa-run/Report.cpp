@@ -38,13 +38,14 @@ static void printComparison(raw_ostream &stream, const Comparison &result) {
            << ", largest " << llvm::format("%.2e", result.largest) << ", bound "
            << llvm::format("%.1e", result.bound.limit) << " ("
            << getMeasureName(result.bound.measure) << ")";
-  stream << (result.passed() ? ": ok" : ": FAILED") << '\n';
+  stream << (result.passed() ? ": ok" : ": FAILED");
+  if (result.numFinite < result.numCompared && result.numMismatches == 0)
+    stream << ", " << result.numFinite << " of " << result.numCompared
+           << " elements are finite numbers";
+  stream << '\n';
   if (result.isMeaningless())
     stream << "  the reference is NaN in all " << result.numCompared
            << " elements, so no number was compared\n";
-  else if (result.numMismatches == 0 && result.numFinite < result.numCompared)
-    stream << "  " << result.numFinite << " of " << result.numCompared
-           << " elements are finite numbers in both\n";
   if (result.numMismatches > 0)
     stream << "  " << result.numMismatches << " of " << result.numCompared
            << " elements differ in kind; the first, element "
