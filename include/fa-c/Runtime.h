@@ -50,8 +50,8 @@ typedef enum FaStatus {
   FA_LAUNCH_LIMIT = 8,
   /// Any other error that the driver reports.
   FA_DRIVER_ERROR = 9,
-  /// Of faKernelLaunchObjects alone: nothing was done, and there is no message.
-  /// faKernelLaunch serves the call, or says what is wrong with it.
+  /// Of faKernelDescribeObjects alone: there is no message. The caller
+  /// describes the arguments, and faKernelLaunch says what is wrong with them.
   FA_NOT_TAKEN = 10
 } FaStatus;
 
@@ -161,22 +161,22 @@ FA_RUNTIME_EXPORTED FaStatus faKernelLaunch(FaKernel kernel,
                                             size_t argument_count,
                                             FaStream stream);
 
-/// The short way from Python: launches on objects of a framework, described by
-/// its functions instead of by Python code. `exchange` is the DLPackExchangeAPI
-/// of the tensors' type (the capsule __dlpack_c_exchange_api__, DLPack 1.2 and
-/// later), `objects` are the PyObject* of all arguments in the manifest's
-/// order. Those of numbers are not read: `numbers` has eight bytes for each, in
-/// the same order, an int64_t or, where the kernel's is of a float type, a
-/// double. Where `uses_current_stream` is not 0, the framework's current stream
-/// of the tensors' device takes the place of `stream`.
+/// The short way from Python to the arguments of faKernelLaunch: objects of a
+/// framework are described by its own functions instead of by Python code.
+/// `exchange` is the DLPackExchangeAPI of the tensors' type (the capsule
+/// __dlpack_c_exchange_api__, DLPack 1.2 and later), `objects` are the
+/// PyObject* of all arguments in the manifest's order. Those of numbers are not
+/// read: `numbers` has eight bytes for each, in the same order, an int64_t or,
+/// where the kernel's is of a float type, a double. Writes `object_count`
+/// arguments, and the framework's current stream of the tensors' device.
 ///
-/// The caller holds Python's interpreter lock. FA_NOT_TAKEN, perhaps with a
-/// Python exception set, is for objects that are no tensors of that framework
-/// in device memory and for kernels that are not loaded on the device yet.
-FA_RUNTIME_EXPORTED FaStatus faKernelLaunchObjects(
+/// The caller holds Python's interpreter lock, and launches without it.
+/// FA_NOT_TAKEN, perhaps with a Python exception set, is for objects that are
+/// no tensors of that framework in device memory.
+FA_RUNTIME_EXPORTED FaStatus faKernelDescribeObjects(
     FaKernel kernel, const void *exchange, void *const *objects,
-    size_t object_count, const void *numbers, int uses_current_stream,
-    FaStream stream);
+    size_t object_count, const void *numbers, FaArgument *arguments,
+    FaStream *current_stream);
 
 #ifdef __cplusplus
 }

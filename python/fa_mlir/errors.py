@@ -2,7 +2,6 @@
 
 INVALID_ARGUMENT = 6
 OUT_OF_MEMORY = 7
-NOT_TAKEN = 10
 NAMES = {
     1: "no driver",
     2: "driver too old",

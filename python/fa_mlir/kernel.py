@@ -6,7 +6,7 @@ import os
 import struct
 import weakref
 
-from .errors import INVALID_ARGUMENT, NOT_TAKEN, make_error
+from .errors import INVALID_ARGUMENT, make_error
 from .runtime import Runtime
 from .tensors import MAX_RANK, TYPES, Torch, dense_strides, describe, get_device, get_stream_handle
 
@@ -70,7 +70,7 @@ class Kernel:
         self._handle = handle
         self._finalizer = weakref.finalize(self, runtime.library.faKernelDestroy, handle)
         self._launch = runtime.library.faKernelLaunch
-        self._launch_objects = runtime.library.faKernelLaunchObjects
+        self._describe_objects = runtime.library.faKernelDescribeObjects
         with open(self.path, encoding="utf-8") as file:
             manifest = json.load(file)
         self.name = manifest["kernel"]
@@ -84,7 +84,8 @@ class Kernel:
         self._struct = struct.Struct("=" + "".join(argument.format for argument in self.arguments))
         self._kinds = [(_SCALAR if argument.is_scalar else argument.rank, argument.is_float)
                        for argument in self.arguments]
-        # What faKernelLaunchObjects takes: all objects, and the numbers among them.
+        # For faKernelDescribeObjects: FaArgument of all, all objects, and the numbers among them.
+        self._memory = ctypes.c_char * self._struct.size
         self._objects = ctypes.py_object * len(self.arguments)
         self._scalars = [i for i, argument in enumerate(self.arguments) if argument.is_scalar]
         self._numbers = struct.Struct("=" + "".join("d" if self.arguments[i].is_float else "q"
@@ -194,22 +195,25 @@ class Kernel:
         torch = Torch.get()
         if stream is not None and type(stream) is not int:
             stream = get_stream_handle(stream)
-        status = self._launch_exchanged(torch.exchange, values, stream) if torch and torch.exchange else NOT_TAKEN
-        if status == NOT_TAKEN:
-            packed, stream = self._pack(values, stream)
-            status = self._launch(self._handle, packed, len(values), stream)
+        described = self._describe(torch.exchange, values, stream) if torch and torch.exchange else None
+        arguments, stream = described or self._pack(values, stream)
+        status = self._launch(self._handle, arguments, len(values), stream)
         if status:
             self.runtime.check(status)
 
-    def _launch_exchanged(self, exchange, values, stream):
-        """Launches where all tensors are those of torch, which describes them by itself."""
+    def _describe(self, exchange, values, stream):
+        """The same as _pack, by torch itself; None where not all tensors are its own."""
+        arguments, current = self._memory(), ctypes.c_void_p()
         try:
-            return self._launch_objects(
+            status = self._describe_objects(
                 self._handle, exchange, self._objects(*values), len(values),
-                self._numbers.pack(*[values[i] for i in self._scalars]), stream is None, stream)
+                self._numbers.pack(*[values[i] for i in self._scalars]), arguments, current)
         except Exception:
             # Whatever is wrong is found, and named, on the other path.
-            return NOT_TAKEN
+            return None
+        if status:
+            return None
+        return arguments, current if stream is None else stream
 
     def _pack(self, values, stream):
         """FaArgument of each value, as bytes, and the handle of the stream."""

@@ -21,15 +21,15 @@ _SIGNATURES = {
         ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
     "faKernelDestroy": (None, [ctypes.c_void_p]),
     "faKernelPrepare": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
-    # The arguments are bytes that the caller has packed.
+    # The arguments are memory that is laid out as FaArgument.
     "faKernelLaunch": (
-        ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]),
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]),
 }
 # With the interpreter lock, as these call functions of Python.
 _LOCKED_SIGNATURES = {
-    "faKernelLaunchObjects": (
+    "faKernelDescribeObjects": (
         ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
-                       ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p]),
+                       ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]),
 }
 
 

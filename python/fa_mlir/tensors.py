@@ -39,10 +39,12 @@ _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def _find_exchange(tensor_type):
+def find_exchange(tensor_type):
     """The address of DLPackExchangeAPI (DLPack 1.2 and later) of a type, or None."""
-    capsule = getattr(tensor_type, "__dlpack_c_exchange_api__", None)
-    return None if capsule is None else _get_pointer(capsule, b"dlpack_exchange_api")
+    try:
+        return _get_pointer(tensor_type.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    except (AttributeError, ctypes.ArgumentError, ValueError):
+        return None
 
 
 class Torch:
@@ -58,7 +60,7 @@ class Torch:
                       if hasattr(torch, name)}
         self.types = {code: getattr(torch, name) for name, code in reversed(_TORCH_TYPES.items())
                       if hasattr(torch, name)}
-        self.exchange = _find_exchange(torch.Tensor)
+        self.exchange = find_exchange(torch.Tensor)
         # Ten times cheaper than the public way, which makes a Stream object.
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.current_stream = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)

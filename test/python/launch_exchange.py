@@ -18,6 +18,7 @@ EXCHANGE = Exchange(torch.Tensor, torch._C._cuda_getCurrentRawStream)
 torch.Tensor.__dlpack_c_exchange_api__ = EXCHANGE.capsule
 
 import fa_mlir
+from fa_mlir.tensors import find_exchange
 
 DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
 os.makedirs(FOLDER, exist_ok=True)
@@ -39,7 +40,7 @@ class LaunchExchange(unittest.TestCase):
         self.runtime.close()
         self.assertEqual(self.driver.GetLiveObjects(), 0)
 
-    def test_is_taken_from_the_second_call_on(self):
+    def test_describes_every_tensor(self):
         for call in range(3):
             y = self.kernel(self.x, factor=call)
             launch = self.driver.last_launch()
@@ -50,6 +51,7 @@ class LaunchExchange(unittest.TestCase):
             self.assertEqual(launch.parameter(4, ctypes.c_int64), 64)
         self.assertEqual(self.driver.GetLaunchCount(), 3)
         self.assertEqual(EXCHANGE.described, 6)
+        self.assertEqual(torch._C.asked, [1] * 3)
 
     def test_uses_the_stream_that_is_asked_for(self):
         handle = self.driver.library.fakeCreateStream()
@@ -62,6 +64,13 @@ class LaunchExchange(unittest.TestCase):
             self.kernel(self.x, stream=stream)
             self.assertEqual(self.driver.last_launch().stream, 100 if stream else 1)
         self.driver.DestroyStream(ctypes.c_void_p(handle))
+
+    def test_a_capsule_of_another_name_is_no_exchange(self):
+        class Other:
+            __dlpack_c_exchange_api__ = EXCHANGE.make_capsule(b"of_tomorrow")
+        self.assertIsNone(find_exchange(Other))
+        self.assertIsNone(find_exchange(int))
+        self.assertIsNotNone(find_exchange(torch.Tensor))
 
     def test_other_tensors_take_the_other_way(self):
         y = DeviceArray(self.driver.library.fakeBase(1), "f32", (5, 8), device=1)

@@ -75,17 +75,6 @@ Error Kernel::prepare(int ordinal) {
                                         : (*device)->getWorkspaces().prepare();
 }
 
-// All launches are functions of one image; one that has never had a block has
-// not been asked for.
-bool Kernel::isLoaded(int device) const {
-  return device >= 0 && device < Runtime::maxDevices &&
-         llvm::any_of(
-             launches,
-             [&](const std::unique_ptr<Launch> &launch) {
-               return launch->functions[device].load(std::memory_order_acquire);
-             });
-}
-
 Expected<cuda::Function> Kernel::getFunction(Launch &launch, Device &device) {
   std::atomic<cuda::Function> &slot = launch.functions[device.getOrdinal()];
   if (cuda::Function function = slot.load(std::memory_order_acquire))

@@ -23,6 +23,11 @@ class Functions(ctypes.Structure):
                 ("to_object", ctypes.c_void_p), ("describe", DESCRIBE), ("get_stream", GET_STREAM)]
 
 
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
 class Exchange:
     """The functions of a tensor type. `described` counts the tensors they were asked about."""
 
@@ -31,10 +36,13 @@ class Exchange:
         self.get_stream = get_stream
         self.functions = Functions(1, 3, None, None, None, None, DESCRIBE(self._describe),
                                    GET_STREAM(self._get_stream))
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        self._name = b"dlpack_exchange_api"
-        self.capsule = new(ctypes.addressof(self.functions), self._name, None)
+        self._names = []
+        self.capsule = self.make_capsule(b"dlpack_exchange_api")
+
+    def make_capsule(self, name):
+        # A capsule keeps the address of its name.
+        self._names.append(name)
+        return _new_capsule(ctypes.addressof(self.functions), name, None)
 
     def _describe(self, value, target):
         if not isinstance(value, self.tensor_type):

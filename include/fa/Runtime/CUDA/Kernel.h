@@ -40,9 +40,6 @@ public:
   /// Loads the kernel on a device, which its first call does otherwise.
   llvm::Error prepare(int device);
 
-  /// Whether a call on a device finds the kernel's image there.
-  bool isLoaded(int device) const;
-
   /// Checks the arguments and enqueues all launches on `stream`.
   llvm::Error launch(llvm::ArrayRef<FaArgument> arguments, cuda::Stream stream);
 

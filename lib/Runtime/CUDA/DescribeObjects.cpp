@@ -1,4 +1,4 @@
-//===- LaunchObjects.cpp - Launches on a framework's tensors --------------===//
+//===- DescribeObjects.cpp - Tensors of a framework as arguments ----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,6 +46,7 @@ static int32_t getDataType(const dlpack::Tensor &tensor) {
 static bool convert(const dlpack::Tensor &tensor, FaArgument &argument) {
   bool isOnDevice = tensor.deviceType == dlpack::CUDA ||
                     tensor.deviceType == dlpack::CUDAManaged;
+  argument = {};
   argument.type = getDataType(tensor);
   if (!isOnDevice || argument.type < 0 || tensor.rank < 1 ||
       tensor.rank > FA_MAX_RANK)
@@ -53,10 +54,14 @@ static bool convert(const dlpack::Tensor &tensor, FaArgument &argument) {
   argument.value.data = static_cast<char *>(tensor.data) + tensor.byteOffset;
   argument.rank = tensor.rank;
   argument.device = tensor.device;
+  llvm::copy(ArrayRef(tensor.shape, tensor.rank), argument.shape);
+  if (tensor.strides) {
+    llvm::copy(ArrayRef(tensor.strides, tensor.rank), argument.strides);
+    return true;
+  }
   int64_t dense = 1;
   for (int i = tensor.rank - 1; i >= 0; --i) {
-    argument.shape[i] = tensor.shape[i];
-    argument.strides[i] = tensor.strides ? tensor.strides[i] : dense;
+    argument.strides[i] = dense;
     dense *= std::max<int64_t>(tensor.shape[i], 1);
   }
   return true;
@@ -70,47 +75,41 @@ static FaArgument convertNumber(const ArgumentSpec &spec, const char *bytes) {
   return argument;
 }
 
-FaStatus faKernelLaunchObjects(FaKernel kernel, const void *exchange,
-                               void *const *objects, size_t object_count,
-                               const void *numbers, int uses_current_stream,
-                               FaStream stream) {
+FaStatus faKernelDescribeObjects(FaKernel kernel, const void *exchange,
+                                 void *const *objects, size_t object_count,
+                                 const void *numbers, FaArgument *arguments,
+                                 FaStream *current_stream) {
   auto *functions = static_cast<const dlpack::ExchangeFunctions *>(exchange);
-  if (!kernel || !functions || !objects ||
+  if (!kernel || !functions || !objects || !arguments || !current_stream ||
       functions->major != dlpack::majorVersion || !functions->describe)
     return FA_NOT_TAKEN;
-  auto *launched = reinterpret_cast<Kernel *>(kernel);
-  ArrayRef<ArgumentSpec> specs = launched->getDescription().arguments;
+  ArrayRef<ArgumentSpec> specs =
+      reinterpret_cast<Kernel *>(kernel)->getDescription().arguments;
   if (object_count != specs.size())
     return FA_NOT_TAKEN;
 
-  llvm::SmallVector<FaArgument, 16> arguments;
   const char *number = static_cast<const char *>(numbers);
   const FaArgument *first = nullptr;
   dlpack::DeviceType type = dlpack::CUDA;
-  arguments.reserve(specs.size());
-  for (const auto &[spec, object] :
-       llvm::zip_equal(specs, ArrayRef(objects, object_count))) {
-    if (spec.isScalar) {
+  for (size_t i = 0; i != object_count; ++i) {
+    if (specs[i].isScalar) {
       if (!number)
         return FA_NOT_TAKEN;
-      arguments.push_back(convertNumber(spec, number));
-      number += sizeof(arguments.back().value);
+      arguments[i] = convertNumber(specs[i], number);
+      number += sizeof(arguments[i].value);
       continue;
     }
     dlpack::Tensor tensor = {};
-    FaArgument &argument = arguments.emplace_back();
-    if (functions->describe(object, &tensor) || !convert(tensor, argument))
+    if (functions->describe(objects[i], &tensor) ||
+        !convert(tensor, arguments[i]))
       return FA_NOT_TAKEN;
     if (!first) {
-      first = &argument;
+      first = &arguments[i];
       type = tensor.deviceType;
     }
   }
-  // Loading takes long, and the caller lets nobody else run Python meanwhile.
-  if (!first || !launched->isLoaded(first->device))
+  if (!first ||
+      functions->getCurrentStream(type, first->device, current_stream))
     return FA_NOT_TAKEN;
-  if (uses_current_stream &&
-      functions->getCurrentStream(type, first->device, &stream))
-    return FA_NOT_TAKEN;
-  return faKernelLaunch(kernel, arguments.data(), arguments.size(), stream);
+  return FA_SUCCESS;
 }
