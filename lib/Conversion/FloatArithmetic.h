@@ -133,6 +133,17 @@ public:
   Value toInteger(Value a) {
     return arith::FPToSIOp::create(builder, loc, integer, a);
   }
+  /// Whether the lowest bit of an integer of any width, or an index, is set.
+  Value isOdd(Value a) {
+    Type bit = builder.getI1Type();
+    if (auto vector = dyn_cast<VectorType>(a.getType()))
+      bit = vector.clone(bit);
+    if (a.getType() == bit)
+      return a;
+    if (getElementTypeOrSelf(a).isIndex())
+      return arith::IndexCastOp::create(builder, loc, bit, a);
+    return arith::TruncIOp::create(builder, loc, bit, a);
+  }
   Value floor(Value a) { return math::FloorOp::create(builder, loc, a); }
   Value bothTrue(Value a, Value b) {
     return arith::AndIOp::create(builder, loc, a, b);

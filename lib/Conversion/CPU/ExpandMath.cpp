@@ -133,8 +133,9 @@ Type withElement(Type type, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
-/// A power of any integer by way of f64, which holds base and exponent exactly:
-/// LLVM's operation takes one exponent for all lanes.
+/// A power of any integer by way of f64, which holds the base exactly and
+/// exponents of up to 53 bits; longer ones are rounded, but for whether they
+/// are odd. LLVM's operation takes one exponent for all lanes.
 struct IntegerExponentPattern : public OpRewritePattern<math::FPowIOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -152,11 +153,18 @@ struct IntegerExponentPattern : public OpRewritePattern<math::FPowIOp> {
       exponent = arith::IndexCastOp::create(
           rewriter, loc, withElement(exponent.getType(), rewriter.getI64Type()),
           exponent);
+    Value integer = exponent;
     exponent = arith::SIToFPOp::create(rewriter, loc, wide, exponent);
     Value base = op.getLhs();
     if (base.getType() != wide)
       base = arith::ExtFOp::create(rewriter, loc, wide, base);
-    Value power = math::PowFOp::create(rewriter, loc, base, exponent);
+    bool isRounded = getElementTypeOrSelf(integer).getIntOrFloatBitWidth() > 53;
+    FloatArithmetic arithmetic(rewriter, loc, wide);
+    Value size = isRounded ? arithmetic.abs(base) : base;
+    Value power = math::PowFOp::create(rewriter, loc, size, exponent);
+    if (isRounded)
+      power = arithmetic.select(arithmetic.isOdd(integer),
+                                arithmetic.copySign(power, base), power);
     // Hosts convert f64 to no type of 16 bits.
     for (Type type : {single, op.getType()})
       if (op.getType() != wide && power.getType() != type)

@@ -214,7 +214,12 @@ private:
     Value value = emit.inlinePTX(text, constraints,
                                  {address, orTrue(emit, predicate)}, result)
                       .front();
-    if (isByte(element))
+    // Any byte but 0 is true.
+    if (element.isInteger(1))
+      value = arith::CmpIOp::create(emit.builder, emit.location,
+                                    arith::CmpIPredicate::ne, value,
+                                    emit.constant(0));
+    else if (isByte(element))
       value =
           arith::TruncIOp::create(emit.builder, emit.location, element, value);
     return value;

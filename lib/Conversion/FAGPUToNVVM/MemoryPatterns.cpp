@@ -55,8 +55,17 @@ struct LoadPattern : public LoweringPattern<memref::LoadOp> {
     Value address =
         getAddress(emit.builder, emit.location, kernel, op.getMemRef(),
                    flatten(SmallVector<ValueRange>(adaptor.getIndices())));
-    return {{LLVM::LoadOp::create(emit.builder, emit.location, op.getType(),
-                                  address)}};
+    if (!op.getType().isInteger(1))
+      return {{LLVM::LoadOp::create(emit.builder, emit.location, op.getType(),
+                                    address)}};
+    // Any byte but 0 is true.
+    Type byte = emit.builder.getI8Type();
+    Value value =
+        LLVM::LoadOp::create(emit.builder, emit.location, byte, address);
+    Value zero = arith::ConstantOp::create(
+        emit.builder, emit.location, emit.builder.getIntegerAttr(byte, 0));
+    return {{arith::CmpIOp::create(emit.builder, emit.location,
+                                   arith::CmpIPredicate::ne, value, zero)}};
   }
 };
 

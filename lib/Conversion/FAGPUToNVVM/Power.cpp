@@ -93,9 +93,8 @@ Value mlir::fagpu::expandIntegerPower(FloatArithmetic &a, Value x, Value n) {
   FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
   Value exponent = d.toReal(n);
   Value result = powerOfSize(a, d, a.abs(x), exponent);
-  Value half = d.mul(exponent, d.number(0.5));
-  Value isEven = d.equal(d.floor(half), half);
-  result = a.select(isEven, result, a.copySign(result, x));
+  // f64 does not hold the lowest bit of all exponents.
+  result = a.select(a.isOdd(n), a.copySign(result, x), result);
   result = a.select(a.isNaN(x), a.number(notANumber), result);
   return a.select(d.equal(exponent, d.number(0.0)), a.number(1.0f), result);
 }

@@ -7,6 +7,7 @@
 
 #include "IndexWidths.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -115,5 +116,8 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     all.low = all.high = std::min(all.low, all.high);
     return all;
   }
+  // Powers and sizes, of which little is known.
+  if (isa<math::IPowIOp, math::AbsIOp>(op))
+    return {Width::Long, Width::Long};
   return {Width::Short, Width::Short};
 }

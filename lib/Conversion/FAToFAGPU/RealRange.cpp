@@ -40,30 +40,60 @@ static std::optional<double> getConstant(Value value) {
   return std::nullopt;
 }
 
-RealRange mlir::fa::getRealRange(Value value) {
+namespace {
+/// A value is visited once, however many uses it has.
+class RealRanges {
+public:
+  RealRange get(Value value) {
+    if (auto found = known.find(value); found != known.end())
+      return found->second;
+    RealRange range = compute(value);
+    known[value] = range;
+    return range;
+  }
+
+private:
+  RealRange compute(Value value);
+  static RealRange computeOfTwo(Operation *op, RealRange a, RealRange b);
+
+  llvm::DenseMap<Value, RealRange> known;
+};
+} // namespace
+
+RealRange RealRanges::compute(Value value) {
   if (std::optional<double> number = getConstant(value))
     return {*number, *number};
   Operation *op = value.getDefiningOp();
-  if (!op)
-    return {-infinity, infinity};
-  auto of = [&](unsigned operand) {
-    return getRealRange(op->getOperand(operand));
-  };
-  if (isa<tensor::SplatOp, fagpu::BroadcastOp>(op))
-    return of(0);
-  if (isa<math::TanhOp>(op))
+  if (isa_and_nonnull<math::TanhOp>(op))
     return {-1.0, 1.0};
-  if (isa<math::AbsFOp>(op))
-    return {0.0, of(0).getSize()};
-  if (isa<arith::NegFOp>(op))
-    return {-of(0).greatest, -of(0).least};
-  if (isa<arith::MulFOp>(op))
-    return multiply(of(0), of(1));
-  if (isa<arith::MinimumFOp, arith::MinNumFOp>(op))
-    return {std::min(of(0).least, of(1).least),
-            std::min(of(0).greatest, of(1).greatest)};
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
-    return {std::max(of(0).least, of(1).least),
-            std::max(of(0).greatest, of(1).greatest)};
+  if (isa_and_nonnull<tensor::SplatOp, fagpu::BroadcastOp, math::AbsFOp,
+                      arith::NegFOp>(op)) {
+    RealRange operand = get(op->getOperand(0));
+    if (isa<math::AbsFOp>(op))
+      return {0.0, operand.getSize()};
+    if (isa<arith::NegFOp>(op))
+      return {-operand.greatest, -operand.least};
+    return operand;
+  }
+  if (isa_and_nonnull<arith::MulFOp, arith::MinimumFOp, arith::MaximumFOp,
+                      arith::MinNumFOp, arith::MaxNumFOp>(op))
+    return computeOfTwo(op, get(op->getOperand(0)), get(op->getOperand(1)));
   return {-infinity, infinity};
+}
+
+RealRange RealRanges::computeOfTwo(Operation *op, RealRange a, RealRange b) {
+  if (isa<arith::MulFOp>(op))
+    return multiply(a, b);
+  RealRange all = {std::min(a.least, b.least),
+                   std::max(a.greatest, b.greatest)};
+  if (isa<arith::MinimumFOp>(op))
+    all.greatest = std::min(a.greatest, b.greatest);
+  if (isa<arith::MaximumFOp>(op))
+    all.least = std::max(a.least, b.least);
+  // minnumf and maxnumf of a number and none are the number.
+  return all;
+}
+
+RealRange mlir::fa::getRealRange(Value value) {
+  return RealRanges().get(value);
 }

@@ -224,9 +224,11 @@ RegionBounds::Bounds RegionBounds::evaluate(Operation *op) {
     return combine(op);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return choose(select);
-  // An index made of an i32 is the same number.
+  // An index made of an i32 is the same number; of an i1 its truth is known.
   if (auto cast = dyn_cast<arith::IndexCastOp>(op);
-      cast && cast.getType().isIndex())
+      cast && cast.getType().isIndex() &&
+      (cast.getIn().getType().isInteger(32) ||
+       cast.getIn().getType().isIndex()))
     return known.lookup(cast.getIn());
   return {};
 }

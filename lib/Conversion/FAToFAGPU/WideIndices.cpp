@@ -7,6 +7,7 @@
 
 #include "RegionOnBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -58,15 +59,19 @@ bool mlir::fa::isDivision(Operation *op) {
              arith::RemUIOp>(op);
 }
 
-/// Whether the operation computes on indices of 64 bits: a product, a shift or
-/// what a scalar of 64 bits goes into may be the first that needs them, what
-/// follows keeps them.
+/// Whether the operation computes on indices of 64 bits: a product, a shift, an
+/// integer function or what a scalar of 64 bits goes into may be the first that
+/// needs them, what follows keeps them.
 bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     if (original.getType().isIndex() && isWideBlock(operand))
       return true;
   if (!op->getResult(0).getType().isIndex())
     return false;
+  // Their results depend on the number of bits.
+  if (isa<math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+          math::CtPopOp, math::IPowIOp>(op))
+    return true;
   if (isa<arith::MulIOp, arith::ShLIOp>(op))
     return bits.get(op->getResult(0)) > 31;
   if (isDivision(op))

@@ -52,6 +52,21 @@ func.func @identities(%x: vector<8xf32>, %n: vector<8xi32>)
   return %a, %b, %c, %d : vector<8xf32>, vector<8xi1>, vector<8xi32>, vector<8xf32>
 }
 
+// f64 rounds an exponent of 64 bits: whether it is odd is asked of the integer.
+
+// CHECK-LABEL: func @long_exponent(
+// CHECK-SAME: %[[X:[^:]*]]: f32, %[[N:[^:]*]]: i64)
+func.func @long_exponent(%x: f32, %n: i64) -> f32 {
+  // CHECK: %[[BASE:.*]] = arith.extf %[[X]]
+  // CHECK: %[[SIZE:.*]] = math.absf %[[BASE]]
+  // CHECK: %[[POWER:.*]] = math.powf %[[SIZE]],
+  // CHECK: %[[ODD:.*]] = arith.trunci %[[N]] : i64 to i1
+  // CHECK: %[[SIGNED:.*]] = math.copysign %[[POWER]], %[[BASE]]
+  // CHECK: arith.select %[[ODD]], %[[SIGNED]], %[[POWER]]
+  %y = math.fpowi %x, %n : f32, i64
+  return %y : f32
+}
+
 // One product and one choice for each bit of an exponent that is no constant.
 
 // CHECK-LABEL: func @power_of_i8(

@@ -140,8 +140,8 @@ func.func @layouts(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
 }
 
 // CHECK-LABEL: func.func @gather
-// CHECK-SAME: (%[[M:.*]]: !llvm.ptr<1>, %[[ROW_STRIDE:.*]]: i64, %[[H:.*]]: !llvm.ptr<1>)
-func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strided<[1]>>)
+// CHECK-SAME: (%[[M:.*]]: !llvm.ptr<1>, %[[ROW_STRIDE:.*]]: i64, %[[H:.*]]: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>)
+func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strided<[1]>>, %bits: memref<?xi1, strided<[1]>>)
     attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @only groups(1) {
     %i = fagpu.iota 0 : !iacc
@@ -161,6 +161,11 @@ func.func @gather(%m: memref<?x?xf32, strided<[?, 1]>>, %h: memref<?xbf16, strid
     // CHECK: arith.ori
     %y = fagpu.gather %h[%j] : memref<?xbf16, strided<[1]>>[!iacc]
         -> tensor<64x8xbf16, #fagpu.acc<4>>
+    // A byte that is not 0 is true.
+    // CHECK: %[[BYTE:.*]] = llvm.inline_asm {{.*}}ld.global.nc.u8
+    // CHECK: arith.cmpi ne, %[[BYTE]], %{{.*}} : i32
+    %z = fagpu.gather %bits[%j] : memref<?xi1, strided<[1]>>[!iacc]
+        -> tensor<64x8xi1, #fagpu.acc<4>>
   }
   return
 }

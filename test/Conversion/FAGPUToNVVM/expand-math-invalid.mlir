@@ -13,3 +13,11 @@ func.func @power(%x: f64, %n: i32) -> f64 {
   %y = math.fpowi %x, %n : f64, i32
   return %y : f64
 }
+
+// -----
+
+func.func @bit(%x: i1) -> i1 {
+  // expected-error @below {{'math.ipowi' op on 'i1' has no instructions on the device; expected i8, i16, i32 or i64}}
+  %y = math.ipowi %x, %x : i1
+  return %y : i1
+}

@@ -110,6 +110,92 @@ func.func @constants(%n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
+// One number of which a long chain of choices is made is looked at once. The
+// smaller one of a number and of none, which the other may be, is the number.
+// CHECK-LABEL: func.func @choices
+func.func @choices(%given: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
+  %one = arith.constant dense<1.0> : !half
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  %least = arith.constant -50.0 : f32
+  %greatest = arith.constant 50.0 : f32
+  %thousand = arith.constant 1000.0 : f32
+  %above = arith.maximumf %given, %least : f32
+  %cap0 = arith.minimumf %above, %greatest : f32
+  %cap1 = arith.maximumf %cap0, %cap0 : f32
+  %cap2 = arith.minimumf %cap1, %cap1 : f32
+  %cap3 = arith.maximumf %cap2, %cap2 : f32
+  %cap4 = arith.minimumf %cap3, %cap3 : f32
+  %cap5 = arith.maximumf %cap4, %cap4 : f32
+  %cap6 = arith.minimumf %cap5, %cap5 : f32
+  %cap7 = arith.maximumf %cap6, %cap6 : f32
+  %cap8 = arith.minimumf %cap7, %cap7 : f32
+  %cap9 = arith.maximumf %cap8, %cap8 : f32
+  %cap10 = arith.minimumf %cap9, %cap9 : f32
+  %cap11 = arith.maximumf %cap10, %cap10 : f32
+  %cap12 = arith.minimumf %cap11, %cap11 : f32
+  %cap13 = arith.maximumf %cap12, %cap12 : f32
+  %cap14 = arith.minimumf %cap13, %cap13 : f32
+  %cap15 = arith.maximumf %cap14, %cap14 : f32
+  %cap16 = arith.minimumf %cap15, %cap15 : f32
+  %cap17 = arith.maximumf %cap16, %cap16 : f32
+  %cap18 = arith.minimumf %cap17, %cap17 : f32
+  %cap19 = arith.maximumf %cap18, %cap18 : f32
+  %cap20 = arith.minimumf %cap19, %cap19 : f32
+  %cap21 = arith.maximumf %cap20, %cap20 : f32
+  %cap22 = arith.minimumf %cap21, %cap21 : f32
+  %cap23 = arith.maximumf %cap22, %cap22 : f32
+  %cap24 = arith.minimumf %cap23, %cap23 : f32
+  %cap25 = arith.maximumf %cap24, %cap24 : f32
+  %cap26 = arith.minimumf %cap25, %cap25 : f32
+  %cap27 = arith.maximumf %cap26, %cap26 : f32
+  %cap28 = arith.minimumf %cap27, %cap27 : f32
+  %cap29 = arith.maximumf %cap28, %cap28 : f32
+  %cap30 = arith.minimumf %cap29, %cap29 : f32
+  %cap31 = arith.maximumf %cap30, %cap30 : f32
+  %cap32 = arith.minimumf %cap31, %cap31 : f32
+  %open = arith.minnumf %cap0, %thousand : f32
+  fagpu.role @compute groups(1) {
+    %small = tensor.splat %cap32 : !scores
+    %large = tensor.splat %open : !scores
+    // CHECK: fa.key_ranges
+    // CHECK: fagpu.sharers
+    // CHECK-NOT: fagpu.sharers
+    // CHECK: math.tanh
+    // CHECK: fa.yield
+    %r:2 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero, %b = %zero) -> (!scores, !scores) {
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %partial = fa.is_partial : i1
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %small : !scores
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %t2 = math.tanh %h fastmath<arcp> : !scores
+      %z2 = arith.mulf %t2, %large : !scores
+      %h2 = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z2, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z2 : !scores
+      }
+      fa.yield %h, %h2 : !scores, !scores
+    }
+    "keep"(%r#0, %r#1) : (!scores, !scores) -> ()
+  }
+  return
+}
+
 // f32 products keep all digits, and a tanh that is read elsewhere too is kept.
 // CHECK-LABEL: func.func @stays
 func.func @stays(%n: index, %s: tensor<64x64xf32>) attributes {fagpu.kernel = "sm_80"} {

@@ -121,3 +121,35 @@ func.func @unknown(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>
   }
   return
 }
+
+// -----
+
+// Nor of a truth value as a number.
+// CHECK-LABEL: func.func @truth
+// CHECK: fa.key_ranges
+// CHECK-NOT: scf.if
+// CHECK: fagpu.any
+// CHECK: fagpu.any
+func.func @truth(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  fagpu.role @compute groups(1) warps(4) {
+    fa.key_ranges (%j, %count) = [partial %c0 to %n] step 128 {
+      %some, %every = fa.summarize_mask 64 by 128 offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %x = memref.load %table[%query] : memref<?xi32>
+        %c0_i32 = arith.constant 0 : i32
+        %zero = arith.constant 0 : index
+        %low = arith.cmpi slt, %x, %c0_i32 : i32
+        %number = arith.index_cast %low : i1 to index
+        %same = arith.cmpi eq, %number, %zero : index
+        fa.yield %same : i1
+      }
+      memref.store %some, %out[%c0] : memref<2xi1>
+      memref.store %every, %out[%c1] : memref<2xi1>
+      fa.yield
+    }
+  }
+  return
+}

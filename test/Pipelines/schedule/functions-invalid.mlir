@@ -21,6 +21,21 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
   return %r : !t
 }
 
+// RUN: not fa-compile %s -entry=pair -o %t 2>&1 | FileCheck %s --check-prefix=PAIR --implicit-check-not=error:
+// RUN: fa-run %s --entry=pair --target=cpu --verify
+// PAIR: functions-invalid.mlir:[[# @LINE + 6]]:26: error: 'math.sincos' op has two results, which the device has no instructions for; expected math.sin and math.cos
+
+func.func @pair(%q: !t, %k: !t, %v: !t) -> !t {
+  %e = tensor.empty() : !t
+  %r = fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%e : !t)
+      score(%s, %b, %h, %i, %j) {
+        %sine, %cosine = math.sincos %s : f32
+        %y = arith.addf %sine, %cosine : f32
+        fa.yield %y : f32
+      }
+  return %r : !t
+}
+
 func.func @other(%q: !t, %k: !t, %v: !t) -> !t {
   %e = tensor.empty() : !t
   %r = fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%e : !t)
@@ -28,5 +43,5 @@ func.func @other(%q: !t, %k: !t, %v: !t) -> !t {
 }
 
 // RUN: not fa-compile %s -o %t 2>&1 | FileCheck %s --check-prefix=ENTRY
-// ENTRY: error: has several public functions with attention, expected the name of one of wide, other
+// ENTRY: error: has several public functions with attention, expected the name of one of wide, pair, other
 // ENTRY: fa-compile: note: -entry=NAME chooses a function

@@ -125,7 +125,23 @@ func.func @functions(%q: !t, %k: !t, %v: !t) -> !t {
         %class1 = arith.select %odd1, %three, %part : f32
         %class2 = arith.select %even1, %class1, %three : f32
         %sum38 = arith.addf %sum37, %class2 : f32
-        %y = arith.mulf %sum38, %share : f32
+        // The functions of an index are those of 64 bits.
+        %leading_j = math.ctlz %j : index
+        %trailing_j = math.cttz %j : index
+        %behind = arith.subi %j, %i : index
+        %ones_j = math.ctpop %behind : index
+        %size_j = math.absi %behind : index
+        %square_j = math.ipowi %size_j, %trailing_j : index
+        %all1 = arith.addi %leading_j, %trailing_j : index
+        %all2 = arith.addi %all1, %ones_j : index
+        %all3 = arith.addi %all2, %size_j : index
+        %sign_j = math.ctlz %square_j : index
+        %all4 = arith.addi %all3, %sign_j : index
+        %all_n = arith.index_cast %all4 : index to i32
+        %all_f = arith.sitofp %all_n : i32 to f32
+        %all_s = arith.mulf %all_f, %share : f32
+        %sum39 = arith.addf %sum38, %all_s : f32
+        %y = arith.mulf %sum39, %share : f32
         fa.yield %y : f32
       }
   return %r : !t

@@ -246,7 +246,8 @@ def FADecomposeToBlocksPass
     positive, the factor is folded into the exponent. Where operands are of
     bf16 and the region's arithmetic shows exponents between -73 and 73, as those
     of a small multiple of a tanh, they are taken from 0: there is no running
-    maximum, nothing is rescaled, and factors are multiplied before.
+    maximum, nothing is rescaled, and factors are multiplied before. Elements of
+    values are then to be 0 or of magnitudes from 2^-48 to 2^24.
 
     Before:
     ```mlir

@@ -73,6 +73,10 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
     weights of bf16 need no running maximum (fa-decompose-to-blocks). A number that
     is not in the range, or that is no number, takes the other version.
 
+    Weights of the first lie between e^-50 and e^50. Elements of `value` are to be
+    0 or of magnitudes from 2^-48 to 2^24: products with smaller ones lose bits,
+    sums of 2^30 products with larger ones overflow.
+
     Before:
 
     ```mlir
