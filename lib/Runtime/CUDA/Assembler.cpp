@@ -116,11 +116,18 @@ assembleAtLevel(StringRef assembler, StringRef input, StringRef chip,
   if (Error error = printed.create("txt"))
     return std::move(error);
   std::string architecture = ("-arch=" + chip).str();
-  // Kernels of one text at the same time: the code is the same.
-  if (Error error = runAssembler(assembler,
-                                 {architecture, input, "-o", output.getPath(),
-                                  level, "-v", "-split-compile=0"},
-                                 printed))
+  llvm::SmallVector<StringRef> options = {architecture,     input, "-o",
+                                          output.getPath(), level, "-v"};
+  // Kernels of one text at the same time, to the same code.
+  options.push_back("-split-compile=0");
+  Error error = runAssembler(assembler, options, printed);
+  if (error && StringRef(printed.read()).contains("-split-compile")) {
+    // CUDA 11 does not know it.
+    llvm::consumeError(std::move(error));
+    options.pop_back();
+    error = runAssembler(assembler, options, printed);
+  }
+  if (error)
     return makeError(FA_INVALID_IMAGE,
                      "'" + assembler + "' failed for " + chip + ": " +
                          llvm::toString(std::move(error)) +

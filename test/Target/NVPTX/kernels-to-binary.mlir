@@ -10,6 +10,10 @@
 // RUN: chmod +x %t.ptxas
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_RELEASE=11.8 fa-opt %s --fagpu-kernels-to-binary | FileCheck %s --check-prefix=OLD
 
+// An old one does not assemble kernels at the same time.
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_RELEASE=11.8 fa-opt %s --fagpu-kernels-to-binary="format=cubin" | FileCheck %s --check-prefix=OLDBINARY
+// OLDBINARY: gpu.binary @kernels {{.*}}bin = "
+
 // What the assembler reports is kept; a spill is a warning.
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=SPILL

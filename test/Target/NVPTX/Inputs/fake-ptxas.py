@@ -9,6 +9,8 @@ import sys
 if "--version" in sys.argv:
     print("Cuda compilation tools, release", os.environ.get("FAKE_PTXAS_RELEASE", "13.0") + ", V0.0.0")
     sys.exit(0)
+if "-split-compile=0" in sys.argv and os.environ.get("FAKE_PTXAS_RELEASE", "13.0") < "12":
+    sys.exit("ptxas fatal   : Unknown option '-split-compile=0'")
 shutil.copy(next(a for a in sys.argv if a.endswith(".ptx")), sys.argv[sys.argv.index("-o") + 1])
 printed = os.environ.get("FAKE_PTXAS_OUTPUT", "")
 if "-O1" in sys.argv:
