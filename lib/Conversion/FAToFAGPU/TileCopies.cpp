@@ -1,5 +1,4 @@
-//===- TileCopies.cpp - Copies of memory as parallel loops over tiles
-//------===//
+//===- TileCopies.cpp - Copies of memory as loops over tiles --------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
