@@ -31,7 +31,8 @@ static LogicalResult checkInterface(func::FuncOp function) {
     int64_t offset;
     bool isStrided = succeeded(memref.getStridesAndOffset(strides, offset));
     int64_t expected = 1;
-    for (int64_t dim : llvm::reverse(getPlacement(memref))) {
+    SmallVector<int64_t> placement = getPlacement(memref);
+    for (int64_t dim : llvm::reverse(placement)) {
       if (!isStrided)
         break;
       isStrided &= ShapedType::isDynamic(strides[dim]) ||
