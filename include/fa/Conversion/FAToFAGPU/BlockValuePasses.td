@@ -1,0 +1,246 @@
+//===- BlockValuePasses.td - Steps as block values ---------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// What a step computes: its regions, masks and statistics as arithmetic on
+// block values, and the loop over key blocks around it.
+
+#ifndef FA_CONVERSION_FATOFAGPU_BLOCKVALUEPASSES_TD
+#define FA_CONVERSION_FATOFAGPU_BLOCKVALUEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FADecomposeToBlocksPass
+    : Pass<"fa-decompose-to-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Turn steps of online softmax into operations on block values";
+  let description = [{
+    In kernels, a step becomes: fetch the keys, multiply, apply the score region,
+    hide what the mask region hides, update the statistics, fetch the values,
+    multiply. Regions become arithmetic on block values: what depends on neither
+    query nor key stays a scalar, what depends on one of them is a vector.
+    Head dims are filled up with zeros to multiples of 16, by `columns`; `align`
+    is what rows are that lie one after the other.
+    Captured tensors are loaded by `fagpu.gather`, guarded by their bounds; with
+    `captures = tiles` what the score region reads of them at (query, key) is a
+    padded `fagpu.fetch`. The mask stands under `fa.is_partial`. Operands keep the order of their
+    dimensions, the head dim last: a box has its rows where the sequence lies.
+
+    Nothing is decided here: layouts, channels and roles come later. Groups of the
+    role take equal parts of the rows, so all that stands here is of one group.
+    The first block has nothing to rescale, which `fa.is_first` tells. Exponentials
+    are of base 2; where the score is only scaled by a factor known to be
+    positive, the factor is folded into the exponent. Where operands are of
+    bf16 and the region's arithmetic shows exponents between -73 and 73, as those
+    of a small multiple of a tanh, they are taken from 0: there is no running
+    maximum, nothing is rescaled, and factors are multiplied before. Elements of
+    values are then to be 0 or of magnitudes from 2^-48 to 2^24.
+
+    Before:
+    ```mlir
+    %acc1, %m1, %l1 = fa.online_attention ins(%q, %k, %v : ...)
+        outs(%acc, %m, %l : tensor<128x128xf32>, tensor<128xf32>, tensor<128xf32>) ...
+    ```
+    After:
+    ```mlir
+    %k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%end) : !mem -> tensor<64x128xbf16>
+    %s = fagpu.product nt %q, %k : tensor<128x128xbf16>, tensor<64x128xbf16> -> tensor<128x64xf32>
+    ...
+    %p = math.exp2 %e fastmath<afn> : tensor<128x64xf32>
+    ...
+    %acc1 = fagpu.product nn %ph, %v acc(%scaled : tensor<128x128xf32>) : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAGPUMergeBoundsPass
+    : Pass<"fagpu-merge-bounds", "::mlir::func::FuncOp"> {
+  let summary = "Compare an index once where a mask bounds it several times";
+  let description = [{
+    Comparisons of one index of a block that have the same predicate and are
+    joined by `arith.andi` or `arith.ori` become one comparison with the lesser or
+    the greater bound. The bounds are joined as scalars or as vectors of rows where
+    they are that, so one comparison of each element is left. A bound of all
+    columns is compared as one of the matrix for that.
+
+    Before:
+    ```mlir
+    %a = arith.cmpi slt, %column, %end : !iacc
+    %b = arith.cmpi slt, %column, %diagonal : !iacc
+    %visible = arith.andi %a, %b : tensor<128x64xi1>
+    ```
+    After:
+    ```mlir
+    %bound = arith.minsi %end_row, %diagonal_row : !irow
+    %wide = fagpu.broadcast %bound : !irow -> !iacc
+    %visible = arith.cmpi slt, %column, %wide : !iacc
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAGPUNarrowConversionsPass
+    : Pass<"fagpu-narrow-conversions", "::mlir::func::FuncOp"> {
+  let summary = "Convert indices to floating point as scalars and vectors";
+  let description = [{
+    Where a matrix of sums of scalars, row numbers and column numbers is converted
+    to f32, the parts are converted and added instead: one conversion for each
+    row and column in place of one for each element. Numbers of rows and columns
+    of a block are exact in f32, so the result is the same up to 2^24 and rounded
+    once more beyond.
+
+    Before:
+    ```mlir
+    %distance = arith.subi %query, %key : tensor<128x64xi32>
+    %real = arith.sitofp %distance : tensor<128x64xi32> to tensor<128x64xf32>
+    ```
+    After, for `%query` of the rows from `%a` on, and `%key` of the columns from `%b` on:
+    ```mlir
+    %scalar = arith.subi %a, %b : i32
+    %first = arith.sitofp %scalar : i32 to f32
+    %rows = arith.addf %all_first, %row_numbers : tensor<128xf32, #fagpu.row<4>>
+    %wide = fagpu.broadcast %rows : ... -> tensor<128x64xf32>
+    %real = arith.subf %wide, %column_numbers : tensor<128x64xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAGPUFuseProductsPass
+    : Pass<"fagpu-fuse-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply and add at once where a product need not be rounded";
+  let description = [{
+    A product of blocks with `fastmath<contract>` that only a sum or a difference
+    reads becomes a part of it, which is then rounded once: the scale of scores to
+    which a bias is added takes no instruction of its own.
+
+    Before:
+    ```mlir
+    %scaled = arith.mulf %s, %scale fastmath<contract> : !scores
+    %x = arith.addf %scaled, %bias : !scores
+    ```
+    After:
+    ```mlir
+    %x = math.fma %s, %scale, %bias : !scores
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+}
+
+def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
+  let summary = "Write a bounded tanh of scores for 16-bit products";
+  let description = [{
+    In kernels all of whose products have 16-bit operands, a block's
+    `math.tanh fastmath<arcp>` that is read by a product with one number alone, a
+    cap c, becomes `c - 2 c / (exp2(2 log2(e) x) + 1)`. Four elements share a
+    reciprocal, and factors of x that all elements have are multiplied first. That is
+    2.25 instructions of the special function unit for an element and 9 others, where
+    `math.tanh fastmath<arcp>` takes 2 and 17.
+
+    The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the
+    shared reciprocal), while `math.tanh` has a relative error near 0: so the cap
+    must be at most 80, for an error of 6.4e-5 of a score, which is a thirtieth of
+    what rounding weights to f16 gives. A cap of run time is known to be so where it
+    is held to that (fa-version-bounds); with any other, `math.tanh` stays.
+
+    Before:
+    ```mlir
+    %t = math.tanh %x fastmath<arcp> : !scores
+    %y = arith.mulf %t, %cap : !scores
+    ```
+    After, for a cap of 30:
+    ```mlir
+    %e = arith.mulf %x, %twiceLog2e : !scores
+    %m = arith.minimumf %e, %thirty : !scores
+    %p = math.exp2 %m fastmath<afn> : !scores
+    %d = arith.addf %p, %one : !scores
+    %r = arith.divf %one, %d fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : !scores
+    %y = math.fma %r, %minusTwiceCap, %cap : !scores
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAGPUHoistGathersPass
+    : Pass<"fagpu-hoist-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Load what a mask compares before the product that it hides";
+  let description = [{
+    In kernels of groups of warps that overlap products, a gather of column values
+    in the branch of partial blocks moves to a branch of its own before the first
+    product, where it depends on none: it then waits for memory while the product
+    runs, and not behind it. Values of rows are loaded once for all blocks anyway.
+    What is loaded ahead is live beside the products: it moves as long as all of
+    it takes 192 registers of a thread at most.
+
+    Before:
+    ```mlir
+    %s = fagpu.product nt %q, %k : ...
+    %partial = fa.is_partial : i1
+    %x = scf.if %partial -> (!scores) {
+      %ids = fagpu.gather %documents[%b, %at] mask(%ok : !ok) : ... -> !col
+      ...
+    ```
+    After:
+    ```mlir
+    %early = fa.is_partial : i1
+    %ids = scf.if %early -> (!col) {
+      %loaded = fagpu.gather %documents[%b, %at] mask(%ok : !ok) : ... -> !col
+      scf.yield %loaded : !col
+    } else {
+      scf.yield %zeros : !col
+    }
+    %s = fagpu.product nt %q, %k : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
+  let summary = "Turn key ranges into loops with segments";
+  let description = [{
+    Blocks are visited from the last to the first: the block at the end is
+    visited once in any case, under the mask; then come the ranges from the last
+    one back, each a segment. A last range that is the rest of its end by the
+    step has one block at most and needs no segment. `fa.is_partial` becomes the flags of the partial
+    ranges, `fa.is_first` the flag of the first block.
+
+    Before:
+    ```mlir
+    %r = fa.key_ranges (%key, %count) = [full %c0 to %d, partial %d to %end] step 64 ...
+    ```
+    After:
+    ```mlir
+    %r = fagpu.for %kb = %last step -1
+        segments(%first: once, %partial: to %diagonal, %full: to %c0) ... {
+      %key = arith.muli %kb, %c64 : i32
+      ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+#endif // FA_CONVERSION_FATOFAGPU_BLOCKVALUEPASSES_TD

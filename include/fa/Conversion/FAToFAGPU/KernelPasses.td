@@ -1,0 +1,176 @@
+//===- KernelPasses.td - Kernels of the loops over tiles ---*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// What becomes a kernel: parallel loops over tiles, their operands as views and
+// their blocks of keys, up to the function and its launch.
+
+#ifndef FA_CONVERSION_FATOFAGPU_KERNELPASSES_TD
+#define FA_CONVERSION_FATOFAGPU_KERNELPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Visit key blocks by a table where a mask is known at run time";
+  let description = [{
+    Key ranges leave out what a mask is known to hide. Where a part of the mask is
+    not affine, as of documents or of a captured table of blocks, nothing is known
+    of it: with `block_table = true` in the configuration, a loop of its own asks
+    the mask once, ahead of the attention (`fa.summarize_mask`), and writes for
+    each query block which key blocks of its ranges have a visible pair. The
+    ranges of the step then are over that list: full blocks, where every pair is
+    visible, in a range without mask, and partial ones. No other block is loaded.
+
+    A row of the table has the number of full and of partial blocks, and room for
+    all key blocks: full ones are listed from the front, partial ones from the
+    end. There is a row for each query block, and for each batch and each head
+    only where the mask, or what bounds the ranges, depends on it. The memory is a
+    `fagpu.workspace` of 4 bytes a word: (2 + key blocks) x rows.
+
+    Before:
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%batches, %heads, %queries) step (1, 1, 128) {
+      %r = fa.key_ranges (%key, %count) = [partial %c0 to %keys] step 128 ...
+    ```
+    After, for a mask that does not read `%h`:
+    ```mlir
+    %table = fagpu.workspace(%words) : memref<?xi32>
+    scf.forall (%b, %i) = (0, 0) to (%batches, %queries) step (1, 128) {
+      %n:2 = fa.key_ranges (%key, %count) = [partial %c0 to %keys] step 128 ... {
+        %some, %every = fa.summarize_mask 128 by 128 offsets(%b, %c0, %i, %key) ...
+        ...
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%batches, %heads, %queries) step (1, 1, 128) {
+      %full = memref.load %table[%row] : memref<?xi32>
+      ...
+      %r = fa.key_ranges (%place, %count) = [full %c0 to %f, partial %f to %all] step 128 ... {
+        %block = memref.load %table[%word] : memref<?xi32>
+        ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAPutHeadDimsLastPass
+    : Pass<"fa-put-head-dims-last", "::mlir::func::FuncOp"> {
+  let summary = "Read and write operands by views whose last dimension is the head dim";
+  let description = [{
+    The head dim of an operand is where its elements lie beside each other, at any
+    place in the order of its dimensions. Operations on block values have the
+    columns in the last one: a step, or a result, whose order is another one gets
+    a transposed view of its memory, made where the memory is, and slices of that.
+    Nothing is copied; a launch passes the view's address and strides.
+
+    Before:
+    ```mlir
+    %k = memref.subview %key[%b, %h, 0, %j] [1, 1, 64, 128] [1, 1, 1, 1] : !mem to !tile
+    fa.online_attention ins(%q, %k, %v : ...) ... {key_dims = #fa.dims<b, h, d, s>}
+    ```
+    After:
+    ```mlir
+    %rows = memref.transpose %key (d0, d1, d2, d3) -> (d0, d1, d3, d2) : !mem to !rows
+    %k = memref.subview %rows[%b, %h, %j, 0] [1, 1, 128, 64] [1, 1, 1, 1] : !rows to !tile
+    fa.online_attention ins(%q, %k, %v : ...) ... {key_dims = #fa.dims<b, h, s, d>}
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
+  let summary = "Make parallel loops over tiles of the copies of a function";
+  let description = [{
+    What a function copies in memory, as the rows past a query length of a
+    destination that is another tensor, is copied by the GPU: a copy becomes a
+    parallel loop over tiles, of which a kernel is made as of the others. A tile has
+    64 rows of the longest dimension (of the second one of four where sizes are
+    only known at run time) and up to 64 columns of the one whose elements lie
+    beside each other.
+
+    Refused: a destination without a dimension of stride 1, elements other than
+    f16, bf16 and f32, and copies between element types.
+
+    Before:
+    ```mlir
+    linalg.copy ins(%a : memref<2x3x200xf32>) outs(%b : memref<2x3x200xf32>)
+    ```
+    After:
+    ```mlir
+    scf.forall (%i, %r, %c) = (0, 0, 0) to (2, 3, 200) step (1, 64, 64) {
+      %row = arith.addi %iota0, %rows : tensor<64x64xi32, #fagpu.acc<4>>
+      %column = arith.addi %iota1, %columns : tensor<64x64xi32, #fagpu.acc<4>>
+      ...
+      %tile = fagpu.gather %a[%i0, %row, %column] mask(%inside : ...) : ...
+      fagpu.store %tile, %b[%i0, %r0, %c0] sizes [1, 64, 64] rows(%c3) columns(%c200) align(4) : ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make a kernel of each parallel loop over tiles";
+  let description = [{
+    A tile becomes a block of threads: the loop's indices are computed from the
+    number of the block, the last one fastest and from its end (with a causal
+    mask the longest rows come first, so that no block starts late with much to
+    do). The function that held the loop is left as the host side; what it
+    computes before the loop is passed to the kernel, sizes (of slices too) as
+    i32, other indices that come from an argument, which may be any number, as
+    i64. Views of arguments (slices, dims split, joined or transposed) are passed
+    as they are: the launch gives their address and strides.
+
+    What the attention in the loop is configured by stays with the kernel, as
+    `fa.config`. With `form = warp_groups` its groups share the role. With
+    `tile_order = longest_first` tiles come in groups of sequences whose keys and
+    values stay in the L2 cache together, the group that may hold fewer first, and
+    within a group the last query blocks of all its sequences first.
+
+    Refused: a loop that yields values, memory that is neither an argument of the
+    function nor a view of one, and steps of different configurations.
+
+    Before:
+    ```mlir
+    func.func @f(%q: !mem, %o: !mem) {
+      scf.forall (%b, %i) = (0, 0) to (%batches, %queries) step (1, 128) { ... }
+      return
+    }
+    ```
+    After, for `chip=sm_80`:
+    ```mlir
+    func.func @f_kernel(%q: !mem, %o: !mem, %n0: i32, %n1: i32)
+        attributes {fagpu.kernel = "sm_80"} {
+      %block = gpu.block_id x
+      ...
+      fagpu.role @compute groups(1) { ... }
+      return
+    }
+    func.func @f(%q: !mem, %o: !mem) {
+      ...
+      fagpu.launch @f_kernel grid(%blocks) (%q, %o, %n0, %n1) : ...
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_80\"",
+           "The target that the kernels are for">,
+    Option<"warps", "warps", "int64_t", /*default=*/"4",
+           "Warps of a block">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+#endif // FA_CONVERSION_FATOFAGPU_KERNELPASSES_TD

@@ -1,0 +1,298 @@
+//===- RolePasses.td - Roles and slots ---------------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Who does what, and when: roles, tiles taken one after the other, stage and
+// order in the loops.
+
+#ifndef FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD
+#define FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
+  let summary = "Let one thread copy for the groups that compute";
+  let description = [{
+    In kernels of `form = warp_groups` the puts of a role go to a role of one
+    thread, with the loops around them and the scalars that they need. A put
+    whose place depends on the group becomes one for each group. Registers are
+    shared out between the two roles.
+
+    Refused: puts inside of other operations than `fagpu.for`, and to places that
+    depend on values that a loop carries or that are no scalars.
+
+    Before:
+    ```mlir
+    fagpu.role @math(%g) groups(2) {
+      %row = arith.muli %g, %c64 : i32
+      fagpu.put %queries bank(%g), %query[%b, %row, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(...) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        %k = fagpu.acquire %keys : !k
+        ...
+    ```
+    After:
+    ```mlir
+    fagpu.role @load groups(1) regs(56) elect {
+      fagpu.put %queries bank(%c0), %query[%b, %c0, %h, %c0] ...
+      fagpu.put %queries bank(%c1), %query[%b, %c64, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(...) {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        fagpu.yield
+      }
+    }
+    fagpu.role @math(%g) groups(2) regs(224) {
+      fagpu.for %i = %last step -1 segments(...) ... {
+        %k = fagpu.acquire %keys : !k
+        ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUShareScalarsPass
+    : Pass<"fagpu-share-scalars", "::mlir::func::FuncOp"> {
+  let summary = "Compute costly scalars once for all roles";
+  let description = [{
+    In kernels of `form = warp_groups`, loads of scalars and divisions by values
+    of run time, and what they need, go before the roles: whoever makes the
+    kernel persistent can then compute them once for each tile. Scalars that are
+    cheap stay where they are, as they cost less than the registers that would
+    carry them. What depends on the group stays too.
+
+    Before:
+    ```mlir
+    fagpu.role @math(%g) groups(2) {
+      %length = memref.load %lengths[%b] : memref<?xi32>
+      %clamped = arith.minsi %length, %n : i32
+    ```
+    After:
+    ```mlir
+    %length = memref.load %lengths[%b] : memref<?xi32>
+    fagpu.role @math(%g) groups(2) {
+      %clamped = arith.minsi %length, %n : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::fa::FADialect"];
+}
+
+def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
+  let summary = "Let each block compute one tile after the other";
+  let description = [{
+    In kernels of `form = warp_groups` the first tile of a block is that of its
+    number; the others are taken from a counter by the role that copies, with the
+    last block of its last loop, and sent to the other roles. With `tile_order =
+    in_order`, where tiles are equally long, that is a block earlier, so that
+    nothing waits for the number between tiles. What is computed
+    from the number of the block is computed by the role that copies alone; what
+    the others read of it travels with the tile's number. The host launches no
+    more blocks than there are multiprocessors. A kernel that does not ask for
+    the number of its block, as of a problem of one tile, stays as it is.
+
+    Before:
+    ```mlir
+    func.func @kernel(...) attributes {fagpu.kernel = "sm_90a", ...} {
+      %block = gpu.block_id x
+      %row = ... %block
+      fagpu.role @load elect { ... }
+      fagpu.role @math(%g) groups(2) { ... }
+    ```
+    After:
+    ```mlir
+    func.func @kernel(..., %tiles: i32, %counter: memref<2xi32>) ... {
+      %mail = fagpu.mail : !fagpu.mail<2, i32, i32>
+      fagpu.role @load elect {
+        %block = gpu.block_id x
+        %row0 = ... %block
+        fagpu.send %mail, %block, %row0 : ...
+        fagpu.repeat iter(%row = %row0) : i32 {
+          ...
+          %next = fagpu.for ... {
+            %taken = scf.if %end -> (i32) { %t = fagpu.ticket %counter ... } ...
+            ...
+          %row1 = ... %next
+          fagpu.send %mail, %next, %row1 : ...
+          %again = arith.cmpi slt, %next, %tiles : i32
+          fagpu.yield %again, %row1 : i1, i32
+        }
+        fagpu.retire %counter : memref<2xi32>
+      }
+      fagpu.role @math(%g) groups(2) {
+        %tile0:2 = fagpu.recv %mail : ...
+        fagpu.repeat iter(%row = %tile0#1) : i32 {
+          ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FAGPUDeferPutsPass : Pass<"fagpu-defer-puts", "::mlir::func::FuncOp"> {
+  let summary = "Let copies that wait for the tile before come second";
+  let description = [{
+    A persistent role of one thread copies in order. A copy to a channel of one
+    stage waits until the tile before has been read, and whatever stands behind
+    it waits too, though its stages may be free. Such a copy, where it comes before
+    the tile's loop, goes into the loop's first iteration, behind the first
+    copy that has a stage to spare. A loop whose first iteration is no segment of
+    its own (`once`) may have none, and stays as it is.
+
+    Before:
+    ```mlir
+    fagpu.repeat iter(...) {
+      fagpu.put %queries, %query[%b, %row, %h, %c0] ...
+      fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+    ```
+    After:
+    ```mlir
+    fagpu.repeat iter(...) {
+      fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) ... {
+        fagpu.put %keys, %key[%b, %j, %h, %c0] ...
+        fagpu.put %queries, %query[%b, %row, %h, %c0] ... if(%first) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FAGPUAssignSlotsPass
+    : Pass<"fagpu-assign-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order in the loops of a role that copies for itself";
+  let description = [{
+    In a loop in which one role fills channels and multiplies, three rules: what
+    the first product reads is copied for the next iteration as soon as the
+    product has read it; what later products read is copied while the first one
+    runs; the wait for that copy stands before the statistics, where its barrier
+    also says that every thread has read the first operand. A copy whose place
+    depends on the segment is not made ahead. Loops that have slots already stay
+    as they are.
+
+    Before:
+    ```mlir
+    fagpu.put %keys, ...
+    %k = fagpu.acquire %keys : !k
+    %s = fagpu.mma nt %q, %k : ...
+    fagpu.release %k : !kv
+    ...
+    fagpu.put %values, ...
+    %v = fagpu.acquire %values : !k
+    %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
+    ```
+    After:
+    ```mlir
+    fagpu.put %keys, ... {fagpu.at = [-1, 4]}
+    %k = fagpu.acquire %keys {fagpu.at = [0, 0]} : !k
+    fagpu.put %values, ... {fagpu.at = [0, 1]}
+    %s = fagpu.mma nt %q, %k {fagpu.at = [0, 2]} : ...
+    fagpu.release %k : !kv
+    %v = fagpu.acquire %values {fagpu.at = [0, 3]} : !k
+    ... {fagpu.at = [0, 5]}
+    %o = fagpu.mma nn %p, %v acc(%scaled : !o) : ...
+    ```
+  }];
+}
+
+def FAGPUAssignWriteSlotsPass
+    : Pass<"fagpu-assign-write-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order where groups make the operands of products";
+  let description = [{
+    In the loops of kernels of `form = warp_groups` with an `overlap`, in which
+    groups compute what products read and write it to channels: what the first
+    products of a step read is loaded before the wait for them and written, for
+    the next step, while the second ones run; what the second ones read is loaded
+    before the first ones are issued and written while those run. Sums are scaled
+    behind the issue of what is added to them. Loops that have slots already stay
+    as they are.
+
+    Before:
+    ```mlir
+    %k = fagpu.gather %keys[...] : ...
+    fagpu.write %kc, %k0 : ...
+    %kv = fagpu.acquire %kc : !k
+    %sf = fagpu.mma_async nt %q, %kv : ...
+    %s = fagpu.wait %sf : !fagpu.inflight<!s>
+    fagpu.release %kv : !kv
+    ```
+    After:
+    ```mlir
+    %k = fagpu.gather %keys[...] {fagpu.at = [0, 3]} : ...
+    fagpu.write %kc, %k0 {fagpu.at = [0, 6]} : ...
+    %kv = fagpu.acquire %kc {fagpu.at = [1, 1]} : !k
+    %sf = fagpu.mma_async nt %q, %kv : ...
+    %s = fagpu.wait %sf {fagpu.at = [1, 4]} : !fagpu.inflight<!s>
+    fagpu.release %kv : !kv
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+}
+
+def FAGPUAssignGroupSlotsPass
+    : Pass<"fagpu-assign-group-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order in the loops of groups of warps";
+  let description = [{
+    In kernels of `form = warp_groups` with an `overlap`. A product that needs
+    another one of its iteration is a second product, any other a first one. The
+    rules:
+
+    1. First products and what depends on them alone are stage 0, of the newer
+       key block; second products are stage 1, of the one before.
+    2. A step issues first products, then second ones; each operand is acquired
+       just before.
+    3. What needs first products alone is computed while second ones run; then
+       comes the wait for these.
+    4. Behind that wait comes what writes registers that second products read:
+       the narrowing of their register operands, and the rescaling of the sums
+       (with `rescale = before_product` that stands before the second product).
+    5. With `turns` a group has its turn from before the first product to behind
+       the second one.
+    6. With `overlap = tiles` the same numbers hold for the next tile: its first
+       operands are acquired and multiplied with the last second product of this
+       one, whose rows are finished behind the issue, and whose result is stored
+       behind the wait.
+    7. A role that copies fills channels in the order in which they are read;
+       what stands behind the copies follows them.
+
+    Before:
+    ```mlir
+    %k = fagpu.acquire %keys : !k
+    %si = fagpu.mma_async nt %q, %k : ...
+    %s = fagpu.wait %si : ...
+    fagpu.release %k : !kv
+    %p = math.exp2 %s : ...
+    %pa = arith.truncf %p : ...
+    %scaled = arith.mulf %o, %alpha : ...
+    %v = fagpu.acquire %values : !k
+    %oi = fagpu.mma_async nn %pa, %v acc(%scaled : !o) : ...
+    %o1 = fagpu.wait %oi : ...
+    fagpu.release %v : !kv
+    ```
+    After:
+    ```mlir
+    %k = fagpu.acquire %keys {fagpu.at = [0, 1]} : !k
+    %si = fagpu.mma_async nt %q, %k {fagpu.at = [0, 3]} : ...
+    %s = fagpu.wait %si {fagpu.at = [0, 6]} : ...
+    fagpu.release %k {fagpu.at = [0, 6]} : !kv
+    %p = math.exp2 %s {fagpu.at = [0, 6]} : ...
+    %pa = arith.truncf %p {fagpu.at = [0, 8]} : ...
+    %scaled = arith.mulf %o, %alpha {fagpu.at = [0, 8]} : ...
+    %v = fagpu.acquire %values {fagpu.at = [1, 4]} : !k
+    %oi = fagpu.mma_async nn %pa, %v acc(%scaled : !o) {fagpu.at = [1, 4]} : ...
+    %o1 = fagpu.wait %oi {fagpu.at = [1, 7]} : ...
+    fagpu.release %v {fagpu.at = [1, 7]} : !kv
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+#endif // FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD

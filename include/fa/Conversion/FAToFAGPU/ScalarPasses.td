@@ -1,0 +1,123 @@
+//===- ScalarPasses.td - Scalars of kernels and launches ---*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Arithmetic on scalars: the width of indices, what the host computes and by
+// what it chooses launches.
+
+#ifndef FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD
+#define FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
+  let summary = "Operations of the index dialect as those of arith";
+  let description = [{
+    Score and mask regions may compute on indices by either dialect; what follows
+    knows arith, whose operations take index values too.
+
+    Before:
+    ```mlir
+    %distance = index.sub %i, %j
+    %visible = index.cmp slt(%distance, %window)
+    ```
+    After:
+    ```mlir
+    %distance = arith.subi %i, %j : index
+    %visible = arith.cmpi slt, %distance, %window : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
+  let summary = "Compute with 32-bit indices in kernels";
+  let description = [{
+    Sizes and indices of one dimension fit 32 bits, and so do sums of a few of
+    them; products with strides, which may not, are formed at 64 bits when
+    addresses are. An index is only cast to `index` where an operation asks for it.
+
+    What may need more stays `index` until it is bounded: 64-bit arguments,
+    constants above 2^30, and sums with what is loaded from memory.
+
+    Before: `%i = arith.addi %a, %b : index`
+    After: `%i = arith.addi %a, %b : i32`
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FAGPUComputeOnHostPass
+    : Pass<"fagpu-compute-on-host", "::mlir::ModuleOp"> {
+  let summary = "Compute scalars of a launch on the host";
+  let description = [{
+    32-bit arithmetic of a kernel whose operands are its arguments, constants and
+    other such results is done by the host, once for a launch: the kernel gets
+    the results as arguments. That frees the registers that would carry them
+    through the loops, as arguments are read from constant memory. The host takes
+    a divisor of 0 for 1: a launch with such a size has no tiles. A kernel that
+    several operations launch stays as it is.
+
+    Before:
+    ```mlir
+    func.func @kernel(%heads: i32, %kvHeads: i32, ...) attributes {fagpu.kernel = "sm_90a"} {
+      %group = arith.divui %heads, %kvHeads : i32
+      fagpu.role @load ... {
+        %kvHead = arith.divui %head, %group : i32
+    ...
+      fagpu.launch @kernel grid(%tiles) (%h, %k) : i32, i32
+    ```
+    After:
+    ```mlir
+    func.func @kernel(%heads: i32, %kvHeads: i32, ..., %group: i32) ... {
+      fagpu.role @load ... {
+        %kvHead = arith.divui %head, %group : i32
+    ...
+      %c1 = arith.constant 1 : i32
+      %divisor = arith.maxui %k, %c1 : i32
+      %group = arith.divui %h, %divisor : i32
+      fagpu.launch @kernel grid(%tiles) (%h, %k, %group) : i32, i32, i32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUPredicateLaunchesPass
+    : Pass<"fagpu-predicate-launches", "::mlir::func::FuncOp"> {
+  let summary = "Turn branches around launches into conditions of launches";
+  let description = [{
+    A host function computes and launches, and a launcher reads it as one list. So
+    what an `scf.if` around launches holds is moved in front of it: its launches
+    run `if` the branch is taken, and assertions hold where it is not. What else
+    is moved has no effect and may run in vain; anything that may not is refused,
+    and so are results of the branch.
+
+    Before:
+    ```mlir
+    %isLonger = arith.cmpi uge, %keys, %c8192 : index
+    scf.if %isLonger {
+      %blocks = arith.ceildivui %queries, %c128 : index
+      fagpu.launch @attention_kernel grid(%blocks) (%q) : !mem
+    } else {
+      %blocks = arith.ceildivui %queries, %c64 : index
+      fagpu.launch @attention_kernel_0 grid(%blocks) (%q) : !mem
+    }
+    ```
+    After:
+    ```mlir
+    %isLonger = arith.cmpi uge, %keys, %c8192 : index
+    %blocks = arith.ceildivui %queries, %c128 : index
+    fagpu.launch @attention_kernel grid(%blocks) if(%isLonger) (%q) : !mem
+    %isShorter = arith.xori %isLonger, %true : i1
+    %blocks_0 = arith.ceildivui %queries, %c64 : index
+    fagpu.launch @attention_kernel_0 grid(%blocks_0) if(%isShorter) (%q) : !mem
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD
