@@ -15,6 +15,7 @@
 // or PTX, of which names, parameters and .maxntid are read. Nothing is run.
 // Programs that cannot call the functions below set FAKE_CUDA_CAPABILITY=9.0.
 // Memory of device D has the addresses from fakeBase(D) to fakeBase(D + 1).
+// The functions are in the folder FakeCUDA, by what they stand in for.
 //
 //===----------------------------------------------------------------------===//
 
