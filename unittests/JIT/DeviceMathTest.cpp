@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // What fagpu-expand-math makes of a function, executed on the CPU and compared
 // with f64 all over the range of f32.
@@ -121,68 +120,56 @@ static double largestError(StringRef operation, double (*exact)(double)) {
   return largest;
 }
 
-TEST(DeviceMath, Exp) { EXPECT_LT(largestError("math.exp %a", std::exp), 1.5); }
-TEST(DeviceMath, Exp2) {
-  EXPECT_LT(largestError("math.exp2 %a", std::exp2), 1.5);
-}
-TEST(DeviceMath, Log) { EXPECT_LT(largestError("math.log %a", std::log), 1); }
-TEST(DeviceMath, Log2) {
-  EXPECT_LT(largestError("math.log2 %a", std::log2), 1.5);
-}
-TEST(DeviceMath, Tanh) {
-  EXPECT_LT(largestError("math.tanh %a", std::tanh), 1.5);
-}
-TEST(DeviceMath, Erf) { EXPECT_LT(largestError("math.erf %a", std::erf), 1.5); }
-TEST(DeviceMath, Sin) { EXPECT_LT(largestError("math.sin %a", std::sin), 2); }
-TEST(DeviceMath, Cos) { EXPECT_LT(largestError("math.cos %a", std::cos), 2); }
-TEST(DeviceMath, Sqrt) {
-  EXPECT_LE(largestError("math.sqrt %a", std::sqrt), 0.5);
-}
-TEST(DeviceMath, Rsqrt) {
-  auto exact = [](double x) { return 1 / std::sqrt(x); };
-  EXPECT_LT(largestError("math.rsqrt %a", exact), 1.5);
+namespace {
+/// An operation of math, what it computes, and the bound of its error in units
+/// of the last place.
+struct Accuracy {
+  const char *name;
+  double (*exact)(double);
+  double bound;
+};
+
+class DeviceMathOf : public testing::TestWithParam<Accuracy> {};
+} // namespace
+
+static std::string getName(const testing::TestParamInfo<Accuracy> &info) {
+  return info.param.name;
 }
 
-TEST(DeviceMath, ExpM1) {
-  EXPECT_LT(largestError("math.expm1 %a", std::expm1), 2);
+TEST_P(DeviceMathOf, AllNumbers) {
+  const Accuracy &function = GetParam();
+  std::string operation = std::string("math.") + function.name + " %a";
+  EXPECT_LT(largestError(operation, function.exact), function.bound);
 }
-TEST(DeviceMath, Log10) {
-  EXPECT_LT(largestError("math.log10 %a", std::log10), 1.5);
-}
-TEST(DeviceMath, Log1p) {
-  EXPECT_LT(largestError("math.log1p %a", std::log1p), 1.5);
-}
-TEST(DeviceMath, Sinh) {
-  EXPECT_LT(largestError("math.sinh %a", std::sinh), 2.5);
-}
-TEST(DeviceMath, Cosh) {
-  EXPECT_LT(largestError("math.cosh %a", std::cosh), 2);
-}
-TEST(DeviceMath, Asinh) {
-  EXPECT_LT(largestError("math.asinh %a", std::asinh), 2.5);
-}
-TEST(DeviceMath, Acosh) {
-  EXPECT_LT(largestError("math.acosh %a", std::acosh), 2.5);
-}
-TEST(DeviceMath, Atanh) {
-  EXPECT_LT(largestError("math.atanh %a", std::atanh), 2.5);
-}
-TEST(DeviceMath, Erfc) {
-  EXPECT_LT(largestError("math.erfc %a", std::erfc), 5);
-}
-TEST(DeviceMath, Tan) { EXPECT_LT(largestError("math.tan %a", std::tan), 4.5); }
-TEST(DeviceMath, Asin) {
-  EXPECT_LT(largestError("math.asin %a", std::asin), 2);
-}
-TEST(DeviceMath, Acos) {
-  EXPECT_LT(largestError("math.acos %a", std::acos), 2);
-}
-TEST(DeviceMath, Atan) {
-  EXPECT_LT(largestError("math.atan %a", std::atan), 2);
-}
-TEST(DeviceMath, Cbrt) {
-  EXPECT_LT(largestError("math.cbrt %a", std::cbrt), 1);
-}
+
+static const Accuracy functions[] = {
+    {"exp", std::exp, 1.5},
+    {"exp2", std::exp2, 1.5},
+    {"log", std::log, 1},
+    {"log2", std::log2, 1.5},
+    {"tanh", std::tanh, 1.5},
+    {"erf", std::erf, 1.5},
+    {"sin", std::sin, 2},
+    {"cos", std::cos, 2},
+    {"sqrt", std::sqrt, 0.5},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5},
+    {"expm1", std::expm1, 2},
+    {"log10", std::log10, 1.5},
+    {"log1p", std::log1p, 1.5},
+    {"sinh", std::sinh, 2.5},
+    {"cosh", std::cosh, 2},
+    {"asinh", std::asinh, 2.5},
+    {"acosh", std::acosh, 2.5},
+    {"atanh", std::atanh, 2.5},
+    {"erfc", std::erfc, 5},
+    {"tan", std::tan, 4.5},
+    {"asin", std::asin, 2},
+    {"acos", std::acos, 2},
+    {"atan", std::atan, 2},
+    {"cbrt", std::cbrt, 1}};
+
+INSTANTIATE_TEST_SUITE_P(Functions, DeviceMathOf, testing::ValuesIn(functions),
+                         getName);
 
 /// Any two numbers, two of similar size, and special ones of both signs.
 static void addPairs(std::vector<float> &x, std::vector<float> &y) {
