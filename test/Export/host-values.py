@@ -3,40 +3,23 @@
 """What a manifest computes is what its host function computes."""
 
 import ctypes
-import json
 import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
-from device_array import DeviceArray
-from fake_driver import FakeDriver
-
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import fa_mlir
+from compiled import CompiledTest, DeviceArray
 
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
 
-
-class HostValues(unittest.TestCase):
+class HostValues(CompiledTest):
     def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        path = os.path.join(FOLDER, "host.json")
-        with open(path) as file:
-            manifest = json.load(file)
-        # The fake driver's machine code names the kernel and the sizes of its parameters.
-        manifest["chip"], manifest["images"] = "sm_90a", {"cubin": "host.fake"}
-        with open(os.path.join(FOLDER, "host.fake"), "w") as file:
-            file.write("fake-kernel: kernel 128 0 8 8 8 4 4 4 4 4 4 4 8 4 4 8\n")
-        with open(os.path.join(FOLDER, "fake.json"), "w") as file:
-            json.dump(manifest, file)
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(os.path.join(FOLDER, "fake.json"), self.runtime)
-        self.base = self.driver.library.fakeBase(0)
+        super().setUp()
+        _, self.kernel = self.load("host", sizes=(8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 8, 4, 4, 8))
 
     def tearDown(self):
         self.kernel.close()
-        self.runtime.close()
+        super().tearDown()
 
     def launch(self, rows, n, x):
         self.kernel(DeviceArray(self.base, "f32", (rows, 8), (40, 1)), DeviceArray(self.base + 65536, "i32", (2, 3)), n, x)
@@ -46,6 +29,7 @@ class HostValues(unittest.TestCase):
         for rows, n, x in ((1, 0, 1.0), (6, 9, -2.5), (7, 3, 0.25), (8, 3, 0.2), (8, 3, float("nan")), (100, 1, 3.0), (100000, -5, 1e10)):
             with self.subTest(rows=rows):
                 launch = self.launch(rows, n, x)
+                self.assertEqual(launch.kernel, b"kernel")
                 quotient, rest = divmod(rows, 7)
                 product = (quotient + 8) * rest
                 count = self.kernel_multiprocessors()

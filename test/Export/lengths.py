@@ -5,56 +5,21 @@
 """Of a function of several kernels those are launched that its number of keys asks for, and no other is prepared."""
 
 import contextlib
-import json
 import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
-from device_array import DeviceArray
-from fake_driver import FakeDriver
-
-import fa_mlir
-
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-BYTES = {"pointer": 8, "i64": 8, "i32": 4, "f32": 4, "workspace": 8}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from compiled import CompiledTest, DeviceArray, dense
 
 
-def contiguous(shape):
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.insert(0, stride)
-        stride *= size
-    return tuple(strides)
-
-
-class Lengths(unittest.TestCase):
-    def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.base = self.driver.library.fakeBase(0)
-
-    def tearDown(self):
-        self.runtime.close()
-
-    def load(self, name):
-        with open(os.path.join(FOLDER, name + ".json")) as file:
-            manifest = json.load(file)
-        # The fake driver's machine code names the kernels and the sizes of their parameters.
-        manifest["chip"], manifest["images"] = "sm_90a", {"cubin": name + ".fake"}
-        with open(os.path.join(FOLDER, name + ".fake"), "w") as file:
-            for launch in [*manifest.get("before", []), manifest]:
-                sizes = [str(BYTES[next(kind for kind in parameter if kind in BYTES)]) for parameter in launch["parameters"]]
-                file.write(f"fake-kernel: {launch['kernel']} 256 0 {' '.join(sizes)}\n")
-        path = os.path.join(FOLDER, "fake.json")
-        with open(path, "w") as file:
-            json.dump(manifest, file)
-        return contextlib.closing(fa_mlir.load(path, self.runtime))
+class Lengths(CompiledTest):
+    def load_kernel(self, name):
+        return contextlib.closing(self.load(name)[1])
 
     def launched(self, kernel, keys, *more):
         """The names and grids of what a call launches, on two batch items of 150 queries and two heads."""
-        arrays = [DeviceArray(self.base + (number << 24), dtype, shape, contiguous(shape))
+        arrays = [DeviceArray(self.base + (number << 24), dtype, shape, dense(shape))
                   for number, (dtype, shape) in enumerate((
                       ("bf16", (2, 150, 2, 64)), ("bf16", (2, keys, 2, 64)), ("bf16", (2, keys, 2, 64)),
                       ("bf16", (2, 150, 2, 64)), ("f32", (2, 2, 150)), *more))]
@@ -64,20 +29,20 @@ class Lengths(unittest.TestCase):
         return [(launch.kernel.decode(), launch.grid[0]) for launch in launches]
 
     def test_two(self):
-        with self.load("full") as kernel:
+        with self.load_kernel("full") as kernel:
             for keys in (1, 299, 300, 5000):
                 name = "full_kernel" if keys >= 300 else "full_kernel_0"
                 self.assertEqual(self.launched(kernel, keys), [(name, 8)])
 
     def test_what_is_not_launched_is_not_loaded(self):
-        with self.load("full") as kernel:
+        with self.load_kernel("full") as kernel:
             self.launched(kernel, 299)
             self.assertEqual(self.driver.GetCalls(b"cuModuleGetFunction"), 1)
             self.launched(kernel, 300)
             self.assertEqual(self.driver.GetCalls(b"cuModuleGetFunction"), 2)
 
     def test_three_of_other_blocks(self):
-        with self.load("causal") as kernel:
+        with self.load_kernel("causal") as kernel:
             lengths = ("i32", (2,))
             # Blocks of 64 queries up to 99 keys, of 128 from 100.
             self.assertEqual(self.launched(kernel, 99, lengths)[0][1], 12)
@@ -88,14 +53,13 @@ class Lengths(unittest.TestCase):
             self.assertEqual(len({short[0], middle[0], long[0]}), 3)
 
     def test_tables(self):
-        with self.load("documents") as kernel:
+        with self.load_kernel("documents") as kernel:
             found = []
             for keys in (299, 300):
                 launches = self.launched(kernel, keys, ("i32", (2, keys)))
                 self.assertEqual(["block_table" in name for name, _ in launches], [True, False])
                 found += [name for name, _ in launches]
             self.assertEqual(len(set(found)), 4)
-
 
 
 unittest.main()

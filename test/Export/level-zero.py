@@ -3,54 +3,27 @@
 """A kernel that was compiled from level 0 is launched on what its problem's sizes ask for."""
 
 import ctypes
-import json
 import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
-from device_array import DeviceArray
-from fake_driver import FakeDriver
-
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import fa_mlir
-
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-BYTES = {"pointer": 8, "i64": 8, "i32": 4, "f32": 4}
+from compiled import CompiledTest, DeviceArray, dense
 
 
-def contiguous(shape):
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.insert(0, stride)
-        stride *= size
-    return tuple(strides)
-
-
-class LevelZero(unittest.TestCase):
+class LevelZero(CompiledTest):
     def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        with open(os.path.join(FOLDER, "level_zero.json")) as file:
-            self.manifest = json.load(file)
-        # The fake driver's machine code names the kernel and the sizes of its parameters.
-        self.manifest["chip"], self.manifest["images"] = "sm_90a", {"cubin": "level_zero.fake"}
-        sizes = [BYTES[next(iter(parameter))] for parameter in self.manifest["parameters"]]
-        with open(os.path.join(FOLDER, "level_zero.fake"), "w") as file:
-            file.write(f"fake-kernel: cross_kernel 128 0 {' '.join(map(str, sizes))}\n")
-        path = os.path.join(FOLDER, "fake.json")
-        with open(path, "w") as file:
-            json.dump(self.manifest, file)
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(path, self.runtime)
-        self.base = self.driver.library.fakeBase(0)
+        super().setUp()
+        self.manifest, self.kernel = self.load("level_zero")
 
     def tearDown(self):
         self.kernel.close()
-        self.runtime.close()
+        super().tearDown()
 
     def launch(self, batch, queries, keys, heads, kv_heads):
         self.arrays = [
-            DeviceArray(self.base + (number << 24), dtype, shape, contiguous(shape))
+            DeviceArray(self.base + (number << 24), dtype, shape, dense(shape))
             for number, (dtype, shape) in enumerate((
                 ("f16", (batch, queries, heads, 64)), ("f16", (batch, keys, kv_heads, 64)),
                 ("f16", (batch, keys, kv_heads, 64)), ("f16", (batch, queries, heads, 64)),
@@ -66,6 +39,7 @@ class LevelZero(unittest.TestCase):
 
     def test_parameters(self):
         launch = self.launch(2, 300, 77, 8, 2)
+        self.assertEqual(launch.kernel, b"cross_kernel")
         addresses = {argument["name"]: self.base + (number << 24)
                      for number, argument in enumerate(self.manifest["arguments"])}
         for index, parameter in enumerate(self.manifest["parameters"]):

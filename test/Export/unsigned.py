@@ -3,43 +3,30 @@
 """Unsigned operations and casts compute what their host function does, or the launch is refused."""
 
 import ctypes
-import json
 import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
-from fake_driver import FakeDriver
-
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import fa_mlir
+from compiled import CompiledTest
 
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
 
-
-class Unsigned(unittest.TestCase):
+class Unsigned(CompiledTest):
     def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        with open(os.path.join(FOLDER, "unsigned.json")) as file:
-            manifest = json.load(file)
-        manifest["chip"], manifest["images"] = "sm_90a", {"cubin": "unsigned.fake"}
-        with open(os.path.join(FOLDER, "unsigned.fake"), "w") as file:
-            file.write("fake-kernel: kernel 128 0 4 4 4 4 8 8 4\n")
-        with open(os.path.join(FOLDER, "fake.json"), "w") as file:
-            json.dump(manifest, file)
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(os.path.join(FOLDER, "fake.json"), self.runtime)
-        self.manifest = manifest
+        super().setUp()
+        self.manifest, self.kernel = self.load("unsigned", sizes=(4, 4, 4, 4, 8, 8, 4))
 
     def tearDown(self):
         self.kernel.close()
-        self.runtime.close()
+        super().tearDown()
 
     def test_values(self):
         for n, m, wide in ((7, 2, 5), (0, -4, -9), (9, 9, 2**31 - 10), (2, 1, -(2**31))):
             with self.subTest(n=n, m=m, wide=wide):
                 self.kernel(n, m, wide)
                 launch = self.driver.last_launch()
+                self.assertEqual(launch.kernel, b"kernel")
                 quotient, rest = n // 3, (n - m) % 3
                 self.assertEqual(launch.parameter(0, ctypes.c_int32), min(n, 8))
                 self.assertEqual(launch.parameter(1, ctypes.c_int32), quotient)

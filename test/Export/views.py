@@ -7,52 +7,29 @@
 
 import contextlib
 import ctypes
-import json
 import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../python/Inputs"))
-from device_array import DeviceArray
-from fake_driver import FakeDriver
-
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import fa_mlir
+from compiled import CompiledTest, DeviceArray, kinds_of
 
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
 TYPES = {"pointer": ctypes.c_uint64, "i64": ctypes.c_int64, "i32": ctypes.c_int32, "f32": ctypes.c_float}
 
 
-class Views(unittest.TestCase):
-    def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.base = self.driver.library.fakeBase(0)
-
-    def tearDown(self):
-        self.runtime.close()
-
+class Views(CompiledTest):
     def launch(self, name, *arguments):
         """The parameters of a launch: (kind, number) each."""
-        with open(os.path.join(FOLDER, name + ".json")) as file:
-            manifest = json.load(file)
-        kinds = [next(kind for kind in parameter if kind in TYPES) for parameter in manifest["parameters"]]
-        # The fake driver's machine code names the kernel and the sizes of its parameters.
-        manifest["chip"], manifest["images"] = "sm_90a", {"cubin": name + ".fake"}
-        with open(os.path.join(FOLDER, name + ".fake"), "w") as file:
-            sizes = " ".join(str(ctypes.sizeof(TYPES[kind])) for kind in kinds)
-            file.write(f"fake-kernel: {manifest['kernel']} 128 0 {sizes}\n")
-        path = os.path.join(FOLDER, "fake.json")
-        with open(path, "w") as file:
-            json.dump(manifest, file)
-        with contextlib.closing(fa_mlir.load(path, self.runtime)) as kernel:
+        manifest, loaded = self.load(name)
+        with contextlib.closing(loaded) as kernel:
             outputs = {entry["name"]: arguments[number] for number, entry in enumerate(manifest["arguments"])
                        if entry.get("output")}
             inputs = [argument for argument in arguments
                       if not any(argument is output for output in outputs.values())]
             kernel(*inputs, **outputs)
         launch = self.driver.last_launch()
-        return [(kind, launch.parameter(index, TYPES[kind])) for index, kind in enumerate(kinds)]
+        return [(kind, launch.parameter(index, TYPES[kind])) for index, kind in enumerate(kinds_of(manifest))]
 
     def check_memory(self, parameters, *expected):
         """Each memory is an address and the strides that the kernel reads."""

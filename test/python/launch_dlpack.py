@@ -8,27 +8,12 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from device_array import DeviceArray
-from fake_driver import FakeDriver, write_kernel
+from launch_test import FOLDER, LaunchTest
 
 import fa_mlir
 
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-os.makedirs(FOLDER, exist_ok=True)
 
-
-class LaunchDLPack(unittest.TestCase):
-    def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(write_kernel(FOLDER), self.runtime)
-        self.base = self.driver.library.fakeBase(0)
-
-    def tearDown(self):
-        self.kernel.close()
-        self.runtime.close()
-        self.assertEqual(self.driver.GetLiveObjects(), 0)
-
+class LaunchDLPack(LaunchTest):
     def tensors(self, rows=5):
         return (DeviceArray(self.base, "bf16", (rows, 16), (64, 1)),
                 DeviceArray(self.base + 4096, "f32", (rows, 8)))
@@ -81,15 +66,9 @@ class LaunchDLPack(unittest.TestCase):
             self.kernel(x, y=y, stream="fast")
         self.driver.DestroyStream(ctypes.c_void_p(handle))
 
-    def expect(self, message, *arguments, error=fa_mlir.ArgumentError, **named):
-        launches = self.driver.GetLaunchCount()
-        with self.assertRaises(error) as caught:
-            self.kernel(*arguments, **named)
-        self.assertEqual(str(caught.exception), message)
-        self.assertEqual(self.driver.GetLaunchCount(), launches)
+    def call(self):
         x, y = self.tensors()
         self.kernel(x, y=y)
-        self.assertEqual(self.driver.GetLaunchCount(), launches + 1, "the next call works")
 
     def test_errors_of_arguments(self):
         x, y = self.tensors()

@@ -11,7 +11,6 @@ sys.path[:0] = [INPUTS, os.path.join(INPUTS, "torch_stub")]
 import torch
 from device_array import DeviceArray
 from exchange import Exchange
-from fake_driver import FakeDriver, write_kernel
 
 # Before the package looks for it.
 EXCHANGE = Exchange(torch.Tensor, torch._C._cuda_getCurrentRawStream)
@@ -19,26 +18,17 @@ torch.Tensor.__dlpack_c_exchange_api__ = EXCHANGE.capsule
 
 import fa_mlir
 from fa_mlir.tensors import find_exchange
-
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-os.makedirs(FOLDER, exist_ok=True)
+from launch_test import LaunchTest
 
 
-class LaunchExchange(unittest.TestCase):
+class LaunchExchange(LaunchTest):
+    devices = 2
+
     def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        self.driver.SetDevices(2, 9, 0)
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(write_kernel(FOLDER), self.runtime)
+        super().setUp()
         self.x = torch.Tensor((5, 16), torch.bfloat16, "cuda:1", strides=(64, 1))
         torch._C.stream, torch._C.asked = 0, []
         EXCHANGE.described = 0
-
-    def tearDown(self):
-        self.kernel.close()
-        self.runtime.close()
-        self.assertEqual(self.driver.GetLiveObjects(), 0)
 
     def test_describes_every_tensor(self):
         for call in range(3):
@@ -79,17 +69,11 @@ class LaunchExchange(unittest.TestCase):
             self.assertEqual(self.driver.last_launch().parameter(1, ctypes.c_uint64),
                              self.driver.library.fakeBase(1))
 
-    def expect(self, message, *arguments, **named):
+    def call(self):
         self.kernel(self.x)
-        launches = self.driver.GetLaunchCount()
-        with self.assertRaises(fa_mlir.ArgumentError) as caught:
-            self.kernel(*arguments, **named)
-        self.assertEqual(str(caught.exception), message)
-        self.assertEqual(self.driver.GetLaunchCount(), launches)
-        self.kernel(self.x)
-        self.assertEqual(self.driver.GetLaunchCount(), launches + 1, "the next call works")
 
     def test_errors_are_those_of_the_other_way(self):
+        self.call()
         self.expect("argument 'x' has type f16, expected bf16",
                     torch.Tensor((5, 16), torch.float16, "cuda:1"))
         self.expect("argument 'x' has type an unknown type, expected bf16",

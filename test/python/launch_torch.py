@@ -11,27 +11,18 @@ INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 sys.path[:0] = [INPUTS, os.path.join(INPUTS, "torch_stub")]
 import torch
 from device_array import DeviceArray
-from fake_driver import FakeDriver, write_kernel
+from fake_driver import write_kernel
+from launch_test import FOLDER, LaunchTest
 
 import fa_mlir
 
-DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-os.makedirs(FOLDER, exist_ok=True)
 
+class LaunchTorch(LaunchTest):
+    devices = 2
 
-class LaunchTorch(unittest.TestCase):
     def setUp(self):
-        self.driver = FakeDriver(DRIVER)
-        self.driver.Reset()
-        self.driver.SetDevices(2, 9, 0)
-        self.runtime = fa_mlir.Runtime(driver=DRIVER)
-        self.kernel = fa_mlir.load(write_kernel(FOLDER), self.runtime)
+        super().setUp()
         torch._C.stream, torch._C.asked = 0, []
-
-    def tearDown(self):
-        self.kernel.close()
-        self.runtime.close()
-        self.assertEqual(self.driver.GetLiveObjects(), 0)
 
     def test_allocates_outputs_on_the_device_of_the_inputs(self):
         x = torch.Tensor((5, 16), torch.bfloat16, "cuda:1", strides=(64, 1))
@@ -72,14 +63,8 @@ class LaunchTorch(unittest.TestCase):
         self.assertEqual(self.driver.last_launch().parameter(1, ctypes.c_uint64),
                          self.driver.library.fakeBase(0))
 
-    def expect(self, message, *arguments, error=fa_mlir.ArgumentError, **named):
-        launches = self.driver.GetLaunchCount()
-        with self.assertRaises(error) as caught:
-            self.kernel(*arguments, **named)
-        self.assertEqual(str(caught.exception), message)
-        self.assertEqual(self.driver.GetLaunchCount(), launches)
+    def call(self):
         self.kernel(torch.Tensor((5, 16), torch.bfloat16))
-        self.assertEqual(self.driver.GetLaunchCount(), launches + 1, "the next call works")
 
     def test_errors(self):
         x = torch.Tensor((5, 16), torch.bfloat16)

@@ -30,7 +30,9 @@ class FakeDriver:
         return getattr(self.library, "fake" + name)
 
     def last_launch(self):
-        return self.library.fakeGetLaunch(self.library.fakeGetLaunchCount() - 1).contents
+        count = self.library.fakeGetLaunchCount()
+        assert count > 0, "nothing was launched"
+        return self.library.fakeGetLaunch(count - 1).contents
 
 
 MANIFEST = {
