@@ -7,15 +7,10 @@ A fault may be put into the PTX, by replacing text. Rows past a query length hol
 the others are compared with attention in float64.
 """
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-
 import numpy as np
-from execute_launches import Call, strides_of
-from ptx_machine import Block, Kernel, Memory, decode, encode
+from execute_cases import run_cases
+from ptx_call import Call, compile_problem
+from ptx_machine import decode, encode
 
 BATCH, HEADS, LENGTHS = 2, 3, (0.6, 0.0)
 BOUNDS = {"f16": 1e-3, "bf16": 6e-3}
@@ -38,46 +33,27 @@ def reference(q, k, v):
     return np.einsum("bhqk,bkhd->bqhd", weights / total, v), lse
 
 
-def check(compiler, case, replace):
+def check(compiler, case, fault):
     element, *sizes = case.split(":")
     queries, keys, head_dim = map(int, sizes)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "copies.mlir")
-        with open(path, "w") as file:
-            file.write(TEXT.replace("HEAD_DIM", str(head_dim)).replace("ELEMENT", element))
-        command = [compiler, path, "-chip=sm_80", "-images=ptx", "-o", folder]
-        subprocess.run(command, check=True, env={**os.environ, "FA_PTXAS": "none"})
-        text = open(os.path.join(folder, "copies.ptx")).read()
-        manifest = json.load(open(os.path.join(folder, "copies.json")))
-    assert replace[0] in text, f"the PTX has no '{replace[0]}'"
-    text, memory, random = text.replace(*replace), Memory(), np.random.default_rng(7)
-    tensors, places = {}, {}
-
-    def add(name, bits):
-        address, places[name] = memory.add_tensor(bits, strides_of(bits.shape))
-        tensors[name] = bits, address
-
-    inputs = []
+    problem = TEXT.replace("HEAD_DIM", str(head_dim)).replace("ELEMENT", element)
+    text, manifest = compile_problem(compiler, problem)
+    call, random, inputs = Call(manifest), np.random.default_rng(7), []
     for name, length in (("query", queries), ("key", keys), ("value", keys)):
         bits = encode(random.standard_normal((BATCH, length, HEADS, head_dim)), element)
-        add(name, bits)
+        call.add(name, bits)
         inputs.append(decode(bits, element))
     lengths = np.array([int(part * queries) for part in LENGTHS], np.uint32)
-    add("lengths", lengths)
+    call.add("lengths", lengths)
     shapes = {"output": ((BATCH, queries, HEADS, head_dim), np.uint16), "lse": ((BATCH, HEADS, queries), np.uint32)}
-    kept = {}
+    kept, places = {}, {}
     for name, (shape, kind) in shapes.items():
         kept[name] = random.integers(0, np.iinfo(kind).max, shape).astype(kind)
-        add(name + "_init", kept[name])
-        add(name, np.zeros(shape, kind))
-    call = Call(manifest, memory, tensors)
-    launches = [*manifest["before"], manifest]
-    for launch in launches:
-        kernel = Kernel(text, launch["kernel"])
-        for number in range(call.get(launch["grid"][0])):
-            Block(kernel, memory, list(call.parameters(launch)), number, {}).run()
+        call.add(name + "_init", kept[name])
+        places[name] = call.add(name, np.zeros(shape, kind))
+    launches = call.run(fault.put_into(text))
 
-    stored = {name: memory.read_tensor(places[name], kind) for name, (_, kind) in shapes.items()}
+    stored = {name: call.memory.read_tensor(places[name], kind) for name, (_, kind) in shapes.items()}
     is_past = np.arange(queries) >= lengths[:, None]
     by_row = {name: np.moveaxis(bits, 2, 1) if name == "lse" else bits for name, bits in stored.items()}
     by_row_kept = {name: np.moveaxis(bits, 2, 1) if name == "lse" else bits for name, bits in kept.items()}
@@ -86,14 +62,10 @@ def check(compiler, case, replace):
     written = decode(by_row["output"], element)[~is_past]
     error = np.linalg.norm(written - exact[~is_past]) / np.linalg.norm(exact[~is_past])
     error_lse = np.abs(by_row["lse"].view(np.float32) - np.moveaxis(exact_lse, 2, 1))[~is_past].max()
-    ok &= error < BOUNDS[element] and error_lse < 1e-4 and len(launches) == 3
+    ok &= error < BOUNDS[element] and error_lse < 1e-4 and launches == 3
     print(f"{case}: {'ok' if ok else 'failed'} ({is_past.sum()} rows kept, error {error:.1e})")
     return ok
 
 
 if __name__ == "__main__":
-    np.seterr(all="ignore")
-    fault = sys.argv[2] == "--replace"
-    replace, cases = (sys.argv[3:5], sys.argv[5:]) if fault else (("", ""), sys.argv[2:])
-    results = [check(sys.argv[1], case, replace) for case in cases]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    run_cases(check)

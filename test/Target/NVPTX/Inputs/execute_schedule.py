@@ -1,14 +1,13 @@
 """Executes all blocks of a forward schedule for sm_80 that a person wrote, and checks what they store.
 
-    execute_schedule.py FA_OPT CASE...
+    execute_schedule.py FA_OPT [--replace OLD NEW] CASE...
 
 A case is SCHEDULE:HEAD_DIM:MASK. Lengths are per batch, and memory past them holds NaN; query heads share key heads.
 Outputs and log-sum-exps are compared with float64, and nothing else may have changed.
 """
 
-import sys
-
 import numpy as np
+from execute_cases import run_cases
 from ptx_machine import Block, Kernel, Memory, compile_to_ptx, decode, encode
 
 QUERIES, KEYS, HEADS, KEY_HEADS = 140, 200, 2, 1
@@ -33,10 +32,10 @@ def reference(q, k, v, batch, scale, mask):
     return output, np.where(total == 0, -np.inf, np.log(total) + maximum)[..., 0]
 
 
-def check(fa_opt, case):
+def check(fa_opt, case, fault):
     path, head_dim, mask = case.split(":")
     head_dim = int(head_dim)
-    kernel, memory, random = Kernel(compile_to_ptx(fa_opt, path)), Memory(), np.random.default_rng(11)
+    kernel, memory, random = Kernel(fault.put_into(compile_to_ptx(fa_opt, path))), Memory(), np.random.default_rng(11)
     batches = len(QUERY_LENGTHS)
     parameters, inputs = [], []
 
@@ -92,6 +91,4 @@ def check(fa_opt, case):
 
 
 if __name__ == "__main__":
-    np.seterr(all="ignore")
-    results = [check(sys.argv[1], case) for case in sys.argv[2:]]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    run_cases(check)
