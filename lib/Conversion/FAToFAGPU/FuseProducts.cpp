@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RewriteGreedily.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUFUSEPRODUCTSPASS
@@ -70,9 +69,7 @@ struct FuseProductsPass
   void runOnOperation() override {
     if (!fagpu::isKernel(getOperation()))
       return;
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FuseSum, FuseDifference>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(fa::rewriteGreedily<FuseSum, FuseDifference>(getOperation())))
       signalPassFailure();
   }
 };

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RewriteGreedily.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUMERGEBOUNDSPASS
@@ -172,10 +171,9 @@ struct SpreadBound : public OpRewritePattern<BroadcastOp> {
 struct MergeBoundsPass
     : public fa::impl::FAGPUMergeBoundsPassBase<MergeBoundsPass> {
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<MergeBounds<arith::AndIOp>, MergeBounds<arith::OrIOp>,
-                 SpreadBound>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(fa::rewriteGreedily<MergeBounds<arith::AndIOp>,
+                                   MergeBounds<arith::OrIOp>, SpreadBound>(
+            getOperation())))
       signalPassFailure();
   }
 };

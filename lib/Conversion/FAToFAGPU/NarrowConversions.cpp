@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RewriteGreedily.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUNARROWCONVERSIONSPASS
@@ -150,9 +150,7 @@ private:
 struct NarrowConversionsPass
     : public fa::impl::FAGPUNarrowConversionsPassBase<NarrowConversionsPass> {
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<NarrowConversion>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(fa::rewriteGreedily<NarrowConversion>(getOperation())))
       signalPassFailure();
   }
 };
