@@ -10,28 +10,17 @@ attention, which writes the scores to memory and reads them back, as `fa-naive` 
 """
 
 import argparse
-import csv
-import glob
 import json
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import profiler
 
 HEAD_DIM = 128
 # Metric to its name in the record.
 METRICS = {"dram__bytes_read.sum": "dram_read", "dram__bytes_write.sum": "dram_written",
            "lts__t_bytes.sum": "l2"}
 STANDARD = "torch math"
-WARM_LAUNCHES = 3
-# In the name of the kernel that torch.cuda._sleep launches.
-MARKER = "spin_kernel"
-
-
-def find_profiler():
-    places = [shutil.which("ncu"), "/usr/local/cuda/bin/ncu", *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"))]
-    return next((place for place in places if place and Path(place).exists()), None)
 
 
 def least_bytes(length, heads):
@@ -48,25 +37,10 @@ def wanted(arguments):
                          and (arguments.kernels / f"{kernel.name}.json").exists()] + [STANDARD]]
 
 
-def parse_counts(text):
-    """Sums over the kernels of each launch, and their names, from a CSV page of Nsight Compute. A
-    launch is what follows a marker."""
-    lines = text.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if start is None:
-        raise ValueError("no table of counters: " + " ".join(text.split())[-400:])
-    launches, last = [], None
-    for row in csv.DictReader(lines[start:]):
-        is_marker = MARKER in row["Kernel Name"]
-        if row["ID"] != last:
-            last = row["ID"]
-            if is_marker:
-                launches.append(dict.fromkeys(METRICS.values(), 0) | {"kernels": []})
-            else:
-                launches[-1]["kernels"].append(row["Kernel Name"])
-        if not is_marker and row["Metric Name"] in METRICS:
-            launches[-1][METRICS[row["Metric Name"]]] += int(float(row["Metric Value"].replace(",", "")))
-    return launches
+def add_up(kernels):
+    """Sums over the kernels of a launch, and their names."""
+    sums = {name: int(sum(kernel[metric] for kernel in kernels)) for metric, name in METRICS.items()}
+    return sums | {"kernels": [kernel["kernel"] for kernel in kernels]}
 
 
 def launch_all(arguments):
@@ -90,32 +64,14 @@ def launch_all(arguments):
         for problem, name in wanted(arguments):
             launch = (lambda: standard(problem)) if name == STANDARD else kernels.make(
                 next(kernel for kernel in kernels.table if kernel.name == name), q, k, v)
-            for _ in range(WARM_LAUNCHES):
-                launch()
-            torch.cuda.synchronize()
-            torch.cuda.profiler.start()
-            torch.cuda._sleep(1)
-            launch()
-            torch.cuda.synchronize()
-            torch.cuda.profiler.stop()
+            profiler.counted(launch)
 
 
-def count(profiler, arguments):
+def count(program, arguments):
     """The counts of each launch that is wanted, or raises ValueError."""
-    with tempfile.NamedTemporaryFile("r", suffix=".csv") as log:
-        # The clocks do not change what is counted.
-        command = [profiler, "--profile-from-start", "off", "--clock-control", "none", "--metrics", ",".join(METRICS),
-                   "--csv", "--page", "details", "--print-units", "base", "--log-file", log.name,
-                   sys.executable, __file__, "--kernels", arguments.kernels, "--out", arguments.out,
-                   "--form", arguments.form, "--length", str(arguments.length), "--heads", str(arguments.heads), "--launch"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        text = log.read()
-    if done.returncode:
-        raise ValueError(f"exit status {done.returncode}: " + " ".join((text + done.stderr).split())[-400:])
-    launches = parse_counts(text)
-    if len(launches) != len(wanted(arguments)):
-        raise ValueError(f"{len(launches)} launches were counted, expected {len(wanted(arguments))}")
-    return launches
+    options = ["--kernels", arguments.kernels, "--out", arguments.out, "--form", arguments.form,
+               "--length", arguments.length, "--heads", arguments.heads, "--launch"]
+    return [add_up(kernels) for kernels in profiler.run(program, METRICS, options, len(wanted(arguments)))]
 
 
 def parse():
@@ -134,11 +90,11 @@ def main():
     if arguments.launch:
         launch_all(arguments)
         return
-    profiler = find_profiler()
-    if not profiler:
+    program = profiler.find()
+    if not program:
         sys.exit("error: no ncu on this machine; Nsight Compute counts the traffic")
     try:
-        counts = count(profiler, arguments)
+        counts = count(program, arguments)
     except ValueError as error:
         sys.exit(f"error: {error}")
 

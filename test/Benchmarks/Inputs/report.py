@@ -7,6 +7,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(sys.argv[1]) / "benchmarks/gpu"))
 import bars  # noqa: E402
+import profiler  # noqa: E402
 import report  # noqa: E402
 import traffic  # noqa: E402
 
@@ -89,11 +90,11 @@ def check_counts():
     rows = [(0, "spin_kernel(long)", 99), (1, "attention", 1000), (2, "combine", 24), (3, "spin_kernel(long)", 99),
             (4, "softmax", 7)]
     lines = [f'"{i}","{name}","{metric}","byte","{value:,}"' for i, name, value in rows for metric in traffic.METRICS]
-    first, second = traffic.parse_counts("\n".join(["==PROF== Connected", header, *lines]))
+    first, second = map(traffic.add_up, profiler.parse("\n".join(["==PROF== Connected", header, *lines])))
     assert first["dram_read"] == first["l2"] == 1024 and first["kernels"] == ["attention", "combine"], first
     assert second["dram_written"] == 7 and second["kernels"] == ["softmax"], second
     try:
-        traffic.parse_counts("==ERROR== no permission")
+        profiler.parse("==ERROR== no permission")
         raise AssertionError("no error")
     except ValueError as error:
         assert "no permission" in str(error)
