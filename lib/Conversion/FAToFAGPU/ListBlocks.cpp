@@ -29,6 +29,10 @@ using namespace mlir::fa;
 /// then that of partial ones.
 static constexpr int64_t countWords = 2;
 
+/// Blocks that are asked about together before each is: a group whose bounds
+/// leave no pair is passed over at once.
+static constexpr int64_t groupBlocks = 8;
+
 /// More blocks than lengths can have, with all bits below it.
 static constexpr int64_t greatestNumber = (int64_t(1) << 30) - 1;
 
@@ -47,6 +51,12 @@ public:
   void run();
 
 private:
+  /// Of one row: the first key of the ranges, where full blocks are listed
+  /// from, and partial ones back from.
+  struct Row {
+    Value begin, first, last;
+  };
+
   Value getWhole(Value block);
   Value getLength(Value memory, DimsAttr order);
   void findNeeds();
@@ -58,6 +68,10 @@ private:
   Value getRow(OpBuilder &at, ValueRange indices);
   void fillTable();
   void fillRow(OpBuilder &at, const IRMapping &mapping, Value row);
+  SummarizeMaskOp summarize(OpBuilder &in, const IRMapping &mapping, Value key,
+                            int64_t keys);
+  ValueRange listGroup(OpBuilder &at, const IRMapping &mapping, Row row,
+                       Value begin, Value end, ValueRange listed);
   void visitListed();
 
   template <typename OpTy> Value make(OpBuilder &at, Value a, Value b) {
@@ -260,63 +274,96 @@ void BlockLister::fillTable() {
           getRow(inside, ArrayRef(indices).take_front(dims.size())));
 }
 
+/// Asks the mask about `keys` keys from `key` on. Of more than one block,
+/// bounds answer.
+SummarizeMaskOp BlockLister::summarize(OpBuilder &in, const IRMapping &mapping,
+                                       Value key, int64_t keys) {
+  IRMapping ofBlock(mapping);
+  ofBlock.map(ranges.getKey(), key);
+  for (Operation *op : needed)
+    if (ranges->isAncestor(op))
+      in.clone(*op, ofBlock);
+  auto inBlock = [&](Value value) { return ofBlock.lookupOrDefault(value); };
+  SmallVector<Value> place = llvm::map_to_vector(offsets, inBlock),
+                     lengths = llvm::map_to_vector(extents, inBlock);
+  auto summary = SummarizeMaskOp::create(
+      in, loc, in.getI1Type(), in.getI1Type(),
+      step.getConfigAttr().getQueryBlock(), keys, place, lengths,
+      step.getMaskCaptures(),
+      /*by_bounds=*/keys > static_cast<int64_t>(ranges.getStep()));
+  IRMapping captured;
+  step.getMask().cloneInto(&summary.getMask(), captured);
+  return summary;
+}
+
+/// Lists the blocks of the keys from `begin` to `end`; `listed` is how many
+/// full and partial ones are listed before.
+ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
+                                  Row row, Value begin, Value end,
+                                  ValueRange listed) {
+  auto visitBlock = [&](OpBuilder &in, Location, Value key, Value count,
+                        ValueRange listed) {
+    Value one = index(in, 1), zero = index(in, 0);
+    SummarizeMaskOp summary = summarize(in, mapping, key, ranges.getStep());
+    Value isWhole = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge,
+                                          count, index(in, ranges.getStep()));
+    Value isFull = arith::AndIOp::create(in, loc, summary.getEvery(), isWhole);
+    Value isPartial = arith::AndIOp::create(
+        in, loc, summary.getSome(),
+        arith::XOrIOp::create(
+            in, loc, isFull,
+            arith::ConstantIntOp::create(in, loc, 1, /*width=*/1)));
+    Value number = make<arith::SubIOp>(in, key, row.begin);
+    number = make<arith::DivUIOp>(in, number, index(in, ranges.getStep()));
+    auto list = [&](Value condition, Value place) {
+      auto branch =
+          scf::IfOp::create(in, loc, condition, /*withElseRegion=*/false);
+      OpBuilder then = branch.getThenBodyBuilder();
+      store(then, number, place);
+    };
+    list(isFull, make<arith::AddIOp>(in, row.first, listed[0]));
+    list(isPartial, make<arith::SubIOp>(in, row.last, listed[1]));
+    auto countIf = [&](Value condition, Value before) -> Value {
+      Value more = arith::SelectOp::create(in, loc, condition, one, zero);
+      return arith::AddIOp::create(in, loc, before, more);
+    };
+    YieldOp::create(
+        in, loc,
+        ValueRange{countIf(isFull, listed[0]), countIf(isPartial, listed[1])});
+  };
+  return KeyRangesOp::create(at, loc, begin, end, {false}, ranges.getStep(),
+                             listed, visitBlock)
+      .getResults();
+}
+
 void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping, Value row) {
   auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
   Value zero = index(at, 0), one = index(at, 1);
-  Value first = make<arith::AddIOp>(at, row, index(at, countWords));
   Value last = make<arith::AddIOp>(at, row, words);
   last = make<arith::SubIOp>(at, last, one);
+  Row ofRow = {mapped(ranges.getBegins().front()),
+               make<arith::AddIOp>(at, row, index(at, countWords)), last};
   // A list of no block names the first one, which is then visited in vain.
   store(at, zero, last);
-  Value begin = mapped(ranges.getBegins().front()),
-        end = mapped(ranges.getEnds().back());
-  auto visits = KeyRangesOp::create(
-      at, loc, begin, end, {false}, ranges.getStep(), {zero, zero},
-      [&](OpBuilder &in, Location, Value key, Value count, ValueRange listed) {
-        IRMapping ofBlock(mapping);
-        ofBlock.map(ranges.getKey(), key);
-        for (Operation *op : needed)
-          if (ranges->isAncestor(op))
-            in.clone(*op, ofBlock);
-        auto inBlock = [&](Value value) {
-          return ofBlock.lookupOrDefault(value);
-        };
-        SmallVector<Value> place = llvm::map_to_vector(offsets, inBlock),
-                           lengths = llvm::map_to_vector(extents, inBlock);
-        auto summary = SummarizeMaskOp::create(
-            in, loc, in.getI1Type(), in.getI1Type(),
-            step.getConfigAttr().getQueryBlock(), ranges.getStep(), place,
-            lengths, step.getMaskCaptures());
-        IRMapping captured;
-        step.getMask().cloneInto(&summary.getMask(), captured);
-        Value isWhole =
-            arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge, count,
-                                  index(in, ranges.getStep()));
-        Value isFull =
-            arith::AndIOp::create(in, loc, summary.getEvery(), isWhole);
-        Value isPartial = arith::AndIOp::create(
-            in, loc, summary.getSome(),
-            arith::XOrIOp::create(
-                in, loc, isFull,
-                arith::ConstantIntOp::create(in, loc, 1, /*width=*/1)));
-        Value number = make<arith::SubIOp>(in, key, begin);
-        number = make<arith::DivUIOp>(in, number, index(in, ranges.getStep()));
-        auto list = [&](Value condition, Value place) {
-          auto branch = scf::IfOp::create(in, loc, condition,
-                                          /*withElseRegion=*/false);
-          OpBuilder then = branch.getThenBodyBuilder();
-          store(then, number, place);
-        };
-        list(isFull, make<arith::AddIOp>(in, first, listed[0]));
-        list(isPartial, make<arith::SubIOp>(in, last, listed[1]));
-        auto countIf = [&](Value condition, Value before) -> Value {
-          Value more = arith::SelectOp::create(in, loc, condition, one, zero);
-          return arith::AddIOp::create(in, loc, before, more);
-        };
-        YieldOp::create(in, loc,
-                        ValueRange{countIf(isFull, listed[0]),
-                                   countIf(isPartial, listed[1])});
-      });
+  Value end = mapped(ranges.getEnds().back());
+  int64_t groupKeys = groupBlocks * ranges.getStep();
+  auto visitGroup = [&](OpBuilder &in, Location, Value key, Value,
+                        ValueRange listed) {
+    SummarizeMaskOp summary = summarize(in, mapping, key, groupKeys);
+    Value groupEnd = make<arith::AddIOp>(in, key, index(in, groupKeys));
+    groupEnd = arith::MinSIOp::create(in, loc, groupEnd, end);
+    auto branch = scf::IfOp::create(in, loc, TypeRange(listed),
+                                    summary.getSome(), /*withElseRegion=*/true);
+    OpBuilder visible = branch.getThenBodyBuilder();
+    scf::YieldOp::create(
+        visible, loc,
+        listGroup(visible, mapping, ofRow, key, groupEnd, listed));
+    OpBuilder hidden = branch.getElseBodyBuilder();
+    scf::YieldOp::create(hidden, loc, listed);
+    YieldOp::create(in, loc, branch.getResults());
+  };
+  auto visits = KeyRangesOp::create(at, loc, ofRow.begin, end, {false},
+                                    groupKeys, {zero, zero}, visitGroup);
   store(at, visits.getResult(0), row);
   store(at, visits.getResult(1), make<arith::AddIOp>(at, row, one));
 }

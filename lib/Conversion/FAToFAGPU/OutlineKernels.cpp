@@ -194,6 +194,9 @@ static bool isGivenNumber(Value value) {
   Operation *source = value.getDefiningOp();
   if (!source)
     return value.getType().isIntOrIndex();
+  // No more than a size.
+  if (isa<arith::MinUIOp>(source))
+    return llvm::all_of(source->getOperands(), isGivenNumber);
   return llvm::any_of(source->getOperands(), isGivenNumber);
 }
 
@@ -224,7 +227,8 @@ LogicalResult Outliner::countTiles() {
   Value sequences = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
     sequences = builder.createOrFold<arith::MulIOp>(loc, sequences, count);
-  grid.together = countTogether(builder, loc, step, sequences);
+  grid.together =
+      countTogether(builder, loop, step, sequences, grid.counts.back());
   if (grid.together)
     return success();
   return step.emitOpError()

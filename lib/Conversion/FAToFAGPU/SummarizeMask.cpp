@@ -69,6 +69,17 @@ static SmallVector<Value> lookAtPairs(SummarizeMaskOp op, OpBuilder &outside,
   return {some, invert(inside, loc, hidden, inside.getBoolAttr(true))};
 }
 
+/// What bounds say; without them, all is possible.
+static SmallVector<Value> answerByBounds(OpBuilder &builder, Location loc,
+                                         RegionBounds::Truth truth) {
+  TypedAttr yes = builder.getBoolAttr(true);
+  if (!truth.mayBeTrue)
+    return {
+        arith::ConstantOp::create(builder, loc, yes),
+        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false))};
+  return {truth.mayBeTrue, invert(builder, loc, truth.mayBeFalse, yes)};
+}
+
 /// Pairs are looked at where bounds of what the mask compares leave open what
 /// they are.
 LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
@@ -77,14 +88,16 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   Location loc = op.getLoc();
   // What does not depend on the key is computed once for all key blocks.
   Operation *first = op;
-  while (isa<KeyRangesOp>(first->getParentOp()))
-    first = first->getParentOp();
+  while (auto ranges = first->getParentOfType<KeyRangesOp>())
+    first = ranges;
   OpBuilder outside(first), inside(op);
   PairBlock place = getPlace(op);
   RegionBounds bounds(outside, inside, loc, place);
   RegionBounds::Truth truth = bounds.apply(op.getMask(), op.getCaptures());
   SmallVector<Value> results;
-  if (!truth.mayBeTrue) {
+  if (op.getByBounds()) {
+    results = answerByBounds(inside, loc, truth);
+  } else if (!truth.mayBeTrue) {
     results = lookAtPairs(op, outside, inside, place);
   } else {
     Value isOpen =
@@ -97,9 +110,7 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
       return failure();
     scf::YieldOp::create(pairs, loc, found);
     OpBuilder decided = branch.getElseBodyBuilder();
-    Value every =
-        invert(decided, loc, truth.mayBeFalse, decided.getBoolAttr(true));
-    scf::YieldOp::create(decided, loc, ValueRange{truth.mayBeTrue, every});
+    scf::YieldOp::create(decided, loc, answerByBounds(decided, loc, truth));
     results = branch.getResults();
   }
   if (results.empty())

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileNumbers.h"
+#include "VisibleKeys.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -29,10 +29,11 @@ static Value getHostMemory(Value memory, Region &tile) {
   return memory;
 }
 
-Value mlir::fa::countTogether(OpBuilder &builder, Location loc,
-                              OnlineAttentionOp step, Value sequences) {
-  Region &tile = step->getParentOfType<scf::ForallOp>().getRegion();
-  Value key = getHostMemory(step.getKey(), tile);
+Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
+                              OnlineAttentionOp step, Value sequences,
+                              Value blocks) {
+  Location loc = loop.getLoc();
+  Value key = getHostMemory(step.getKey(), loop.getRegion());
   if (!key)
     return {};
   auto bytesOf = [](Value memory, DimsAttr order) {
@@ -48,6 +49,7 @@ Value mlir::fa::countTogether(OpBuilder &builder, Location loc,
   Value one = constant(1);
   Value keys = builder.createOrFold<memref::DimOp>(
       loc, key, step.getKeyOrder().positionOf(DimKind::Sequence));
+  keys = countVisibleKeys(builder, loop, step, keys, blocks);
   keys = builder.createOrFold<arith::MaxUIOp>(loc, keys, one);
   Value fitting = builder.createOrFold<arith::DivUIOp>(
       loc, constant(cachedBytes / bytesOfKey), keys);

@@ -9,6 +9,7 @@
 #define FA_LIB_CONVERSION_FATOFAGPU_TILENUMBERS_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::fa {
@@ -23,11 +24,12 @@ struct TileCounts {
 };
 
 /// How many sequences to work on together, computed on the host: so many that
-/// their keys and values stay in the L2 cache beside what else passes through
-/// it. `step` is the step of the tiled attention, `sequences` how many there
-/// are. Null where its keys are no argument of `host`.
-Value countTogether(OpBuilder &builder, Location loc, OnlineAttentionOp step,
-                    Value sequences);
+/// the keys and values that their tiles visit at a time stay in the L2 cache
+/// beside what else passes through it. `step` is the step of the tiled
+/// attention in `loop`, `sequences` how many there are, each of `blocks` query
+/// blocks. Null where its keys are no memory of the host.
+Value countTogether(OpBuilder &builder, scf::ForallOp loop,
+                    OnlineAttentionOp step, Value sequences, Value blocks);
 
 /// The number along each dimension of the grid of the tile of number `tile`.
 /// Query blocks come from the last one back: with a causal mask the ones with

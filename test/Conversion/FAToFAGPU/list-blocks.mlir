@@ -25,7 +25,13 @@
 // CHECK: %[[TABLE:.*]] = fagpu.workspace(%{{.*}}) : memref<?xi32>
 // CHECK: scf.forall (%[[B:.*]], %[[I:.*]]) = (0, 0) to (%{{.*}}, %{{.*}}) step (1, 128) {
 // CHECK:   memref.store %{{.*}}, %[[TABLE]]
-// CHECK:   %[[N:.*]]:2 = fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = [partial %[[C0]] to %{{.*}}] step 64 iter_args(%[[FULL:.*]] = %[[C0]], %[[PARTIAL:.*]] = %[[C0]])
+// Groups of eight blocks that bounds leave nothing of are passed over.
+// CHECK:   %[[N:.*]]:2 = fa.key_ranges (%[[FIRST:.*]], %{{.*}}) = [partial %[[C0]] to %[[KEYS]]] step 512 iter_args(%[[FULL0:.*]] = %[[C0]], %[[PARTIAL0:.*]] = %[[C0]])
+// CHECK:     %[[MAYBE:.*]], %{{.*}} = fa.summarize_mask 128 by 512 by_bounds offsets(%[[B]], %[[C0]], %[[I]], %[[FIRST]]) extents(%[[QUERIES]], %[[KEYS]])
+// CHECK:     %[[PAST:.*]] = arith.addi %[[FIRST]], %{{.*}} : index
+// CHECK:     %[[END:.*]] = arith.minsi %[[PAST]], %[[KEYS]] : index
+// CHECK:     %[[LISTED:.*]]:2 = scf.if %[[MAYBE]] -> (index, index) {
+// CHECK:     fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = [partial %[[FIRST]] to %[[END]]] step 64 iter_args(%[[FULL:.*]] = %[[FULL0]], %[[PARTIAL:.*]] = %[[PARTIAL0]])
 // CHECK:     %[[SOME:.*]], %[[EVERY:.*]] = fa.summarize_mask 128 by 64 offsets(%[[B]], %[[C0]], %[[I]], %[[KEY]]) extents(%[[QUERIES]], %[[KEYS]]) captures(%[[IDS]] : memref<?x?xi32>) {
 // CHECK:       arith.cmpi eq
 // CHECK:     }
@@ -40,6 +46,8 @@
 // CHECK:     %[[BACK:.*]] = arith.subi %{{.*}}, %[[PARTIAL]] : index
 // CHECK:     scf.if %[[IS_PARTIAL]] {
 // CHECK:       memref.store %{{.*}}, %[[TABLE]][%[[BACK]]]
+// CHECK:     } else {
+// CHECK:       scf.yield %[[FULL0]], %[[PARTIAL0]] : index, index
 // CHECK:   memref.store %{{.*}}, %[[TABLE]]
 // CHECK:   memref.store %{{.*}}, %[[TABLE]]
 // CHECK: }

@@ -129,3 +129,63 @@ func.func @views(%m: memref<2x?x64xf32>, %s: f32, %first: index, %count: index) 
   }
   return
 }
+
+// Of a window, what a query block in the middle sees counts, and what the first
+// and the last one see, and not all keys; numbers that are given stay within
+// bounds on the way. Where a table lists the blocks, an eighth of the keys counts.
+// CHECK-LABEL: func.func @window_kernel(
+// CHECK-SAME: %{{[^:]*}}: i64, %{{[^:]*}}: i32, %{{[^:]*}}: i32)
+// CHECK-LABEL: func.func @window(
+// CHECK-SAME: %[[LEFT:[^:]*]]: index)
+// CHECK: %[[NEAR:.*]] = arith.minsi %[[LEFT]], %c1099511627776
+// CHECK: %[[BOUND:.*]] = arith.maxsi %[[NEAR]], %c-1099511627776
+// CHECK: %[[FIRST:.*]] = arith.subi %c0{{.*}}, %[[BOUND]]
+// CHECK: %[[BEGIN:.*]] = arith.maxsi %[[FIRST]], %c0
+// CHECK: %[[SEEN:.*]] = arith.subi %dim, %[[BEGIN]]
+// CHECK: %[[BY_FIRST:.*]] = arith.maxsi %c0{{.*}}, %[[SEEN]]
+// CHECK: %[[BY_MIDDLE:.*]] = arith.maxsi %[[BY_FIRST]], %{{.*}}
+// CHECK: %[[BY_LAST:.*]] = arith.maxsi %[[BY_MIDDLE]], %{{.*}}
+// CHECK: %[[SOME:.*]] = arith.maxui %[[BY_LAST]], %c1
+// CHECK: arith.divui %c65536{{.*}}, %[[SOME]]
+func.func @window(%q: !q, %k: !k, %a: !state, %r: !row, %left: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %k, %c1 : !k
+  scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 4, 256) step (1, 1, 128) {
+    %qt = memref.subview %q[%b, %i, %h, 0] [1, 128, 1, 64] [1, 1, 1, 1] : !q to !qt
+    %kt = memref.subview %k[%b, 0, %h, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt
+    %low = arith.subi %i, %left : index
+    %begin = arith.maxsi %low, %c0 : index
+    %s:3 = fa.key_ranges (%key, %count) = [partial %begin to %n] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
+      %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
+          outs(%x, %y, %z : !state, !row, !row)
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+      fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @listed(
+// CHECK: %[[PART:.*]] = arith.ceildivui %dim{{.*}}, %c8
+// CHECK: %[[SOME:.*]] = arith.maxui %[[PART]], %c1
+// CHECK: arith.divui %c65536{{.*}}, %[[SOME]]
+func.func @listed(%q: !q, %k: !k, %a: !state, %r: !row) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %k, %c1 : !k
+  %table = fagpu.workspace(%n) : memref<?xi32>
+  scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 4, 256) step (1, 1, 128) {
+    %qt = memref.subview %q[%b, %i, %h, 0] [1, 128, 1, 64] [1, 1, 1, 1] : !q to !qt
+    %kt = memref.subview %k[%b, 0, %h, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt
+    %word = memref.load %table[%i] : memref<?xi32>
+    %end = arith.index_cast %word : i32 to index
+    %s:3 = fa.key_ranges (%key, %count) = [partial %c0 to %end] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
+      %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
+          outs(%x, %y, %z : !state, !row, !row)
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+      fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
+    }
+  }
+  return
+}

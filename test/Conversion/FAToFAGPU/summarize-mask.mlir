@@ -153,3 +153,47 @@ func.func @truth(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>)
   }
   return
 }
+
+// -----
+
+// By bounds alone, no pair is looked at; what has no bounds may be anything.
+// CHECK-LABEL: func.func @by_bounds
+// CHECK: %[[LEAST:.*]], %[[GREATEST:.*]] = fagpu.extremes %{{.*}} 64 count
+// CHECK: fa.key_ranges
+// CHECK: %[[LOW:.*]], %[[HIGH:.*]] = fagpu.extremes %{{.*}} 512 count
+// CHECK: %[[SOME:.*]] = arith.andi
+// CHECK: memref.store %[[SOME]], %{{.*}}[%c0]
+// CHECK-NOT: fagpu.any
+// CHECK: memref.store %true, %{{.*}}[%c0]
+// CHECK: memref.store %false, %{{.*}}[%c1]
+// CHECK-NOT: fagpu.any
+func.func @by_bounds(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  fagpu.role @compute groups(1) warps(4) {
+    fa.key_ranges (%j, %count) = [partial %c0 to %n] step 512 {
+      %some, %every = fa.summarize_mask 64 by 512 by_bounds offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %x = memref.load %table[%query] : memref<?xi32>
+        %y = memref.load %table[%key] : memref<?xi32>
+        %same = arith.cmpi eq, %x, %y : i32
+        fa.yield %same : i1
+      }
+      memref.store %some, %out[%c0] : memref<2xi1>
+      memref.store %every, %out[%c1] : memref<2xi1>
+      %may, %all = fa.summarize_mask 64 by 512 by_bounds offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %x = memref.load %table[%query] : memref<?xi32>
+        %y = memref.load %table[%key] : memref<?xi32>
+        %product = arith.muli %x, %y : i32
+        %same = arith.cmpi eq, %product, %x : i32
+        fa.yield %same : i1
+      }
+      memref.store %may, %out[%c0] : memref<2xi1>
+      memref.store %all, %out[%c1] : memref<2xi1>
+      fa.yield
+    }
+  }
+  return
+}

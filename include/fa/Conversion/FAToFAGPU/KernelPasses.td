@@ -23,6 +23,8 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
     each query block which key blocks of its ranges have a visible pair. The
     ranges of the step then are over that list: full blocks, where every pair is
     visible, in a range without mask, and partial ones. No other block is loaded.
+    The loop goes by groups of eight key blocks: one that bounds of what the mask
+    compares leave nothing of is passed over at once.
 
     A row of the table has the number of full and of partial blocks, and room for
     all key blocks: full ones are listed from the front, partial ones from the
@@ -39,9 +41,12 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
     ```mlir
     %table = fagpu.workspace(%words) : memref<?xi32>
     scf.forall (%b, %i) = (0, 0) to (%batches, %queries) step (1, 128) {
-      %n:2 = fa.key_ranges (%key, %count) = [partial %c0 to %keys] step 128 ... {
-        %some, %every = fa.summarize_mask 128 by 128 offsets(%b, %c0, %i, %key) ...
-        ...
+      %n:2 = fa.key_ranges (%group, %left) = [partial %c0 to %keys] step 1024 ... {
+        %maybe, %all = fa.summarize_mask 128 by 1024 by_bounds offsets(%b, %c0, %i, %group) ...
+        scf.if %maybe ... {
+          fa.key_ranges (%key, %count) = [partial %group to %end] step 128 ... {
+            %some, %every = fa.summarize_mask 128 by 128 offsets(%b, %c0, %i, %key) ...
+            ...
     scf.forall (%b, %h, %i) = (0, 0, 0) to (%batches, %heads, %queries) step (1, 1, 128) {
       %full = memref.load %table[%row] : memref<?xi32>
       ...
@@ -133,7 +138,9 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     `fa.config`. With `form = warp_groups` its groups share the role. With
     `tile_order = longest_first` tiles come in groups of sequences whose keys and
     values stay in the L2 cache together, the group that may hold fewer first, and
-    within a group the last query blocks of all its sequences first.
+    within a group the last query blocks of all its sequences first. Of a window
+    the keys that a query block sees at a time count, of a table of blocks an
+    eighth of the keys: larger groups leave shorter tiles for the end.
 
     Refused: a loop that yields values, memory that is neither an argument of the
     function nor a view of one, and steps of different configurations.

@@ -200,6 +200,10 @@ def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
     keys of the batch, count as the region has them or not at all: it may be asked
     for any pair, and a load from a capture whose index is out of bounds reads 0.
 
+    With `by_bounds` the answer comes from bounds of what the mask compares, and no
+    pair is looked at: `some` may be true where no pair is visible, and `every`
+    false where all are.
+
     What an analysis cannot say of a mask ahead of time, this says at run time
     (fa-list-blocks).
 
@@ -218,11 +222,12 @@ def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
     ConfinedAttr<I64Attr, [IntPositive]>:$queries,
     ConfinedAttr<I64Attr, [IntPositive]>:$keys,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
-    Variadic<FA_Capture>:$captures);
+    Variadic<FA_Capture>:$captures, UnitAttr:$by_bounds);
   let results = (outs I1:$some, I1:$every);
   let regions = (region SizedRegion<1>:$mask);
   let assemblyFormat = [{
-    $queries `by` $keys `offsets` `(` $offsets `)` `extents` `(` $extents `)`
+    $queries `by` $keys (`by_bounds` $by_bounds^)?
+    `offsets` `(` $offsets `)` `extents` `(` $extents `)`
     (`captures` `(` $captures^ `:` type($captures) `)`)? $mask attr-dict
   }];
   let hasVerifier = 1;
