@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Export/Compile.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
@@ -91,10 +92,12 @@ static gpu::ObjectAttr findObject(ModuleOp module,
 FailureOr<CompiledSchedule>
 mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
                           const CompileOptions &options) {
-  // Helper functions become part of host function and kernel.
+  // Helper functions become part of host function and kernel, and branches
+  // conditions.
   OwningOpRef<ModuleOp> module = host->getParentOfType<ModuleOp>().clone();
   PassManager inlining(module->getContext());
   inlining.addPass(createInlinerPass());
+  inlining.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
   if (failed(inlining.run(*module)))
     return failure();
   host = module->lookupSymbol<func::FuncOp>(host.getSymName());

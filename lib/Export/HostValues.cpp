@@ -18,6 +18,8 @@ using namespace mlir::fa;
 
 HostValues::HostValues(func::FuncOp host, ArrayRef<std::string> names)
     : host(host), names(names) {
+  findDemands();
+  demand.always = true;
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
     taken.insert(this->names[number]);
@@ -65,13 +67,6 @@ Operand HostValues::emit(StringRef opcode, ArrayRef<Operand> operands) {
                          {"operands", llvm::json::Array(operands)}});
   emitted[text] = name;
   return name;
-}
-
-void HostValues::addRequirement(Operand condition, const Twine &message) {
-  Operand requirement = llvm::json::Object{{"condition", std::move(condition)},
-                                           {"message", message.str()}};
-  if (!llvm::is_contained(requirements, requirement))
-    requirements.push_back(std::move(requirement));
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +145,10 @@ bool HostValues::readsScalars(Operation *op) const {
 
 bool HostValues::isNonNegative(Value value) const {
   // A flag is 0 or 1.
-  return value.getType().isInteger(1) || nonNegative.contains(value);
+  if (value.getType().isInteger(1))
+    return true;
+  auto known = nonNegative.find(value);
+  return known != nonNegative.end() && known->second.covers(demand);
 }
 
 bool HostValues::computesNonNegative(Operation *op) const {
@@ -172,6 +170,10 @@ bool HostValues::computesNonNegative(Operation *op) const {
 }
 
 std::string HostValues::describe(Value value) const {
+  // A divisor that is a constant where it is not used, for example.
+  if (auto choice = value.getDefiningOp<arith::SelectOp>())
+    if (matchPattern(choice.getFalseValue(), m_Constant()))
+      return describe(choice.getTrueValue());
   if (auto argument = dyn_cast<BlockArgument>(value))
     return "'" + names[argument.getArgNumber()] + "'";
   return "the result of '" +
@@ -188,7 +190,7 @@ LogicalResult HostValues::requireNonNegative(Operation *op, Value operand) {
   addRequirement(emit("less_equal", {0, get(operand)}),
                  describe(operand) + " is negative, but '" +
                      op->getName().getStringRef() + "' reads it as unsigned");
-  nonNegative.insert(operand);
+  nonNegative[operand].add(demand);
   return success();
 }
 
@@ -335,15 +337,22 @@ bool HostValues::addArithmetic(Operation *op) {
       op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
   // Of one bit, sums wrap around and a signed 1 is -1.
   if (isFlag)
-    opcode = isa<arith::AndIOp>(op)     ? "mul"
-             : isa<arith::OrIOp>(op)    ? "max"
-             : isa<arith::SelectOp>(op) ? "select"
-                                        : "";
+    opcode = isa<arith::SelectOp>(op) ? "select" : "";
   if (!opcode.empty()) {
     SmallVector<Operand> operands;
     for (Value value : op->getOperands())
       operands.push_back(get(value));
     scalars.set(op->getResult(0), emit(opcode, operands));
+    return true;
+  }
+  // The second one need not exist where the first one decides.
+  if (isFlag && isa<arith::AndIOp>(op)) {
+    scalars.set(op->getResult(0),
+                emit("select", {operand(op, 0), operand(op, 1), 0}));
+    return true;
+  }
+  if (isFlag && isa<arith::OrIOp>(op)) {
+    scalars.set(op->getResult(0), emitOr(operand(op, 0), operand(op, 1)));
     return true;
   }
   // Of flags alone; wider numbers have no bits in a manifest.
@@ -360,10 +369,14 @@ bool HostValues::addArithmetic(Operation *op) {
 }
 
 LogicalResult HostValues::add(Operation *op) {
+  demand = {};
+  demand.always = op->getNumResults() == 0;
+  for (Value result : op->getResults())
+    demand.add(demands.lookup(result));
   if (failed(translate(op)))
     return failure();
   if (op->getNumResults() == 1 && computesNonNegative(op))
-    nonNegative.insert(op->getResult(0));
+    nonNegative[op->getResult(0)].add(demand);
   return success();
 }
 

@@ -11,6 +11,7 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -27,6 +28,16 @@ struct HostMemRef {
   unsigned argument;
   Operand offset = 0;
   SmallVector<Operand> sizes, strides;
+};
+
+/// When a launch uses a value: for every call, or where one of some conditions
+/// of the host function holds.
+struct Demand {
+  bool always = false;
+  llvm::SmallSetVector<Value, 2> conditions;
+
+  void add(const Demand &other);
+  bool covers(const Demand &other) const;
 };
 
 /// Translates a host function's operations one by one. What they compute are
@@ -53,6 +64,10 @@ public:
   /// The same where not both operands are known.
   Operand add(Operand left, Operand right);
   Operand multiply(Operand left, Operand right);
+  /// Of what follows: values and requirements are of a launch alone, and hold
+  /// where it runs.
+  void enterLaunch(fagpu::LaunchOp launch);
+  /// Calls are refused that do not meet it, where what it is of is used.
   void addRequirement(Operand condition, const Twine &message);
 
   /// The name of a workspace; "" for any other value.
@@ -62,10 +77,18 @@ public:
   }
 
   llvm::json::Array takeWorkspaces() { return std::move(workspaces); }
+  /// Before the values, as it adds some.
+  llvm::json::Array takeRequirements();
   llvm::json::Array takeValues() { return std::move(values); }
-  llvm::json::Array takeRequirements() { return std::move(requirements); }
 
 private:
+  /// HostDemands.cpp.
+  void findDemands();
+  void demandOperands(Operation *op);
+  Operand whereDemanded(const Demand &demand, Operand condition);
+  Operand emitOr(Operand left, Operand right) {
+    return emit("select", {std::move(left), 1, std::move(right)});
+  }
   LogicalResult translate(Operation *op);
   LogicalResult addConstant(Operation *op, Attribute value);
   LogicalResult addDimOf(Operation *op);
@@ -109,9 +132,19 @@ private:
     }
   } scalars;
   DenseMap<Value, HostMemRef> memrefs;
-  /// Integers that are at least 0 for every call that meets the requirements.
-  DenseSet<Value> nonNegative;
-  llvm::json::Array values, requirements, workspaces;
+  DenseMap<Value, Demand> demands;
+  /// Of the operation, or the launch, that is translated.
+  Demand demand;
+  /// Integers that are at least 0 for every call that meets the requirements,
+  /// where they are demanded so.
+  DenseMap<Value, Demand> nonNegative;
+  struct Requirement {
+    Operand condition;
+    std::string message;
+    Demand demand;
+  };
+  SmallVector<Requirement> requirements;
+  llvm::json::Array values, workspaces;
   DenseMap<Value, std::string> workspaceNames;
   unsigned numValues = 0;
   /// Names of values, by what they compute.

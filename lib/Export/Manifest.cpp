@@ -202,6 +202,7 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
                          << ", which the compiled object does not have";
     return failure();
   }
+  values->enterLaunch(launch);
   KernelParameters parameters(launch, *values, names);
   if (failed(parameters.add(described)))
     return failure();
@@ -263,8 +264,8 @@ FailureOr<Object> ManifestBuilder::build() {
   manifest["chip"] = cast<NVVM::NVVMTargetAttr>(object.getTarget()).getChip();
   manifest["images"] = std::move(images);
   manifest["arguments"] = std::move(*arguments);
-  manifest["values"] = values->takeValues();
   manifest["requirements"] = values->takeRequirements();
+  manifest["values"] = values->takeValues();
   if (Array workspaces = values->takeWorkspaces(); !workspaces.empty())
     manifest["workspaces"] = std::move(workspaces);
   if (!before.empty())

@@ -22,9 +22,7 @@ protected:
   }
   int64_t run(const char *opcode, int64_t a, int64_t b) {
     Slot slot = apply(opcode, {program.addInteger(a), program.addInteger(b)});
-    llvm::SmallVector<Number, 8> values;
-    EXPECT_EQ(toString(program.evaluate({}, 132, values)), "");
-    return values[slot].integer;
+    return evaluate()[slot].integer;
   }
   std::string getError(const char *opcode, llvm::ArrayRef<Slot> operands) {
     llvm::Expected<Slot> slot =
@@ -32,7 +30,18 @@ protected:
     if (!slot)
       return toString(slot.takeError());
     llvm::SmallVector<Number, 8> values;
-    return toString(program.evaluate({}, 132, values));
+    MissingNumbers missing;
+    program.evaluate({}, 132, values, missing);
+    return toString(missing.check(*slot));
+  }
+  /// All slots, none of which is missing.
+  llvm::SmallVector<Number, 8>
+  evaluate(llvm::ArrayRef<FaArgument> arguments = {}) {
+    llvm::SmallVector<Number, 8> values;
+    MissingNumbers missing;
+    program.evaluate(arguments, 132, values, missing);
+    EXPECT_TRUE(missing.empty());
+    return values;
   }
   HostProgram program;
 };
@@ -70,8 +79,7 @@ TEST_F(HostProgramTest, MixedOperandsAreReal) {
   EXPECT_TRUE(program.isReal(quotient));
   EXPECT_FALSE(program.isReal(less));
   EXPECT_TRUE(program.isReal(chosen));
-  llvm::SmallVector<Number, 8> values;
-  ASSERT_EQ(toString(program.evaluate({}, 132, values)), "");
+  llvm::SmallVector<Number, 8> values = evaluate();
   EXPECT_EQ(values[product].real, 1.5);
   EXPECT_EQ(values[quotient].real, 0.75);
   EXPECT_EQ(values[root].real, 4.0);
@@ -91,8 +99,7 @@ TEST_F(HostProgramTest, ReadsArguments) {
   Slot converted = program.addScalar(2, /*isReal=*/true);
   Slot processors = program.addMultiprocessors();
   EXPECT_EQ(program.addDim(0, 1), dim) << "read once";
-  llvm::SmallVector<Number, 8> values;
-  ASSERT_EQ(toString(program.evaluate(arguments, 132, values)), "");
+  llvm::SmallVector<Number, 8> values = evaluate(arguments);
   EXPECT_EQ(values[dim].integer, 3);
   EXPECT_EQ(values[stride].integer, 12);
   EXPECT_EQ(values[real].real, 0.25);
@@ -125,4 +132,28 @@ TEST_F(HostProgramTest, RefusesWhatHasNoValue) {
   program = HostProgram();
   EXPECT_EQ(getError("div", {program.addReal(1), program.addReal(0)}),
             "value 'x' divides by 0");
+}
+
+TEST_F(HostProgramTest, MissesOnlyWhatNeedsAMissingNumber) {
+  Slot zero = program.addInteger(0);
+  Slot one = program.addInteger(1);
+  Slot most = program.addInteger(INT64_MAX);
+  Slot quotient = *program.addOperation(Opcode::FloorDiv, {one, zero}, "q");
+  Slot sum = *program.addOperation(Opcode::Add, {most, one}, "s");
+  Slot both = apply("mul", {sum, quotient});
+  Slot chosen = apply("select", {one, zero, quotient});
+  Slot other = apply("select", {zero, one, sum});
+  Slot unknown = apply("select", {quotient, one, one});
+  llvm::SmallVector<Number, 8> values;
+  MissingNumbers missing;
+  program.evaluate({}, 132, values, missing);
+  EXPECT_EQ(toString(missing.check(quotient)), "value 'q' divides 1 by 0");
+  const char *tooLarge =
+      "value 's' does not fit 64 bits: add of 9223372036854775807 and 1";
+  EXPECT_EQ(toString(missing.check(sum)), tooLarge);
+  EXPECT_EQ(toString(missing.check(both)), tooLarge);
+  EXPECT_EQ(toString(missing.check(other)), tooLarge);
+  EXPECT_EQ(toString(missing.check(unknown)), "value 'q' divides 1 by 0");
+  EXPECT_EQ(toString(missing.check(chosen)), "");
+  EXPECT_EQ(values[chosen].integer, 0);
 }

@@ -22,7 +22,7 @@ using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
-/// Moves what branches of one host function hold in front of them.
+/// Moves what a branch that holds no other one holds in front of it.
 class Flattener {
 public:
   explicit Flattener(scf::IfOp branch)
@@ -31,6 +31,7 @@ public:
 
 private:
   Value makeNot(Value condition);
+  void divideByOneUnless(Operation *op, Value condition);
   LogicalResult move(Operation *op, Value condition);
   LogicalResult flatten(Region &region, Value condition);
 
@@ -53,11 +54,20 @@ static bool isNonZero(Value value) {
   return maximum && llvm::any_of(maximum->getOperands(), isNonZero);
 }
 
-/// Whether `op` only computes, and for any operands.
-static bool mayRunInVain(Operation *op) {
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
-    return isNonZero(op->getOperand(1));
-  return isMemoryEffectFree(op) && isSpeculatable(op);
+static bool isDivision(Operation *op) {
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::DivSIOp,
+             arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+}
+
+/// Where the branch is not taken a divisor may be 0.
+void Flattener::divideByOneUnless(Operation *op, Value condition) {
+  Value divisor = op->getOperand(1);
+  if (isNonZero(divisor))
+    return;
+  Value one = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(divisor.getType(), 1));
+  op->setOperand(1, arith::SelectOp::create(builder, op->getLoc(), condition,
+                                            divisor, one));
 }
 
 /// What `op` does holds where the branch is taken: a launch runs, an assertion
@@ -71,7 +81,10 @@ LogicalResult Flattener::move(Operation *op, Value condition) {
     Value holds = arith::OrIOp::create(builder, loc, makeNot(condition),
                                        assertion.getArg());
     assertion.getArgMutable().assign(holds);
-  } else if (!isa<CounterOp, WorkspaceOp>(op) && !mayRunInVain(op)) {
+  } else if (isDivision(op)) {
+    divideByOneUnless(op, condition);
+  } else if (!isa<CounterOp, WorkspaceOp>(op) &&
+             !(isMemoryEffectFree(op) && isSpeculatable(op))) {
     return op->emitOpError() << "stands in a branch that launches kernels, "
                                 "expected only what may "
                                 "run whether or not the branch is taken";
@@ -109,11 +122,16 @@ namespace {
 struct PredicateLaunchesPass
     : public fa::impl::FAGPUPredicateLaunchesPassBase<PredicateLaunchesPass> {
   void runOnOperation() override {
-    SmallVector<LaunchOp> launches = findLaunches(getOperation());
-    for (LaunchOp launch : launches)
-      while (auto branch = dyn_cast<scf::IfOp>(launch->getParentOp()))
-        if (failed(Flattener(branch).run()))
-          return signalPassFailure();
+    // Branches in a branch come before it.
+    SmallVector<scf::IfOp> branches;
+    getOperation().walk<WalkOrder::PostOrder>([&](scf::IfOp branch) {
+      if (branch.walk([](LaunchOp) { return WalkResult::interrupt(); })
+              .wasInterrupted())
+        branches.push_back(branch);
+    });
+    for (scf::IfOp branch : branches)
+      if (failed(Flattener(branch).run()))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -65,6 +65,29 @@ std::string mlir::fa::runtime::getOpcodeNames() {
       ", ");
 }
 
+void MissingNumbers::add(Slot slot, StringRef reason) {
+  reasons.emplace_back(slot, reason.str());
+}
+
+void MissingNumbers::addAs(Slot slot, Slot operand) {
+  std::string reason = *find(operand);
+  reasons.emplace_back(slot, std::move(reason));
+}
+
+const std::string *MissingNumbers::find(Slot slot) const {
+  for (const auto &[missing, reason] : reasons)
+    if (missing == slot)
+      return &reason;
+  return nullptr;
+}
+
+Error MissingNumbers::check(Slot slot) const {
+  if (LLVM_LIKELY(reasons.empty()))
+    return Error::success();
+  const std::string *reason = find(slot);
+  return reason ? makeError(FA_INVALID_ARGUMENT, *reason) : Error::success();
+}
+
 Slot HostProgram::addSlot(Number value, bool isReal) {
   initial.push_back(value);
   real.push_back(isReal);
@@ -293,9 +316,8 @@ Error HostProgram::evaluateReal(const Step &step,
   return Error::success();
 }
 
-Error HostProgram::evaluate(ArrayRef<FaArgument> arguments, int multiprocessors,
-                            llvm::SmallVectorImpl<Number> &slots) const {
-  slots.assign(initial.begin(), initial.end());
+void HostProgram::load(ArrayRef<FaArgument> arguments, int multiprocessors,
+                       llvm::MutableArrayRef<Number> slots) const {
   for (const Load &load : loads) {
     Number &slot = slots[load.slot];
     switch (load.source) {
@@ -318,9 +340,33 @@ Error HostProgram::evaluate(ArrayRef<FaArgument> arguments, int multiprocessors,
       break;
     }
   }
-  for (const Step &step : steps)
+}
+
+std::optional<Slot> HostProgram::findMissing(const Step &step,
+                                             ArrayRef<Number> slots,
+                                             const MissingNumbers &missing) {
+  ArrayRef<Slot> needed(step.operands, getInfo(step.opcode).operands);
+  if (step.opcode == Opcode::Select && !missing.contains(needed[0]))
+    needed = needed.slice(slots[needed[0]].integer ? 1 : 2, 1);
+  for (Slot slot : needed)
+    if (missing.contains(slot))
+      return slot;
+  return std::nullopt;
+}
+
+void HostProgram::evaluate(ArrayRef<FaArgument> arguments, int multiprocessors,
+                           llvm::SmallVectorImpl<Number> &slots,
+                           MissingNumbers &missing) const {
+  slots.assign(initial.begin(), initial.end());
+  load(arguments, multiprocessors, slots);
+  for (const Step &step : steps) {
+    if (LLVM_UNLIKELY(!missing.empty()))
+      if (std::optional<Slot> operand = findMissing(step, slots, missing)) {
+        missing.addAs(step.result, *operand);
+        continue;
+      }
     if (Error error = step.isReal ? evaluateReal(step, slots)
                                   : evaluateInteger(step, slots))
-      return error;
-  return Error::success();
+      missing.add(step.result, toString(std::move(error)));
+  }
 }

@@ -97,52 +97,6 @@ Expected<int> Kernel::findDevice(ArrayRef<FaArgument> arguments) const {
   return device.value_or(0);
 }
 
-Error Kernel::checkRequirements(ArrayRef<Number> values) const {
-  for (const Requirement &requirement : description.requirements) {
-    if (LLVM_LIKELY(values[requirement.condition].integer != 0))
-      continue;
-    std::string message = requirement.message;
-    for (auto [index, shown] : llvm::enumerate(requirement.shown)) {
-      const Number &value = values[shown.second];
-      message += index == 0 ? ": " : ", ";
-      message += shown.first + " is ";
-      message += description.program.isReal(shown.second)
-                     ? std::to_string(value.real)
-                     : std::to_string(value.integer);
-    }
-    return makeError(FA_INVALID_ARGUMENT,
-                     "kernel '" + description.name + "': " + message);
-  }
-  return Error::success();
-}
-
-/// All zero where one dim is: then there is nothing to launch.
-Error Kernel::getGrid(const LaunchDescription &launch, const Device &device,
-                      ArrayRef<Number> values,
-                      std::array<unsigned, 3> &grid) const {
-  bool isEmpty = false;
-  for (unsigned i = 0; i != 3; ++i) {
-    int64_t size = values[launch.grid[i]].integer;
-    int limit = device.getLimits().grid[i];
-    if (size < 0 || size > limit)
-      return makeError(FA_LAUNCH_LIMIT,
-                       "kernel '" + launch.name + "' needs a grid of " +
-                           Twine(size) + " blocks in dim " + Twine(i) + "; " +
-                           device.describe() + " allows 0 to " + Twine(limit));
-    if (size % launch.cluster[i] != 0)
-      return makeError(FA_LAUNCH_LIMIT,
-                       "kernel '" + launch.name + "' needs a grid of " +
-                           Twine(size) + " blocks in dim " + Twine(i) +
-                           ", which is no multiple of its cluster of " +
-                           Twine(launch.cluster[i]));
-    isEmpty |= size == 0;
-    grid[i] = size;
-  }
-  if (isEmpty)
-    grid = {0, 0, 0};
-  return Error::success();
-}
-
 char *Kernel::getAddress(const ParameterSpec &parameter,
                          ArrayRef<FaArgument> arguments,
                          ArrayRef<Number> values) const {
@@ -319,13 +273,27 @@ Error Kernel::enqueue(Device &device, cuda::Stream stream, Call &call) {
   return error;
 }
 
+static bool usesWorkspace(const LaunchDescription &launch, unsigned number) {
+  return llvm::any_of(launch.parameters, [&](const ParameterSpec &parameter) {
+    return parameter.kind == ParameterSpec::Workspace &&
+           parameter.argument == number;
+  });
+}
+
 /// Enqueues launches between taking and giving back their workspaces.
 Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
                         cuda::Stream stream,
                         llvm::MutableArrayRef<Call> calls) {
   llvm::SmallVector<cuda::DevicePointer, 1> workspaces;
   Error error = Error::success();
-  for (const WorkspaceSpec &spec : description.workspaces) {
+  for (auto [number, spec] : llvm::enumerate(description.workspaces)) {
+    // What no launch uses need not have a size.
+    if (!llvm::any_of(calls, [&, number = number](const Call &call) {
+          return usesWorkspace(*call.launch->description, number);
+        })) {
+      workspaces.push_back(0);
+      continue;
+    }
     int64_t bytes = values[spec.bytes].integer;
     if (bytes < 0)
       error = makeError(FA_INVALID_ARGUMENT,
@@ -354,6 +322,8 @@ Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
     error = enqueue(device, stream, call);
   }
   for (cuda::DevicePointer address : workspaces) {
+    if (!address)
+      continue;
     Error releaseError = device.getWorkspaces().release(address, stream);
     if (!error)
       error = std::move(releaseError);
@@ -375,10 +345,10 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   Device &device = **found;
 
   llvm::SmallVector<Number, 96> values;
-  if (Error error = description.program.evaluate(
-          arguments, device.getLimits().multiprocessors, values))
-    return error;
-  if (Error error = checkRequirements(values))
+  MissingNumbers missing;
+  description.program.evaluate(arguments, device.getLimits().multiprocessors,
+                               values, missing);
+  if (Error error = checkRequirements(values, missing))
     return error;
   // A vector of the standard library: tensor maps need more alignment than
   // LLVM's allocates.
@@ -388,11 +358,13 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
     const LaunchDescription &described = *launch->description;
     LaunchShape shape = {
         {}, described.block, described.cluster, described.sharedMemory};
-    if (Error error = getGrid(described, device, values, shape.grid))
+    if (Error error = getGrid(described, device, values, missing, shape.grid))
       return error;
     // An empty grid has nothing to do, and is not prepared for.
     if (shape.grid[0] == 0)
       continue;
+    if (Error error = checkNumbers(described, missing))
+      return error;
     Call &call = calls.emplace_back();
     call.launch = launch.get();
     call.shape = shape;

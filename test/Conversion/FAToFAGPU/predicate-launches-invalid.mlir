@@ -19,22 +19,6 @@ func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
-// A divisor may be zero where the branch is not taken.
-func.func @division(%n: index, %m: index, %is: i1) {
-  scf.if %is {
-    // expected-error @below {{'arith.divui' op stands in a branch that launches kernels, expected only what may run whether or not the branch is taken}}
-    %blocks = arith.divui %n, %m : index
-    fagpu.launch @kernel grid(%blocks) ()
-  }
-  return
-}
-
-// -----
-
-func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
-  return
-}
-
 func.func @result(%n: index, %is: i1) -> index {
   // expected-error @below {{'scf.if' op yields 1 values, expected none where kernels are launched}}
   %r = scf.if %is -> index {

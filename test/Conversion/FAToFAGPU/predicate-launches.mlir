@@ -65,6 +65,54 @@ func.func @checks(%n: index, %isLong: i1, %fits: i1, %more: i1) {
   return
 }
 
+// Branches stand before, between and behind launches, in both branches of one.
+// CHECK-LABEL: func.func @nest
+func.func @nest(%m: memref<?xi32>, %n: index, %a: i1, %b: i1, %c: i1) {
+  // CHECK-NOT: scf.if
+  // CHECK: fagpu.launch @fill grid(%arg1) if(%arg2) (%arg0)
+  // CHECK: %[[AB:.*]] = arith.andi %arg2, %arg3 : i1
+  // CHECK: fagpu.launch @fill grid(%arg1) if(%[[AB]]) (%arg0)
+  // CHECK: %[[NOT_B:.*]] = arith.xori %arg3, %true{{.*}} : i1
+  // CHECK: %[[ANOT_B:.*]] = arith.andi %arg2, %[[NOT_B]] : i1
+  // CHECK: fagpu.launch @fill grid(%arg1) if(%[[ANOT_B]]) (%arg0)
+  // CHECK: fagpu.launch @fill grid(%arg1) if(%arg2) (%arg0)
+  // CHECK: %[[NOT_A:.*]] = arith.xori %arg2, %true{{.*}} : i1
+  // CHECK: %[[CNOT_A:.*]] = arith.andi %[[NOT_A]], %arg4 : i1
+  // CHECK: fagpu.launch @fill grid(%arg1) if(%[[CNOT_A]]) (%arg0)
+  // CHECK-NEXT: return
+  scf.if %a {
+    fagpu.launch @fill grid(%n) (%m) : memref<?xi32>
+    scf.if %b {
+      fagpu.launch @fill grid(%n) (%m) : memref<?xi32>
+    } else {
+      fagpu.launch @fill grid(%n) (%m) : memref<?xi32>
+    }
+    fagpu.launch @fill grid(%n) (%m) : memref<?xi32>
+  } else {
+    scf.if %c {
+      fagpu.launch @fill grid(%n) (%m) : memref<?xi32>
+    }
+  }
+  return
+}
+
+// A divisor that may be 0 is 1 where the branch is not taken.
+// CHECK-LABEL: func.func @divide
+func.func @divide(%m: memref<?xi32>, %n: index, %d: index, %is: i1) {
+  // CHECK: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK: %[[DIVISOR:.*]] = arith.select %arg3, %arg2, %[[ONE]] : index
+  // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %arg1, %[[DIVISOR]] : index
+  // CHECK: arith.remui %arg1, %c4
+  // CHECK: fagpu.launch @fill grid(%[[BLOCKS]], %{{.*}}) if(%arg3) (%arg0)
+  %c4 = arith.constant 4 : index
+  scf.if %is {
+    %blocks = arith.ceildivui %n, %d : index
+    %rest = arith.remui %n, %c4 : index
+    fagpu.launch @fill grid(%blocks, %rest) (%m) : memref<?xi32>
+  }
+  return
+}
+
 // A branch without a launch is no business of a launcher's.
 // CHECK-LABEL: func.func @other
 // CHECK: scf.if

@@ -92,9 +92,10 @@ def FAGPUPredicateLaunchesPass
   let description = [{
     A host function computes and launches, and a launcher reads it as one list. So
     what an `scf.if` around launches holds is moved in front of it: its launches
-    run `if` the branch is taken, and assertions hold where it is not. What else
-    is moved has no effect and may run in vain; anything that may not is refused,
-    and so are results of the branch.
+    run `if` the branch is taken, and assertions hold where it is not. Divisors
+    that may be 0 are 1 where it is not. What else is moved has no effect and may
+    run in vain; anything that may not is refused, and so are results of the
+    branch. Branches may stand in branches, before and behind launches.
 
     Before:
     ```mlir

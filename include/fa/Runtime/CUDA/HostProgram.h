@@ -61,6 +61,24 @@ union Number {
 /// The number of a slot.
 using Slot = unsigned;
 
+/// Slots that have no number in one call, and why: it does not exist, or is
+/// computed from one that does not. A call fails where it uses one.
+class MissingNumbers {
+public:
+  bool empty() const { return reasons.empty(); }
+  bool contains(Slot slot) const { return find(slot); }
+  void add(Slot slot, llvm::StringRef reason);
+  /// `slot` is missing for the same reason as `operand`.
+  void addAs(Slot slot, Slot operand);
+  /// Fails with the reason where the slot has no number.
+  llvm::Error check(Slot slot) const;
+
+private:
+  const std::string *find(Slot slot) const;
+
+  llvm::SmallVector<std::pair<Slot, std::string>, 0> reasons;
+};
+
 class HostProgram {
 public:
   Slot addInteger(int64_t value);
@@ -81,11 +99,12 @@ public:
   /// The value of a slot that addInteger made.
   std::optional<int64_t> getConstant(Slot slot) const;
 
-  /// Computes every slot. Fails on a division by zero, a square root of a
-  /// negative number and an integer that leaves 64 bits.
-  llvm::Error evaluate(llvm::ArrayRef<FaArgument> arguments,
-                       int multiprocessors,
-                       llvm::SmallVectorImpl<Number> &slots) const;
+  /// Computes every slot. There is no number for a division by zero, a square
+  /// root of a negative one and an integer that leaves 64 bits; what a select
+  /// does not choose may have none.
+  void evaluate(llvm::ArrayRef<FaArgument> arguments, int multiprocessors,
+                llvm::SmallVectorImpl<Number> &slots,
+                MissingNumbers &missing) const;
 
 private:
   enum class Source { Dim, Stride, Integer, Real, Multiprocessors };
@@ -104,6 +123,12 @@ private:
   };
 
   Slot addSlot(Number initial, bool isReal);
+  void load(llvm::ArrayRef<FaArgument> arguments, int multiprocessors,
+            llvm::MutableArrayRef<Number> slots) const;
+  /// An operand of a step that is needed and missing.
+  static std::optional<Slot> findMissing(const Step &step,
+                                         llvm::ArrayRef<Number> slots,
+                                         const MissingNumbers &missing);
   Slot addLoad(Source source, unsigned argument, unsigned dim, bool isReal);
   llvm::Error evaluateInteger(const Step &step,
                               llvm::MutableArrayRef<Number> slots) const;

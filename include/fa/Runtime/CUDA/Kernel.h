@@ -65,10 +65,15 @@ private:
 
   llvm::Error addLaunch(const LaunchDescription &launch);
   llvm::Expected<int> findDevice(llvm::ArrayRef<FaArgument> arguments) const;
-  llvm::Error checkRequirements(llvm::ArrayRef<Number> values) const;
+  llvm::Error checkRequirements(llvm::ArrayRef<Number> values,
+                                const MissingNumbers &missing) const;
   llvm::Error getGrid(const LaunchDescription &launch, const Device &device,
                       llvm::ArrayRef<Number> values,
+                      const MissingNumbers &missing,
                       std::array<unsigned, 3> &grid) const;
+  /// Fails where the launch uses a number that does not exist.
+  llvm::Error checkNumbers(const LaunchDescription &launch,
+                           const MissingNumbers &missing) const;
   llvm::Error
   placeEmptyTensors(Device &device, cuda::Stream stream,
                     llvm::MutableArrayRef<FaArgument> arguments) const;
