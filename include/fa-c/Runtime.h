@@ -60,12 +60,14 @@ typedef enum FaDataType {
   FA_TYPE_BF16 = 1,
   FA_TYPE_F32 = 2,
   FA_TYPE_F64 = 3,
-  /// One byte: signed, unsigned and boolean alike.
+  /// One byte, signed or unsigned; FA_TYPE_I1 is taken for it too.
   FA_TYPE_I8 = 4,
   FA_TYPE_I32 = 5,
   FA_TYPE_I64 = 6,
   FA_TYPE_F8E4M3FN = 7,
-  FA_TYPE_F8E5M2 = 8
+  FA_TYPE_F8E5M2 = 8,
+  /// Boolean: bytes of 0 or 1, for tensors.
+  FA_TYPE_I1 = 9
 } FaDataType;
 
 enum {

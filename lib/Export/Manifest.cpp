@@ -164,7 +164,7 @@ FailureOr<Array> ManifestBuilder::describeArguments() {
     auto memref = dyn_cast<MemRefType>(argument.getType());
     // An i1 in memory is a byte of 0 or 1.
     StringRef type = memref && memref.getElementType().isInteger(1)
-                         ? "i8"
+                         ? "i1"
                          : getTypeName(memref ? memref.getElementType()
                                               : argument.getType());
     if (type.empty() || (memref && !memref.isStrided())) {

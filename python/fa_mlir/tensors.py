@@ -8,11 +8,11 @@ from .errors import INVALID_ARGUMENT, make_error
 MAX_RANK = 6
 # FaDataType of fa-c/Runtime.h by its name in a manifest.
 TYPES = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3, "i8": 4, "i32": 5, "i64": 6,
-         "f8E4M3FN": 7, "f8E5M2": 8}
+         "f8E4M3FN": 7, "f8E5M2": 8, "i1": 9}
 _TORCH_TYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3, "int8": 4, "uint8": 4,
-                "bool": 4, "int32": 5, "int64": 6, "float8_e4m3fn": 7, "float8_e5m2": 8}
+                "bool": 9, "int32": 5, "int64": 6, "float8_e4m3fn": 7, "float8_e5m2": 8}
 # By DLPack's type code and bits.
-_DLPACK_TYPES = {(2, 16): 0, (4, 16): 1, (2, 32): 2, (2, 64): 3, (0, 8): 4, (1, 8): 4, (6, 8): 4,
+_DLPACK_TYPES = {(2, 16): 0, (4, 16): 1, (2, 32): 2, (2, 64): 3, (0, 8): 4, (1, 8): 4, (6, 8): 9,
                  (0, 32): 5, (0, 64): 6, (10, 8): 7, (12, 8): 8}
 _DLPACK_CUDA = (2, 13)  # device memory, managed memory
 _UNKNOWN_TYPE = -1

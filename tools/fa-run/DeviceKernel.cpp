@@ -71,7 +71,9 @@ FaDataType fa::getLauncherType(Type type) {
     return FA_TYPE_F32;
   if (type.isF64())
     return FA_TYPE_F64;
-  if (type.isInteger(8) || type.isInteger(1))
+  if (type.isInteger(1))
+    return FA_TYPE_I1;
+  if (type.isInteger(8))
     return FA_TYPE_I8;
   return type.isInteger(32) ? FA_TYPE_I32 : FA_TYPE_I64;
 }

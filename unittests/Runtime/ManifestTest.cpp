@@ -57,8 +57,8 @@ static const Mistake mistakes[] = {
      "cluster, shared_memory, arguments, values, requirements, workspaces, "
      "before, parameters, grid"},
     {"\"bf16\"", "\"bfloat\"",
-     "arguments[0].dtype: expected f16, bf16, f32, f64, i8, i32, i64, f8E4M3FN "
-     "or f8E5M2, got 'bfloat'"},
+     "arguments[0].dtype: expected f16, bf16, f32, f64, i1, i8, i32, i64, "
+     "f8E4M3FN or f8E5M2, got 'bfloat'"},
     {"\"name\": \"key\"", "\"name\": \"query\"",
      "arguments[1].name: the name 'query' is taken"},
     {"\"name\": \"key\"", "\"name\": \"k.y\"",

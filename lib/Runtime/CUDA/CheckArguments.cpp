@@ -123,7 +123,9 @@ static Error checkTensor(const KernelDescription &description,
   if (argument.rank != int(spec.shape.size()))
     return invalid(spec, "has rank " + Twine(argument.rank) + ", expected " +
                              Twine(spec.shape.size()));
-  if (argument.type != spec.type)
+  // Other bytes than 0 and 1 are no i1.
+  bool isFlagAsByte = argument.type == FA_TYPE_I1 && spec.type == FA_TYPE_I8;
+  if (argument.type != spec.type && !isFlagAsByte)
     return invalid(spec, "has type " + getName(argument.type) + ", expected " +
                              getName(spec.type));
   if (Error error = checkShape(description, spec, arguments, argument))

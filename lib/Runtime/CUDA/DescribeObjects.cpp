@@ -27,8 +27,9 @@ static int32_t getDataType(const dlpack::Tensor &tensor) {
     return FA_TYPE_F64;
   case dlpack::Int << 8 | 8:
   case dlpack::UInt << 8 | 8:
-  case dlpack::Bool << 8 | 8:
     return FA_TYPE_I8;
+  case dlpack::Bool << 8 | 8:
+    return FA_TYPE_I1;
   case dlpack::Int << 8 | 32:
     return FA_TYPE_I32;
   case dlpack::Int << 8 | 64:

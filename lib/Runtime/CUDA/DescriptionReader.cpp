@@ -164,8 +164,8 @@ bool DescriptionReader::readArgument(const ManifestObject &object) {
   std::optional<FaDataType> parsed = parseDataType(*type);
   if (!parsed)
     return object.fail(object.at("dtype"),
-                       "expected f16, bf16, f32, f64, i8, i32, i64, f8E4M3FN "
-                       "or f8E5M2, got '" +
+                       "expected f16, bf16, f32, f64, i1, i8, i32, i64, "
+                       "f8E4M3FN or f8E5M2, got '" +
                            *type + "'");
   spec.type = *parsed;
 

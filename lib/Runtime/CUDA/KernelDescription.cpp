@@ -22,10 +22,11 @@ struct TypeInfo {
 } // namespace
 
 /// In the order of FaDataType.
-static constexpr TypeInfo types[] = {
-    {"f16", 2, true},  {"bf16", 2, true},     {"f32", 4, true},
-    {"f64", 8, true},  {"i8", 1, false},      {"i32", 4, false},
-    {"i64", 8, false}, {"f8E4M3FN", 1, true}, {"f8E5M2", 1, true}};
+static constexpr TypeInfo types[] = {{"f16", 2, true},    {"bf16", 2, true},
+                                     {"f32", 4, true},    {"f64", 8, true},
+                                     {"i8", 1, false},    {"i32", 4, false},
+                                     {"i64", 8, false},   {"f8E4M3FN", 1, true},
+                                     {"f8E5M2", 1, true}, {"i1", 1, false}};
 
 StringRef mlir::fa::runtime::getName(int type) {
   return unsigned(type) < std::size(types) ? types[type].name

@@ -36,6 +36,7 @@ cuda::TensorMapDataType mlir::fa::runtime::getTensorMapType(FaDataType type) {
     return cuda::TensorMapInt32;
   case FA_TYPE_I64:
     return cuda::TensorMapInt64;
+  case FA_TYPE_I1:
   case FA_TYPE_I8:
   case FA_TYPE_F8E4M3FN:
   case FA_TYPE_F8E5M2:

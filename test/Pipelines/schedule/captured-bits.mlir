@@ -9,7 +9,7 @@
 // RUN: env FA_PTXAS=none fa-compile %s -chip=sm_80 -o %t
 // RUN: FileCheck %s --check-prefix=MANIFEST < %t/captured-bits.json
 // RUN: FileCheck %s --check-prefix=PTX < %t/captured-bits.ptx
-// MANIFEST: "dtype": "i8",
+// MANIFEST: "dtype": "i1",
 // MANIFEST-NEXT: "name": "visible",
 // PTX: ld.global{{.*}}.{{[bu]}}8
 

@@ -3,7 +3,7 @@
 import ctypes
 
 CODES = {"f16": (2, 16), "bf16": (4, 16), "f32": (2, 32), "f64": (2, 64), "i32": (0, 32),
-         "i64": (0, 64), "i8": (0, 8), "complex": (5, 64)}
+         "i64": (0, 64), "i8": (0, 8), "u8": (1, 8), "i1": (6, 8), "complex": (5, 64)}
 
 
 class DLTensor(ctypes.Structure):

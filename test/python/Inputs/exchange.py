@@ -2,7 +2,8 @@
 
 import ctypes
 
-BITS = {"float16": (2, 16), "bfloat16": (4, 16), "float32": (2, 32), "int32": (0, 32), "complex64": (5, 64)}
+BITS = {"float16": (2, 16), "bfloat16": (4, 16), "float32": (2, 32), "int32": (0, 32), "bool": (6, 8),
+        "int8": (0, 8), "complex64": (5, 64)}
 
 
 class DLTensor(ctypes.Structure):

@@ -6,8 +6,8 @@ class dtype:
         self.name = name
 
 
-float16, bfloat16, float32, int32, complex64 = map(
-    dtype, ["float16", "bfloat16", "float32", "int32", "complex64"])
+float16, bfloat16, float32, int32, bool, int8, complex64 = map(
+    dtype, ["float16", "bfloat16", "float32", "int32", "bool", "int8", "complex64"])
 
 next_address = 0
 
