@@ -79,3 +79,34 @@ func.func @writes(%v: !h) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// Threads that vote or wait for each other are those of a group: the block has
+// one barrier only, which serves a group that is all of it.
+// CHECK-LABEL: func.func @groups_vote
+func.func @groups_vote(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: fagpu.role @only groups(2) barrier(1) {
+  fagpu.role @only groups(2) {
+    %x = tensor.splat %c : tensor<64x8xi1, #fagpu.acc<4>>
+    %any = fagpu.any %x : tensor<64x8xi1, #fagpu.acc<4>>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @groups_wait
+func.func @groups_wait() attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: fagpu.role @only groups(2) barrier(1) {
+  fagpu.role @only groups(2) {
+    fagpu.sync
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @block_votes
+func.func @block_votes(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: fagpu.role @only groups(1) {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %c : tensor<64x8xi1, #fagpu.acc<4>>
+    %any = fagpu.any %x : tensor<64x8xi1, #fagpu.acc<4>>
+  }
+  return
+}

@@ -105,15 +105,17 @@ private:
     op.setArrivals(*arrivals);
   }
 
-  /// Whether the threads of a group wait for each other at the operation. A
-  /// group that is the whole block has barrier 0 for what it copies.
+  /// Whether the threads of a group wait for each other at the operation by a
+  /// barrier of their own. A group that is the whole block has barrier 0.
   bool synchronizesGroup(Operation *op) {
     if (auto store = dyn_cast<StoreOp>(op))
       return store.getVia() &&
              store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
                  Engine::tma_store;
-    return isa<SyncOp, AnyOp>(op) &&
-           !llvm::hasSingleElement(kernel.getOps<RoleOp>());
+    auto roles = kernel.getOps<RoleOp>();
+    bool isBlock =
+        llvm::hasSingleElement(roles) && (*roles.begin()).getGroups() == 1;
+    return isa<SyncOp, AnyOp>(op) && !isBlock;
   }
 
   LogicalResult placeNamedBarriers() {
