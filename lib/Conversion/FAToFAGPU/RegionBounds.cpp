@@ -27,10 +27,8 @@ Value RegionBounds::truth(OpBuilder &at, bool value) {
 RegionBounds::Bounds RegionBounds::boundsOfIndex(Value first, int64_t size,
                                                  bool ofKey) {
   OpBuilder &at = builderOf(ofKey);
-  return {
-      first,
-      arith::AddIOp::create(at, loc, first, constant(at, size - 1)).getResult(),
-      ofKey};
+  Value last = arith::AddIOp::create(at, loc, first, constant(at, size - 1));
+  return {first, last, ofKey, /*ofQuery=*/!ofKey, /*isReached=*/true};
 }
 
 /// Consecutive elements of captured memory: those of the block's queries or of
@@ -88,7 +86,12 @@ RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
   };
   return {orZero(arith::MinSIOp::create(at, loc, least, zero), least),
           orZero(arith::MaxSIOp::create(at, loc, greatest, zero), greatest),
-          ofKey};
+          ofKey, /*ofQuery=*/!ofKey, /*isReached=*/true};
+}
+
+/// Whether some pair has any number of the one and any number of the other.
+bool RegionBounds::areIndependent(const Bounds &a, const Bounds &b) {
+  return !(a.ofKey && b.ofKey) && !(a.ofQuery && b.ofQuery);
 }
 
 RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
@@ -98,7 +101,8 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
   Bounds a = known.lookup(op.getLhs()), b = known.lookup(op.getRhs());
   if (!a || !b)
     return {};
-  bool ofKey = a.ofKey || b.ofKey;
+  bool ofKey = a.ofKey || b.ofKey, ofQuery = a.ofQuery || b.ofQuery;
+  bool isReached = a.isReached && b.isReached && areIndependent(a, b);
   OpBuilder &at = builderOf(ofKey);
   using Predicate = arith::CmpIPredicate;
   auto is = [&](Predicate predicate, Value left, Value right) -> Value {
@@ -112,13 +116,19 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
     std::swap(a, b);
     predicate = predicate == Predicate::sgt ? Predicate::slt : Predicate::sle;
   }
+  auto make = [&](Value mayBeTrue, Value mayBeFalse, Value isTrue) {
+    Bounds bounds = {mayBeTrue, mayBeFalse, ofKey, ofQuery};
+    if (isReached)
+      bounds.isTrue = isTrue, bounds.isFalse = mayBeFalse;
+    return bounds;
+  };
   switch (predicate) {
   case Predicate::slt:
   case Predicate::sle: {
     Predicate inverse =
         predicate == Predicate::slt ? Predicate::sge : Predicate::sgt;
-    return {is(predicate, a.first, b.second), is(inverse, a.second, b.first),
-            ofKey};
+    Value holds = is(predicate, a.first, b.second);
+    return make(holds, is(inverse, a.second, b.first), holds);
   }
   case Predicate::eq:
   case Predicate::ne: {
@@ -127,8 +137,16 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
     Value isOne = both(is(Predicate::eq, a.first, b.second),
                        is(Predicate::eq, b.first, a.second));
     Value differ = arith::XOrIOp::create(at, loc, isOne, truth(at, true));
-    return predicate == Predicate::eq ? Bounds{meet, differ, ofKey}
-                                      : Bounds{differ, meet, ofKey};
+    // An end of the one that is an end of the other.
+    Value touch;
+    for (Value left : {a.first, a.second})
+      for (Value right : {b.first, b.second}) {
+        Value same = is(Predicate::eq, left, right);
+        touch = touch ? arith::OrIOp::create(at, loc, touch, same).getResult()
+                      : same;
+      }
+    Bounds equal = make(meet, differ, touch);
+    return predicate == Predicate::eq ? equal : equal.inverted();
   }
   default:
     return {};
@@ -142,6 +160,7 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
   if (!a || !b || !op->getResult(0).getType().isIndex())
     return {};
   OpBuilder &at = builderOf(a.ofKey || b.ofKey);
+  bool isReached = a.isReached && b.isReached && areIndependent(a, b);
   if (isa<arith::SubIOp>(op))
     std::swap(b.first, b.second);
   auto create = [&](Value left, Value right) {
@@ -149,7 +168,36 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
     return at.create(state)->getResult(0);
   };
   return {create(a.first, b.first), create(a.second, b.second),
-          a.ofKey || b.ofKey};
+          a.ofKey || b.ofKey, a.ofQuery || b.ofQuery, isReached};
+}
+
+/// A conjunction. It is true of a pair of which the one is, where the other is
+/// true of all.
+RegionBounds::Bounds RegionBounds::both(const Bounds &a, const Bounds &b) {
+  bool ofKey = a.ofKey || b.ofKey;
+  OpBuilder &at = builderOf(ofKey);
+  auto both = [&](Value left, Value right) -> Value {
+    return arith::AndIOp::create(at, loc, left, right);
+  };
+  // Null counts as false.
+  auto either = [&](Value left, Value right) -> Value {
+    if (!left || !right)
+      return left ? left : right;
+    return arith::OrIOp::create(at, loc, left, right);
+  };
+  auto whereAll = [&](Value isTrue, const Bounds &other) -> Value {
+    if (!isTrue)
+      return {};
+    Value all = arith::XOrIOp::create(at, loc, other.second, truth(at, true));
+    return both(isTrue, all);
+  };
+  return {both(a.first, b.first),
+          either(a.second, b.second),
+          ofKey,
+          a.ofQuery || b.ofQuery,
+          /*isReached=*/false,
+          either(whereAll(a.isTrue, b), whereAll(b.isTrue, a)),
+          either(a.isFalse, b.isFalse)};
 }
 
 /// Logic of truth values, each of which may be unknown.
@@ -158,29 +206,21 @@ RegionBounds::Bounds RegionBounds::combine(Operation *op) {
     return {};
   Bounds a = known.lookup(op->getOperand(0)),
          b = known.lookup(op->getOperand(1));
-  bool ofKey = a.ofKey || b.ofKey;
-  OpBuilder &at = builderOf(ofKey);
   if (isa<arith::XOrIOp>(op)) {
     bool isNegation = a && matchPattern(op->getOperand(1), m_One());
-    return isNegation ? Bounds{a.second, a.first, a.ofKey} : Bounds();
+    return isNegation ? a.inverted() : Bounds();
   }
   if (!a && !b)
     return {};
   auto orUnknown = [&](Bounds &bounds) {
     if (!bounds)
-      bounds = {truth(outside, true), truth(outside, true), false};
+      bounds = {truth(outside, true), truth(outside, true)};
   };
   orUnknown(a);
   orUnknown(b);
-  auto both = [&](Value left, Value right) -> Value {
-    return arith::AndIOp::create(at, loc, left, right);
-  };
-  auto either = [&](Value left, Value right) -> Value {
-    return arith::OrIOp::create(at, loc, left, right);
-  };
   if (isa<arith::AndIOp>(op))
-    return {both(a.first, b.first), either(a.second, b.second), ofKey};
-  return {either(a.first, b.first), both(a.second, b.second), ofKey};
+    return both(a, b);
+  return both(a.inverted(), b.inverted()).inverted();
 }
 
 /// One of two numbers or truth values.
@@ -189,30 +229,32 @@ RegionBounds::Bounds RegionBounds::choose(arith::SelectOp op) {
          b = known.lookup(op.getFalseValue());
   if (!a || !b)
     return {};
-  bool ofKey = a.ofKey || b.ofKey;
+  bool ofKey = a.ofKey || b.ofKey, ofQuery = a.ofQuery || b.ofQuery;
   OpBuilder &at = builderOf(ofKey);
   if (op.getType().isInteger(1))
     return {arith::OrIOp::create(at, loc, a.first, b.first),
-            arith::OrIOp::create(at, loc, a.second, b.second), ofKey};
+            arith::OrIOp::create(at, loc, a.second, b.second), ofKey, ofQuery};
   return {arith::MinSIOp::create(at, loc, a.first, b.first),
-          arith::MaxSIOp::create(at, loc, a.second, b.second), ofKey};
+          arith::MaxSIOp::create(at, loc, a.second, b.second), ofKey, ofQuery};
 }
 
 /// Nothing where nothing is known of the result.
 RegionBounds::Bounds RegionBounds::evaluate(Operation *op) {
   if (auto length = dyn_cast<QueryLengthOp>(op))
-    return {place.queries, place.queries};
+    return {place.queries, place.queries, false, false, /*isReached=*/true};
   if (auto length = dyn_cast<KeyLengthOp>(op))
-    return {place.keys, place.keys};
+    return {place.keys, place.keys, false, false, /*isReached=*/true};
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto value = dyn_cast<IntegerAttr>(number.getValue());
     if (!value)
       return {};
-    if (value.getType().isInteger(1))
-      return {truth(outside, value.getValue().isOne()),
-              truth(outside, value.getValue().isZero())};
+    if (value.getType().isInteger(1)) {
+      Value isTrue = truth(outside, value.getValue().isOne()),
+            isFalse = truth(outside, value.getValue().isZero());
+      return {isTrue, isFalse, false, false, false, isTrue, isFalse};
+    }
     Value all = constant(outside, value.getInt());
-    return {all, all};
+    return {all, all, false, false, /*isReached=*/true};
   }
   if (auto loadOp = dyn_cast<memref::LoadOp>(op))
     return load(loadOp);
@@ -236,8 +278,8 @@ RegionBounds::Bounds RegionBounds::evaluate(Operation *op) {
 RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
   Block &body = mask.front();
   auto arguments = body.getArguments();
-  known[arguments[0]] = {place.batch, place.batch};
-  known[arguments[1]] = {place.head, place.head};
+  known[arguments[0]] = {place.batch, place.batch, false, false, true};
+  known[arguments[1]] = {place.head, place.head, false, false, true};
   queryIndex = arguments[2];
   keyIndex = arguments[3];
   known[queryIndex] = boundsOfIndex(place.query, place.rows, /*ofKey=*/false);
@@ -247,5 +289,5 @@ RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
     if (Bounds bounds = evaluate(&op))
       known[op.getResult(0)] = bounds;
   Bounds all = known.lookup(body.getTerminator()->getOperand(0));
-  return {all.first, all.second};
+  return {all.first, all.second, all.isTrue, all.isFalse};
 }

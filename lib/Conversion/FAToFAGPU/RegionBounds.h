@@ -23,12 +23,14 @@ public:
                const PairBlock &place)
       : outside(outside), inside(inside), loc(loc), place(place) {}
 
-  /// Whether a pair may be visible, and whether one may be hidden; i1.
+  /// Whether a pair may be visible, and whether one may be hidden; whether one
+  /// certainly is visible, and one hidden, null where that is not known; all
+  /// i1.
   struct Truth {
-    Value mayBeTrue, mayBeFalse;
+    Value mayBeTrue, mayBeFalse, isTrue, isFalse;
   };
 
-  /// Null values where both are true of every block.
+  /// Null values where nothing is known.
   Truth apply(Region &mask, ValueRange captures);
 
 private:
@@ -36,9 +38,18 @@ private:
   /// and false, of an integer its least and its greatest number, as indices.
   struct Bounds {
     Value first, second;
-    bool ofKey = false;
+    bool ofKey = false, ofQuery = false;
+    /// Of an integer: whether pairs of the block have the least and the
+    /// greatest number.
+    bool isReached = false;
+    /// Of an i1: whether it certainly is true, and false, of a pair; null where
+    /// that is not known.
+    Value isTrue = {}, isFalse = {};
 
     explicit operator bool() const { return static_cast<bool>(first); }
+    Bounds inverted() const {
+      return {second, first, ofKey, ofQuery, false, isFalse, isTrue};
+    }
   };
 
   OpBuilder &builderOf(bool ofKey) { return ofKey ? inside : outside; }
@@ -47,8 +58,10 @@ private:
   Bounds boundsOfIndex(Value first, int64_t size, bool ofKey);
   Bounds evaluate(Operation *op);
   Bounds load(memref::LoadOp op);
+  static bool areIndependent(const Bounds &a, const Bounds &b);
   Bounds compare(arith::CmpIOp op);
   Bounds add(Operation *op);
+  Bounds both(const Bounds &a, const Bounds &b);
   Bounds combine(Operation *op);
   Bounds choose(arith::SelectOp op);
 

@@ -80,6 +80,20 @@ static SmallVector<Value> answerByBounds(OpBuilder &builder, Location loc,
   return {truth.mayBeTrue, invert(builder, loc, truth.mayBeFalse, yes)};
 }
 
+/// Whether bounds say less than that no pair, that every pair, or that some and
+/// not all pairs are visible.
+static Value leavesOpen(OpBuilder &builder, Location loc,
+                        RegionBounds::Truth truth) {
+  Value isOpen =
+      arith::AndIOp::create(builder, loc, truth.mayBeTrue, truth.mayBeFalse);
+  if (!truth.isTrue || !truth.isFalse)
+    return isOpen;
+  Value isMixed =
+      arith::AndIOp::create(builder, loc, truth.isTrue, truth.isFalse);
+  Value isUnmixed = invert(builder, loc, isMixed, builder.getBoolAttr(true));
+  return arith::AndIOp::create(builder, loc, isOpen, isUnmixed);
+}
+
 /// Pairs are looked at where bounds of what the mask compares leave open what
 /// they are.
 LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
@@ -95,13 +109,15 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   RegionBounds bounds(outside, inside, loc, place);
   RegionBounds::Truth truth = bounds.apply(op.getMask(), op.getCaptures());
   SmallVector<Value> results;
-  if (op.getByBounds()) {
+  // What may be always is, of a pair.
+  bool isDecided = truth.mayBeTrue && truth.mayBeTrue == truth.isTrue &&
+                   truth.mayBeFalse == truth.isFalse;
+  if (op.getByBounds() || isDecided) {
     results = answerByBounds(inside, loc, truth);
   } else if (!truth.mayBeTrue) {
     results = lookAtPairs(op, outside, inside, place);
   } else {
-    Value isOpen =
-        arith::AndIOp::create(inside, loc, truth.mayBeTrue, truth.mayBeFalse);
+    Value isOpen = leavesOpen(inside, loc, truth);
     auto branch = scf::IfOp::create(inside, loc, op.getResultTypes(), isOpen,
                                     /*withElseRegion=*/true);
     OpBuilder pairs = branch.getThenBodyBuilder();

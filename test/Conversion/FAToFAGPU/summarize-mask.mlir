@@ -24,7 +24,15 @@ func.func @documents(%ids: memref<?x?xi32>, %b: index, %i: index, %n: index, %ou
       // CHECK: %[[MEET:.*]] = arith.andi
       // CHECK: %[[ONE:.*]] = arith.andi
       // CHECK: %[[DIFFER:.*]] = arith.xori %[[ONE]]
-      // CHECK: %[[OPEN:.*]] = arith.andi %[[MEET]], %[[DIFFER]]
+      // An end of the one that is an end of the other is of a visible pair.
+      // CHECK: arith.cmpi eq, %{{.*}}, %[[B0]]
+      // CHECK: arith.ori
+      // CHECK: arith.ori
+      // CHECK: %[[TOUCH:.*]] = arith.ori
+      // CHECK: %[[UNKNOWN:.*]] = arith.andi %[[MEET]], %[[DIFFER]]
+      // CHECK: %[[MIXED:.*]] = arith.andi %[[TOUCH]], %[[DIFFER]]
+      // CHECK: %[[UNMIXED:.*]] = arith.xori %[[MIXED]]
+      // CHECK: %[[OPEN:.*]] = arith.andi %[[UNKNOWN]], %[[UNMIXED]]
       // CHECK: %[[RESULT:.*]]:2 = scf.if %[[OPEN]] -> (i1, i1) {
       // CHECK:   %[[SOME:.*]] = fagpu.any
       // CHECK:   %[[HIDDEN:.*]] = fagpu.any
@@ -84,6 +92,49 @@ func.func @logic(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>)
       }
       memref.store %some, %out[%c0] : memref<2xi1>
       memref.store %every, %out[%c1] : memref<2xi1>
+      fa.yield
+    }
+  }
+  return
+}
+
+// -----
+
+// An order of a number of the query and one of the key is never open: the least
+// of the one meets the greatest of the other. That of two numbers of the key
+// may be, and so is one beside another mask.
+// CHECK-LABEL: func.func @order
+// CHECK: fa.key_ranges
+// CHECK-NOT: scf.if
+// CHECK-NOT: fagpu.any
+// CHECK: memref.store
+// CHECK: memref.store
+// CHECK: scf.if
+// CHECK: fagpu.any
+// CHECK: memref.store
+func.func @order(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi1>)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  fagpu.role @compute groups(1) warps(4) {
+    fa.key_ranges (%j, %count) = [partial %c0 to %n] step 128 {
+      %some, %every = fa.summarize_mask 64 by 128 offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %x = memref.load %table[%query] : memref<?xi32>
+        %y = memref.load %table[%key] : memref<?xi32>
+        %before = arith.cmpi sle, %x, %y : i32
+        fa.yield %before : i1
+      }
+      memref.store %some, %out[%c0] : memref<2xi1>
+      memref.store %every, %out[%c1] : memref<2xi1>
+      %open, %all = fa.summarize_mask 64 by 128 offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %y = memref.load %table[%key] : memref<?xi32>
+        %number = arith.index_cast %y : i32 to index
+        %before = arith.cmpi sle, %number, %key : index
+        fa.yield %before : i1
+      }
+      memref.store %open, %out[%c0] : memref<2xi1>
       fa.yield
     }
   }
