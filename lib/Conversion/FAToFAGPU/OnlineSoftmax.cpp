@@ -8,6 +8,7 @@
 #include "KernelConfig.h"
 #include "QueryBlock.h"
 #include "RealRange.h"
+#include "fa/Analysis/KeyRangeAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -33,6 +34,28 @@ void QueryBlock::cloneBody(OpBuilder &outside, OpBuilder &inside,
   }
 }
 
+/// Scores of keys from `end` on, hidden in a branch of its own: only the last
+/// block of the keys has any.
+Value QueryBlock::hideFromEnd(OpBuilder &outside, OpBuilder &inside,
+                              const PairBlock &place, Value end, Value scores) {
+  Location loc = step.getLoc();
+  Value rest = arith::SubIOp::create(inside, loc, end, place.key);
+  Value all = arith::ConstantIndexOp::create(inside, loc, place.columns);
+  Value isShort =
+      arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, rest, all);
+  auto branch = scf::IfOp::create(inside, loc, TypeRange{scoreType}, isShort,
+                                  /*withElseRegion=*/true);
+  OpBuilder atEnd = branch.getThenBodyBuilder();
+  Value isBelow = RegionOnBlocks(outside, atEnd, loc, place).isBelow(end);
+  Blocks blocks(atEnd, loc);
+  Value hidden =
+      blocks.select(isBelow, scores, blocks.constant(-infinity, scoreType));
+  scf::YieldOp::create(atEnd, loc, hidden);
+  OpBuilder before = branch.getElseBodyBuilder();
+  scf::YieldOp::create(before, loc, scores);
+  return branch.getResult(0);
+}
+
 FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
                                   const PairBlock &place,
                                   const IRMapping &mapping, Value end,
@@ -44,19 +67,29 @@ FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
                                   /*withElseRegion=*/true);
   OpBuilder masked = branch.getThenBodyBuilder();
   RegionOnBlocks region(outside, masked, loc, place);
-  Value visible = region.isBelow(end);
-  if (!step.getMask().empty()) {
+  Region &mask = step.getMask();
+  // An affine mask bounds the keys of each row, which merges with their end.
+  bool isAffine = mask.empty() || KeyRangeAnalysis(mask).getObstacles().empty();
+  Value shown = scores, visible;
+  if (isAffine)
+    visible = region.isBelow(end);
+  else
+    shown = hideFromEnd(outside, masked, place, end, scores);
+  if (!mask.empty()) {
     SmallVector<Value> captures;
     for (Value capture : step.getMaskCaptures())
       captures.push_back(mapping.lookupOrDefault(capture));
-    FailureOr<Value> allowed = region.apply(step.getMask(), Value(), captures);
+    FailureOr<Value> allowed = region.apply(mask, Value(), captures);
     if (failed(allowed))
       return failure();
-    visible = arith::AndIOp::create(masked, loc, visible, *allowed);
+    visible =
+        visible
+            ? arith::AndIOp::create(masked, loc, visible, *allowed).getResult()
+            : *allowed;
   }
   Blocks blocks(masked, loc);
   Value hidden =
-      blocks.select(visible, scores, blocks.constant(-infinity, scoreType));
+      blocks.select(visible, shown, blocks.constant(-infinity, scoreType));
   scf::YieldOp::create(masked, loc, hidden);
   OpBuilder unmasked = branch.getElseBodyBuilder();
   scf::YieldOp::create(unmasked, loc, scores);

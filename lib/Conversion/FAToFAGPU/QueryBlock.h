@@ -113,6 +113,8 @@ private:
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
                               const PairBlock &place, const IRMapping &mapping,
                               Value end, Value k);
+  Value hideFromEnd(OpBuilder &outside, OpBuilder &inside,
+                    const PairBlock &place, Value end, Value scores);
   FailureOr<Value> hide(OpBuilder &outside, OpBuilder &inside,
                         const PairBlock &place, const IRMapping &mapping,
                         Value end, Value scores);

@@ -65,9 +65,9 @@ static bool collectNeeded(Operation *op, RoleOp role,
 /// Moves operations before the role; what is no word, and that the role reads
 /// too, stays there as a copy.
 static void moveBefore(RoleOp role, const SetVector<Operation *> &needed) {
-  OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
   for (Operation *op : needed)
     op->moveBefore(role);
+  OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
   for (Operation *op : needed) {
     auto isInRole = [&](OpOperand &use) {
       return role->isProperAncestor(use.getOwner());

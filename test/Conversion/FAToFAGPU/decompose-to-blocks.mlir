@@ -81,3 +81,57 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
   }
   return
 }
+
+// The end of the keys merges with an affine mask; beside another one, the block
+// that has it is treated on its own.
+// CHECK-LABEL: func.func @documents
+// CHECK: fa.key_ranges
+// CHECK: %[[S:.*]] = fagpu.product nt
+// CHECK: %[[PARTIAL:.*]] = fa.is_partial : i1
+// CHECK: %[[HIDDEN:.*]] = scf.if %[[PARTIAL]] -> (tensor<64x128xf32>) {
+// CHECK:   %[[SHORT:.*]] = arith.cmpi slt, %{{.*}}, %c128
+// CHECK:   %[[SHOWN:.*]] = scf.if %[[SHORT]] -> (tensor<64x128xf32>) {
+// CHECK:     %[[COLUMN:.*]] = fagpu.iota 1
+// CHECK:     %[[BELOW:.*]] = arith.cmpi slt, %[[COLUMN]]
+// CHECK:     %[[ENDED:.*]] = arith.select %[[BELOW]], %[[S]], %{{.*}}
+// CHECK:     scf.yield %[[ENDED]]
+// CHECK:   } else {
+// CHECK:     scf.yield %[[S]]
+// CHECK:   %[[SAME:.*]] = arith.cmpi eq
+// CHECK-NOT: arith.andi
+// CHECK:   %[[KEPT:.*]] = arith.select %[[SAME]], %[[SHOWN]], %{{.*}}
+// CHECK:   scf.yield %[[KEPT]]
+// CHECK: fagpu.reduce max %[[HIDDEN]]
+func.func @documents(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %ids: memref<?xi32>, %n: index, %row: index)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %row, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %vt = memref.subview %v[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %row, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    %r:3 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %vb = memref.subview %vt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %t:3 = fa.online_attention ins(%qt, %kb, %vb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %row, %key) extents(%n, %n)
+          mask(%b, %h, %i, %j) captures(%table = %ids : memref<?xi32>) {
+        %x = memref.load %table[%i] : memref<?xi32>
+        %y = memref.load %table[%j] : memref<?xi32>
+        %same = arith.cmpi eq, %x, %y : i32
+        fa.yield %same : i1
+      }
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}

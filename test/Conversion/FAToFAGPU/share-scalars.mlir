@@ -28,6 +28,22 @@ func.func @kernel(%lengths: memref<?xi32>, %n: i32, %heads: i32) attributes {fag
   return
 }
 
+// What is needed of it and is no word stays in the role as a copy, also where
+// the role begins with what leaves it.
+// CHECK-LABEL: func.func @copied
+// CHECK: %[[LOADED:.*]] = memref.load
+// CHECK: fagpu.role @math groups(2) {
+// CHECK-NEXT: arith.index_cast %{{.*}} : i32 to index
+// CHECK-NEXT: "keep"
+func.func @copied(%lengths: memref<?xi32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  fagpu.role @math(%g) groups(2) {
+    %place = arith.index_cast %n : i32 to index
+    %length = memref.load %lengths[%place] : memref<?xi32>
+    "keep"(%place, %length) : (index, i32) -> ()
+  }
+  return
+}
+
 // One role that does all has nobody to share with.
 // CHECK-LABEL: func.func @warps
 func.func @warps(%lengths: memref<?xi32>) attributes {fagpu.kernel = "sm_80"} {
