@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IndexWidths.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -70,7 +71,7 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
   auto least = [](Bounds a, Bounds b) -> Bounds {
     return {std::min(a.low, b.low), std::min(a.high, b.high)};
   };
-  if (isa<memref::LoadOp>(op)) {
+  if (isa<memref::LoadOp, fagpu::ExtremesOp>(op)) {
     bool isLong = op->getResult(0).getType().isInteger(64);
     Width width = isLong ? Width::Long : Width::Fits;
     return {width, width};
@@ -108,6 +109,12 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     };
     return {add(a.low, b.low), add(a.high, b.high)};
   }
+  // What is read as unsigned depends on the number of bits below 0, where sizes
+  // and indices are not.
+  if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::ShRUIOp>(
+          op) &&
+      of(0).low != Width::Short)
+    return {Width::Long, Width::Long};
   if (isa<arith::ArithDialect>(op->getDialect())) {
     Bounds all = {Width::Short, Width::Short};
     for (Value operand : op->getOperands())

@@ -25,6 +25,11 @@ public:
     Bounds bounds = get(value);
     return bounds.low != Width::Long && bounds.high != Width::Long;
   }
+  /// Whether sums of a few such values do too.
+  bool isShort(Value value) {
+    Bounds bounds = get(value);
+    return bounds.low == Width::Short && bounds.high == Width::Short;
+  }
 
 private:
   enum class Width { Long, Fits, Short };

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -59,9 +60,42 @@ bool mlir::fa::isDivision(Operation *op) {
              arith::RemUIOp>(op);
 }
 
+/// Whether the result for a first operand below 0 depends on its bits.
+static bool isReadAsUnsigned(Operation *op) {
+  return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp,
+             arith::ShRUIOp>(op);
+}
+
+/// Whether an integer of a region is at least 0: indices, lengths, constants
+/// and what is made of these without a sign.
+static bool isNeverNegative(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return *number >= 0;
+  Operation *op = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    // A score comes before the four indices; what is captured may be negative.
+    bool isScore = !argument.getOwner()->getArgument(0).getType().isIndex();
+    return argument.getArgNumber() < (isScore ? 5 : 4);
+  }
+  auto is = [](Value operand) { return isNeverNegative(operand); };
+  if (isa<QueryLengthOp, KeyLengthOp>(op))
+    return true;
+  if (isa<arith::AndIOp, arith::MaxSIOp>(op))
+    return llvm::any_of(op->getOperands(), is);
+  if (isReadAsUnsigned(op))
+    return is(op->getOperand(0));
+  if (isa<arith::SelectOp>(op))
+    return is(op->getOperand(1)) && is(op->getOperand(2));
+  return isa<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::XOrIOp,
+             arith::MinSIOp, arith::MinUIOp, arith::MaxUIOp, arith::DivSIOp,
+             arith::FloorDivSIOp, arith::CeilDivSIOp, arith::RemSIOp,
+             arith::ShRSIOp, arith::IndexCastOp>(op) &&
+         llvm::all_of(op->getOperands(), is);
+}
+
 /// Whether the operation computes on indices of 64 bits: a product, a shift, an
-/// integer function or what a scalar of 64 bits goes into may be the first that
-/// needs them, what follows keeps them.
+/// integer function, a sum with what is loaded, or what a scalar of 64 bits
+/// goes into may be the first that needs them, what follows keeps them.
 bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     if (original.getType().isIndex() && isWideBlock(operand))
@@ -74,8 +108,18 @@ bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
     return true;
   if (isa<arith::MulIOp, arith::ShLIOp>(op))
     return bits.get(op->getResult(0)) > 31;
+  Value first = op->getOperand(0);
+  if (isReadAsUnsigned(op) && !isNeverNegative(first))
+    return true;
+  // A divisor is held to 32 bits, whose least number may be larger.
   if (isDivision(op))
+    return isLong(operands.front()) ||
+           (isLong(operands.back()) && !widths.isShort(first));
+  if (isa<arith::ShRSIOp, arith::ShRUIOp>(op))
     return isLong(operands.front());
+  // Of all that is loaded a number of 32 bits may be the greatest.
+  if (isa<arith::AddIOp, arith::SubIOp>(op) && !widths.fits(op->getResult(0)))
+    return !isKeyBound(op, operands);
   return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MaxUIOp,
              arith::MinSIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
              arith::XOrIOp, arith::SelectOp>(op) &&

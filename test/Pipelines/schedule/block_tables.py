@@ -83,6 +83,22 @@ def others():
     run("custom", 0, 10, 10, 2, 2)
 
 
+def by_least_and_greatest():
+    """Numbers by which whole blocks are seen, hidden or neither, below 0 too, and too few of them."""
+    tables = {
+        "of blocks": [(-7, 3, -7, 0, -1)[i // 128 % 5] for i in range(600)],
+        "ascending": [i // 50 - 6 for i in range(600)],
+        "descending": [4 - i // 90 for i in range(600)],
+        "one off": [-3 if i == 300 else -4 for i in range(600)],
+        "of any order": [draw.randint(-9, 9) for _ in range(600)],
+        "large": [(-(2**31), 2**31 - 1, -1)[i // 200] for i in range(600)],
+    }
+    for entry in ("ordered", "near", "either", "opposite", "one_of_two"):
+        for ids in tables.values():
+            run(entry, 1, 400, 600, 1, 1, table((1, 600), ids))
+        run(entry, 1, 200, 300, 1, 1, table((1, 130), [-5] * 130))
+
+
 def not_loaded():
     """A product with a probability of 0 would make NaN of values that are NaN."""
     value = numpy.random.default_rng(1).standard_normal((1, 768, 1, 64)).astype(numpy.float16)
@@ -98,6 +114,7 @@ def not_loaded():
 documents()
 tables_of_blocks()
 others()
+by_least_and_greatest()
 not_loaded()
 print(f"{runs - failures} of {runs} runs verified")
 sys.exit(failures != 0)

@@ -114,3 +114,78 @@ func.func @custom(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !
       }
   return
 }
+
+// Masks whose least and greatest numbers decide most blocks: by an order, by a
+// difference, by one of two reasons, by an opposite, by one of two comparisons.
+func.func @ordered(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %ids: memref<?x?xi32>) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output, %lse : !mem, !lse)
+      mask(%b, %h, %i, %j) captures(%table = %ids : memref<?x?xi32>) {
+        %mine = memref.load %table[%b, %i] : memref<?x?xi32>
+        %its = memref.load %table[%b, %j] : memref<?x?xi32>
+        %visible = arith.cmpi slt, %mine, %its : i32
+        fa.yield %visible : i1
+      }
+  return
+}
+
+func.func @near(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %ids: memref<?x?xi32>) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output, %lse : !mem, !lse)
+      mask(%b, %h, %i, %j) captures(%table = %ids : memref<?x?xi32>) {
+        %mine = memref.load %table[%b, %i] : memref<?x?xi32>
+        %its = memref.load %table[%b, %j] : memref<?x?xi32>
+        %most = arith.constant 40 : index
+        %a = arith.index_cast %mine : i32 to index
+        %c = arith.index_cast %its : i32 to index
+        %difference = arith.subi %a, %c : index
+        %moved = arith.addi %difference, %j : index
+        %limit = arith.addi %i, %most : index
+        %visible = arith.cmpi sle, %moved, %limit : index
+        fa.yield %visible : i1
+      }
+  return
+}
+
+func.func @either(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %ids: memref<?x?xi32>) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output, %lse : !mem, !lse)
+      mask(%b, %h, %i, %j) captures(%table = %ids : memref<?x?xi32>) {
+        %mine = memref.load %table[%b, %i] : memref<?x?xi32>
+        %its = memref.load %table[%b, %j] : memref<?x?xi32>
+        %zero = arith.constant 0 : i32
+        %same = arith.cmpi eq, %mine, %its : i32
+        %negative = arith.cmpi slt, %its, %zero : i32
+        %visible = arith.ori %same, %negative : i1
+        fa.yield %visible : i1
+      }
+  return
+}
+
+func.func @opposite(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %ids: memref<?x?xi32>) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output, %lse : !mem, !lse)
+      mask(%b, %h, %i, %j) captures(%table = %ids : memref<?x?xi32>) {
+        %mine = memref.load %table[%b, %i] : memref<?x?xi32>
+        %its = memref.load %table[%b, %j] : memref<?x?xi32>
+        %true = arith.constant true
+        %zero = arith.constant 0 : i32
+        %same = arith.cmpi eq, %mine, %its : i32
+        %negative = arith.cmpi slt, %its, %zero : i32
+        %hidden = arith.ori %same, %negative : i1
+        %visible = arith.xori %hidden, %true : i1
+        fa.yield %visible : i1
+      }
+  return
+}
+
+func.func @one_of_two(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %ids: memref<?x?xi32>) {
+  fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output, %lse : !mem, !lse)
+      mask(%b, %h, %i, %j) captures(%table = %ids : memref<?x?xi32>) {
+        %mine = memref.load %table[%b, %i] : memref<?x?xi32>
+        %its = memref.load %table[%b, %j] : memref<?x?xi32>
+        %least = arith.constant -5 : i32
+        %isLarge = arith.cmpi sgt, %its, %least : i32
+        %isBelow = arith.cmpi sge, %mine, %its : i32
+        %differs = arith.cmpi ne, %mine, %its : i32
+        %visible = arith.select %isLarge, %isBelow, %differs : i1
+        fa.yield %visible : i1
+      }
+  return
+}
