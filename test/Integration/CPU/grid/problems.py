@@ -1,18 +1,19 @@
 """Functions of the grid, as MLIR text, and sampled problems for them."""
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import ml_dtypes
 import numpy as np
 
-from . import clauses
+from . import clauses, features
 from .clauses import Sizes
 
 ELEMENTS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
             "i32": np.int32}
 # Head dims of queries and keys, and of values (0: the same).
 HEAD_DIMS = [(64, 0), (1, 0), (128, 0), (3, 0), (40, 0), (80, 0), (96, 0), (64, 0),
-             (192, 128), (256, 0), (128, 0), (512, 0), (64, 80), (17, 1), (1, 33),
+             (192, 128), (256, 0), (128, 0), (512, 0), (64, 80), (64, 32), (17, 1), (1, 33),
              (100, 0), (72, 0), (512, 8), (5, 256), (576 // 3, 0)]
 LENGTHS = [0, 1, 17, 127, 129, 1000]
 DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd", "bhds", "dbsh"]
@@ -47,7 +48,7 @@ CPU = Profile(["f32", "f16", "bf16", "f32"], HEAD_DIMS, DIM_ORDERS, has_config=T
 # f32 of all head dims comes up too: what does not derive is to be counted.
 GPU = Profile(["bf16", "f16"] * 4 + ["f32"],
               [(64, 0), (128, 0)] * 4 + [(96, 0), (256, 0), (192, 128), (80, 0), (40, 0), (72, 0), (100, 0),
-                                         (33, 0), (1, 0), (3, 0), (17, 1), (1, 33), (64, 80), (128, 64),
+                                         (33, 0), (1, 0), (3, 0), (17, 1), (1, 33), (64, 80), (128, 64), (64, 32),
                                          (5, 256), (192, 0)],
               DIM_ORDERS[:6] * 2 + DIM_ORDERS[6:], has_config=False, gap_alignment=16, in_place=True, keeps_single=False,
               most_work=6e7, most_heads=3, most_length=400)
@@ -259,33 +260,44 @@ def sample_config(rng):
             f"register_vectors = {vectors}>>")
 
 
+# Drafts of a function, of which the one with most new pairs of features is kept.
+DRAFTS = 6
+
+
+def draft_function(rng, name, element, head_dims, mask, score, profile):
+    """A function of what the decks dealt; all else is sampled."""
+    head_dim, value_head_dim = head_dims
+    mask = [] if mask is None else [mask] if mask.region else join_masks(rng, mask)
+    score = [] if score is None else [score] if score.region else join_scores(rng, score)
+    orders = ("bshd",) * 4
+    if rng.random() < 0.4:
+        orders = tuple(str(rng.choice(profile.dim_orders)) for _ in range(4))
+    config = sample_config(rng) if profile.has_config else ""
+    if "key_splits" in config and orders[3][-1] != "d":
+        # fa-split-kv refuses other orders of the output.
+        orders = orders[:3] + ("bhsd",)
+    chance = lambda p: bool(rng.random() < p)
+    return Function(name, element, head_dim, value_head_dim or head_dim, orders, score, mask, scale=chance(0.3),
+                    query_lengths=chance(0.35), key_lengths=chance(0.4), lse=chance(0.6),
+                    wide_output=element != "f32" and chance(0.2), config=config)
+
+
 def sample_functions(rng, count, profile=CPU):
-    """Functions in which every head dim, element type, mask and score occurs."""
+    """Functions in which every head dim, element type, mask and score occurs, and, from some hundred on, every
+    pair of features that a function can have."""
     elements = Deck(rng, profile.elements)
     head_dims = Deck(rng, profile.head_dims)
     masks = Deck(rng, [None] * 2 + clauses.SHORT_MASKS[:3] * 2 + clauses.SHORT_MASKS[3:]
-                 + clauses.CUSTOM_MASKS)
+                 + clauses.CUSTOM_MASKS + [mask for mask in clauses.CUSTOM_MASKS if mask.name == "block_sparse"])
     scores = Deck(rng, [None] * 8 + clauses.SHORT_SCORES + clauses.CUSTOM_SCORES)
-    functions = []
+    functions, covered = [], set()
     for number in range(count):
-        element = elements.deal()
-        head_dim, value_head_dim = head_dims.deal()
-        mask, score = masks.deal(), scores.deal()
-        mask = [] if mask is None else [mask] if mask.region else join_masks(rng, mask)
-        score = [] if score is None else [score] if score.region else join_scores(rng, score)
-        orders = ("bshd",) * 4
-        if rng.random() < 0.4:
-            orders = tuple(str(rng.choice(profile.dim_orders)) for _ in range(4))
-        config = sample_config(rng) if profile.has_config else ""
-        if "key_splits" in config and orders[3][-1] != "d":
-            # fa-split-kv refuses other orders of the output.
-            orders = orders[:3] + ("bhsd",)
-        chance = lambda p: bool(rng.random() < p)
-        functions.append(Function(
-            f"f{number:03d}", element, head_dim, value_head_dim or head_dim, orders, score,
-            mask, scale=chance(0.3), query_lengths=chance(0.35), key_lengths=chance(0.4),
-            lse=chance(0.6), wide_output=element != "f32" and chance(0.2),
-            config=config))
+        dealt = elements.deal(), head_dims.deal(), masks.deal(), scores.deal()
+        drafts = [draft_function(rng, f"f{number:03d}", *dealt, profile) for _ in range(DRAFTS)]
+        pairs = [set(combinations(sorted(features.of_function(draft)), 2)) for draft in drafts]
+        best = max(range(DRAFTS), key=lambda i: len(pairs[i] - covered))
+        functions.append(drafts[best])
+        covered |= pairs[best]
     return functions
 
 
