@@ -23,8 +23,6 @@ METRICS = {
     "gpu__time_duration.sum": "nanoseconds",
     "smsp__inst_executed.sum": "instructions",
     "smsp__issue_active.avg.pct_of_peak_sustained_active": "issue",
-    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active": "tensor_16_bit",
-    "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active": "tensor_cycles",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "tensor",
     "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": "exponentials",
     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active": "integers",
@@ -118,7 +116,7 @@ def show(row):
     def number(key, scale=1):
         return "-" if row[key] is None else f"{row[key] * scale:.1f}"
     print(f"| {row['name']} | {number('nanoseconds', 1e-3)} | {number('instructions', 1e-6)} | {number('issue')} | "
-          f"{number('tensor')} {number('tensor_cycles')} {number('tensor_16_bit')} | {number('exponentials')} | "
+          f"{number('tensor')} | {number('exponentials')} | "
           f"{number('fma')} | {number('integers')} | {number('loads')} | {number('shared_memory')} | "
           f"{number('bank_conflicts', 1e-6)} | {number('l2_bytes', 1e-6)} | "
           f"{', '.join(f'{name} {value:.2f}' for name, value in row['stalls'].items())} |", flush=True)
