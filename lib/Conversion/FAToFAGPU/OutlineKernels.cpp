@@ -72,6 +72,18 @@ private:
 } // namespace
 
 /// One kernel has one configuration.
+/// Whether a loop stores blocks, each as it was read.
+static bool isCopy(scf::ForallOp loop) {
+  bool stores = false;
+  WalkResult result = loop.walk([&](fagpu::StoreOp store) {
+    stores = true;
+    return store.getValue().getDefiningOp<fagpu::GatherOp>()
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return stores && !result.wasInterrupted();
+}
+
 LogicalResult Outliner::readConfig() {
   WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
     if (step && op.getConfigAttr() != config) {
@@ -97,7 +109,8 @@ LogicalResult Outliner::readConfig() {
     if (op.getQueries() % 64 == 0)
       warps = op.getQueries() / 16;
   });
-  loop.walk([&](fagpu::StoreOp) { suffix = "_copy"; });
+  if (isCopy(loop))
+    suffix = "_copy";
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   return failure(result.wasInterrupted());

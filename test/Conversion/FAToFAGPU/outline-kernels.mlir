@@ -189,3 +189,35 @@ func.func @listed(%q: !q, %k: !k, %a: !state, %r: !row) {
   }
   return
 }
+
+// A loop that stores a block as it was read is a copy, and one that computes on
+// it is not.
+!block = tensor<64x64xf32, #fagpu.acc<4>>
+!index = tensor<64x64xi32, #fagpu.acc<4>>
+// CHECK-LABEL: func.func @stores_copy(
+// CHECK: fagpu.gather
+// CHECK: fagpu.store
+// CHECK-LABEL: func.func @stores_kernel(
+// CHECK: math.absf
+// CHECK: fagpu.store
+// CHECK-LABEL: func.func @stores(
+// CHECK: fagpu.launch @stores_copy
+// CHECK: fagpu.launch @stores_kernel
+func.func @stores(%from: memref<256x64xf32>, %to: memref<256x64xf32>) {
+  scf.forall (%i) = (0) to (256) step (64) {
+    %row = fagpu.iota 0 : !index
+    %column = fagpu.iota 1 : !index
+    %c0 = arith.constant 0 : i32
+    %x = fagpu.gather %from[%row, %column] : memref<256x64xf32>[!index, !index] -> !block
+    fagpu.store %x, %to[%c0, %c0] : !block into memref<256x64xf32>
+  }
+  scf.forall (%i) = (0) to (256) step (64) {
+    %row = fagpu.iota 0 : !index
+    %column = fagpu.iota 1 : !index
+    %c0 = arith.constant 0 : i32
+    %x = fagpu.gather %from[%row, %column] : memref<256x64xf32>[!index, !index] -> !block
+    %y = math.absf %x : !block
+    fagpu.store %y, %to[%c0, %c0] : !block into memref<256x64xf32>
+  }
+  return
+}
