@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelTypes.h"
+#include "GroupDependence.h"
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
@@ -101,15 +102,6 @@ Engine ChannelFormer::chooseEngine(FetchOp fetch) {
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
 }
 
-static bool dependsOn(Value value, Value source) {
-  if (value == source)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, source);
-         });
-}
-
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   if (fetch->use_empty()) {
     fetch.erase();
@@ -122,9 +114,8 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
   if (role.getGroups() > 1 &&
-      llvm::any_of(fetch.getOffsets(), [&](Value offset) {
-        return dependsOn(offset, role.getGroup());
-      }))
+      llvm::any_of(fetch.getOffsets(),
+                   [&](Value offset) { return dependsOnGroup(offset, role); }))
     bank = role.getGroup();
   ChannelOp channel =
       makeChannel(fetch.getLoc(), fetch.getType(), getDepth(fetch),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelTypes.h"
+#include "GroupDependence.h"
 #include "KernelConfig.h"
 #include "PartOfValue.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -138,15 +139,6 @@ void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
   inTurns[{shared.value.getParentBlock(), type}].push_back(shared.channel);
 }
 
-static bool dependsOn(Value value, Value source) {
-  if (value == source)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, source);
-         });
-}
-
 /// Rows of whole warps where there are as many, else columns of whole panels.
 FailureOr<SmallVector<int64_t>> ChannelMaker::getPartShape(Value value,
                                                            RoleOp role) {
@@ -199,7 +191,7 @@ LogicalResult ChannelMaker::divide(SharedValue &shared, RoleOp role) {
 LogicalResult ChannelMaker::make(SharedValue &shared) {
   auto role = shared.value.getParentRegion()->getParentOfType<RoleOp>();
   int64_t groups = role.getGroups();
-  bool isOfGroup = groups > 1 && dependsOn(shared.value, role.getGroup());
+  bool isOfGroup = groups > 1 && dependsOnGroup(shared.value, role);
   if (groups > 1 && !isOfGroup)
     return divide(shared, role);
   setChannel(shared, cast<RankedTensorType>(shared.value.getType()).getShape(),

@@ -67,3 +67,29 @@ func.func @loaded(%m: !mem, %o: memref<?x64xf32>, %n: i32) attributes {fagpu.ker
   }
   return
 }
+
+// A place that a branch gives for the group has a bank for each; one that it
+// gives for all of them has none.
+// CHECK-LABEL: func.func @places_by_branch
+// CHECK: %[[MINE:.*]] = fagpu.channel tma banks(2) : <64x64xf16
+// CHECK: %[[ALL:.*]] = fagpu.channel tma : <64x64xf16
+// CHECK: fagpu.role @math(%[[G:[a-z]+]]) groups(2)
+// CHECK: fagpu.put %[[MINE]] bank(%[[G]])
+// CHECK: fagpu.put %[[ALL]], %
+func.func @places_by_branch(%q: !mem, %k: !mem, %n: i32, %is: i1) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math(%g) groups(2) {
+    %mine, %all = scf.if %is -> (i32, i32) {
+      scf.yield %g, %n : i32, i32
+    } else {
+      scf.yield %c0, %c0 : i32, i32
+    }
+    %qt = fagpu.fetch %q[%c0, %mine, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %kt = fagpu.fetch %k[%c0, %all, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %s = fagpu.product nt %qt, %kt : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %use = arith.addf %s, %s : tensor<64x64xf32>
+  }
+  return
+}

@@ -104,3 +104,56 @@ func.func @groups(%n: i32, %m: !mem) attributes {
   }
   return
 }
+
+// What a branch yields for a group, and what a loop carries on from it, depends
+// on the group; what comes by branches and loops for all of them does not.
+// CHECK-LABEL: func.func @by_regions
+// CHECK: %[[BRANCH:.*]] = fagpu.channel threads banks(2) : <64x128xbf16
+// CHECK: %[[FIRST:.*]] = fagpu.channel threads : <64x128xbf16
+// CHECK: %[[LOOP:.*]] = fagpu.channel threads banks(2) : <64x128xbf16
+// CHECK: %[[ALL:.*]] = fagpu.channel threads : <64x128xbf16
+// CHECK: fagpu.role @math(%[[GROUP:[a-z]+]])
+// CHECK: fagpu.write %[[FIRST]] part(%
+// CHECK: fagpu.write %[[BRANCH]] bank(%[[GROUP]]), %
+// CHECK: fagpu.write %[[LOOP]] bank(%[[GROUP]]), %
+// CHECK: fagpu.write %[[ALL]] part(%
+func.func @by_regions(%n: i32, %is: i1, %m: !mem) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  fagpu.role @math(%g) groups(2) {
+    %row = fagpu.iota 0 : tensor<64x128xi32>
+    %column = fagpu.iota 1 : tensor<64x128xi32>
+    %a = fagpu.gather %m[%row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+    %q = arith.truncf %a : !widef to !wide
+    %mine, %all = scf.if %is -> (i32, i32) {
+      %place = arith.muli %g, %c64 : i32
+      scf.yield %place, %n : i32, i32
+    } else {
+      scf.yield %c0, %c0 : i32, i32
+    }
+    %end:2 = fagpu.for %i = %n step -1 segments(%f: to %c0) iter(%x = %g, %y = %n) -> (i32, i32) {
+      %own = tensor.splat %mine : tensor<64x128xi32>
+      %own_row = arith.addi %row, %own : tensor<64x128xi32>
+      %b = fagpu.gather %m[%own_row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+      %k = arith.truncf %b : !widef to !wide
+      %s = fagpu.product nt %q, %k : !wide, !wide -> !s
+      %carried = tensor.splat %x : tensor<64x128xi32>
+      %carried_row = arith.addi %row, %carried : tensor<64x128xi32>
+      %c = fagpu.gather %m[%carried_row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+      %l = arith.truncf %c : !widef to !wide
+      %t = fagpu.product nt %q, %l : !wide, !wide -> !s
+      %for_all = arith.addi %all, %y : i32
+      %common = tensor.splat %for_all : tensor<64x128xi32>
+      %common_row = arith.addi %row, %common : tensor<64x128xi32>
+      %d = fagpu.gather %m[%common_row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+      %o = arith.truncf %d : !widef to !wide
+      %u = fagpu.product nt %q, %o : !wide, !wide -> !s
+      %next_x = arith.addi %x, %c64 : i32
+      %next_y = arith.addi %y, %i : i32
+      fagpu.yield %next_x, %next_y : i32, i32
+    }
+  }
+  return
+}
