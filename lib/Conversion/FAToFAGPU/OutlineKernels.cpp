@@ -207,17 +207,16 @@ static bool isGivenNumber(Value value) {
   Operation *source = value.getDefiningOp();
   if (!source)
     return value.getType().isIntOrIndex();
-  // No more than a size.
-  if (isa<arith::MinUIOp>(source))
-    return llvm::all_of(source->getOperands(), isGivenNumber);
   return llvm::any_of(source->getOperands(), isGivenNumber);
 }
 
 void Outliner::passArgument(Value value) {
   captured.push_back(value);
   if (value.getType().isIndex()) {
-    Type type =
-        isGivenNumber(value) ? builder.getI64Type() : builder.getI32Type();
+    // No more sequences are worked on together than there are.
+    Type type = value != grid.together && isGivenNumber(value)
+                    ? builder.getI64Type()
+                    : builder.getI32Type();
     value = arith::IndexCastOp::create(builder, loc, type, value);
   }
   passed.push_back(value);

@@ -116,10 +116,10 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
     std::swap(a, b);
     predicate = predicate == Predicate::sgt ? Predicate::slt : Predicate::sle;
   }
-  auto make = [&](Value mayBeTrue, Value mayBeFalse, Value isTrue) {
+  auto make = [&](Value mayBeTrue, Value mayBeFalse, Value isTrueOfSome) {
     Bounds bounds = {mayBeTrue, mayBeFalse, ofKey, ofQuery};
     if (isReached)
-      bounds.isTrue = isTrue, bounds.isFalse = mayBeFalse;
+      bounds.isTrueOfSome = isTrueOfSome, bounds.isFalseOfSome = mayBeFalse;
     return bounds;
   };
   switch (predicate) {
@@ -185,19 +185,19 @@ RegionBounds::Bounds RegionBounds::both(const Bounds &a, const Bounds &b) {
       return left ? left : right;
     return arith::OrIOp::create(at, loc, left, right);
   };
-  auto whereAll = [&](Value isTrue, const Bounds &other) -> Value {
-    if (!isTrue)
+  auto whereAll = [&](Value isTrueOfSome, const Bounds &other) -> Value {
+    if (!isTrueOfSome)
       return {};
     Value all = arith::XOrIOp::create(at, loc, other.second, truth(at, true));
-    return both(isTrue, all);
+    return both(isTrueOfSome, all);
   };
   return {both(a.first, b.first),
           either(a.second, b.second),
           ofKey,
           a.ofQuery || b.ofQuery,
           /*isReached=*/false,
-          either(whereAll(a.isTrue, b), whereAll(b.isTrue, a)),
-          either(a.isFalse, b.isFalse)};
+          either(whereAll(a.isTrueOfSome, b), whereAll(b.isTrueOfSome, a)),
+          either(a.isFalseOfSome, b.isFalseOfSome)};
 }
 
 /// Logic of truth values, each of which may be unknown.
@@ -289,5 +289,5 @@ RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
     if (Bounds bounds = evaluate(&op))
       known[op.getResult(0)] = bounds;
   Bounds all = known.lookup(body.getTerminator()->getOperand(0));
-  return {all.first, all.second, all.isTrue, all.isFalse};
+  return {all.first, all.second, all.isTrueOfSome, all.isFalseOfSome};
 }

@@ -27,7 +27,7 @@ public:
   /// certainly is visible, and one hidden, null where that is not known; all
   /// i1.
   struct Truth {
-    Value mayBeTrue, mayBeFalse, isTrue, isFalse;
+    Value mayBeTrue, mayBeFalse, isTrueOfSome, isFalseOfSome;
   };
 
   /// Null values where nothing is known.
@@ -44,11 +44,12 @@ private:
     bool isReached = false;
     /// Of an i1: whether it certainly is true, and false, of a pair; null where
     /// that is not known.
-    Value isTrue = {}, isFalse = {};
+    Value isTrueOfSome = {}, isFalseOfSome = {};
 
     explicit operator bool() const { return static_cast<bool>(first); }
     Bounds inverted() const {
-      return {second, first, ofKey, ofQuery, false, isFalse, isTrue};
+      return {second, first,         ofKey,       ofQuery,
+              false,  isFalseOfSome, isTrueOfSome};
     }
   };
 

@@ -86,10 +86,10 @@ static Value leavesOpen(OpBuilder &builder, Location loc,
                         RegionBounds::Truth truth) {
   Value isOpen =
       arith::AndIOp::create(builder, loc, truth.mayBeTrue, truth.mayBeFalse);
-  if (!truth.isTrue || !truth.isFalse)
+  if (!truth.isTrueOfSome || !truth.isFalseOfSome)
     return isOpen;
-  Value isMixed =
-      arith::AndIOp::create(builder, loc, truth.isTrue, truth.isFalse);
+  Value isMixed = arith::AndIOp::create(builder, loc, truth.isTrueOfSome,
+                                        truth.isFalseOfSome);
   Value isUnmixed = invert(builder, loc, isMixed, builder.getBoolAttr(true));
   return arith::AndIOp::create(builder, loc, isOpen, isUnmixed);
 }
@@ -110,8 +110,8 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   RegionBounds::Truth truth = bounds.apply(op.getMask(), op.getCaptures());
   SmallVector<Value> results;
   // What may be always is, of a pair.
-  bool isDecided = truth.mayBeTrue && truth.mayBeTrue == truth.isTrue &&
-                   truth.mayBeFalse == truth.isFalse;
+  bool isDecided = truth.mayBeTrue && truth.mayBeTrue == truth.isTrueOfSome &&
+                   truth.mayBeFalse == truth.isFalseOfSome;
   if (op.getByBounds() || isDecided) {
     results = answerByBounds(inside, loc, truth);
   } else if (!truth.mayBeTrue) {

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -22,6 +23,9 @@ static constexpr int64_t listedPart = 8;
 
 /// Beyond every length, and so small that sums of a few do not wrap.
 static constexpr int64_t farAway = int64_t(1) << 40;
+
+/// Products with more of it may leave 64 bits.
+static constexpr int64_t mostScale = int64_t(1) << 16;
 
 namespace {
 /// Computes the bounds of key ranges on the host, for query blocks of any
@@ -71,10 +75,30 @@ bool RangeOnHost::readsWorkspace() const {
   });
 }
 
-/// Whether there is nothing but arithmetic, which a launcher does as well.
+/// Arithmetic that a launcher does as the kernel does, for all numbers: not
+/// what is unsigned, which it refuses for negative ones, or divides by 0, or
+/// leaves 64 bits.
+static bool isHostArithmetic(Operation *op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() < arith::CmpIPredicate::ult;
+  auto isSmall = [&](Value factor) {
+    std::optional<int64_t> number = getConstantIntValue(factor);
+    return number && *number > 0 && *number <= mostScale;
+  };
+  if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
+    return isSmall(op->getOperand(1));
+  if (isa<arith::MulIOp>(op))
+    return isSmall(op->getOperand(0)) || isSmall(op->getOperand(1));
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getIn().getType().isInteger(32) && cast.getType().isIndex();
+  return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MinSIOp,
+             arith::MaxSIOp, arith::SelectOp>(op);
+}
+
 bool RangeOnHost::isComputable() const {
   return llvm::all_of(needed, [](Operation *op) {
-    return isa<arith::ArithDialect>(op->getDialect()) && isPure(op);
+    Type type = op->getResult(0).getType();
+    return (type.isIndex() || type.isInteger(1)) && isHostArithmetic(op);
   });
 }
 

@@ -221,3 +221,32 @@ func.func @stores(%from: memref<256x64xf32>, %to: memref<256x64xf32>) {
   }
   return
 }
+
+// A minimum with a constant may be any number too; where the begin of ranges is no
+// arithmetic that a launcher does for all numbers, all keys count.
+// CHECK-LABEL: func.func @divided_kernel(
+// CHECK-SAME: %{{[^:]*}}: i32, %{{[^:]*}}: i64, %{{[^:]*}}: i32) attributes
+// CHECK-LABEL: func.func @divided(
+// CHECK-NOT: arith.divui %{{.*}}, %c3
+// CHECK: %[[SOME:.*]] = arith.maxui %dim{{.*}}, %c1
+// CHECK: arith.divui %c65536{{.*}}, %[[SOME]]
+func.func @divided(%q: !q, %k: !k, %a: !state, %r: !row, %given: index) {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %large = arith.constant 5000000000 : index
+  %n = memref.dim %k, %c1 : !k
+  %left = arith.minui %given, %large : index
+  scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 4, 256) step (1, 1, 128) {
+    %qt = memref.subview %q[%b, %i, %h, 0] [1, 128, 1, 64] [1, 1, 1, 1] : !q to !qt
+    %kt = memref.subview %k[%b, 0, %h, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt
+    %part = arith.divui %left, %c3 : index
+    %begin = arith.minsi %part, %n : index
+    %s:3 = fa.key_ranges (%key, %count) = [partial %begin to %n] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
+      %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
+          outs(%x, %y, %z : !state, !row, !row)
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+      fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
+    }
+  }
+  return
+}

@@ -175,3 +175,27 @@ func.func @others(%q: !t) -> !t {
       }
   return %r : !t
 }
+
+// Constants from which symbols are subtracted come first, as folds leave them.
+
+// CHECK-LABEL: func.func @subtracted(
+// CHECK: %[[LIMIT:.+]] = arith.subi %c199{{.*}}, %[[X:.+]] : index
+// CHECK: arith.cmpi sle, %{{.+}}, %[[LIMIT]] : index
+// CHECK: %[[FROM:.+]] = arith.subi %c{{.*}}, %[[X]] : index
+// CHECK: %[[BOUND:.+]] = arith.addi %{{.+}}, %[[FROM]] : index
+// CHECK: arith.cmpi sge, %{{.+}}, %[[BOUND]] : index
+func.func @subtracted(%q: !t, %n: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) captures(%x = %n : index) {
+        %c200 = arith.constant 200 : index
+        %c7 = arith.constant 7 : index
+        %sum = arith.addi %j, %x : index
+        %near = arith.cmpi slt, %sum, %c200 : index
+        %before = arith.subi %i, %x : index
+        %from = arith.addi %before, %c7 : index
+        %late = arith.cmpi sge, %j, %from : index
+        %v = arith.andi %near, %late : i1
+        fa.yield %v : i1
+      }
+  return %r : !t
+}

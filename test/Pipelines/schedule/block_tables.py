@@ -63,6 +63,9 @@ def documents():
     run("documents", 1, 400, 700, 2, 2, pack(1, 700, 128))
     run("causal_documents", 1, 700, 400, 2, 2, pack(1, 700, 90))
     run("documents", 1, 300, 300, 1, 1, table((1, 100), (5 + i // 50 for i in range(100))))
+    # More than one group of key blocks for a row of the table, of which some are passed over.
+    for entry, size in (("documents", 300), ("causal_documents", 700), ("documents", 1100)):
+        run(entry, 1, 200, 2300, 1, 1, pack(1, 2300, size))
     for left in (0, 77, 256):
         run("window_documents", 1, 600, 600, 2, 1, pack(1, 600, 150), f"index={left}")
     run("prefix_documents", 2, 300, 300, 2, 1, pack(2, 300, 100), "2xi32=[200,3]")

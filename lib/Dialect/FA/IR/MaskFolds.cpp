@@ -102,10 +102,16 @@ Value FormWriter::write(const LinearForm &form) {
     return isBefore(a.first, b.first);
   });
   Value sum;
+  // What is subtracted from a constant folds to that: it is written so at once,
+  // or the two forms would take turns.
+  bool isFirst =
+      form.constant != 0 && !symbols.empty() && symbols.front().second < 0;
+  if (isFirst)
+    sum = constant(form.constant);
   for (auto [term, coefficient] : symbols)
     sum = accumulate(sum, writeTerm(term, std::abs(coefficient)),
                      coefficient > 0);
-  if (form.constant != 0)
+  if (form.constant != 0 && !isFirst)
     sum = accumulate(sum, constant(form.constant), /*positive=*/true);
   int64_t coefficient = form.getCoefficient(query);
   if (coefficient == 0)
