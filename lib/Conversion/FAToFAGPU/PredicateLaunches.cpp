@@ -22,7 +22,7 @@ using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
-/// Moves what a branch that holds no other one holds in front of it.
+/// Moves what a branch, and branches in it, hold in front of it.
 class Flattener {
 public:
   explicit Flattener(scf::IfOp branch)
@@ -34,6 +34,7 @@ private:
   void divideByOneUnless(Operation *op, Value condition);
   LogicalResult move(Operation *op, Value condition);
   LogicalResult flatten(Region &region, Value condition);
+  LogicalResult flatten(scf::IfOp nested, Value outer);
 
   scf::IfOp branch;
   Location loc;
@@ -52,6 +53,11 @@ static bool isNonZero(Value value) {
     return true;
   auto maximum = value.getDefiningOp<arith::MaxUIOp>();
   return maximum && llvm::any_of(maximum->getOperands(), isNonZero);
+}
+
+static bool launches(scf::IfOp branch) {
+  return branch.walk([](LaunchOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 static bool isDivision(Operation *op) {
@@ -73,6 +79,9 @@ void Flattener::divideByOneUnless(Operation *op, Value condition) {
 /// What `op` does holds where the branch is taken: a launch runs, an assertion
 /// asks. The rest has no effect but memory, which may be there in vain.
 LogicalResult Flattener::move(Operation *op, Value condition) {
+  auto nested = dyn_cast<scf::IfOp>(op);
+  if (nested && launches(nested))
+    return flatten(nested, condition);
   if (auto launch = dyn_cast<LaunchOp>(op)) {
     if (Value given = launch.getCondition())
       condition = arith::AndIOp::create(builder, loc, condition, given);
@@ -103,31 +112,40 @@ LogicalResult Flattener::flatten(Region &region, Value condition) {
   return success();
 }
 
-LogicalResult Flattener::run() {
-  if (branch.getNumResults())
-    return branch.emitOpError()
-           << "yields " << branch.getNumResults()
+/// `outer` says whether the branch is come to; null where it always is. It
+/// comes first, as what it guards need not be there without it.
+LogicalResult Flattener::flatten(scf::IfOp nested, Value outer) {
+  if (nested.getNumResults())
+    return nested.emitOpError()
+           << "yields " << nested.getNumResults()
            << " values, expected none where kernels are launched";
-  Value condition = branch.getCondition();
-  if (failed(flatten(branch.getThenRegion(), condition)))
+  auto within = [&](Value condition) -> Value {
+    return outer ? arith::AndIOp::create(builder, loc, outer, condition)
+                       .getResult()
+                 : condition;
+  };
+  Value condition = nested.getCondition();
+  if (failed(flatten(nested.getThenRegion(), within(condition))))
     return failure();
-  if (!branch.getElseRegion().empty() &&
-      failed(flatten(branch.getElseRegion(), makeNot(condition))))
+  if (!nested.getElseRegion().empty() &&
+      failed(flatten(nested.getElseRegion(), within(makeNot(condition)))))
     return failure();
-  branch.erase();
+  nested.erase();
   return success();
 }
+
+LogicalResult Flattener::run() { return flatten(branch, /*outer=*/Value()); }
 
 namespace {
 struct PredicateLaunchesPass
     : public fa::impl::FAGPUPredicateLaunchesPassBase<PredicateLaunchesPass> {
   void runOnOperation() override {
-    // Branches in a branch come before it.
     SmallVector<scf::IfOp> branches;
-    getOperation().walk<WalkOrder::PostOrder>([&](scf::IfOp branch) {
-      if (branch.walk([](LaunchOp) { return WalkResult::interrupt(); })
-              .wasInterrupted())
-        branches.push_back(branch);
+    getOperation().walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
+      if (!launches(branch))
+        return WalkResult::advance();
+      branches.push_back(branch);
+      return WalkResult::skip();
     });
     for (scf::IfOp branch : branches)
       if (failed(Flattener(branch).run()))
