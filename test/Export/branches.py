@@ -2,7 +2,6 @@
 # RUN: %python %s %fake_cuda %t
 """Of a host function with branches a call is refused for what the branches that it takes compute, and for nothing else."""
 
-import ctypes
 import os
 import sys
 import unittest
@@ -23,10 +22,7 @@ class Branches(CompiledTest):
 
     def launched(self, way, n, d):
         """The kernels of a call and the number that each is passed."""
-        before = self.driver.GetLaunchCount()
-        self.kernel(way, n, d, DeviceArray(self.base, "f32", (10,)))
-        launches = [self.driver.library.fakeGetLaunch(i).contents for i in range(before, self.driver.GetLaunchCount())]
-        return [(launch.kernel.decode(), launch.parameter(0, ctypes.c_int32)) for launch in launches]
+        return self.launches_of(lambda: self.kernel(way, n, d, DeviceArray(self.base, "f32", (10,))))
 
     def expect(self, message, *numbers):
         before = self.driver.GetLaunchCount()

@@ -2,7 +2,6 @@
 # RUN: %python %s %fake_cuda %t
 """Of branches in a branch a call is refused for what it takes, be it the condition or a divisor of the inner one."""
 
-import ctypes
 import os
 import sys
 import unittest
@@ -22,10 +21,7 @@ class NestedBranches(CompiledTest):
         super().tearDown()
 
     def launched(self, *numbers):
-        before = self.driver.GetLaunchCount()
-        self.kernel(*numbers)
-        launches = [self.driver.library.fakeGetLaunch(i).contents for i in range(before, self.driver.GetLaunchCount())]
-        return [(launch.kernel.decode(), launch.parameter(0, ctypes.c_int32)) for launch in launches]
+        return self.launches_of(lambda: self.kernel(*numbers))
 
     def test_taken(self):
         self.assertEqual(self.launched(1, 5, 3), [("first", 1)])

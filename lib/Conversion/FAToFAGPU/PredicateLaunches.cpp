@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RegionOnBlocks.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,11 +59,6 @@ static bool isNonZero(Value value) {
 static bool launches(scf::IfOp branch) {
   return branch.walk([](LaunchOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
-}
-
-static bool isDivision(Operation *op) {
-  return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::DivSIOp,
-             arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
 }
 
 /// Where the branch is not taken a divisor may be 0.

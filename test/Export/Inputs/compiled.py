@@ -5,6 +5,7 @@
 FOLDER has the manifests.
 """
 
+import ctypes
 import json
 import os
 import sys
@@ -34,6 +35,13 @@ class CompiledTest(unittest.TestCase):
 
     def tearDown(self):
         self.runtime.close()
+
+    def launches_of(self, call):
+        """The names of the kernels that a call launches, and the number that each gets first."""
+        before = self.driver.GetLaunchCount()
+        call()
+        launches = [self.driver.library.fakeGetLaunch(i).contents for i in range(before, self.driver.GetLaunchCount())]
+        return [(launch.kernel.decode(), launch.parameter(0, ctypes.c_int32)) for launch in launches]
 
     def load(self, name, sizes=None):
         """The manifest `name` and its kernel, whose machine code says what the fake driver has to know: the kernels'
