@@ -125,8 +125,56 @@ static LogicalResult compileProduct(fagpu::MmaOp op, ProgramBuilder &builder) {
   return success();
 }
 
+static ArrayRefPtr addArrays(const ArrayRefPtr &a, const ArrayRefPtr &b,
+                             ArrayRef<int64_t> shape) {
+  ArrayRefPtr left = packArray(a), right = packArray(b);
+  ArrayRefPtr sum = makeArray(shape);
+  for (int64_t i = 0, end = sum->getNumElements(); i < end; ++i)
+    sum->data()[i].real = static_cast<float>(left->data()[i].real) +
+                          static_cast<float>(right->data()[i].real);
+  return sum;
+}
+
+/// One product after the other; each adds to those before it.
+static LogicalResult compileSum(fagpu::MmaSumOp op, ProgramBuilder &builder) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto getRegisters = [&](ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return builder.getRegister(value); });
+  };
+  SmallVector<unsigned> a = getRegisters(op.getA()),
+                        b = getRegisters(op.getB());
+  SmallVector<int32_t> left(op.getLeft()), right(op.getRight());
+  std::optional<unsigned> accumulator =
+      getOptionalRegister(builder, op.getAcc());
+  unsigned result = builder.getRegister(op.getResult());
+  bool isTransposed = op.getForm() == fagpu::MatrixForm::nt;
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    FailureOr<Worker *> worker = getWorker(op, frame);
+    if (failed(worker))
+      return failure();
+    ArrayRefPtr sum;
+    for (auto [numberA, numberB] : llvm::zip(left, right)) {
+      auto value = multiply(
+          **worker, op,
+          {frame[a[numberA]].object,
+           ViewRef(static_cast<ViewValue *>(frame[b[numberB]].object.get())),
+           sum, nullptr, isTransposed, type.getDimSize(0), type.getDimSize(1)});
+      if (failed(value))
+        return failure();
+      sum = *value;
+    }
+    if (accumulator)
+      sum = addArrays(frame.arrayRef(*accumulator), sum, type.getShape());
+    frame[result] = sum;
+    return success();
+  });
+  return success();
+}
+
 void interpreter::addMatrixSemantics(Semantics &semantics) {
   semantics.add<fagpu::MmaAsyncOp>(compileIssue);
   semantics.add<fagpu::WaitOp>(compileWait);
   semantics.add<fagpu::MmaOp>(compileProduct);
+  semantics.add<fagpu::MmaSumOp>(compileSum);
 }

@@ -280,8 +280,8 @@ func.func @gather(%m: memref<2x10xf32>, %o: !o) attributes {fagpu.kernel = "sm_8
 // REDEFINE: %{entry} = product
 // REDEFINE: %{more} = --grid=1 --input=64x128xbf16=2
 // RUN: %{check}
-// product: argument 1: 4xf32 = [4096, 4160, 16384, 32832]
-func.func @product(%m: memref<64x128xbf16>, %o: memref<4xf32>) attributes {fagpu.kernel = "sm_90a"} {
+// product: argument 1: 5xf32 = [4096, 4160, 16384, 32832, 8320]
+func.func @product(%m: memref<64x128xbf16>, %o: memref<5xf32>) attributes {fagpu.kernel = "sm_90a"} {
   %z = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c2 = arith.constant 2 : i32
@@ -299,12 +299,19 @@ func.func @product(%m: memref<64x128xbf16>, %o: memref<4xf32>) attributes {fagpu
     %few = fagpu.slice %t[%z, %z] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> to !fagpu.view<16x64xbf16, #fagpu.smem<128>>
     %a = fagpu.mma nt %t, %few : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<16x64xbf16, #fagpu.smem<128>> -> tensor<64x16xf32, #fagpu.acc<4>>
     %ra = fagpu.reduce add %a : tensor<64x16xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
-    fagpu.store %ra, %o[%z] rows(%c1) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    fagpu.store %ra, %o[%z] rows(%c1) : tensor<64xf32, #fagpu.row<4>> into memref<5xf32>
     // The same with 4 added to each of the 16.
     %four = arith.constant dense<4.0> : tensor<64x16xf32, #fagpu.acc<4>>
     %b = fagpu.mma nt %t, %few acc(%four : tensor<64x16xf32, #fagpu.acc<4>>) : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<16x64xbf16, #fagpu.smem<128>> -> tensor<64x16xf32, #fagpu.acc<4>>
     %rb = fagpu.reduce add %b : tensor<64x16xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
-    fagpu.store %rb, %o[%c1] rows(%c2) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    fagpu.store %rb, %o[%c1] rows(%c2) : tensor<64xf32, #fagpu.row<4>> into memref<5xf32>
+    // Twice the first product, with 8 added to each of the 16.
+    %eight = arith.constant dense<8.0> : tensor<64x16xf32, #fagpu.acc<4>>
+    %sum = fagpu.mma_sum nt [%t], [%few] pairs [0, 0], [0, 0] acc(%eight : tensor<64x16xf32, #fagpu.acc<4>>) : (!fagpu.view<64x64xbf16, #fagpu.smem<128>>), (!fagpu.view<16x64xbf16, #fagpu.smem<128>>) -> tensor<64x16xf32, #fagpu.acc<4>>
+    %rsum = fagpu.reduce add %sum : tensor<64x16xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+    %c5 = arith.constant 5 : i32
+    %at4 = arith.constant 4 : i32
+    fagpu.store %rsum, %o[%at4] rows(%c5) : tensor<64xf32, #fagpu.row<4>> into memref<5xf32>
     // 64 x 64 by 64 x 64, then by 64 x 128 from registers, 2 in each element.
     %f = fagpu.mma_async nn %t, %t : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
     %two = arith.constant dense<2.0> : tensor<64x64xbf16, #fagpu.opa<4>>
@@ -312,12 +319,12 @@ func.func @product(%m: memref<64x128xbf16>, %o: memref<4xf32>) attributes {fagpu
     %g = fagpu.mma_async nn %two, %v acc(%half : tensor<64x128xf32, #fagpu.acc<4>>) : tensor<64x64xbf16, #fagpu.opa<4>>, !fagpu.view<64x128xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>> keeps tensor<64x64xbf16, #fagpu.opa<4>>>
     %x = fagpu.wait %f pending(1) : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
     %rx = fagpu.reduce add %x : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
-    fagpu.store %rx, %o[%c2] rows(%c3) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    fagpu.store %rx, %o[%c2] rows(%c3) : tensor<64xf32, #fagpu.row<4>> into memref<5xf32>
     %y = fagpu.wait %g pending(0) : !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>> keeps tensor<64x64xbf16, #fagpu.opa<4>>>
     fagpu.release %v : !fagpu.view<64x128xbf16, #fagpu.smem<128>>
     %ry = fagpu.reduce add %y : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
     %c4 = arith.constant 4 : i32
-    fagpu.store %ry, %o[%c3] rows(%c4) : tensor<64xf32, #fagpu.row<4>> into memref<4xf32>
+    fagpu.store %ry, %o[%c3] rows(%c4) : tensor<64xf32, #fagpu.row<4>> into memref<5xf32>
   }
   return
 }

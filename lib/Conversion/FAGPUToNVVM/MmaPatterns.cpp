@@ -8,7 +8,9 @@
 //
 // Products go by steps of 16 along the summed dimension. Fragments are read
 // where they are used: the assembler overlaps the reads of a step with the step
-// before.
+// before. Products that are summed go by steps together, some columns at a
+// time: a fragment is read for all of them, and few sums are in registers
+// twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +39,7 @@ enum class MatrixOrder {
 class FragmentReader {
 public:
   /// With `ofWarp`, each warp reads its own 16 rows.
-  FragmentReader(Emitter &emit, const KernelContext &kernel, MmaOp op,
+  FragmentReader(Emitter &emit, const KernelContext &kernel, Operation *op,
                  Value operand, Value address, MatrixOrder order, bool ofWarp,
                  NVVM::MMALayout layout)
       : emit(emit), layout(layout),
@@ -89,72 +91,156 @@ private:
   TilePlace tile;
 };
 
-/// One product, step by step.
-class Product {
+/// An operand of products, and its registers: the address of a view, or the
+/// elements.
+struct Operand {
+  Value value;
+  SmallVector<Value> registers;
+};
+
+/// The address of a view as one that LLVM knows nothing of: it would keep the
+/// fragments of all of the view in registers from the first read to the last.
+Operand readAgain(Emitter &emit, const Operand &operand) {
+  if (!isa<ViewType>(operand.value.getType()))
+    return operand;
+  Operand own = operand;
+  own.registers[0] =
+      emit.inlinePTX("mov.b32 $0, $1;", "=r,r,~{memory}", {own.registers[0]},
+                     {emit.builder.getI32Type()})[0];
+  return own;
+}
+
+/// Fragments of a first operand, by 16 rows of each warp.
+class RowFragments {
 public:
-  Product(MmaOp op, Emitter &emit, const KernelContext &kernel, ValueRange a,
-          ValueRange b, ValueRange accumulators)
-      : emit(emit), result(cast<RankedTensorType>(op.getType())),
-        element(op.getB().getType().getElementType()),
-        transposed(op.getForm() == MatrixForm::nt),
-        readerB(emit, kernel, op, op.getB(), b[0],
-                transposed ? MatrixOrder::chunksFirst : MatrixOrder::rowsFirst,
-                /*ofWarp=*/false,
-                transposed ? NVVM::MMALayout::row : NVVM::MMALayout::col),
-        sums(accumulators) {
-    if (isa<ViewType>(op.getA().getType()))
-      readerA.emplace(emit, kernel, op, op.getA(), a[0], MatrixOrder::rowsFirst,
-                      /*ofWarp=*/true, NVVM::MMALayout::row);
+  RowFragments(Emitter &emit, const KernelContext &kernel, Operation *op,
+               const Operand &operand, int64_t warps, int64_t numBlocks,
+               int64_t depth)
+      : warps(warps), numBlocks(numBlocks), depth(depth) {
+    if (isa<ViewType>(operand.value.getType()))
+      reader.emplace(emit, kernel, op, operand.value, operand.registers[0],
+                     MatrixOrder::rowsFirst, /*ofWarp=*/true,
+                     NVVM::MMALayout::row);
     else
-      llvm::append_range(registersA, a);
-    depth = op.getB().getType().getShape()[transposed ? 1 : 0];
+      registers = operand.registers;
+  }
+
+  /// Those of 16 of the summed dimension.
+  SmallVector<SmallVector<Value>> read(int64_t number) {
+    SmallVector<SmallVector<Value>> rows;
+    for (int64_t block = 0; block < numBlocks; ++block) {
+      if (reader) {
+        rows.push_back(reader->read(block * 16 * warps, 2 * number));
+        continue;
+      }
+      auto first = registers.begin() + block * depth / 4 + 4 * number;
+      rows.push_back(SmallVector<Value>(first, first + 4));
+    }
+    return rows;
+  }
+
+private:
+  int64_t warps, numBlocks, depth;
+  std::optional<FragmentReader> reader;
+  SmallVector<Value> registers;
+};
+
+/// A sum of products, some columns after the other, and these step by step.
+class Products {
+public:
+  using Pair = std::pair<int32_t, int32_t>;
+
+  Products(Operation *op, MatrixForm form, Emitter &emit,
+           const KernelContext &kernel, SmallVector<Operand> a,
+           SmallVector<Operand> b, SmallVector<Pair> pairs, ValueRange acc)
+      : op(op), emit(emit), kernel(kernel),
+        result(cast<RankedTensorType>(op->getResult(0).getType())),
+        transposed(form == MatrixForm::nt), a(a), b(b), pairs(pairs),
+        sums(acc) {
+    auto type = cast<ViewType>(b.front().value.getType());
+    element = type.getElementType();
+    depth = type.getShape()[transposed ? 1 : 0];
     warps = getBlockLayout(result).getWarps();
+    numRowBlocks = result.getDimSize(0) / (16 * warps);
+    zero = LLVM::ConstantOp::create(emit.builder, emit.location,
+                                    emit.builder.getF32FloatAttr(0));
     if (sums.empty())
-      sums.assign(registersPerThread(result),
-                  LLVM::ConstantOp::create(emit.builder, emit.location,
-                                           emit.builder.getF32FloatAttr(0)));
+      sums.assign(registersPerThread(result), zero);
   }
 
   /// The registers of the result.
   SmallVector<Value> run() {
-    for (int64_t number = 0; number < depth / 16; ++number)
-      multiply(read(number));
+    // Several sums of all columns would take too many registers.
+    int64_t columns = result.getDimSize(1);
+    int64_t width =
+        pairs.size() > 1 ? std::min(columns, columnsOfSum) : columns;
+    for (int64_t first = 0; first < columns; first += width)
+      multiplyColumns(first, std::min(width, columns - first));
     return sums;
   }
 
 private:
-  /// Fragments of 16 of the summed dimension: 16 rows of the result each, and
-  /// 16 columns each.
-  struct Step {
-    SmallVector<SmallVector<Value>> rows, columns;
-  };
+  using Fragments = SmallVector<SmallVector<Value>>;
 
-  int64_t numRowBlocks() const { return result.getDimSize(0) / (16 * warps); }
+  /// Columns of several products at once: so many follow each other that do not
+  /// wait for one another, and three sums of them are in registers.
+  static constexpr int64_t columnsOfSum = 64;
 
-  Step read(int64_t number) {
-    Step step;
-    for (int64_t block = 0; block < numRowBlocks(); ++block) {
-      if (readerA) {
-        step.rows.push_back(readerA->read(block * 16 * warps, 2 * number));
-        continue;
+  void multiplyColumns(int64_t first, int64_t number) {
+    SmallVector<RowFragments> rows;
+    for (const Operand &operand : a)
+      rows.emplace_back(emit, kernel, op,
+                        first ? readAgain(emit, operand) : operand, warps,
+                        numRowBlocks, depth);
+    SmallVector<FragmentReader> columns;
+    for (const Operand &operand : b)
+      columns.emplace_back(
+          emit, kernel, op, operand.value, operand.registers[0],
+          transposed ? MatrixOrder::chunksFirst : MatrixOrder::rowsFirst,
+          /*ofWarp=*/false,
+          transposed ? NVVM::MMALayout::row : NVVM::MMALayout::col);
+    // The last product of a sum, and the others.
+    bool isSum = pairs.size() > 1;
+    SmallVector<Value> last(isSum ? sums.size() : 0, zero), others = last;
+    for (int64_t step = 0; step < depth / 16; ++step) {
+      SmallVector<Fragments> left;
+      for (RowFragments &each : rows)
+        left.push_back(each.read(step));
+      for (auto [side, reader] : llvm::enumerate(columns)) {
+        Fragments right;
+        for (int64_t column = first; column < first + number; column += 16)
+          right.push_back(transposed ? reader.read(column, 2 * step)
+                                     : reader.read(16 * step, column / 8));
+        for (auto [index, pair] : llvm::enumerate(pairs))
+          if (pair.second == static_cast<int32_t>(side))
+            multiply(left[pair.first], right, first / 8,
+                     !isSum                      ? sums
+                     : index + 1 == pairs.size() ? last
+                                                 : others);
       }
-      auto first = registersA.begin() + block * depth / 4 + 4 * number;
-      step.rows.push_back(SmallVector<Value>(first, first + 4));
     }
-    for (int64_t block = 0; block < result.getDimSize(1) / 16; ++block)
-      step.columns.push_back(transposed ? readerB.read(16 * block, 2 * number)
-                                        : readerB.read(16 * number, 2 * block));
-    return step;
+    if (!isSum)
+      return;
+    add(last, others, first / 8, number / 8);
+    add(sums, last, first / 8, number / 8);
   }
 
-  void multiply(const Step &step) {
+  /// The registers of 8 columns of a block of rows.
+  MutableArrayRef<Value> getSums(SmallVector<Value> &of, int64_t rowBlock,
+                                 int64_t octet) {
     int64_t perRowBlock = result.getDimSize(1) / 2;
-    for (auto [column, b] : llvm::enumerate(step.columns))
+    return MutableArrayRef<Value>(of).slice(rowBlock * perRowBlock + 4 * octet,
+                                            4);
+  }
+
+  /// A product of 16 of the summed dimension, from this group of 8 columns on.
+  void multiply(const Fragments &rows, const Fragments &columns, int64_t octet,
+                SmallVector<Value> &into) {
+    for (auto [column, fragment] : llvm::enumerate(columns))
       for (int64_t half : {0, 1})
-        for (auto [row, a] : llvm::enumerate(step.rows))
-          multiply(a, ValueRange(b).slice(2 * half, 2),
-                   MutableArrayRef<Value>(sums).slice(
-                       row * perRowBlock + (2 * column + half) * 4, 4));
+        for (auto [row, rowFragment] : llvm::enumerate(rows))
+          multiply(rowFragment, ValueRange(fragment).slice(2 * half, 2),
+                   getSums(into, row, octet + 2 * column + half));
   }
 
   /// Adds the product of 16x16 by 16x8 to four sums.
@@ -186,38 +272,71 @@ private:
     return operands;
   }
 
+  /// Adds groups of 8 columns to others.
+  void add(SmallVector<Value> &to, SmallVector<Value> &from, int64_t firstOctet,
+           int64_t numOctets) {
+    for (int64_t row = 0; row < numRowBlocks; ++row)
+      for (int64_t octet = firstOctet; octet < firstOctet + numOctets; ++octet)
+        for (auto [sum, value] :
+             llvm::zip(getSums(to, row, octet), getSums(from, row, octet)))
+          sum = sum == zero ? value
+                            : LLVM::FAddOp::create(emit.builder, emit.location,
+                                                   sum, value)
+                                  .getResult();
+  }
+
+  Operation *op;
   Emitter &emit;
+  const KernelContext &kernel;
   RankedTensorType result;
   Type element;
   /// Whether the second operand is stored as columns by depth.
   bool transposed;
-  int64_t depth, warps;
-  FragmentReader readerB;
-  std::optional<FragmentReader> readerA;
-  SmallVector<Value> registersA, sums;
+  SmallVector<Operand> a, b;
+  SmallVector<Pair> pairs;
+  SmallVector<Value> sums;
+  int64_t depth, warps, numRowBlocks;
+  Value zero;
 };
 
-/// Several products that read one view read it each for itself: LLVM would keep
-/// the fragments of the whole view in registers from the first one to the last.
-SmallVector<Value> readAgain(Emitter &emit, Value operand,
-                             ValueRange registers) {
-  SmallVector<Value> own(registers);
-  auto view = dyn_cast<TypedValue<ViewType>>(operand);
-  if (!view || llvm::count_if(view.getUsers(), llvm::IsaPred<MmaOp>) < 2)
-    return own;
-  own[0] = emit.inlinePTX("mov.b32 $0, $1;", "=r,r,~{memory}", {own[0]},
-                          {emit.builder.getI32Type()})[0];
-  return own;
+/// Several products that read one view read it each for itself.
+Operand getOperand(Emitter &emit, Value value, ValueRange registers) {
+  Operand operand = {value, SmallVector<Value>(registers)};
+  auto view = dyn_cast<TypedValue<ViewType>>(value);
+  bool isReadAgain = view && llvm::count_if(view.getUsers(),
+                                            llvm::IsaPred<MmaOp, MmaSumOp>) > 1;
+  return isReadAgain ? readAgain(emit, operand) : operand;
 }
 
 struct MmaPattern : public LoweringPattern<MmaOp> {
   using LoweringPattern::LoweringPattern;
 
   Registers lower(MmaOp op, Adaptor adaptor, Emitter &emit) const override {
-    Product product(
-        op, emit, kernel, readAgain(emit, op.getA(), adaptor.getA()),
-        readAgain(emit, op.getB(), adaptor.getB()), adaptor.getAcc());
+    Products product(op, op.getForm(), emit, kernel,
+                     {getOperand(emit, op.getA(), adaptor.getA())},
+                     {getOperand(emit, op.getB(), adaptor.getB())}, {{0, 0}},
+                     adaptor.getAcc());
     return {product.run()};
+  }
+};
+
+struct MmaSumPattern : public LoweringPattern<MmaSumOp> {
+  using LoweringPattern::LoweringPattern;
+
+  Registers lower(MmaSumOp op, Adaptor adaptor, Emitter &emit) const override {
+    auto getOperands = [&](ValueRange values, ArrayRef<ValueRange> registers) {
+      SmallVector<Operand> operands;
+      for (auto [value, ofValue] : llvm::zip_equal(values, registers))
+        operands.push_back(getOperand(emit, value, ofValue));
+      return operands;
+    };
+    SmallVector<Products::Pair> pairs;
+    for (auto [left, right] : llvm::zip_equal(op.getLeft(), op.getRight()))
+      pairs.push_back({left, right});
+    Products products(
+        op, op.getForm(), emit, kernel, getOperands(op.getA(), adaptor.getA()),
+        getOperands(op.getB(), adaptor.getB()), pairs, adaptor.getAcc());
+    return {products.run()};
   }
 };
 
@@ -226,5 +345,6 @@ struct MmaPattern : public LoweringPattern<MmaOp> {
 void mlir::fagpu::populateMmaPatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter,
                                       const KernelContext &kernel) {
-  patterns.add<MmaPattern>(converter, patterns.getContext(), kernel);
+  patterns.add<MmaPattern, MmaSumPattern>(converter, patterns.getContext(),
+                                          kernel);
 }

@@ -113,11 +113,11 @@ static LogicalResult verifySlice(SliceOp op) {
                             << ", expected a matrix";
   // Who reads a slice looks up the whole by its operations.
   for (Operation *user : op->getUsers())
-    if (!isa<MmaAsyncOp, MmaOp, LoadOp, SliceOp>(user))
+    if (!isa<MmaAsyncOp, MmaOp, MmaSumOp, LoadOp, SliceOp>(user))
       return op.emitOpError()
              << "is used by '" << user->getName()
-             << "', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.load' or "
-                "'fagpu.slice'";
+             << "', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.mma_sum', "
+                "'fagpu.load' or 'fagpu.slice'";
   return success();
 }
 
@@ -239,8 +239,8 @@ static LogicalResult verifyDrain(DrainOp op) {
   return success();
 }
 
-static LogicalResult verifyProduct(Operation *op, Value a, Value b) {
-  for (Value operand : {a, b})
+static LogicalResult verifyProduct(Operation *op) {
+  for (Value operand : op->getOperands())
     if (auto view = dyn_cast<ViewType>(operand.getType()))
       if (failed(verifyTile(op, "multiplies", view)))
         return failure();
@@ -267,8 +267,8 @@ static LogicalResult verifyOperation(Operation *op) {
       .Case([](RecvOp op) { return verifyStage(op, op.getMail()); })
       .Case<TakeOp, PassOp>(
           [](auto op) { return verifyPlan(op, op.getTurns()); })
-      .Case<MmaAsyncOp, MmaOp>(
-          [](auto op) { return verifyProduct(op, op.getA(), op.getB()); })
+      .Case<MmaAsyncOp, MmaOp, MmaSumOp>(
+          [](Operation *op) { return verifyProduct(op); })
       .Case([](WaitOp op) {
         return op.getPending()
                    ? success()

@@ -298,7 +298,7 @@ func.func @load_narrow_vector(%v: !view) attributes {fagpu.kernel = "sm_90a", fa
 func.func @slice_released(%v: !view) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.slice' op is used by 'fagpu.release', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.load' or 'fagpu.slice'}}
+    // expected-error @below {{'fagpu.slice' op is used by 'fagpu.release', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.mma_sum', 'fagpu.load' or 'fagpu.slice'}}
     %h = fagpu.slice %v[%c0, %c0] : !view to !half
     fagpu.release %h : !half
   }
@@ -343,7 +343,7 @@ func.func @drained_slice(%m: memref<32x64xbf16>) attributes {fagpu.kernel = "sm_
   %t = fagpu.channel threads offset(0) barriers(8192) arrivals [1, 1] : !t
   fagpu.role @a groups(1) elect {
     %v = fagpu.acquire %t stage(%c0, %c0) : !t
-    // expected-error @below {{'fagpu.slice' op is used by 'fagpu.drain', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.load' or 'fagpu.slice'}}
+    // expected-error @below {{'fagpu.slice' op is used by 'fagpu.drain', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.mma_sum', 'fagpu.load' or 'fagpu.slice'}}
     %s = fagpu.slice %v[%c0, %c0] : !v to !w
     fagpu.drain %s, %m[%c0, %c0] : !w into memref<32x64xbf16>
     fagpu.release %v : !v

@@ -772,6 +772,72 @@ func.func @f(%q: !qv, %k: !kv, %o: tensor<64x64xf32, #fagpu.acc<4>>) {
 // -----
 
 !acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op has no product, expected at least one}}
+  %x = fagpu.mma_sum nt [%q], [%k] pairs [], [] : (!qv), (!kv) -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op pairs 2 operands with 1, expected as many}}
+  %x = fagpu.mma_sum nt [%q], [%k] pairs [0, 0], [0] : (!qv), (!kv) -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op multiplies first operand 1, expected one of 0 to 0}}
+  %x = fagpu.mma_sum nt [%q], [%k] pairs [0, 1], [0, 0] : (!qv), (!kv) -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op multiplies second operand -1, expected one of 0 to 1}}
+  %x = fagpu.mma_sum nt [%q], [%k, %k] pairs [0, 0], [0, -1] : (!qv), (!kv, !kv) -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op has first operands of types '!fagpu.view<64x128xbf16, #fagpu.smem<128>>' and '!fagpu.view<64x128xbf16, #fagpu.smem<64>>', expected one type}}
+  %x = fagpu.mma_sum nt [%q, %other], [%k] pairs [0, 1], [0, 0] : (!qv, !fagpu.view<64x128xbf16, #fagpu.smem<64>>), (!kv) -> !acc
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
+!qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+!kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>
+func.func @f(%q: !qv, %other: !fagpu.view<64x128xbf16, #fagpu.smem<64>>, %k: !kv) {
+  // expected-error @below {{'fagpu.mma_sum' op makes 'tensor<64x64xf32, #fagpu.acc<4>>', expected 64x128 f32 of layout #fagpu.acc}}
+  %x = fagpu.mma_sum nt [%q], [%k] pairs [0, 0], [0, 0] : (!qv), (!kv) -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
 !p = tensor<64x128xbf16, #fagpu.opa<4>>
 !qv = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
 !kv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>

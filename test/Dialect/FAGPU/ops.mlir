@@ -99,6 +99,12 @@ func.func @values(%q: !halfView, %k: !tileView, %p: !operand, %o: !acc,
   %y = fagpu.wait %f : !fagpu.inflight<!acc keeps !operand>
   // CHECK: fagpu.mma nt %{{.*}}, %{{.*}} acc(%[[X]] : tensor<64x128xf32, #fagpu.acc<4>>)
   %m = fagpu.mma nt %q, %k acc(%x : !acc) : !halfView, !tileView -> !acc
+  // CHECK: fagpu.mma_sum nt[%[[Q:.*]], %[[Q]]], [%[[K:.*]]] pairs [0, 1], [0, 0] : (!fagpu.view<64x128xbf16, #fagpu.smem<128>>, !fagpu.view<64x128xbf16, #fagpu.smem<128>>), (!fagpu.view<128x128xbf16, #fagpu.smem<128>>) -> tensor<64x128xf32, #fagpu.acc<4>>
+  %m1 = fagpu.mma_sum nt [%q, %q], [%k] pairs [0, 1], [0, 0]
+      : (!halfView, !halfView), (!tileView) -> !acc
+  // CHECK: fagpu.mma_sum nn[%{{.*}}], [%[[K]], %[[K]]] pairs [0, 0], [0, 1] acc(%[[X]] : tensor<64x128xf32, #fagpu.acc<4>>)
+  %m2 = fagpu.mma_sum nn [%p], [%k, %k] pairs [0, 0], [0, 1] acc(%x : !acc)
+      : (!operand), (!tileView, !tileView) -> !acc
   // CHECK: %[[MAX:.*]] = fagpu.reduce max %[[X]] : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
   %max = fagpu.reduce max %x : !acc -> !row
   // CHECK: fagpu.reduce add %[[X]] chains(4) : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64x4xf32, #fagpu.quad<4>>

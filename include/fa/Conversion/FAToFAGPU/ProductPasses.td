@@ -209,4 +209,31 @@ def FAGPUSelectProductsPass
   ];
 }
 
+def FAGPUJoinProductsPass
+    : Pass<"fagpu-join-products", "::mlir::func::FuncOp"> {
+  let summary = "Let products that add to one sum share their operands";
+  let description = [{
+    Products by `fagpu.mma` that only add to one another, with operands of one
+    type on either side of which some are common to two of them, become one
+    `fagpu.mma_sum`, which reads a fragment of an operand once. An addition of the
+    sum to another value is part of it. Releases of what they read follow.
+    Products that have slots stay as they are.
+
+    Before:
+    ```mlir
+    %x = fagpu.mma nt %q1, %k0 : !qv, !kv -> !s
+    %y = fagpu.mma nt %q0, %k1 acc(%x : !s) : !qv, !kv -> !s
+    %z = fagpu.mma nt %q0, %k0 acc(%y : !s) : !qv, !kv -> !s
+    ```
+    After:
+    ```mlir
+    %z = fagpu.mma_sum nt [%q1, %q0], [%k0, %k1] pairs [0, 1, 1], [0, 1, 0]
+      : (!qv, !qv), (!kv, !kv) -> !s
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
 #endif // FA_CONVERSION_FATOFAGPU_PRODUCTPASSES_TD

@@ -25,9 +25,8 @@ static Type elementOf(Type type) {
 
 /// Operands and result of any matrix operation: sizes, elements, layouts.
 template <typename Op>
-static LogicalResult verifyProduct(Op op, RankedTensorType result) {
-  Type a = op.getA().getType();
-  Type b = op.getB().getType();
+static LogicalResult verifyProduct(Op op, Type a, Type b,
+                                   RankedTensorType result) {
   if (shapeOf(a).size() != 2 || shapeOf(b).size() != 2)
     return op.emitOpError()
            << "multiplies " << a << " and " << b << ", expected rank 2";
@@ -104,7 +103,7 @@ static SmallVector<RankedTensorType> getKept(MmaAsyncOp product) {
 LogicalResult MmaAsyncOp::verify() {
   InflightType type = getType();
   RankedTensorType value = type.getValue();
-  if (failed(verifyProduct(*this, value)))
+  if (failed(verifyProduct(*this, getA().getType(), getB().getType(), value)))
     return failure();
   LayoutInterface layout = getBlockLayout(value);
   if (value.getDimSize(0) != 64 || (layout && layout.getWarps() != 4))
@@ -145,24 +144,65 @@ void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "product");
 }
 
-LogicalResult MmaOp::verify() {
-  auto result = cast<RankedTensorType>(getType());
-  if (failed(verifyProduct(*this, result)))
+/// A product that the warps compute at once.
+template <typename Op>
+static LogicalResult verifySynchronous(Op op, Type typeA, Type typeB) {
+  auto result = cast<RankedTensorType>(op.getType());
+  if (failed(verifyProduct(op, typeA, typeB, result)))
     return failure();
   // Fragments of the second operand are 16 columns.
   if (int64_t columns = result.getDimSize(1); columns % 16)
-    return emitOpError() << "makes " << columns
-                         << " columns, expected a multiple of 16; nearest is "
-                         << (columns + 8) / 16 * 16;
+    return op.emitOpError()
+           << "makes " << columns
+           << " columns, expected a multiple of 16; nearest is "
+           << (columns + 8) / 16 * 16;
   // Either layout may still have to be inferred.
-  auto a = dyn_cast<RankedTensorType>(getA().getType());
+  auto a = dyn_cast<RankedTensorType>(typeA);
   LayoutInterface layoutA = a ? getBlockLayout(a) : LayoutInterface();
   LayoutInterface layout = getBlockLayout(result);
   if (layoutA && layout && layoutA.getWarps() != layout.getWarps())
-    return emitOpError() << "has a first operand of layout " << a.getEncoding()
-                         << ", expected the warps of its result, "
-                         << layout.getWarps();
+    return op.emitOpError()
+           << "has a first operand of layout " << a.getEncoding()
+           << ", expected the warps of its result, " << layout.getWarps();
   return success();
+}
+
+LogicalResult MmaOp::verify() {
+  return verifySynchronous(*this, getA().getType(), getB().getType());
+}
+
+void MmaSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "sum");
+}
+
+/// The numbers of one side's operands, of which each is one.
+static LogicalResult verifyNumbers(MmaSumOp op, StringRef name,
+                                   ArrayRef<int32_t> numbers,
+                                   OperandRange operands) {
+  for (int32_t number : numbers)
+    if (number < 0 || number >= static_cast<int32_t>(operands.size()))
+      return op.emitOpError()
+             << "multiplies " << name << " operand " << number
+             << ", expected one of 0 to " << operands.size() - 1;
+  for (Type type : operands.getTypes())
+    if (type != operands.front().getType())
+      return op.emitOpError() << "has " << name << " operands of types "
+                              << operands.front().getType() << " and " << type
+                              << ", expected one type";
+  return success();
+}
+
+LogicalResult MmaSumOp::verify() {
+  if (getA().empty() || getB().empty() || getLeft().empty())
+    return emitOpError() << "has no product, expected at least one";
+  if (getLeft().size() != getRight().size())
+    return emitOpError() << "pairs " << getLeft().size() << " operands with "
+                         << getRight().size() << ", expected as many";
+  if (failed(verifyNumbers(*this, "first", getLeft(), getA())) ||
+      failed(verifyNumbers(*this, "second", getRight(), getB())))
+    return failure();
+  return verifySynchronous(*this, getA().front().getType(),
+                           getB().front().getType());
 }
 
 void ProductOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -170,7 +210,8 @@ void ProductOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult ProductOp::verify() {
-  if (failed(verifyProduct(*this, cast<RankedTensorType>(getType()))))
+  if (failed(verifyProduct(*this, getA().getType(), getB().getType(),
+                           cast<RankedTensorType>(getType()))))
     return failure();
   return verifyInRole(*this);
 }

@@ -114,20 +114,36 @@ LogicalResult LayoutInference::separateUses() {
   return success();
 }
 
+/// What the products of an operation have as first operands.
+static MutableArrayRef<OpOperand> getFirstOperands(Operation *op) {
+  unsigned number = 0;
+  if (isa<MmaAsyncOp, MmaOp>(op))
+    number = 1;
+  else if (auto sum = dyn_cast<MmaSumOp>(op))
+    number = sum.getA().size();
+  return op->getOpOperands().take_front(number);
+}
+
+/// What the products of an operation add to; null for zero.
+static Value getSum(Operation *op) {
+  if (auto sum = dyn_cast<MmaSumOp>(op))
+    return sum.getAcc();
+  return op->getNumOperands() == 3 ? op->getOperand(2) : Value();
+}
+
 /// A product takes an operand in registers by a conversion of its own, behind
 /// the operation that makes the operand, whose slot it then shares.
 void LayoutInference::convertOperands() {
   role.walk([&](Operation *op) {
-    if (!isa<MmaAsyncOp, MmaOp>(op))
-      return;
-    Value operand = op->getOperand(0);
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (!type || type.getEncoding() || operand.getDefiningOp<ConvertOp>())
-      return;
-    OpBuilder builder(context);
-    builder.setInsertionPointAfterValue(operand);
-    op->setOperand(0,
-                   ConvertOp::create(builder, operand.getLoc(), type, operand));
+    for (OpOperand &use : getFirstOperands(op)) {
+      Value operand = use.get();
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type || type.getEncoding() || operand.getDefiningOp<ConvertOp>())
+        continue;
+      OpBuilder builder(context);
+      builder.setInsertionPointAfterValue(operand);
+      use.set(ConvertOp::create(builder, operand.getLoc(), type, operand));
+    }
   });
 }
 
@@ -187,9 +203,9 @@ void LayoutInference::joinControlFlow(Operation *op) {
 void LayoutInference::joinClasses() {
   role.walk([&](Operation *op) {
     joinControlFlow(op);
-    if (isa<MmaAsyncOp, MmaOp>(op)) {
-      if (op->getNumOperands() == 3)
-        join(op->getOperand(2), op->getResult(0));
+    if (isa<MmaAsyncOp, MmaOp, MmaSumOp>(op)) {
+      if (Value sum = getSum(op))
+        join(sum, op->getResult(0));
     } else if (isa<WaitOp, GatherOp>(op) ||
                (op->getNumResults() == 1 &&
                 OpTrait::hasElementwiseMappableTraits(op))) {
@@ -229,8 +245,10 @@ LogicalResult LayoutInference::fixFromText() {
 
 LogicalResult LayoutInference::fixFromShapes() {
   WalkResult result = role.walk([&](Operation *op) -> WalkResult {
-    if (isa<MmaAsyncOp, MmaOp>(op) && isBlockValue(op->getOperand(0)))
-      return fix(op, op->getOperand(0), OperandLayoutAttr::get(context, warps));
+    for (OpOperand &use : getFirstOperands(op))
+      if (isBlockValue(use.get()) &&
+          failed(fix(op, use.get(), OperandLayoutAttr::get(context, warps))))
+        return WalkResult::interrupt();
     return WalkResult::advance();
   });
   if (result.wasInterrupted())

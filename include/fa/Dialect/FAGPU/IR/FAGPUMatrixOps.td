@@ -98,4 +98,33 @@ def FAGPU_MmaOp : FAGPU_NamedOp<"mma", [Pure]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_MmaSumOp : FAGPU_NamedOp<"mma_sum", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Sum of products by mma.sync, which share their operands";
+  let description = [{
+    The sum of the products of `a[left[i]]` and `b[right[i]]`, each as of
+    `fagpu.mma`, with operands of one type on either side. The products go
+    together along the summed dimension and the columns, so that each fragment
+    of an operand is read once for all products that have it.
+
+    The matrix unit truncates what it adds to a larger sum. So the last product
+    has a sum of its own, beside that of the others, which may be smaller; both
+    and `acc` are added at the end, in f32.
+
+    Example: `%s = fagpu.mma_sum nt [%q0, %q1], [%k0, %k1] pairs [0, 1, 0], [1, 0, 0]
+      : (!qv, !qv), (!kvv, !kvv) -> !acc`
+  }];
+  let arguments = (ins FAGPU_MatrixForm:$form,
+                       Variadic<FAGPU_MatrixOperand>:$a,
+                       Variadic<FAGPU_ViewType>:$b,
+                       Optional<FAGPU_BlockValue>:$acc,
+                       DenseI32ArrayAttr:$left, DenseI32ArrayAttr:$right);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $form `[` $a `]` `,` `[` $b `]` `pairs` $left `,` $right
+    (`acc` `(` $acc^ `:` type($acc) `)`)? attr-dict
+    `:` `(` type($a) `)` `,` `(` type($b) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // FA_DIALECT_FAGPU_IR_FAGPUMATRIXOPS_TD

@@ -106,7 +106,8 @@ private:
     if (auto store = dyn_cast<StoreOp>(op))
       return store.getVia() != nullptr;
     return isa<PutOp, WriteOp, SendOp, AcquireOp, RecvOp, ReleaseOp, TakeOp,
-               PassOp, TicketOp, MmaAsyncOp, MmaOp, LoadOp, DrainOp>(op);
+               PassOp, TicketOp, MmaAsyncOp, MmaOp, MmaSumOp, LoadOp, DrainOp>(
+        op);
   }
 
   void compile(Operation *op) {

@@ -1,0 +1,53 @@
+// RUN: fa-opt %s -fagpu-join-products | FileCheck %s
+
+!q = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!qc = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = tensor<64x64xbf16>
+!s = tensor<64x64xf32>
+
+// Products with operands in common, and the addition behind them; what they
+// read is released later.
+// CHECK-LABEL: func.func @join
+// CHECK-SAME: %[[P0:.*]]: tensor<64x64xbf16>, %[[P1:.*]]: tensor<64x64xbf16>, %[[X:.*]]: tensor<64x64xf32>
+func.func @join(%p0: !p, %p1: !p, %x: !s) attributes {fagpu.kernel = "sm_80"} {
+  %c = fagpu.channel cp_async : !qc
+  %d = fagpu.channel cp_async : !qc
+  fagpu.role @compute groups(1) {
+    // CHECK: %[[K0:.*]] = fagpu.acquire
+    // CHECK: %[[K1:.*]] = fagpu.acquire
+    %k0 = fagpu.acquire %c : !qc
+    %k1 = fagpu.acquire %d : !qc
+    // CHECK-NEXT: %[[S:.*]] = fagpu.mma_sum nn[%[[P1]], %[[P0]]], [%[[K0]], %[[K1]]] pairs [0, 1, 1], [0, 1, 0] acc(%[[X]] : tensor<64x64xf32>)
+    // CHECK-NEXT: fagpu.release %[[K1]]
+    // CHECK-NEXT: fagpu.release %[[K0]]
+    // CHECK-NEXT: arith.mulf %[[S]], %[[S]]
+    %a = fagpu.mma nn %p1, %k0 : !p, !q -> !s
+    %b = fagpu.mma nn %p0, %k1 acc(%a : !s) : !p, !q -> !s
+    fagpu.release %k1 : !q
+    %e = fagpu.mma nn %p0, %k0 acc(%b : !s) : !p, !q -> !s
+    fagpu.release %k0 : !q
+    %sum = arith.addf %x, %e : !s
+    %use = arith.mulf %sum, %sum : !s
+  }
+  return
+}
+
+// A sum with another use, one of other forms, one without a common operand, and
+// one with slots.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT: fagpu.mma_sum
+// CHECK: return
+func.func @kept(%p0: !p, %p1: !p, %k0: !q, %k1: !q) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    %a = fagpu.mma nn %p0, %k0 : !p, !q -> !s
+    %b = fagpu.mma nn %p0, %k1 acc(%a : !s) : !p, !q -> !s
+    %use = arith.mulf %a, %b : !s
+    %c = fagpu.mma nn %p0, %k0 : !p, !q -> !s
+    %d = fagpu.mma nt %p0, %k0 acc(%c : !s) : !p, !q -> !s
+    %e = fagpu.mma nn %p0, %k0 : !p, !q -> !s
+    %f = fagpu.mma nn %p1, %k1 acc(%e : !s) : !p, !q -> !s
+    %g = fagpu.mma nn %p0, %k0 {fagpu.at = [0, 1]} : !p, !q -> !s
+    %h = fagpu.mma nn %p0, %k1 acc(%g : !s) {fagpu.at = [0, 2]} : !p, !q -> !s
+  }
+  return
+}
