@@ -29,6 +29,7 @@ struct ConfigRow {
   TileOrder tileOrder;
   int64_t copyingRegisters;
   int64_t columns;
+  bool commonStages;
 
   GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
   bool takesElements(const AttentionProblem &problem) const;
@@ -41,10 +42,10 @@ constexpr ConfigRow configRows[] = {
 // clang-format off
 #define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
                       KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
-                      COPYING, COLUMNS)                                        \
+                      COPYING, COLUMNS, COMMON)                                \
   {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
    FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
-   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS},
+   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, COMMON},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -67,7 +68,7 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying, columns)};
+                             captures, copying, columns, commonStages)};
 }
 
 bool ConfigRow::takesElements(const AttentionProblem &problem) const {
@@ -133,7 +134,8 @@ static GPUTile addBlockTable(const GPUTile &tile,
                              part.getOverlap(), part.getRescale(),
                              part.getTurns(), part.getTileOrder(),
                              /*blockTable=*/true, part.getCaptures(),
-                             part.getCopyingRegisters(), part.getColumns())};
+                             part.getCopyingRegisters(), part.getColumns(),
+                             part.getCommonStages())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
@@ -233,7 +235,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
         /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
-        /*columns=*/0);
+        /*columns=*/0, /*commonStages=*/false);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

@@ -89,6 +89,14 @@ int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem,
   return hasColumns ? rowsPerWarpGroup : rowsPerWarpGroup * part.getGroups();
 }
 
+/// Columns of keys and values that are there at once: those of one of them
+/// where the other one takes its place.
+static int64_t countStagedColumns(const GPUTile &tile, int64_t queryColumns,
+                                  int64_t valueColumns) {
+  bool takeTurns = tile.part.getCommonStages() && queryColumns == valueColumns;
+  return takeTurns ? queryColumns : queryColumns + valueColumns;
+}
+
 /// Elements of the operands that are in shared memory at once.
 static int64_t countSharedElements(const GPUTile &tile,
                                    const AttentionProblem &problem) {
@@ -107,9 +115,9 @@ static int64_t countSharedElements(const GPUTile &tile,
   }
   // The next tile's queries come while this one's are read.
   int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
-  int64_t elements =
-      queryStages * tile.queryBlock * queryColumns +
-      tile.part.getStages() * tile.keyBlock * (queryColumns + valueColumns);
+  int64_t elements = queryStages * tile.queryBlock * queryColumns +
+                     tile.part.getStages() * tile.keyBlock *
+                         countStagedColumns(tile, queryColumns, valueColumns);
   if (hasTiles(tile.part))
     elements += problem.regions.tileLoads * tile.part.getStages() *
                 tile.queryBlock * tile.keyBlock;
@@ -147,8 +155,10 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
     accumulators = perThread(2 * valueColumns) + terms;
     // Threads of warps load keys and values before they multiply.
     int64_t loaded = llvm::divideCeil(
-        tile.keyBlock *
-            (llvm::alignTo(problem.queryHeadDim, panelColumns) + valueColumns),
+        tile.keyBlock * countStagedColumns(
+                            tile,
+                            llvm::alignTo(problem.queryHeadDim, panelColumns),
+                            valueColumns),
         threads);
     if (!hasGroups(tile.part)) {
       accumulators = std::max<int64_t>(accumulators + regions,
@@ -184,11 +194,11 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
                                int64_t stages) {
-  return GPUConfigAttr::get(part.getContext(), part.getForm(), groups, stages,
-                            part.getOverlap(), part.getRescale(),
-                            part.getTurns(), part.getTileOrder(),
-                            part.getBlockTable(), part.getCaptures(),
-                            part.getCopyingRegisters(), part.getColumns());
+  return GPUConfigAttr::get(
+      part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
+      part.getRescale(), part.getTurns(), part.getTileOrder(),
+      part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters(),
+      part.getColumns(), part.getCommonStages());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

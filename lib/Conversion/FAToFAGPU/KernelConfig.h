@@ -24,7 +24,7 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
                             RescalePlace::after_product, /*turns=*/false,
                             TileOrder::in_order, /*blockTable=*/false,
                             Captures::elements, /*copying_registers=*/0,
-                            /*columns=*/0);
+                            /*columns=*/0, /*commonStages=*/false);
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.

@@ -103,15 +103,17 @@ private:
 };
 } // namespace
 
-/// Operands that come by parts take turns at channels, those of two products:
-/// one is written while the other is read.
+/// Operands take turns at channels: those that come by parts at those of two
+/// products, of which one is written while the other is read, and those of
+/// common stages at those of one.
 bool ChannelMaker::reuseChannel(SharedValue &shared) {
-  if (!getGPUConfig(kernel).getColumns())
+  GPUConfigAttr config = getGPUConfig(kernel);
+  if (!config.getColumns() && !config.getCommonStages())
     return false;
-  constexpr size_t termsOfTwo = 6;
+  constexpr size_t terms = 3;
   std::deque<ChannelOp> &channels =
       inTurns[{shared.value.getParentBlock(), shared.value.getType()}];
-  if (channels.size() < termsOfTwo)
+  if (channels.size() < (config.getColumns() ? 2 * terms : terms))
     return false;
   shared.channel = channels.front();
   channels.pop_front();

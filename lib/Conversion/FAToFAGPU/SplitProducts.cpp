@@ -29,7 +29,8 @@ class ProductSplitter {
 public:
   explicit ProductSplitter(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getContext()),
-        hasColumns(getGPUConfig(kernel).getColumns()) {}
+        hasColumns(getGPUConfig(kernel).getColumns()),
+        hasCommonStages(getGPUConfig(kernel).getCommonStages()) {}
   LogicalResult run();
 
 private:
@@ -48,6 +49,9 @@ private:
   OpBuilder builder;
   /// Operands come by parts, in the order of the products that read them.
   bool hasColumns;
+  /// Operands come one after the other, each behind the product that reads the
+  /// one before.
+  bool hasCommonStages;
   llvm::DenseMap<Value, Terms> known;
 };
 } // namespace
@@ -142,14 +146,29 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
       .getResult();
 }
 
-/// All operands of a step are loaded before its first product, unless they come
-/// by parts: what they take in registers is free again when there are scores.
+/// What an operand is loaded before: the first product of a step, as what the
+/// operand takes in registers is free again when there are scores. Of operands
+/// that have common stages, each comes behind the product before its own.
+static Operation *getPlaceOfLoad(FetchOp fetch, bool hasCommonStages) {
+  Operation *place = nullptr;
+  for (ProductOp product : fetch->getBlock()->getOps<ProductOp>()) {
+    if (!place)
+      place = product;
+    if (!hasCommonStages || llvm::is_contained(fetch->getUsers(), product))
+      return place;
+    place = product->getNextNode();
+  }
+  return place;
+}
+
+/// Operands that come by parts, or in groups of warps, are loaded where they
+/// are.
 LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
   if (!fetch.getType().getElementType().isF32())
     return success();
-  auto products = fetch->getBlock()->getOps<ProductOp>();
-  if (!products.empty() && !hasWarpGroups(kernel) && !hasColumns)
-    moveWithOperands(fetch, *products.begin());
+  Operation *place = getPlaceOfLoad(fetch, hasCommonStages);
+  if (place && place != fetch && !hasWarpGroups(kernel) && !hasColumns)
+    moveWithOperands(fetch, place);
   FailureOr<Value> loaded = gather(fetch);
   if (failed(loaded))
     return failure();

@@ -116,3 +116,29 @@ func.func @columns_of_16_bits(%q: !t) -> !t {
       {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>}
   return %r : !t
 }
+
+// -----
+
+// CHECK-LABEL: func.func @common_stages(
+// CHECK: target = #fa.gpu<common_stages = true>
+!t = tensor<1x?x1x64xf32>
+func.func @common_stages(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{common_stages is for form = warps}}
+func.func private @common_stages_of_groups() attributes {a = #fa.gpu<form = warp_groups, common_stages = true>}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
+func.func @common_stages_of_16_bits(%q: !t) -> !t {
+  // expected-error @below {{common_stages is for f32 operands, not for 'bf16'; the nearest is false}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>}
+  return %r : !t
+}

@@ -258,12 +258,11 @@ CPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
 // GPUConfigAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                      KernelForm form, int64_t groups, int64_t stages,
-                      Overlap overlap, RescalePlace rescale, bool turns,
-                      TileOrder tileOrder, bool blockTable, Captures captures,
-                      int64_t copyingRegisters, int64_t columns) {
+LogicalResult GPUConfigAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, KernelForm form,
+    int64_t groups, int64_t stages, Overlap overlap, RescalePlace rescale,
+    bool turns, TileOrder tileOrder, bool blockTable, Captures captures,
+    int64_t copyingRegisters, int64_t columns, bool commonStages) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -281,6 +280,8 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << leastRegisters << " to " << mostRegisters;
   if (columns && form != KernelForm::warps)
     return emitError() << "columns is for form = warps";
+  if (commonStages && form != KernelForm::warps)
+    return emitError() << "common_stages is for form = warps";
   // The columns of the narrowest panel of shared memory.
   if (columns < 0 || columns % 16)
     return emitError() << "columns is " << columns
@@ -320,6 +321,9 @@ GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "columns is " << getColumns()
                        << ", but only f32 operands are split, not "
                        << elementType << "; the nearest is 0";
+  if (getCommonStages() && elementType.getIntOrFloatBitWidth() <= 16)
+    return emitError() << "common_stages is for f32 operands, not for "
+                       << elementType << "; the nearest is false";
   // A group of four warps multiplies 64 rows at once.
   int64_t rows = 64 * getGroups();
   if (getForm() == KernelForm::warp_groups && queryBlock != rows)

@@ -172,6 +172,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     - `columns` of f32 operands that are in registers and shared memory at once,
       0 for all of a head dim (`warps`; fagpu-split-columns). Queries are then
       read again for each key block.
+    - `common_stages`: whether values take the place of keys in shared memory,
+      and these the place of values (`warps`, f32).
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -186,7 +188,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     DefaultValuedParameter<"bool", "false">:$block_table,
     FA_EnumParameter<FA_Captures, "elements">:$captures,
     DefaultValuedParameter<"int64_t", "0">:$copying_registers,
-    DefaultValuedParameter<"int64_t", "0">:$columns);
+    DefaultValuedParameter<"int64_t", "0">:$columns,
+    DefaultValuedParameter<"bool", "false">:$common_stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
