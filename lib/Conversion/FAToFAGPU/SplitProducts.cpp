@@ -167,8 +167,12 @@ LogicalResult ProductSplitter::loadOperand(FetchOp fetch) {
   if (!fetch.getType().getElementType().isF32())
     return success();
   Operation *place = getPlaceOfLoad(fetch, hasCommonStages);
-  if (place && place != fetch && !hasWarpGroups(kernel) && !hasColumns)
-    moveWithOperands(fetch, place);
+  if (place && place != fetch && !hasWarpGroups(kernel) && !hasColumns) {
+    if (hasCommonStages && fetch->isBeforeInBlock(place))
+      fetch->moveBefore(place);
+    else
+      moveWithOperands(fetch, place);
+  }
   FailureOr<Value> loaded = gather(fetch);
   if (failed(loaded))
     return failure();
