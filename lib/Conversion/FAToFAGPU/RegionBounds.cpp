@@ -173,7 +173,7 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
 
 /// A conjunction. It is true of a pair of which the one is, where the other is
 /// true of all.
-RegionBounds::Bounds RegionBounds::both(const Bounds &a, const Bounds &b) {
+RegionBounds::Bounds RegionBounds::conjoin(const Bounds &a, const Bounds &b) {
   bool ofKey = a.ofKey || b.ofKey;
   OpBuilder &at = builderOf(ofKey);
   auto both = [&](Value left, Value right) -> Value {
@@ -219,8 +219,8 @@ RegionBounds::Bounds RegionBounds::combine(Operation *op) {
   orUnknown(a);
   orUnknown(b);
   if (isa<arith::AndIOp>(op))
-    return both(a, b);
-  return both(a.inverted(), b.inverted()).inverted();
+    return conjoin(a, b);
+  return conjoin(a.inverted(), b.inverted()).inverted();
 }
 
 /// One of two numbers or truth values.

@@ -62,7 +62,7 @@ private:
   static bool areIndependent(const Bounds &a, const Bounds &b);
   Bounds compare(arith::CmpIOp op);
   Bounds add(Operation *op);
-  Bounds both(const Bounds &a, const Bounds &b);
+  Bounds conjoin(const Bounds &a, const Bounds &b);
   Bounds combine(Operation *op);
   Bounds choose(arith::SelectOp op);
 
