@@ -89,7 +89,8 @@ private:
     if (format != KernelFormat::ISA && assembler.empty())
       return getOperation().emitError("no machine code: found no ptxas; set "
                                       "FA_PTXAS, PATH or CUDA_HOME, or "
-                                      "compile to PTX with format=isa");
+                                      "compile to PTX with format=isa "
+                                      "(fa-compile: --images=ptx)");
     auto version = choosePTXVersion(target, assembler, ptxVersion);
     if (!version)
       return getOperation().emitError() << llvm::toString(version.takeError());

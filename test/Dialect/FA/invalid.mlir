@@ -1365,3 +1365,12 @@ func.func @summary_region(%i: index) {
   }
   return
 }
+
+// -----
+
+func.func @misspelt(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64xf32> {
+  // expected-error @below {{'fa.attention' op has an attribute 'qury_dims', which it does not know; the nearest is 'query_dims'}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>)
+      outs(%q : tensor<2x8x4x64xf32>) {qury_dims = #fa.dims<b, h, s, d>}
+  return %r : tensor<2x8x4x64xf32>
+}

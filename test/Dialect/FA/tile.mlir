@@ -161,3 +161,14 @@ func.func @combine_tensors(%a: tensor<2x128x8x64xf32>, %lse: tensor<2x8x128xf32>
       outs(%a, %lse : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>) -> tensor<2x128x8x64xf32>, tensor<2x8x128xf32>
   return %r#0, %r#1 : tensor<2x128x8x64xf32>, tensor<2x8x128xf32>
 }
+
+// Memory without an element has no slices: what attends to no key is filled.
+// CHECK-LABEL: func.func @no_keys
+// CHECK-NOT: scf.forall
+// CHECK: linalg.fill
+// CHECK-NOT: scf.forall
+func.func @no_keys(%q: memref<2x8x4x64xf32>, %k: memref<2x0x4x64xf32>, %o: memref<2x8x4x64xf32>) {
+  fa.attention ins(%q, %k, %k : memref<2x8x4x64xf32>, memref<2x0x4x64xf32>, memref<2x0x4x64xf32>)
+      outs(%o : memref<2x8x4x64xf32>) {config = #fa.config<query_block = 8, key_block = 8>}
+  return
+}

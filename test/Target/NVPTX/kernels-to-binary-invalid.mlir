@@ -22,7 +22,7 @@
 // ASSEMBLER: error: '{{.*}}ptxas' takes PTX up to 78, but sm_90a needs 80
 
 // RUN: env FA_PTXAS=none not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=format=cubin 2>&1 | FileCheck %s --check-prefix=ABSENT
-// ABSENT: error: no machine code: found no ptxas; set FA_PTXAS, PATH or CUDA_HOME, or compile to PTX with format=isa
+// ABSENT: error: no machine code: found no ptxas; set FA_PTXAS, PATH or CUDA_HOME, or compile to PTX with format=isa (fa-compile: --images=ptx)
 
 // RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_STATUS=1 FAKE_PTXAS_OUTPUT="line 1; syntax" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=format=cubin 2>&1 | FileCheck %s --check-prefix=FAILED
 // FAILED: error: '{{.*}}ptxas' failed for sm_90a: line 1; syntax

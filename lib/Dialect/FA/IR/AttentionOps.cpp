@@ -333,9 +333,26 @@ static LogicalResult verifyOutput(AttentionOp op) {
       outputDim);
 }
 
+/// A misspelt attribute would be kept as a mark of someone else's, and not be
+/// looked at.
+static LogicalResult verifyAttributeNames(AttentionOp op) {
+  constexpr unsigned mostErrors = 2;
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    StringRef name = attribute.getName();
+    for (StringRef known : AttentionOp::getAttributeNames())
+      if (name.edit_distance(known, /*AllowReplacements=*/true, mostErrors) <=
+          mostErrors)
+        return op.emitOpError()
+               << "has an attribute '" << name
+               << "', which it does not know; the nearest is '" << known << "'";
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyInputs(*this)) || failed(verifyOutput(*this)) ||
-      failed(verifyLse(*this)) || failed(verifyPlace(*this)) ||
+  if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
+      failed(verifyOutput(*this)) || failed(verifyLse(*this)) ||
+      failed(verifyPlace(*this)) ||
       failed(verifyLengths(*this, "query_lengths", getQueryLengths())) ||
       failed(verifyLengths(*this, "key_lengths", getKeyLengths())))
     return failure();

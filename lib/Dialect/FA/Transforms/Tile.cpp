@@ -11,6 +11,7 @@
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FATILE
@@ -100,12 +101,29 @@ struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
     registerBoundsDependencies(registry);
   }
 
+  /// No slice of memory without an element has a place: attention on such is
+  /// gone before.
+  void foldEmpty() {
+    SmallVector<Operation *> empty;
+    getOperation()->walk([&](AttentionOp op) {
+      if (llvm::any_of(op->getOperandTypes(), [](Type type) {
+            auto shaped = dyn_cast<ShapedType>(type);
+            return shaped && llvm::is_contained(shaped.getShape(), 0);
+          }))
+        empty.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    AttentionOp::getCanonicalizationPatterns(patterns, &getContext());
+    (void)applyOpPatternsGreedily(empty, std::move(patterns));
+  }
+
   void runOnOperation() override {
     if (combineRows < 1) {
       getOperation()->emitError("combine-rows is ")
           << combineRows.getValue() << ", expected at least 1";
       return signalPassFailure();
     }
+    foldEmpty();
     SmallVector<AttentionOp> attentions;
     SmallVector<CombineOp> merges;
     getOperation()->walk([&](Operation *op) {
