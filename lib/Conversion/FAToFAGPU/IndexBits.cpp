@@ -33,6 +33,40 @@ static int64_t bitsOfType(Type type) {
   return type.isIndex() ? 31 : type.getIntOrFloatBitWidth() - 1;
 }
 
+bool mlir::fa::isReadAsUnsigned(Operation *op) {
+  return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp,
+             arith::ShRUIOp>(op);
+}
+
+bool mlir::fa::isNeverNegative(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return *number >= 0;
+  Operation *op = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    // A score comes before the four indices; what is captured may be negative.
+    bool isScore = !argument.getOwner()->getArgument(0).getType().isIndex();
+    return argument.getArgNumber() < (isScore ? 5 : 4);
+  }
+  auto is = [](Value operand) { return isNeverNegative(operand); };
+  if (isa<QueryLengthOp, KeyLengthOp>(op))
+    return true;
+  if (isa<arith::AndIOp, arith::MaxSIOp>(op))
+    return llvm::any_of(op->getOperands(), is);
+  if (isReadAsUnsigned(op))
+    return is(op->getOperand(0));
+  if (isa<arith::SelectOp>(op))
+    return is(op->getOperand(1)) && is(op->getOperand(2));
+  // Those of fewer bits than an index wrap.
+  if (isa<arith::AddIOp, arith::MulIOp, arith::IndexCastOp>(op) &&
+      !value.getType().isIndex())
+    return false;
+  return isa<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::XOrIOp,
+             arith::MinSIOp, arith::MinUIOp, arith::MaxUIOp, arith::DivSIOp,
+             arith::FloorDivSIOp, arith::CeilDivSIOp, arith::RemSIOp,
+             arith::ShRSIOp, arith::IndexCastOp>(op) &&
+         llvm::all_of(op->getOperands(), is);
+}
+
 IndexBits::IndexBits(Value queries, Value keys)
     : queryBits(bitsOfLength(queries)), keyBits(bitsOfLength(keys)) {}
 
@@ -74,6 +108,11 @@ int64_t IndexBits::compute(Value value) {
     return std::max(of(0), of(1));
   if (isa<arith::SelectOp>(op))
     return std::max(of(1), of(2));
+  // Read as unsigned, a number below 0 has all the bits of its type.
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op) &&
+      op->getOperand(0).getType().isInteger() &&
+      !isNeverNegative(op->getOperand(0)))
+    return op->getOperand(0).getType().getIntOrFloatBitWidth();
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return value.getType().isIndex()

@@ -13,6 +13,13 @@
 
 namespace mlir::fa {
 
+/// Whether the result for a first operand below 0 depends on its bits.
+bool isReadAsUnsigned(Operation *op);
+
+/// Whether an integer of a region is at least 0: indices, lengths, constants
+/// and what is made of these without a sign.
+bool isNeverNegative(Value value);
+
 /// Bits that the sizes of integers of a score or mask region take, without
 /// their sign. Captured numbers are taken to fit 32 bits with it.
 class IndexBits {

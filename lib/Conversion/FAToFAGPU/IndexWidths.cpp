@@ -90,6 +90,15 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return least(get(branch.thenYield().getOperand(number)),
                  get(branch.elseYield().getOperand(number)));
+  // Read as unsigned, all bits of a number count.
+  if (Type from = op->getNumOperands() ? op->getOperand(0).getType() : Type();
+      isa<arith::IndexCastUIOp, arith::ExtUIOp>(op) && from.isInteger() &&
+      !from.isInteger(64)) {
+    unsigned bits = from.getIntOrFloatBitWidth();
+    return {Width::Short, bits > 31    ? Width::Long
+                          : bits == 31 ? Width::Fits
+                                       : Width::Short};
+  }
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return of(0);

@@ -62,7 +62,8 @@ static void replaceCast(Operation *op) {
   if (from > to)
     replacement =
         arith::TruncIOp::create(builder, op->getLoc(), out.getType(), in);
-  else if (from < to && isa<arith::IndexCastUIOp>(op))
+  // What has become an i32 was an index, which keeps its sign.
+  else if (from < std::min(to, 32u) && isa<arith::IndexCastUIOp>(op))
     replacement =
         arith::ExtUIOp::create(builder, op->getLoc(), out.getType(), in);
   else if (from < to)

@@ -408,8 +408,8 @@ Value RegionOnBlocks::multiplyByReciprocal(Operation *op, ValueRange operands,
                                spread(reciprocal, kind));
 }
 
-/// An index that vectors of 32 bits are compared with is held to what these can
-/// be; the comparison stays as it is.
+/// An index that vectors of short numbers are compared with, or that vectors of
+/// 32 bits are divided by, is held to 32 bits, beyond which none of them is.
 void RegionOnBlocks::saturate(Value &scalar) {
   constexpr int64_t least = std::numeric_limits<int32_t>::min(),
                     most = std::numeric_limits<int32_t>::max();

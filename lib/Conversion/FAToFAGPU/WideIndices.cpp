@@ -60,39 +60,6 @@ bool mlir::fa::isDivision(Operation *op) {
              arith::RemUIOp>(op);
 }
 
-/// Whether the result for a first operand below 0 depends on its bits.
-static bool isReadAsUnsigned(Operation *op) {
-  return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp,
-             arith::ShRUIOp>(op);
-}
-
-/// Whether an integer of a region is at least 0: indices, lengths, constants
-/// and what is made of these without a sign.
-static bool isNeverNegative(Value value) {
-  if (std::optional<int64_t> number = getConstantIntValue(value))
-    return *number >= 0;
-  Operation *op = value.getDefiningOp();
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // A score comes before the four indices; what is captured may be negative.
-    bool isScore = !argument.getOwner()->getArgument(0).getType().isIndex();
-    return argument.getArgNumber() < (isScore ? 5 : 4);
-  }
-  auto is = [](Value operand) { return isNeverNegative(operand); };
-  if (isa<QueryLengthOp, KeyLengthOp>(op))
-    return true;
-  if (isa<arith::AndIOp, arith::MaxSIOp>(op))
-    return llvm::any_of(op->getOperands(), is);
-  if (isReadAsUnsigned(op))
-    return is(op->getOperand(0));
-  if (isa<arith::SelectOp>(op))
-    return is(op->getOperand(1)) && is(op->getOperand(2));
-  return isa<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::XOrIOp,
-             arith::MinSIOp, arith::MinUIOp, arith::MaxUIOp, arith::DivSIOp,
-             arith::FloorDivSIOp, arith::CeilDivSIOp, arith::RemSIOp,
-             arith::ShRSIOp, arith::IndexCastOp>(op) &&
-         llvm::all_of(op->getOperands(), is);
-}
-
 /// Whether the operation computes on indices of 64 bits: a product, a shift, an
 /// integer function, a sum with what is loaded, or what a scalar of 64 bits
 /// goes into may be the first that needs them, what follows keeps them.
@@ -100,6 +67,10 @@ bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     if (original.getType().isIndex() && isWideBlock(operand))
       return true;
+  // What fits 32 bits may be equal to what a number beyond is held to.
+  if (isa<arith::CmpIOp>(op))
+    return (isLong(operands[0]) && !widths.isShort(op->getOperand(1))) ||
+           (isLong(operands[1]) && !widths.isShort(op->getOperand(0)));
   if (!op->getResult(0).getType().isIndex())
     return false;
   // Their results depend on the number of bits.
@@ -140,19 +111,26 @@ Value RegionOnBlocks::widen(Value value, Kind kind) {
   return spread(value, kind);
 }
 
-/// A cast from or to an index, whose elements are integers in a block.
+/// A cast from or to an index, whose elements are integers in a block. One of
+/// 32 bits that is read as unsigned is an index of 64 where it may be below 0.
 Value RegionOnBlocks::castIndex(Operation *cast, Value value, Kind kind) {
-  Type to = typeOf(kind, cast->getResult(0).getType()).getElementType(),
-       from = getElementTypeOrSelf(value);
+  Type given = cast->getOperand(0).getType(),
+       made = cast->getResult(0).getType(), from = getElementTypeOrSelf(value);
+  // An index keeps its sign in the 64 bits that it has.
+  bool isUnsigned = isa<arith::IndexCastUIOp>(cast) && !given.isIndex();
   bool isWideIndex =
-      cast->getResult(0).getType().isIndex() && isWideBlock(value);
-  if (from == to || isWideIndex)
+      made.isIndex() &&
+      (isWideBlock(value) || (isUnsigned && from.isInteger(32) &&
+                              !isNeverNegative(cast->getOperand(0))));
+  Type to =
+      isWideIndex ? outside.getI64Type() : typeOf(kind, made).getElementType();
+  if (from == to)
     return value;
   OpBuilder &builder = builderOf(kind);
   RankedTensorType type = typeOf(kind, to);
   if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
     return arith::TruncIOp::create(builder, loc, type, value);
-  if (isa<arith::IndexCastUIOp>(cast))
+  if (isUnsigned)
     return arith::ExtUIOp::create(builder, loc, type, value);
   return arith::ExtSIOp::create(builder, loc, type, value);
 }

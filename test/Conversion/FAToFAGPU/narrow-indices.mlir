@@ -80,3 +80,28 @@ func.func @host(%a: index) -> index {
   %b = arith.addi %a, %a : index
   return %b : index
 }
+
+// An i32 that is read as unsigned need not fit, one of 16 bits does; an index
+// keeps its sign.
+// CHECK-LABEL: func.func @unsigned
+// CHECK-SAME: (%[[N:.*]]: i32, %[[M:.*]]: memref<i32>, %[[S:.*]]: memref<i16>)
+func.func @unsigned(%n: i32, %m: memref<i32>, %s: memref<i16>) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    %size = arith.index_cast %n : i32 to index
+    // CHECK: %[[LOADED:.*]] = memref.load %[[M]]
+    %loaded = memref.load %m[] : memref<i32>
+    // CHECK: %[[X:.*]] = arith.index_castui %[[LOADED]] : i32 to index
+    %x = arith.index_castui %loaded : i32 to index
+    // CHECK: arith.maxsi %[[X]], %{{.*}} : index
+    %most = arith.maxsi %x, %size : index
+    // CHECK: %[[SMALL:.*]] = memref.load %[[S]]
+    %small = memref.load %s[] : memref<i16>
+    // CHECK: %[[Y:.*]] = arith.extui %[[SMALL]] : i16 to i32
+    %y = arith.index_castui %small : i16 to index
+    // CHECK: %[[D:.*]] = arith.subi %[[Y]], %[[N]] : i32
+    %difference = arith.subi %y, %size : index
+    // CHECK: arith.extsi %[[D]] : i32 to i64
+    %back = arith.index_castui %difference : index to i64
+  }
+  return
+}

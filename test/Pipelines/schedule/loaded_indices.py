@@ -43,6 +43,33 @@ MASKS = {
     "product": "%m = arith.muli %n, %j : index; %visible = arith.cmpi sge, %i, %m : index",
     "integer": "%q = arith.index_cast %n : index to i64; %seven = arith.constant 7 : i64;"
                "%visible = arith.cmpi sge, %q, %seven : i64",
+    "equal_to_large": "%large = arith.constant 5000000000 : index; %visible = arith.cmpi eq, %n, %large : index",
+    "at_least_large": "%large = arith.constant 5000000000 : index; %visible = arith.cmpi sle, %large, %n : index",
+    "at_most_low": "%low = arith.constant -5000000000 : index; %visible = arith.cmpi sle, %n, %low : index",
+    "above_low_unsigned": "%low = arith.constant -5000000000 : index; %visible = arith.cmpi ugt, %n, %low : index",
+    "quotient_of_wrapped": "%k = arith.constant 2000000000 : i32; %one = arith.constant 1 : i32;"
+                           "%a = arith.index_cast %j : index to i32; %b1 = arith.addi %a, %one : i32;"
+                           "%p = arith.muli %b1, %k : i32; %o = arith.ori %p, %one : i32;"
+                           "%w = arith.index_cast %o : i32 to index;"
+                           "%three = arith.constant 3 : index; %q = arith.divui %w, %three : index;"
+                           "%visible = arith.cmpi sgt, %q, %n : index",
+    "rest_of_wrapped": "%k = arith.constant 2147483500 : i32; %a = arith.index_cast %j : index to i32;"
+                       "%one = arith.constant 1 : i32; %p = arith.addi %a, %k : i32;"
+                       "%o = arith.ori %p, %one : i32; %w = arith.index_cast %o : i32 to index;"
+                       "%size = arith.constant 300 : index; %q = arith.remui %w, %size : index;"
+                       "%visible = arith.cmpi sge, %i, %q : index",
+    "quotient_of_cast": "%k = arith.constant 2000000000 : index; %p = arith.muli %j, %k : index;"
+                        "%a = arith.index_cast %p : index to i32; %bit = arith.constant 1 : i32;"
+                        "%c = arith.ori %a, %bit : i32; %w = arith.index_cast %c : i32 to index;"
+                        "%one = arith.constant 1 : index; %q = arith.shrui %w, %one : index;"
+                        "%visible = arith.cmpi sgt, %q, %n : index",
+    "all_bits": "%q = arith.index_castui %x : TYPE to index; %large = arith.constant 3000000000 : index;"
+                "%visible = arith.cmpi sge, %q, %large : index",
+    "all_bits_positive": "%q = arith.index_castui %x : TYPE to index; %visible = arith.cmpi sge, %q, %j : index",
+    "product_of_all_bits": "%q = arith.index_castui %x : TYPE to index; %m = arith.muli %q, %j : index;"
+                           "%large = arith.constant 600000000000 : index; %visible = arith.cmpi sge, %large, %m : index",
+    "index_as_unsigned": "%d = arith.subi %i, %j : index; %q = arith.index_castui %d : index to i64;"
+                         "%m = arith.index_cast %n : index to i64; %visible = arith.cmpi sge, %m, %q : i64",
     "unsigned": "%q = arith.index_castui %x : TYPE to index; %visible = arith.cmpi uge, %q, %j : index",
 }
 FUNCTION = """
