@@ -116,20 +116,7 @@ class LaunchTorch(LaunchTest):
         self.assertLess(best, 30e-6)
 
     def test_flags_are_bytes_and_bytes_no_flags(self):
-        def edit(dtype):
-            def change(manifest):
-                manifest["arguments"][0].update(dtype=dtype, alignment=1)
-            return change
-        flags, numbers = (torch.Tensor((5, 16), dtype, "cuda:0") for dtype in (torch.bool, torch.int8))
-        for dtype, taken in (("i1", [flags]), ("i8", [flags, numbers])):
-            kernel = fa_mlir.load(write_kernel(FOLDER, edit(dtype)), self.runtime)
-            for x in taken:
-                kernel(x)
-                self.assertEqual(self.driver.last_launch().parameter(0, ctypes.c_uint64), x.data_ptr())
-            if numbers not in taken:
-                with self.assertRaisesRegex(fa_mlir.ArgumentError, "^argument 'x' has type i8, expected i1$"):
-                    kernel(numbers)
-            kernel.close()
+        self.check_flags(*(torch.Tensor((5, 16), dtype, "cuda:0") for dtype in (torch.bool, torch.int8)))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,21 @@ void QueryBlock::cloneBody(OpBuilder &outside, OpBuilder &inside,
   }
 }
 
+/// Ends a branch that hides: `shown` where `visible`, and `scores` as they are
+/// where the branch is not taken.
+Value QueryBlock::yieldHidden(scf::IfOp branch, Value visible, Value shown,
+                              Value scores) {
+  Location loc = step.getLoc();
+  OpBuilder taken = branch.getThenBodyBuilder();
+  Blocks blocks(taken, loc);
+  Value hidden =
+      blocks.select(visible, shown, blocks.constant(-infinity, scoreType));
+  scf::YieldOp::create(taken, loc, hidden);
+  OpBuilder other = branch.getElseBodyBuilder();
+  scf::YieldOp::create(other, loc, scores);
+  return branch.getResult(0);
+}
+
 /// Scores of keys from `end` on, hidden in a branch of its own: only the last
 /// block of the keys has any.
 Value QueryBlock::hideFromEnd(OpBuilder &outside, OpBuilder &inside,
@@ -47,13 +62,7 @@ Value QueryBlock::hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                                   /*withElseRegion=*/true);
   OpBuilder atEnd = branch.getThenBodyBuilder();
   Value isBelow = RegionOnBlocks(outside, atEnd, loc, place).isBelow(end);
-  Blocks blocks(atEnd, loc);
-  Value hidden =
-      blocks.select(isBelow, scores, blocks.constant(-infinity, scoreType));
-  scf::YieldOp::create(atEnd, loc, hidden);
-  OpBuilder before = branch.getElseBodyBuilder();
-  scf::YieldOp::create(before, loc, scores);
-  return branch.getResult(0);
+  return yieldHidden(branch, isBelow, scores, scores);
 }
 
 FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
@@ -87,13 +96,7 @@ FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
             ? arith::AndIOp::create(masked, loc, visible, *allowed).getResult()
             : *allowed;
   }
-  Blocks blocks(masked, loc);
-  Value hidden =
-      blocks.select(visible, shown, blocks.constant(-infinity, scoreType));
-  scf::YieldOp::create(masked, loc, hidden);
-  OpBuilder unmasked = branch.getElseBodyBuilder();
-  scf::YieldOp::create(unmasked, loc, scores);
-  return branch.getResult(0);
+  return yieldHidden(branch, visible, shown, scores);
 }
 
 /// Scores without a last factor that is one scalar for all pairs, if it may be

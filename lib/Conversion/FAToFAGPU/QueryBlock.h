@@ -11,6 +11,7 @@
 #include "RegionOnBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -113,6 +114,7 @@ private:
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
                               const PairBlock &place, const IRMapping &mapping,
                               Value end, Value k);
+  Value yieldHidden(scf::IfOp branch, Value visible, Value shown, Value scores);
   Value hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                     const PairBlock &place, Value end, Value scores);
   FailureOr<Value> hide(OpBuilder &outside, OpBuilder &inside,

@@ -5,6 +5,7 @@
 The kernel is written to FOLDER.
 """
 
+import ctypes
 import os
 import sys
 import unittest
@@ -46,3 +47,19 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(self.driver.GetLaunchCount(), launches)
         self.call()
         self.assertEqual(self.driver.GetLaunchCount(), launches + 1, "the next call works")
+
+    def check_flags(self, flags, numbers):
+        """Flags pass for i1 and as bytes for i8, integers of 8 bits for i8 alone. Both are tensors of (5, 16)."""
+        def edit(dtype):
+            def change(manifest):
+                manifest["arguments"][0].update(dtype=dtype, alignment=1)
+            return change
+        for dtype, taken in (("i1", [flags]), ("i8", [flags, numbers])):
+            kernel = fa_mlir.load(write_kernel(FOLDER, edit(dtype)), self.runtime)
+            for x in taken:
+                kernel(x)
+                self.assertEqual(self.driver.last_launch().parameter(0, ctypes.c_uint64), x.data_ptr())
+            if numbers not in taken:
+                with self.assertRaisesRegex(fa_mlir.ArgumentError, "^argument 'x' has type i8, expected i1$"):
+                    kernel(numbers)
+            kernel.close()
