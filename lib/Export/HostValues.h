@@ -101,16 +101,20 @@ private:
   void addTranspose(memref::TransposeOp op, HostMemRef &view);
   Operand getOperand(OpFoldResult value) const;
   void addWorkspace(fagpu::WorkspaceOp op);
+  /// HostArithmetic.cpp. Of an operation that a manifest has; false for others.
   bool addArithmetic(Operation *op);
   bool addCast(Operation *op);
   bool addComparison(Operation *op);
   bool addRealComparison(arith::CmpFOp op);
-  /// Numbers of a manifest are signed and wider than those of the host
-  /// function: requires that an operation gives the same on both.
+  /// HostRequirements.cpp. Numbers of a manifest are signed and wider than
+  /// those of the host function: requires that an operation gives the same on
+  /// both.
   LogicalResult requireOperands(Operation *op);
   LogicalResult requireNonNegative(Operation *op, Value operand);
   void requireFit(Operation *op, unsigned width);
   std::string describe(Value value) const;
+  /// Whether an operation reads the bits of its operands as unsigned.
+  static bool isUnsigned(Operation *op);
   /// A select of memrefs, for example, does not.
   bool readsScalars(Operation *op) const;
   bool isNonNegative(Value value) const;
