@@ -17,6 +17,8 @@
 
 namespace mlir::fa {
 
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+
 /// Products take 16 columns at once; those beyond a head dim are zeros.
 int64_t padColumns(int64_t headDim);
 
@@ -96,9 +98,6 @@ private:
   /// A scalar that is no negative number as one above 0: 0 times the -inf of a
   /// hidden key would be no number.
   Value makePositive(OpBuilder &builder, Value scalar);
-  Value foldFactor(OpBuilder &outside, Value scores);
-  bool hasSmallExponents(Value scores);
-  Value makeExponents(OpBuilder &outside, OpBuilder &inside, Value scores);
   /// What a block of scores becomes: its weights, and the maximum, the sums and
   /// the result of rows that the product with these is added to.
   struct Weights {
@@ -111,18 +110,23 @@ private:
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
   Value countKeys(const IRMapping &mapping);
+  Value getReference(OpBuilder &builder, Value maximum);
+  /// BlockScores.cpp. The scores of a key block, hidden from `end` on and where
+  /// the mask says so.
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
                               const PairBlock &place, const IRMapping &mapping,
                               Value end, Value k);
+  Value foldFactor(OpBuilder &outside, Value scores);
+  bool hasSmallExponents(Value scores);
+  Value makeExponents(OpBuilder &outside, OpBuilder &inside, Value scores);
   Value yieldHidden(scf::IfOp branch, Value visible, Value shown, Value scores);
   Value hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                     const PairBlock &place, Value end, Value scores);
   FailureOr<Value> hide(OpBuilder &outside, OpBuilder &inside,
                         const PairBlock &place, const IRMapping &mapping,
                         Value end, Value scores);
-  Value getReference(OpBuilder &builder, Value maximum);
-  /// Divides by the sum of each row; a row without a visible key gives 0 and
-  /// -inf.
+  /// BlockResult.cpp. Divides by the sum of each row; a row without a visible
+  /// key gives 0 and -inf.
   void emitResult();
   /// Where a mask hides every key.
   void emitEmptyResult();

@@ -66,19 +66,22 @@ private:
   Value spread(Value value, Kind kind);
   Value makeIndex(Kind kind);
   Value create(Operation *like, ValueRange operands, Kind kind, Type element);
+  void saturate(Value &scalar);
+  Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
+  Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
+  FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
+  /// CapturedLoads.cpp.
   Value load(memref::LoadOp op, const IRMapping &mapping);
   Value loadTile(memref::LoadOp op, Value memory, ArrayRef<Value> indices);
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
                    Value inBounds);
+  Value guard(Value mapped, Value memory, unsigned dim, Value also);
+  /// KeyComparisons.cpp.
   Value matchQueryOffset(Value bound);
   Value asIndex(Value scalar);
   Value makeRelative(Value bound);
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
   Value matchKeyBound(Operation *op, ValueRange operands);
-  Value guard(Value mapped, Value memory, unsigned dim, Value also);
-  void saturate(Value &scalar);
-  Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
-  Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
   /// WideIndices.cpp. Whether a block has indices of 64 bits.
   static bool isWideBlock(Value value);
   bool isWide(Operation *op, ValueRange operands);
@@ -87,7 +90,6 @@ private:
   bool isKeyBound(Operation *op, ValueRange operands);
   Value widen(Value value, Kind kind);
   Value castIndex(Operation *cast, Value value, Kind kind);
-  FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
 
   OpBuilder &outside, &inside;
   Location loc;
