@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
@@ -37,8 +38,6 @@ public:
 
 private:
   LogicalResult readConfig();
-  void hoistSizes();
-  void sinkReals();
   LogicalResult checkView(Value memory);
   LogicalResult collectArguments();
   void passArgument(Value value);
@@ -71,7 +70,6 @@ private:
 };
 } // namespace
 
-/// One kernel has one configuration.
 /// Whether a loop stores blocks, each as it was read.
 static bool isCopy(scf::ForallOp loop) {
   bool stores = false;
@@ -84,6 +82,7 @@ static bool isCopy(scf::ForallOp loop) {
   return stores && !result.wasInterrupted();
 }
 
+/// One kernel has one configuration.
 LogicalResult Outliner::readConfig() {
   WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
     if (step && op.getConfigAttr() != config) {
@@ -114,46 +113,6 @@ LogicalResult Outliner::readConfig() {
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   return failure(result.wasInterrupted());
-}
-
-/// Sizes of memory from outside are computed on the host.
-void Outliner::hoistSizes() {
-  SmallVector<memref::DimOp> sizes;
-  loop.walk([&](memref::DimOp dim) {
-    if (dim.getConstantIndex() &&
-        !loop.getRegion().isAncestor(dim.getSource().getParentRegion()))
-      sizes.push_back(dim);
-  });
-  for (memref::DimOp dim : sizes) {
-    builder.setInsertionPoint(loop);
-    dim.replaceAllUsesWith(memref::DimOp::create(builder, loc, dim.getSource(),
-                                                 *dim.getConstantIndex())
-                               .getResult());
-    dim.erase();
-  }
-}
-
-/// Computes real scalars in the kernel, which then sees what is known of them,
-/// such as their sign; a launcher has no functions of real numbers.
-void Outliner::sinkReals() {
-  Block *body = loop.getBody();
-  SetVector<Value> outside;
-  getUsedValuesDefinedAbove(loop.getRegion(), outside);
-  // Operands come behind their users.
-  for (size_t i = 0; i < outside.size(); ++i) {
-    Operation *source = outside[i].getDefiningOp();
-    if (!source || !isa<FloatType>(outside[i].getType()) ||
-        source->hasTrait<OpTrait::ConstantLike>() ||
-        source->getNumRegions() != 0 || !isMemoryEffectFree(source))
-      continue;
-    builder.setInsertionPointToStart(body);
-    Operation *copy = builder.clone(*source);
-    source->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) {
-      return loop.getRegion().isAncestor(use.getOwner()->getParentRegion());
-    });
-    for (Value operand : source->getOperands())
-      outside.insert(operand);
-  }
 }
 
 /// Memory that a kernel is given is the caller's: an argument of the function,
@@ -329,8 +288,8 @@ void Outliner::launch(func::FuncOp kernel) {
 LogicalResult Outliner::run() {
   if (failed(readConfig()))
     return failure();
-  hoistSizes();
-  sinkReals();
+  hoistSizes(loop);
+  sinkReals(loop);
   builder.setInsertionPoint(loop);
   if (failed(countTiles()) || failed(collectArguments()))
     return failure();
@@ -376,44 +335,6 @@ LogicalResult Outliner::run() {
   }
   launch(kernel);
   return success();
-}
-
-/// Whether an operation is of a tile: it makes block values, reads memory, or
-/// needs what such an operation makes. Sizes and views are of the host.
-static bool isOfTile(Operation *op, const DenseSet<Operation *> &ofTile) {
-  if (isa<scf::ForallOp>(op))
-    return false;
-  if (isa<FADialect>(op->getDialect()) || isa<memref::LoadOp>(op) ||
-      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
-    return true;
-  auto isMade = [&](Value value) {
-    return ofTile.contains(value.getDefiningOp());
-  };
-  SetVector<Value> used(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  return llvm::any_of(used, isMade);
-}
-
-/// A problem of one tile has no loop: all of the block becomes one iteration.
-static void wrapSingleTile(Block &body) {
-  if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
-    return;
-  Operation *end = body.getTerminator();
-  OpBuilder builder(end);
-  Location loc = body.getParentOp()->getLoc();
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  auto loop = scf::ForallOp::create(builder, loc, ArrayRef(zero), ArrayRef(one),
-                                    ArrayRef(one), ValueRange(), std::nullopt);
-  SmallVector<Operation *> moved;
-  DenseSet<Operation *> ofTile;
-  for (Operation &op : body)
-    if (&op != loop && &op != end && !op.hasTrait<OpTrait::ConstantLike>() &&
-        isOfTile(&op, ofTile)) {
-      moved.push_back(&op);
-      ofTile.insert(&op);
-    }
-  for (Operation *op : moved)
-    op->moveBefore(loop.getBody()->getTerminator());
 }
 
 /// The blocks of a host function that tiles stand in: its own, and those of the
