@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockTable.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
-#include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,22 +24,12 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Words of a row of the table ahead of its list: the number of full blocks,
-/// then that of partial ones.
-static constexpr int64_t countWords = 2;
-
 /// Blocks that are asked about together before each is: a group whose bounds
 /// leave no pair is passed over at once.
 static constexpr int64_t groupBlocks = 8;
 
-/// More blocks than lengths can have, with all bits below it.
-static constexpr int64_t greatestNumber = (int64_t(1) << 30) - 1;
-
 namespace {
 /// Makes the ranges of one query block go by a list.
-///
-/// A row of the table lists full blocks from the front of the list, and partial
-/// ones from its end, each by its number from the first key of the ranges.
 class BlockLister {
 public:
   BlockLister(KeyRangesOp ranges, OnlineAttentionOp step)
@@ -51,12 +40,6 @@ public:
   void run();
 
 private:
-  /// Of one row: the first key of the ranges, where full blocks are listed
-  /// from, and partial ones back from.
-  struct Row {
-    Value begin, first, last;
-  };
-
   Value getWhole(Value block);
   Value getLength(Value memory, DimsAttr order);
   void findNeeds();
@@ -64,14 +47,13 @@ private:
   bool isInLoop(Value value) {
     return loop.getRegion().isAncestor(value.getParentRegion());
   }
-  void makeTable();
-  Value getRow(OpBuilder &at, ValueRange indices);
   void fillTable();
-  void fillRow(OpBuilder &at, const IRMapping &mapping, Value row);
+  void fillRow(OpBuilder &at, const IRMapping &mapping, BlockTable::Row row);
   SummarizeMaskOp summarize(OpBuilder &in, const IRMapping &mapping, Value key,
                             int64_t keys);
-  ValueRange listGroup(OpBuilder &at, const IRMapping &mapping, Row row,
-                       Value begin, Value end, ValueRange listed);
+  ValueRange listGroup(OpBuilder &at, const IRMapping &mapping,
+                       BlockTable::Row row, Value begin, Value end,
+                       ValueRange listed);
   void visitListed();
 
   template <typename OpTy> Value make(OpBuilder &at, Value a, Value b) {
@@ -80,8 +62,6 @@ private:
   Value index(OpBuilder &at, int64_t number) {
     return arith::ConstantIndexOp::create(at, loc, number);
   }
-  Value load(OpBuilder &at, Value place);
-  void store(OpBuilder &at, Value number, Value place);
 
   KeyRangesOp ranges;
   OnlineAttentionOp step;
@@ -96,11 +76,7 @@ private:
   /// the dimensions of the loop that they depend on.
   SetVector<Operation *> needed;
   llvm::SmallSetVector<unsigned, 4> dims;
-  /// Words of a row.
-  Value words;
-  /// Rows along each of `dims`.
-  SmallVector<Value> counts;
-  Value table;
+  std::optional<BlockTable> table;
 };
 } // namespace
 
@@ -180,67 +156,6 @@ void BlockLister::findNeeds() {
   dims.insert(sorted.begin(), sorted.end());
 }
 
-void BlockLister::makeTable() {
-  OpBuilder host(loop);
-  Value one = index(host, 1);
-  auto bound = [&](OpFoldResult value) {
-    return getValueOrCreateConstantIndexOp(host, loc, value);
-  };
-  for (unsigned dim : dims) {
-    Value length =
-        make<arith::SubIOp>(host, bound(loop.getMixedUpperBound()[dim]),
-                            bound(loop.getMixedLowerBound()[dim]));
-    counts.push_back(make<arith::CeilDivUIOp>(host, length,
-                                              bound(loop.getMixedStep()[dim])));
-  }
-  Value length = getLength(keys, step.getKeyOrder());
-  Value capacity =
-      make<arith::CeilDivUIOp>(host, length, index(host, ranges.getStep()));
-  capacity = make<arith::MaxUIOp>(host, capacity, one);
-  words = make<arith::AddIOp>(host, capacity, index(host, countWords));
-  Value size = words;
-  for (Value count : counts)
-    size = make<arith::MulIOp>(host, size, count);
-  // Places in the table are computed in 32 bits.
-  Value fits =
-      arith::CmpIOp::create(host, loc, arith::CmpIPredicate::sle, size,
-                            index(host, std::numeric_limits<int32_t>::max()));
-  cf::AssertOp::create(host, loc, fits,
-                       "the table of visited blocks has more than 2147483647 "
-                       "entries; block_table = false needs none");
-  auto type =
-      MemRefType::get({ShapedType::kDynamic}, builder.getIntegerType(32));
-  table = fagpu::WorkspaceOp::create(host, loc, type, size);
-}
-
-/// Where the row of a place in the loop begins; `indices` are those of `dims`.
-Value BlockLister::getRow(OpBuilder &at, ValueRange indices) {
-  Value row = index(at, 0);
-  for (auto [dim, induction, count] : llvm::zip_equal(dims, indices, counts)) {
-    Value lower = getValueOrCreateConstantIndexOp(
-        at, loc, loop.getMixedLowerBound()[dim]);
-    Value stepOf =
-        getValueOrCreateConstantIndexOp(at, loc, loop.getMixedStep()[dim]);
-    Value number = make<arith::SubIOp>(at, induction, lower);
-    number = make<arith::DivUIOp>(at, number, stepOf);
-    row = make<arith::MulIOp>(at, row, count);
-    row = make<arith::AddIOp>(at, row, number);
-  }
-  return make<arith::MulIOp>(at, row, words);
-}
-
-/// A word of the table, as an index that is seen to be short.
-Value BlockLister::load(OpBuilder &at, Value place) {
-  Value word = memref::LoadOp::create(at, loc, table, place);
-  word = arith::IndexCastOp::create(at, loc, at.getIndexType(), word);
-  return make<arith::AndIOp>(at, word, index(at, greatestNumber));
-}
-
-void BlockLister::store(OpBuilder &at, Value number, Value place) {
-  Value word = arith::IndexCastOp::create(at, loc, at.getI32Type(), number);
-  memref::StoreOp::create(at, loc, word, table, place);
-}
-
 //===----------------------------------------------------------------------===//
 // The loop that fills the table
 //===----------------------------------------------------------------------===//
@@ -271,7 +186,7 @@ void BlockLister::fillTable() {
     if (!ofRanges->isAncestor(op))
       inside.clone(*op, mapping);
   fillRow(inside, mapping,
-          getRow(inside, ArrayRef(indices).take_front(dims.size())));
+          table->getRow(inside, ArrayRef(indices).take_front(dims.size())));
 }
 
 /// Asks the mask about `keys` keys from `key` on. Of more than one block,
@@ -299,8 +214,9 @@ SummarizeMaskOp BlockLister::summarize(OpBuilder &in, const IRMapping &mapping,
 /// Lists the blocks of the keys from `begin` to `end`; `listed` is how many
 /// full and partial ones are listed before.
 ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
-                                  Row row, Value begin, Value end,
+                                  BlockTable::Row row, Value begin, Value end,
                                   ValueRange listed) {
+  Value firstKey = mapping.lookupOrDefault(ranges.getBegins().front());
   auto visitBlock = [&](OpBuilder &in, Location, Value key, Value count,
                         ValueRange listed) {
     Value one = index(in, 1), zero = index(in, 0);
@@ -313,13 +229,13 @@ ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
         arith::XOrIOp::create(
             in, loc, isFull,
             arith::ConstantIntOp::create(in, loc, 1, /*width=*/1)));
-    Value number = make<arith::SubIOp>(in, key, row.begin);
+    Value number = make<arith::SubIOp>(in, key, firstKey);
     number = make<arith::DivUIOp>(in, number, index(in, ranges.getStep()));
     auto list = [&](Value condition, Value place) {
       auto branch =
           scf::IfOp::create(in, loc, condition, /*withElseRegion=*/false);
       OpBuilder then = branch.getThenBodyBuilder();
-      store(then, number, place);
+      table->store(then, number, place);
     };
     list(isFull, make<arith::AddIOp>(in, row.first, listed[0]));
     list(isPartial, make<arith::SubIOp>(in, row.last, listed[1]));
@@ -336,16 +252,13 @@ ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
       .getResults();
 }
 
-void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping, Value row) {
-  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
-  Value zero = index(at, 0), one = index(at, 1);
-  Value last = make<arith::AddIOp>(at, row, words);
-  last = make<arith::SubIOp>(at, last, one);
-  Row ofRow = {mapped(ranges.getBegins().front()),
-               make<arith::AddIOp>(at, row, index(at, countWords)), last};
+void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping,
+                          BlockTable::Row row) {
+  Value zero = index(at, 0);
   // A list of no block names the first one, which is then visited in vain.
-  store(at, zero, last);
-  Value end = mapped(ranges.getEnds().back());
+  table->store(at, zero, row.last);
+  Value begin = mapping.lookupOrDefault(ranges.getBegins().front()),
+        end = mapping.lookupOrDefault(ranges.getEnds().back());
   int64_t groupKeys = groupBlocks * ranges.getStep();
   auto visitGroup = [&](OpBuilder &in, Location, Value key, Value,
                         ValueRange listed) {
@@ -356,16 +269,15 @@ void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping, Value row) {
                                     summary.getSome(), /*withElseRegion=*/true);
     OpBuilder visible = branch.getThenBodyBuilder();
     scf::YieldOp::create(
-        visible, loc,
-        listGroup(visible, mapping, ofRow, key, groupEnd, listed));
+        visible, loc, listGroup(visible, mapping, row, key, groupEnd, listed));
     OpBuilder hidden = branch.getElseBodyBuilder();
     scf::YieldOp::create(hidden, loc, listed);
     YieldOp::create(in, loc, branch.getResults());
   };
-  auto visits = KeyRangesOp::create(at, loc, ofRow.begin, end, {false},
-                                    groupKeys, {zero, zero}, visitGroup);
-  store(at, visits.getResult(0), row);
-  store(at, visits.getResult(1), make<arith::AddIOp>(at, row, one));
+  auto visits = KeyRangesOp::create(at, loc, begin, end, {false}, groupKeys,
+                                    {zero, zero}, visitGroup);
+  table->store(at, visits.getResult(0), row.numFull);
+  table->store(at, visits.getResult(1), row.numPartial);
 }
 
 //===----------------------------------------------------------------------===//
@@ -378,20 +290,16 @@ void BlockLister::visitListed() {
   SmallVector<Value> indices;
   for (unsigned dim : dims)
     indices.push_back(loop.getInductionVar(dim));
-  Value row = getRow(builder, indices);
-  Value zero = index(builder, 0), one = index(builder, 1),
-        size = index(builder, ranges.getStep());
-  Value numFull = load(builder, row);
-  Value numPartial = load(builder, make<arith::AddIOp>(builder, row, one));
+  BlockTable::Row row = table->getRow(builder, indices);
+  Value zero = index(builder, 0), size = index(builder, ranges.getStep());
+  Value numFull = table->load(builder, row.numFull);
+  Value numPartial = table->load(builder, row.numPartial);
   Value fullEnd = make<arith::MulIOp>(builder, numFull, size);
   Value all = make<arith::AddIOp>(builder, numFull, numPartial);
   Value end = make<arith::MulIOp>(builder, all, size);
   // The place of a full block counts from the front, of a partial one from the
   // end.
-  Value ofFull = make<arith::AddIOp>(builder, row, index(builder, countWords));
-  Value ofPartial = make<arith::AddIOp>(builder, row, words);
-  ofPartial = make<arith::SubIOp>(builder, ofPartial, one);
-  ofPartial = make<arith::AddIOp>(builder, ofPartial, numFull);
+  Value ofPartial = make<arith::AddIOp>(builder, row.last, numFull);
   Value begin = ranges.getBegins().front(), keysEnd = ranges.getEnds().back();
   auto listed = KeyRangesOp::create(
       builder, loc, {zero, fullEnd}, {fullEnd, end}, {true, false},
@@ -407,8 +315,8 @@ void BlockLister::visitListed() {
                                           position, numFull);
   Value place = arith::SelectOp::create(
       in, loc, isPartial, make<arith::SubIOp>(in, ofPartial, position),
-      make<arith::AddIOp>(in, ofFull, position));
-  Value number = load(in, place);
+      make<arith::AddIOp>(in, row.first, position));
+  Value number = table->load(in, place);
   Value key = make<arith::MulIOp>(in, number, size);
   key = make<arith::AddIOp>(in, begin, key);
   Value count = make<arith::SubIOp>(in, keysEnd, key);
@@ -420,7 +328,8 @@ void BlockLister::visitListed() {
 
 void BlockLister::run() {
   findNeeds();
-  makeTable();
+  table.emplace(loop, dims.getArrayRef(), getLength(keys, step.getKeyOrder()),
+                ranges.getStep());
   fillTable();
   visitListed();
 }
