@@ -7,7 +7,9 @@
 
 #include "TileBodies.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -68,23 +70,30 @@ void mlir::fa::hoistSizes(scf::ForallOp loop) {
   }
 }
 
+/// What computes a real scalar and nothing else; null for other values.
+static Operation *getRealSource(Value value) {
+  Operation *source = value.getDefiningOp();
+  bool isReal = source && isa<FloatType>(value.getType()) &&
+                !source->hasTrait<OpTrait::ConstantLike>() &&
+                source->getNumRegions() == 0 && isMemoryEffectFree(source);
+  return isReal ? source : nullptr;
+}
+
 void mlir::fa::sinkReals(scf::ForallOp loop) {
-  Block *body = loop.getBody();
   SetVector<Value> outside;
   getUsedValuesDefinedAbove(loop.getRegion(), outside);
-  // Operands come behind their users.
-  for (size_t i = 0; i < outside.size(); ++i) {
-    Operation *source = outside[i].getDefiningOp();
-    if (!source || !isa<FloatType>(outside[i].getType()) ||
-        source->hasTrait<OpTrait::ConstantLike>() ||
-        source->getNumRegions() != 0 || !isMemoryEffectFree(source))
-      continue;
-    OpBuilder builder = OpBuilder::atBlockBegin(body);
-    Operation *copy = builder.clone(*source);
+  SetVector<Operation *> sources;
+  for (size_t i = 0; i < outside.size(); ++i)
+    if (Operation *source = getRealSource(outside[i])) {
+      sources.insert(source);
+      outside.insert(source->operand_begin(), source->operand_end());
+    }
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  IRMapping copies;
+  for (Operation *source : topologicalSort(sources)) {
+    Operation *copy = builder.clone(*source, copies);
     source->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) {
       return loop.getRegion().isAncestor(use.getOwner()->getParentRegion());
     });
-    for (Value operand : source->getOperands())
-      outside.insert(operand);
   }
 }

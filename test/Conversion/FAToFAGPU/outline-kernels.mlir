@@ -250,3 +250,26 @@ func.func @divided(%q: !q, %k: !k, %a: !state, %r: !row, %given: index) {
   }
   return
 }
+
+// Functions of real numbers are computed in the kernel, in their order, whichever
+// of them the loop reads first.
+// CHECK-LABEL: func.func @reals_kernel(
+// CHECK-SAME: %[[M:[^:]*]]: memref<?xf32>, %[[X:[^:]*]]: f32)
+// CHECK: fagpu.role
+// CHECK: %[[A:.*]] = math.exp %[[X]] : f32
+// CHECK: %[[B:.*]] = math.tanh %[[A]] : f32
+// CHECK: memref.store %[[A]]
+// CHECK: memref.store %[[B]]
+// CHECK-LABEL: func.func @reals(
+// CHECK: fagpu.launch @reals_kernel grid(%{{.*}}) (%arg0, %arg1) : memref<?xf32>, f32
+func.func @reals(%m: memref<?xf32>, %x: f32) {
+  %a = math.exp %x : f32
+  %b = math.tanh %a : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) = (0) to (1) step (1) {
+    memref.store %a, %m[%c0] : memref<?xf32>
+    memref.store %b, %m[%c1] : memref<?xf32>
+  }
+  return
+}
