@@ -42,13 +42,16 @@ public:
                MaskNormalizer &normalizer, const QueryBlockPlace &place,
                int64_t step)
       : builder(builder), loc(loc), place(place), step(step),
-        slice(builder, loc, region, normalizer, place) {}
+        normalizer(normalizer), slice(builder, loc, region, normalizer, place) {
+  }
 
   SmallVector<KeyRange> build(const MaskExpression &expression);
 
 private:
   Pieces getPieces(const MaskExpression &expression);
   Pieces getNonPositive(const LinearForm &form);
+  Pieces getNonPositiveSum(const LinearForm &form);
+  Value getFits(Value value);
   Pieces getConditional(Value mayBe, Value certain);
 
   Pieces intersect(const Pieces &a, const Pieces &b);
@@ -114,6 +117,7 @@ private:
   Location loc;
   const QueryBlockPlace &place;
   int64_t step;
+  MaskNormalizer &normalizer;
   MaskSlice slice;
   DenseMap<int64_t, Value> constants;
 };
@@ -134,9 +138,57 @@ Pieces RangeBuilder::getConditional(Value mayBe, Value certain) {
   return {Piece{hull, full}};
 }
 
-// key * a + rest <= 0: for a positive a, key <= floor(-rest / a), else
-// key >= ceil(rest / -a).
+// Whether the value's form, as a sum without bounds, fits its type for all
+// queries and keys of the block.
+Value RangeBuilder::getFits(Value value) {
+  LinearForm rest = normalizer.getForm(value);
+  int64_t factor = rest.key;
+  rest.key = 0;
+  auto [smallest, largest] = slice.getExtremes(rest);
+  if (factor != 0) {
+    auto addKey = [&](Value sum, Value key) {
+      return add(
+          sum, builder.createOrFold<arith::MulIOp>(loc, key, constant(factor)));
+    };
+    Value first = place.firstKey, last = subtract(getEndOfKeys(), constant(1));
+    if (factor < 0)
+      std::swap(first, last);
+    smallest = addKey(smallest, first);
+    largest = addKey(largest, last);
+  }
+  IntegerRange type = IntegerRange::getSymmetric(value.getType());
+  return builder.createOrFold<arith::AndIOp>(
+      loc, isAtMost(constant(type.least), smallest),
+      isAtMost(largest, constant(type.greatest)));
+}
+
+// Where a value does not fit its type, nothing is known.
 Pieces RangeBuilder::getNonPositive(const LinearForm &form) {
+  Pieces pieces = getNonPositiveSum(form);
+  if (form.mayWrap.empty())
+    return pieces;
+  Value fits;
+  for (Value value : form.mayWrap) {
+    Value own = getFits(value);
+    fits = fits ? builder.createOrFold<arith::AndIOp>(loc, fits, own) : own;
+  }
+  Value begin = place.firstKey, end = getEndOfKeys();
+  auto widen = [&](Value &bound, Value otherwise) {
+    if (bound)
+      bound = choose(fits, bound, otherwise);
+  };
+  Piece &piece = pieces.front();
+  widen(piece.hull.begin, begin);
+  widen(piece.hull.end, end);
+  widen(piece.full->begin, end);
+  widen(piece.full->end, begin);
+  return pieces;
+}
+
+// key * a + rest <= 0: for a positive a, key <= floor(-rest / a), else
+// key >= ceil(rest / -a). One piece, open on one side at least, with a full
+// part.
+Pieces RangeBuilder::getNonPositiveSum(const LinearForm &form) {
   LinearForm rest = form;
   rest.key = 0;
   if (form.key == 0) {
@@ -418,7 +470,7 @@ CausalKind mlir::fa::getCausalKind(AttentionLikeOpInterface op) {
   if (expression.kind != Kind::NonPositive)
     return CausalKind::None;
   const LinearForm &form = expression.form;
-  if (form.key != 1 || form.constant != 0 ||
+  if (form.key != 1 || form.constant != 0 || !form.mayWrap.empty() ||
       form.getCoefficient(normalizer.getQuery()) != -1)
     return CausalKind::None;
   if (form.terms.size() == 1)

@@ -68,11 +68,7 @@ Value MaskSlice::get(Value value, BlockEnd end) {
 }
 
 Value MaskSlice::getAsIndex(Value value, BlockEnd end) {
-  Value copy = get(value, end);
-  if (copy.getType().isIndex())
-    return copy;
-  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(),
-                                                  copy);
+  return createIndexOf(builder, loc, get(value, end));
 }
 
 Value MaskSlice::getExtreme(const LinearForm &form, bool largest) {

@@ -199,3 +199,54 @@ func.func @subtracted(%q: !t, %n: index) -> !t {
       }
   return %r : !t
 }
+
+// Sums of 32 bits that may wrap are no sums of indices; those that may not are.
+
+// CHECK-LABEL: func.func @may_wrap(
+// CHECK: %[[END:.+]] = arith.addi %{{.+}}, %{{.+}} : i32
+// CHECK-NEXT: arith.cmpi sle, %{{.+}}, %[[END]] : i32
+func.func @may_wrap(%q: !t, %w: i32) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) captures(%x = %w : i32) {
+        %i32 = arith.index_cast %i : index to i32
+        %j32 = arith.index_cast %j : index to i32
+        %end = arith.addi %i32, %x : i32
+        %v = arith.cmpi sle, %j32, %end : i32
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @does_not_wrap(
+// CHECK: mask(%{{.+}}, %{{.+}}, %[[I:[a-z0-9]+]], %[[J:[a-z0-9]+]]) captures(%[[X:.+]] = %{{.+}} : i32) {
+// CHECK-NEXT: %[[INDEX:.+]] = arith.index_cast %[[X]] : i32 to index
+// CHECK-NEXT: %[[END:.+]] = arith.addi %[[I]], %[[INDEX]] : index
+// CHECK-NEXT: arith.cmpi sle, %[[J]], %[[END]] : index
+func.func @does_not_wrap(%q: !t, %w: i32) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) captures(%x = %w : i32) {
+        %i32 = arith.index_cast %i : index to i32
+        %j32 = arith.index_cast %j : index to i32
+        %end = arith.addi %i32, %x overflow<nsw> : i32
+        %v = arith.cmpi sle, %j32, %end : i32
+        fa.yield %v : i1
+      }
+  return %r : !t
+}
+
+// An index that is cut to 32 bits stays cut.
+
+// CHECK-LABEL: func.func @cut(
+// CHECK: %[[CUT:.+]] = arith.trunci %{{.+}} : i64 to i32
+// CHECK-NEXT: %[[END:.+]] = arith.index_cast %[[CUT]] : i32 to index
+// CHECK-NEXT: arith.cmpi sle, %{{.+}}, %[[END]] : index
+func.func @cut(%q: !t, %w: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask(%b, %h, %i, %j) captures(%x = %w : index) {
+        %end = arith.index_cast %x : index to i32
+        %j32 = arith.index_cast %j : index to i32
+        %v = arith.cmpi sle, %j32, %end : i32
+        fa.yield %v : i1
+      }
+  return %r : !t
+}

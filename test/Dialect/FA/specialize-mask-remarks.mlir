@@ -98,3 +98,58 @@ func.func @bit_table(%q: !tile, %k: !tile, %a: !acc, %m: !row, %i: index, %n: in
       } {config = #fa.config<query_block = 64, key_block = 128>}
   return %r#0, %r#1, %r#2 : !acc, !row, !row
 }
+
+// -----
+
+// Products of 32 bits wrap: as an unsigned number it may be any.
+
+!tile = memref<1x64x1x64xf32>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+
+// CHECK-LABEL: func.func @wraps(
+// CHECK: = [partial %c0 to %{{.+}}] step 128
+func.func @wraps(%q: !tile, %k: !tile, %a: !acc, %m: !row, %i: index, %n: index, %w: index) -> (!acc, !row, !row) {
+  // expected-remark @below {{key ranges of the mask: partial}}
+  %r:3 = fa.online_attention ins(%q, %k, %k : !tile, !tile, !tile) outs(%a, %m, %m : !acc, !row, !row)
+      offsets(%i, %i, %i, %i) extents(%n, %n)
+      mask(%mb, %mh, %mi, %mj) captures(%least = %w : index) {
+        %factor = arith.constant 2000000000 : i32
+        %c3 = arith.constant 3 : index
+        %j = arith.index_cast %mj : index to i32
+        %product = arith.muli %j, %factor : i32
+        %number = arith.index_cast %product : i32 to index
+        // expected-remark @below {{'arith.divui' is not linear in the key}}
+        %third = arith.divui %number, %c3 : index
+        %visible = arith.cmpi sgt, %third, %least : index
+        fa.yield %visible : i1
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return %r#0, %r#1, %r#2 : !acc, !row, !row
+}
+
+// -----
+
+// A sum whose ends over the block are not known.
+
+!tile = memref<1x64x1x64xf32>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+
+// CHECK-LABEL: func.func @sum_may_wrap(
+// CHECK: = [partial %c0 to %{{.+}}] step 128
+func.func @sum_may_wrap(%q: !tile, %k: !tile, %a: !acc, %m: !row, %i: index, %n: index, %w: i32) -> (!acc, !row, !row) {
+  // expected-remark @below {{key ranges of the mask: partial}}
+  %r:3 = fa.online_attention ins(%q, %k, %k : !tile, !tile, !tile) outs(%a, %m, %m : !acc, !row, !row)
+      offsets(%i, %i, %i, %i) extents(%n, %n)
+      mask(%mb, %mh, %mi, %mj) captures(%offset = %w : i32) {
+        %c5 = arith.constant 5 : i32
+        %i32 = arith.index_cast %mi : index to i32
+        %j32 = arith.index_cast %mj : index to i32
+        %bits = arith.andi %i32, %c5 : i32
+        // expected-remark @below {{'arith.addi' may wrap in i32}}
+        %end = arith.addi %bits, %offset : i32
+        %visible = arith.cmpi sle, %j32, %end : i32
+        fa.yield %visible : i1
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return %r#0, %r#1, %r#2 : !acc, !row, !row
+}

@@ -250,3 +250,32 @@ func.func @tensors(%q: tensor<1x1x64x32xf32>, %k: tensor<1x1x?x32xf32>, %v: tens
       {config = #config, query_dims = #fa.dims<b, h, s, d>, key_dims = #fa.dims<b, h, s, d>}
   return %r#0, %r#1, %r#2 : !acc, !row, !row
 }
+
+// A captured number of 32 bits: the ranges hold where the sum of 32 bits does not
+// wrap at either end of the block, else every key is looked at.
+
+// CHECK-LABEL: func.func @offset(
+// CHECK-SAME: %[[I:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index, %[[X:[a-z0-9]+]]: i32)
+// CHECK-DAG: %[[LEAST:.+]] = arith.constant -2147483647 : index
+// CHECK-DAG: %[[MOST:.+]] = arith.constant 2147483647 : index
+// CHECK-DAG: %[[INDEX:.+]] = arith.index_cast %[[X]] : i32 to index
+// CHECK-DAG: %[[FIRST:.+]] = arith.addi %[[I]], %[[INDEX]] : index
+// CHECK-DAG: %[[ABOVE:.+]] = arith.cmpi sge, %[[FIRST]], %[[LEAST]] : index
+// CHECK-DAG: %[[BELOW:.+]] = arith.cmpi sle, %{{.+}}, %[[MOST]] : index
+// CHECK-DAG: %[[FITS:.+]] = arith.andi %[[ABOVE]], %[[BELOW]] : i1
+// CHECK: arith.select %[[FITS]], %{{.+}}, %{{.+}} : index
+// CHECK: arith.select %[[FITS]], %{{.+}}, %c0 : index
+// CHECK: = [full %c0 to %[[MIDDLE:.+]], partial %[[MIDDLE]] to %{{.+}}] step 128
+func.func @offset(%q: !tile, %k: !keys, %v: !keys, %a: !acc, %m: !row, %s: !row, %i: index, %n: index, %x: i32) -> (!acc, !row, !row) {
+  %c0 = arith.constant 0 : index
+  %r:3 = fa.online_attention ins(%q, %k, %v : !tile, !keys, !keys) outs(%a, %m, %s : !acc, !row, !row)
+      offsets(%c0, %c0, %i, %c0) extents(%n, %n)
+      mask(%mb, %mh, %mi, %mj) captures(%offset = %x : i32) {
+        %i32 = arith.index_cast %mi : index to i32
+        %j32 = arith.index_cast %mj : index to i32
+        %end = arith.addi %i32, %offset : i32
+        %visible = arith.cmpi sle, %j32, %end : i32
+        fa.yield %visible : i1
+      } {config = #config}
+  return %r#0, %r#1, %r#2 : !acc, !row, !row
+}

@@ -29,19 +29,6 @@ int64_t LinearForm::getCoefficient(Value term) const {
   return 0;
 }
 
-// a + b * c, at most 2^61 away from 0: past every index, and with room for the
-// sums of a few such numbers.
-static int64_t addProduct(int64_t a, int64_t b, int64_t c) {
-  constexpr int64_t limit = int64_t(1) << 61;
-  int64_t product, sum;
-  bool isNegative = (b < 0) != (c < 0);
-  if (llvm::MulOverflow(b, c, product))
-    product = isNegative ? -limit : limit;
-  if (llvm::AddOverflow(a, product, sum))
-    sum = a < 0 ? -limit : limit;
-  return std::clamp(sum, -limit, limit);
-}
-
 LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
   key = addProduct(key, other.key, factor);
   constant = addProduct(constant, other.constant, factor);
@@ -53,6 +40,9 @@ LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
     known->second = addProduct(known->second, coefficient, factor);
   }
   llvm::erase_if(terms, [](auto &entry) { return entry.second == 0; });
+  for (Value value : other.mayWrap)
+    if (!llvm::is_contained(mayWrap, value))
+      mayWrap.push_back(value);
   return *this;
 }
 
@@ -73,6 +63,20 @@ static std::optional<int64_t> getConstant(Value value) {
       constant.getSignificantBits() <= 64)
     return constant.getSExtValue();
   return std::nullopt;
+}
+
+Value mlir::fa::createIndexOf(OpBuilder &builder, Location loc, Value integer) {
+  Type type = integer.getType();
+  if (type.isIndex())
+    return integer;
+  auto cast = integer.getDefiningOp<arith::IndexCastOp>();
+  if (cast && getIntegerWidth(type) < 64) {
+    integer = builder.createOrFold<arith::IndexCastOp>(
+        loc, builder.getI64Type(), cast.getIn());
+    integer = builder.createOrFold<arith::TruncIOp>(loc, type, integer);
+  }
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                  integer);
 }
 
 MaskNormalizer::MaskNormalizer(Region &region)
@@ -103,35 +107,6 @@ unsigned MaskNormalizer::getDependence(Value value) {
   for (Value operand : op->getOperands())
     bits |= getDependence(operand);
   return dependence[value] = bits;
-}
-
-bool MaskNormalizer::isNonNegative(Value value) {
-  if (auto known = nonNegative.find(value); known != nonNegative.end())
-    return known->second;
-  bool result = computeNonNegative(value);
-  nonNegative[value] = result;
-  return result;
-}
-
-bool MaskNormalizer::computeNonNegative(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() < 4;
-  if (std::optional<int64_t> constant = getConstant(value))
-    return *constant >= 0;
-  Operation *op = value.getDefiningOp();
-  if (isa<QueryLengthOp, KeyLengthOp>(op))
-    return true;
-  if (isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::DivSIOp,
-          arith::FloorDivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp,
-          arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::ShRSIOp, arith::ShRUIOp, index::AddOp,
-          index::MulOp, index::MinSOp, index::CastSOp>(op))
-    return llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return isNonNegative(operand); });
-  if (isa<arith::MaxSIOp, index::MaxSOp>(op))
-    return llvm::any_of(op->getOperands(),
-                        [&](Value operand) { return isNonNegative(operand); });
-  return false;
 }
 
 // A sum of operands times constants; anything else has no linear form.
@@ -167,7 +142,49 @@ LinearForm MaskNormalizer::getForm(Value value) {
                  });
   if (isLarge)
     form = LinearForm::getTerm(value);
+  form = keepToType(value, std::move(form));
   forms[value] = form;
+  return form;
+}
+
+IntegerRange MaskNormalizer::getRange(const LinearForm &form) {
+  IntegerRange range = IntegerRange::getOne(form.constant);
+  range.add(IntegerRange::getOfPosition(), form.key);
+  for (auto [term, coefficient] : form.terms)
+    range.add(ranges.get(term), coefficient);
+  return range;
+}
+
+// A form is a sum without bounds. Where the value's type has fewer than 64 bits
+// it is equal to that sum up to a multiple of 2 to its width, whatever wraps on
+// the way; and to the sum itself where that fits the type.
+LinearForm MaskNormalizer::keepToType(Value value, LinearForm form) {
+  unsigned width = getIntegerWidth(value.getType());
+  bool isTerm = form.terms.size() == 1 && form.terms.front().first == value;
+  Operation *op = value.getDefiningOp();
+  if (width >= 64 || isTerm || !op)
+    return form;
+  auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (flags && flags.hasNoSignedWrap())
+    return form;
+  llvm::erase_if(form.mayWrap, [&](Value inner) {
+    return getIntegerWidth(inner.getType()) >= width;
+  });
+  IntegerRange range = getRange(form);
+  if (range.isWithin(IntegerRange::getSymmetric(value.getType())))
+    return form;
+  // What is equal for all pairs is computed as it stands.
+  if (getDependence(value) == 0)
+    return LinearForm::getTerm(value);
+  bool isComputable =
+      range.isBounded() && llvm::all_of(form.terms, [&](auto &entry) {
+        return getDirection(entry.first) != Direction::Unknown;
+      });
+  if (!isComputable) {
+    wrapping.insert(value);
+    return LinearForm::getTerm(value);
+  }
+  form.mayWrap.push_back(value);
   return form;
 }
 
@@ -200,10 +217,14 @@ LinearForm MaskNormalizer::computeForm(Value value) {
     if (amount && *amount >= 0 && *amount < 62)
       return form.add(getForm(op->getOperand(0)), int64_t(1) << *amount);
   }
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, index::CastSOp>(op))
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, index::CastSOp>(
+          op))
     return getForm(op->getOperand(0));
+  // Narrowing, the sign does not count.
   if (isa<arith::IndexCastUIOp, arith::ExtUIOp, index::CastUOp>(op) &&
-      isNonNegative(op->getOperand(0)))
+      (isNonNegative(op->getOperand(0)) ||
+       getIntegerWidth(value.getType()) <
+           getIntegerWidth(op->getOperand(0).getType())))
     return getForm(op->getOperand(0));
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     if (auto sum = getForm(apply.getAffineMap().getResult(0),
@@ -275,20 +296,25 @@ Direction MaskNormalizer::computeDirection(Value value) {
     return Direction::Constant;
   if (value == getQuery())
     return Direction::Increasing;
+  // A sum that may wrap has no direction.
+  auto getDirectionOf = [&](Value operand) {
+    LinearForm form = getForm(operand);
+    return form.mayWrap.empty() ? getDirection(form) : Direction::Unknown;
+  };
   if (auto division = getFloorDiv(value))
-    return getDirection(getForm(division->first));
+    return getDirectionOf(division->first);
   Operation *op = value.getDefiningOp();
   if (isa<arith::MaxSIOp, arith::MinSIOp, index::MaxSOp, index::MinSOp>(op))
-    return join(getDirection(getForm(op->getOperand(0))),
-                getDirection(getForm(op->getOperand(1))));
+    return join(getDirectionOf(op->getOperand(0)),
+                getDirectionOf(op->getOperand(1)));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     if (getDependence(select.getCondition()) == 0)
-      return join(getDirection(getForm(select.getTrueValue())),
-                  getDirection(getForm(select.getFalseValue())));
+      return join(getDirectionOf(select.getTrueValue()),
+                  getDirectionOf(select.getFalseValue()));
   LinearForm form = getForm(value);
   if (form.terms.size() == 1 && form.terms.front().first == value)
     return Direction::Unknown;
-  return getDirection(form);
+  return getDirectionOf(value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -468,6 +494,17 @@ MaskExpression MaskNormalizer::buildComparison(Operation *op, bool negated) {
 // Conditions
 //===----------------------------------------------------------------------===//
 
+// Why nothing is known of a term.
+std::string MaskNormalizer::getReason(Value term) {
+  std::string name = quote(term.getDefiningOp());
+  if (wrapping.contains(term)) {
+    llvm::raw_string_ostream(name) << " may wrap in " << term.getType();
+    return name;
+  }
+  return name + (dependsOnKey(term) ? " is not linear in the key"
+                                    : " is not monotonic in the query");
+}
+
 MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
                                                 Operation *source) {
   if (form.isConstant())
@@ -482,11 +519,7 @@ MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
     rest.add(LinearForm::getTerm(term), -coefficient);
     if (auto expanded = expandTerm(term, coefficient, rest, source))
       return std::move(*expanded);
-    Operation *op = term.getDefiningOp();
-    return buildUnknown(op,
-                        quote(op) + (dependsOnKey(term)
-                                         ? " is not linear in the key"
-                                         : " is not monotonic in the query"));
+    return buildUnknown(term.getDefiningOp(), getReason(term));
   }
   MaskExpression condition(Kind::NonPositive);
   condition.form = std::move(form);
@@ -514,6 +547,11 @@ std::optional<MaskExpression> MaskNormalizer::expandTerm(Value term,
                  getForm(op->getOperand(0)), getForm(op->getOperand(1)));
   if (isa<math::AbsIOp>(op)) {
     LinearForm operand = getForm(op->getOperand(0)), opposite;
+    // The least number of a type has no opposite.
+    if (!llvm::is_contained(operand.mayWrap, op->getOperand(0)) &&
+        !getRange(operand).isWithin(
+            IntegerRange::getSymmetric(op->getOperand(0).getType())))
+      return std::nullopt;
     opposite.add(operand, -1);
     return split(/*isMaximum=*/true, operand, opposite);
   }

@@ -74,8 +74,7 @@ Value FormWriter::writeTerm(Value term, int64_t magnitude) {
     term = KeyLengthOp::create(builder, loc, index);
   else if (term.getDefiningOp<QueryLengthOp>())
     term = QueryLengthOp::create(builder, loc, index);
-  if (!term.getType().isIndex())
-    term = arith::IndexCastOp::create(builder, loc, index, term);
+  term = createIndexOf(builder, loc, term);
   if (magnitude == 1)
     return term;
   return arith::MulIOp::create(builder, loc, term, constant(magnitude));
@@ -180,7 +179,8 @@ static std::optional<KeyComparison> getComparison(MaskNormalizer &normalizer,
   for (auto [term, coefficient] : form.terms)
     if (normalizer.dependsOnKey(term))
       return std::nullopt;
-  if (form.key != 1 && form.key != -1)
+  // As indices it would not wrap.
+  if (!form.mayWrap.empty() || (form.key != 1 && form.key != -1))
     return std::nullopt;
   using Predicate = arith::CmpIPredicate;
   // form < 0 is form + 1 <= 0, and form > 0 is form - 1 >= 0.

@@ -12,19 +12,24 @@
 // most, and values that are monotonic in the query. Whatever is neither is
 // unknown, with the operation that is to blame.
 //
-// Conditions are rearranged, so integer arithmetic in a mask region must not
-// overflow its type, and what is compared with a key stays within 2^62.
+// Conditions are rearranged, so arithmetic of indices in a mask region must not
+// leave 64 bits, and what is compared with a key stays within 2^62. Arithmetic
+// of fewer bits may wrap: a form of what is not known to fit its type names it,
+// and holds where it fits.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_IR_MASKEXPRESSION_H
 #define FA_DIALECT_FA_IR_MASKEXPRESSION_H
 
+#include "fa/Dialect/FA/IR/IntegerRanges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Region.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 #include <string>
@@ -41,6 +46,9 @@ struct LinearForm {
   int64_t key = 0;
   int64_t constant = 0;
   SmallVector<std::pair<Value, int64_t>, 4> terms;
+  /// Values of fewer than 64 bits. Where the form of each, as a sum without
+  /// bounds, fits its type, this form is what the region computes.
+  SmallVector<Value, 1> mayWrap;
 
   static LinearForm getConstant(int64_t value) {
     LinearForm form;
@@ -93,6 +101,10 @@ struct MaskObstacle {
   std::string reason;
 };
 
+/// The index that is equal to an integer of at most 64 bits. An index cast to
+/// fewer bits and back folds to the index: it is cut by a truncation here.
+Value createIndexOf(OpBuilder &builder, Location loc, Value integer);
+
 /// Brings a mask region into normal form. The region's arguments are
 /// (batch, head, query, key, captures...); an empty region is always true.
 /// Only reads the IR.
@@ -117,10 +129,11 @@ public:
   std::optional<std::pair<arith::CmpIPredicate, LinearForm>>
   getDifference(Operation *comparison);
   /// Whether a value is known not to be negative.
-  bool isNonNegative(Value value);
+  bool isNonNegative(Value value) { return ranges.get(value).isNonNegative(); }
   bool dependsOnKey(Value value) { return getDependence(value) & keyBit; }
   bool dependsOnQuery(Value value) { return getDependence(value) & queryBit; }
-  /// Direction of a value that does not depend on the key.
+  /// Direction of a value that does not depend on the key, and of a form where
+  /// it holds.
   Direction getDirection(Value value);
   Direction getDirection(const LinearForm &form);
 
@@ -149,15 +162,19 @@ private:
   MaskExpression buildUnknown(Operation *op, const std::string &reason);
 
   LinearForm computeForm(Value value);
+  LinearForm keepToType(Value value, LinearForm form);
+  IntegerRange getRange(const LinearForm &form);
   Direction computeDirection(Value value);
-  bool computeNonNegative(Value value);
+  std::string getReason(Value term);
 
   Region &region;
   // What is known of each value; values may be used many times.
   DenseMap<Value, unsigned> dependence;
   DenseMap<Value, LinearForm> forms;
   DenseMap<Value, Direction> directions;
-  DenseMap<Value, bool> nonNegative;
+  IntegerRanges ranges;
+  /// Values whose forms cannot be told from what wraps.
+  DenseSet<Value> wrapping;
   /// The value that stands for every fa.query_length and fa.key_length.
   Value queryLength, keyLength;
   SmallVector<MaskObstacle> obstacles;

@@ -1,0 +1,70 @@
+//===- IntegerRanges.h - How large integers of a mask can be ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Intervals of the integers of a mask region. Arithmetic of fewer than 64 bits
+// wraps; indices and integers of 64 bits do not leave their type, by what the
+// semantics demand of a mask.
+//
+// Source of the arithmetic: Moore, Interval Analysis, 1966.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_INTEGERRANGES_H
+#define FA_DIALECT_FA_IR_INTEGERRANGES_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::fa {
+
+/// a + b * c, at most 2^61 away from 0: past every index, and with room for the
+/// sums of a few such numbers.
+int64_t addProduct(int64_t a, int64_t b, int64_t c);
+
+/// The bits of an integer type, 64 of an index.
+unsigned getIntegerWidth(Type type);
+
+/// The least and the greatest number that an integer can be, read as signed;
+/// 2^61 away from 0 stands for any number beyond.
+struct IntegerRange {
+  int64_t least, greatest;
+
+  /// All numbers of a type.
+  static IntegerRange getAll(Type type);
+  /// All numbers of a type whose opposites it has, too.
+  static IntegerRange getSymmetric(Type type);
+  /// Of an index of a pair, a batch, a head or a length.
+  static IntegerRange getOfPosition();
+  static IntegerRange getOne(int64_t number) { return {number, number}; }
+
+  bool isNonNegative() const { return least >= 0; }
+  /// Whether both ends are known.
+  bool isBounded() const;
+  bool isWithin(const IntegerRange &other) const {
+    return least >= other.least && greatest <= other.greatest;
+  }
+  /// Adds `factor * other`.
+  IntegerRange &add(const IntegerRange &other, int64_t factor = 1);
+};
+
+/// Ranges of the values of a mask region, whose first four arguments are
+/// positions.
+class IntegerRanges {
+public:
+  IntegerRange get(Value value);
+
+private:
+  IntegerRange compute(Value value);
+  IntegerRange computeResult(Operation *op);
+
+  DenseMap<Value, IntegerRange> known;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_IR_INTEGERRANGES_H

@@ -1,0 +1,211 @@
+//===- IntegerRanges.cpp - How large integers of a mask can be ------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/IR/IntegerRanges.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr int64_t beyond = int64_t(1) << 61;
+
+int64_t mlir::fa::addProduct(int64_t a, int64_t b, int64_t c) {
+  int64_t product, sum;
+  bool isNegative = (b < 0) != (c < 0);
+  if (llvm::MulOverflow(b, c, product))
+    product = isNegative ? -beyond : beyond;
+  if (llvm::AddOverflow(a, product, sum))
+    sum = a < 0 ? -beyond : beyond;
+  return std::clamp(sum, -beyond, beyond);
+}
+
+unsigned mlir::fa::getIntegerWidth(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+//===----------------------------------------------------------------------===//
+// IntegerRange
+//===----------------------------------------------------------------------===//
+
+IntegerRange IntegerRange::getAll(Type type) {
+  unsigned width = getIntegerWidth(type);
+  if (width > 61)
+    return {-beyond, beyond};
+  return {llvm::minIntN(width), llvm::maxIntN(width)};
+}
+
+IntegerRange IntegerRange::getSymmetric(Type type) {
+  int64_t greatest = getAll(type).greatest;
+  return {-greatest, greatest};
+}
+
+IntegerRange IntegerRange::getOfPosition() {
+  return {0, (int64_t(1) << 30) - 1};
+}
+
+bool IntegerRange::isBounded() const {
+  return least > -beyond && greatest < beyond;
+}
+
+IntegerRange &IntegerRange::add(const IntegerRange &other, int64_t factor) {
+  bool keeps = factor >= 0;
+  least = addProduct(least, keeps ? other.least : other.greatest, factor);
+  greatest = addProduct(greatest, keeps ? other.greatest : other.least, factor);
+  return *this;
+}
+
+static IntegerRange multiply(const IntegerRange &a, const IntegerRange &b) {
+  auto [least, greatest] = std::minmax({addProduct(0, a.least, b.least),
+                                        addProduct(0, a.least, b.greatest),
+                                        addProduct(0, a.greatest, b.least),
+                                        addProduct(0, a.greatest, b.greatest)});
+  return {least, greatest};
+}
+
+static IntegerRange unite(const IntegerRange &a, const IntegerRange &b) {
+  return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
+}
+
+//===----------------------------------------------------------------------===//
+// IntegerRanges
+//===----------------------------------------------------------------------===//
+
+/// By a positive constant; nothing for other operations.
+static std::optional<IntegerRange> divide(Operation *op, const IntegerRange &a,
+                                          const IntegerRange &b) {
+  bool isShift =
+      isa<arith::ShRSIOp, arith::ShRUIOp, index::ShrSOp, index::ShrUOp>(op);
+  bool isUnsigned = isa<arith::ShRUIOp, arith::DivUIOp, arith::CeilDivUIOp,
+                        index::ShrUOp, index::DivUOp, index::CeilDivUOp>(op);
+  if (b.least != b.greatest || (isUnsigned && !a.isNonNegative()))
+    return std::nullopt;
+  int64_t divisor = b.least;
+  if (isShift) {
+    if (divisor < 0 || divisor > 61)
+      return std::nullopt;
+    divisor = int64_t(1) << divisor;
+  }
+  if (divisor <= 0)
+    return std::nullopt;
+  if (isShift || isa<arith::FloorDivSIOp, index::FloorDivSOp>(op))
+    return IntegerRange{llvm::divideFloorSigned(a.least, divisor),
+                        llvm::divideFloorSigned(a.greatest, divisor)};
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, index::CeilDivSOp,
+          index::CeilDivUOp>(op))
+    return IntegerRange{llvm::divideCeilSigned(a.least, divisor),
+                        llvm::divideCeilSigned(a.greatest, divisor)};
+  if (isa<arith::DivSIOp, arith::DivUIOp, index::DivSOp, index::DivUOp>(op))
+    return IntegerRange{a.least / divisor, a.greatest / divisor};
+  return std::nullopt;
+}
+
+/// Operations whose result lies between 0 and the first operand where no
+/// operand is negative.
+static bool isReducing(Operation *op) {
+  return isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp,
+             arith::ShRSIOp, arith::ShRUIOp, arith::RemSIOp, arith::RemUIOp,
+             index::DivSOp, index::FloorDivSOp, index::DivUOp, index::ShrSOp,
+             index::ShrUOp, index::RemSOp, index::RemUOp>(op);
+}
+
+/// The mathematical result of an operation of two numbers, before it is brought
+/// into its type; nothing where little is known.
+static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
+                                           const IntegerRange &b) {
+  if (isa<arith::AddIOp, index::AddOp>(op))
+    return IntegerRange(a).add(b);
+  if (isa<arith::SubIOp, index::SubOp>(op))
+    return IntegerRange(a).add(b, -1);
+  if (isa<arith::MulIOp, index::MulOp>(op))
+    return multiply(a, b);
+  if (isa<arith::ShLIOp, index::ShlOp>(op) && b.least == b.greatest &&
+      b.least >= 0 && b.least < 62)
+    return multiply(a, IntegerRange::getOne(int64_t(1) << b.least));
+  if (isa<arith::MinSIOp, index::MinSOp>(op))
+    return IntegerRange{std::min(a.least, b.least),
+                        std::min(a.greatest, b.greatest)};
+  if (isa<arith::MaxSIOp, index::MaxSOp>(op))
+    return IntegerRange{std::max(a.least, b.least),
+                        std::max(a.greatest, b.greatest)};
+  if (std::optional<IntegerRange> quotient = divide(op, a, b))
+    return quotient;
+  if (!a.isNonNegative() || !b.isNonNegative())
+    return std::nullopt;
+  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op))
+    return IntegerRange{
+        0, std::min(a.greatest, std::max<int64_t>(b.greatest - 1, 0))};
+  if (isa<arith::AndIOp, index::AndOp>(op))
+    return IntegerRange{0, std::min(a.greatest, b.greatest)};
+  if (isReducing(op))
+    return IntegerRange{0, a.greatest};
+  return std::nullopt;
+}
+
+IntegerRange IntegerRanges::get(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  IntegerRange range = compute(value);
+  known[value] = range;
+  return range;
+}
+
+IntegerRange IntegerRanges::compute(Value value) {
+  IntegerRange all = IntegerRange::getAll(value.getType());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() < 4 ? IntegerRange::getOfPosition() : all;
+  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)) &&
+                      constant.getSignificantBits() <= 64)
+    return IntegerRange::getOne(
+        std::clamp(constant.getSExtValue(), -beyond, beyond));
+  Operation *op = value.getDefiningOp();
+  IntegerRange range = computeResult(op);
+  if (range.isWithin(all))
+    return range;
+  // Without the flag what does not fit may be any number.
+  auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (!flags || !flags.hasNoSignedWrap())
+    return all;
+  return {std::clamp(range.least, all.least, all.greatest),
+          std::clamp(range.greatest, all.least, all.greatest)};
+}
+
+IntegerRange IntegerRanges::computeResult(Operation *op) {
+  IntegerRange all = IntegerRange::getAll(op->getResult(0).getType());
+  if (isa<QueryLengthOp, KeyLengthOp>(op))
+    return IntegerRange::getOfPosition();
+  if (isa<arith::SelectOp>(op))
+    return unite(get(op->getOperand(1)), get(op->getOperand(2)));
+  bool isOfIntegers = llvm::all_of(
+      op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); });
+  if (!isOfIntegers)
+    return all;
+  if (op->getNumOperands() == 2)
+    return combine(op, get(op->getOperand(0)), get(op->getOperand(1)))
+        .value_or(all);
+  if (op->getNumOperands() != 1)
+    return all;
+  IntegerRange operand = get(op->getOperand(0));
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, index::CastSOp>(
+          op))
+    return operand;
+  if (isa<arith::IndexCastUIOp, arith::ExtUIOp, index::CastUOp>(op)) {
+    unsigned width = getIntegerWidth(op->getOperand(0).getType());
+    if (operand.isNonNegative() || width >= 61)
+      return operand.isNonNegative() ? operand : all;
+    return {0, (int64_t(1) << width) - 1};
+  }
+  if (isa<math::AbsIOp>(op)) {
+    int64_t greatest = std::max(-operand.least, operand.greatest);
+    return {operand.isNonNegative() ? operand.least : 0, greatest};
+  }
+  return all;
+}
