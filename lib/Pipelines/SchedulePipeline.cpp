@@ -37,6 +37,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAIndexToArithPass());
+  manager.addPass(createFAWidenUnsignedIndicesPass());
   addArithmeticOfHalves(manager);
   Level2Options level2;
   level2.target = options.chip;

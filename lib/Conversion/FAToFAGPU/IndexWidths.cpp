@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IndexWidths.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,6 +36,20 @@ IndexWidths::Bounds IndexWidths::get(Value value) {
   return bounds;
 }
 
+/// Of a function or of a score or mask region; what loops carry is short.
+IndexWidths::Width IndexWidths::getWidth(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  if (function && argument.getType().isInteger(64))
+    return Width::Long;
+  bool isCaptured =
+      function ? static_cast<bool>(function.getArgAttr(
+                     argument.getArgNumber(), FADialect::capturedAttrName))
+               : isa<FADialect>(parent->getDialect()) &&
+                     argument.getType().isInteger();
+  return isCaptured ? Width::Fits : Width::Short;
+}
+
 IndexWidths::Bounds IndexWidths::compute(Value value) {
   if (APInt constant; matchPattern(value, m_ConstantInt(&constant))) {
     auto widthOf = [](int64_t size) {
@@ -48,9 +63,7 @@ IndexWidths::Bounds IndexWidths::compute(Value value) {
             widthOf(number)};
   }
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    bool isLong = value.getType().isInteger(64) &&
-                  isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    Width width = isLong ? Width::Long : Width::Short;
+    Width width = getWidth(argument);
     return {width, width};
   }
   return computeResult(value.getDefiningOp(),
@@ -119,10 +132,10 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     return {add(a.low, b.low), add(a.high, b.high)};
   }
   // What is read as unsigned depends on the number of bits below 0, where sizes
-  // and indices are not.
+  // and indices are not, and what a region has as 64 bits may be.
   if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::ShRUIOp>(
           op) &&
-      of(0).low != Width::Short)
+      (of(0).low != Width::Short || op->getResult(0).getType().isInteger(64)))
     return {Width::Long, Width::Long};
   if (isa<arith::ArithDialect>(op->getDialect())) {
     Bounds all = {Width::Short, Width::Short};

@@ -15,7 +15,8 @@ namespace mlir::fa {
 
 /// Follows how large scalar integers of a kernel can be. Sizes, indices of
 /// blocks and small constants are *short*: sums of a few of them fit 32 bits.
-/// What is loaded from memory as i32 fits, but a sum with it need not. 64-bit
+/// What is captured or loaded from memory as i32 fits, but a sum with it need
+/// not. 64-bit
 /// arguments and large constants need not fit at all, until `min` and `max`
 /// bound them.
 class IndexWidths {
@@ -39,6 +40,7 @@ private:
   };
 
   Bounds get(Value value);
+  static Width getWidth(BlockArgument argument);
   Bounds compute(Value value);
   Bounds computeResult(Operation *op, unsigned number);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -40,14 +41,21 @@ Value RegionOnBlocks::isBelow(Value end) {
                                limit);
 }
 
+/// Whether a block value is the sum or the difference of two, as numbers: of
+/// indices, which are held to 32 bits where these suffice.
+bool RegionOnBlocks::isSumOfIndices(Value value) {
+  return isa_and_nonnull<arith::AddIOp, arith::SubIOp>(value.getDefiningOp()) &&
+         !integers.contains(value);
+}
+
 /// The scalar `s`, an index, where `bound` is the queries plus `s`; null
 /// otherwise.
 Value RegionOnBlocks::matchQueryOffset(Value bound) {
   if (bound == queryIndex)
     return arith::ConstantIndexOp::create(outside, loc, 0);
-  Operation *op = bound.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+  if (!isSumOfIndices(bound))
     return {};
+  Operation *op = bound.getDefiningOp();
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
     std::swap(left, right);
@@ -102,7 +110,7 @@ Value RegionOnBlocks::makeRelative(Value bound) {
         inside, loc, row, tensor::SplatOp::create(inside, loc, offset, type));
   }
   if (kind == Kind::Scalar) {
-    bound = clamp(bound.getType().isIndex() ? bound : asIndex(bound), index(-1),
+    bound = clamp(createIndexOf(outside, loc, bound), index(-1),
                   index(greatestKey));
     bound = arith::SubIOp::create(inside, loc, bound, place.key);
     return arith::IndexCastOp::create(inside, loc, i32, bound);

@@ -108,6 +108,8 @@ struct NarrowIndicesPass
                                        builder.getIndexType(), operand->get()));
       }
     llvm::for_each(narrowed, replaceCast);
+    for (unsigned number : llvm::seq(kernel.getNumArguments()))
+      kernel.removeArgAttr(number, FADialect::capturedAttrName);
   }
 };
 } // namespace

@@ -316,6 +316,9 @@ LogicalResult Outliner::run() {
     if (value.getType().isIndex())
       inside = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                           argument);
+    else if (value.getType().isInteger())
+      kernel.setArgAttr(argument.getArgNumber(), FADialect::capturedAttrName,
+                        builder.getUnitAttr());
     mapping.map(value, inside);
   }
   SmallVector<Value> indices = decodeTile();

@@ -174,9 +174,13 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     return failure();
   }
   Type element = op->getResult(0).getType();
-  if (isOfWide && element.isIndex())
+  bool isInteger = !element.isIndex();
+  if (isOfWide && !isInteger)
     element = outside.getI64Type();
-  return create(op, operands, kind, element);
+  Value result = create(op, operands, kind, element);
+  if (isInteger)
+    integers.insert(result);
+  return result;
 }
 
 FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,

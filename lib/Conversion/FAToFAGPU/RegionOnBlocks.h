@@ -78,6 +78,7 @@ private:
   Value guard(Value mapped, Value memory, unsigned dim, Value also);
   /// KeyComparisons.cpp.
   Value matchQueryOffset(Value bound);
+  bool isSumOfIndices(Value value);
   Value asIndex(Value scalar);
   Value makeRelative(Value bound);
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
@@ -99,6 +100,8 @@ private:
   Value queryIndex, keyIndex;
   /// The key of a pair, as the region has it.
   Value keyArgument;
+  /// Values that the region computes as integers, where they wrap.
+  llvm::DenseSet<Value> integers;
   bool isScore = false;
 };
 

@@ -28,9 +28,9 @@ bool RegionOnBlocks::isLong(Value scalar) {
 bool RegionOnBlocks::isQueryOffset(Value value) {
   if (value == queryIndex)
     return true;
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+  if (!isSumOfIndices(value))
     return false;
+  Operation *op = value.getDefiningOp();
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
     std::swap(left, right);

@@ -33,6 +33,31 @@ def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FAWidenUnsignedIndicesPass : Pass<"fa-widen-unsigned-indices"> {
+  let summary = "Read indices that may be below 0 as unsigned in 64 bits";
+  let description = [{
+    Kernels compute with indices of 32 bits where numbers fit them. What an
+    unsigned division, rest or shift makes of a number below 0 depends on its
+    bits: in score and mask regions these become operations on 64-bit integers
+    where they are the same for all queries and keys. Those that are not get 64
+    bits when the region is computed on blocks.
+
+    Before:
+    ```mlir
+    %distance = arith.subi %head, %number : index
+    %group = arith.divui %distance, %c8 : index
+    ```
+    After:
+    ```mlir
+    %distance = arith.subi %head, %number : index
+    %0 = arith.index_cast %distance : index to i64
+    %1 = arith.divui %0, %c8_i64 : i64
+    %group = arith.index_cast %1 : i64 to index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
   let summary = "Compute with 32-bit indices in kernels";
   let description = [{
@@ -41,7 +66,8 @@ def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
     addresses are. An index is only cast to `index` where an operation asks for it.
 
     What may need more stays `index` until it is bounded: 64-bit arguments,
-    constants above 2^30, and sums with what is loaded from memory.
+    constants above 2^30, and sums with what is loaded from memory or is an
+    argument that `fa.captured` marks as a captured number; the mark goes.
 
     Before: `%i = arith.addi %a, %b : index`
     After: `%i = arith.addi %a, %b : i32`

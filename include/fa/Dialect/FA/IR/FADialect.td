@@ -47,6 +47,8 @@ def FA_Dialect : Dialect {
     static constexpr StringLiteral implementsAttrName = "fa.implements";
     /// The configuration of a kernel, on `func.func`.
     static constexpr StringLiteral configAttrName = "fa.config";
+    /// On an argument of a kernel: a captured number and not a size.
+    static constexpr StringLiteral capturedAttrName = "fa.captured";
 
     void registerAttributes();
   }];

@@ -1,0 +1,64 @@
+//===- WidenUnsignedIndices.cpp - Unsigned indices in 64 bits -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexBits.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAWIDENUNSIGNEDINDICESPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static void widen(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    // Divisors stay constants, as regions demand.
+    operands.push_back(builder.createOrFold<arith::IndexCastOp>(
+        loc, builder.getI64Type(), operand));
+  OperationState state(loc, op->getName(), operands, {builder.getI64Type()},
+                       op->getAttrs());
+  Operation *wide = builder.create(state);
+  op->getResult(0).replaceAllUsesWith(arith::IndexCastOp::create(
+      builder, loc, builder.getIndexType(), wide->getResult(0)));
+  op->erase();
+}
+
+/// `pair` are the query and the key of the region.
+static void widenIn(Region &region, ValueRange pair) {
+  DenseSet<Value> ofPair(pair.begin(), pair.end());
+  for (Operation &op : llvm::make_early_inc_range(region.front())) {
+    bool dependsOnPair = llvm::any_of(
+        op.getOperands(), [&](Value value) { return ofPair.contains(value); });
+    if (dependsOnPair)
+      ofPair.insert_range(op.getResults());
+    else if (isReadAsUnsigned(&op) && op.getResult(0).getType().isIndex() &&
+             !isNeverNegative(op.getOperand(0)))
+      widen(&op);
+  }
+}
+
+namespace {
+struct WidenUnsignedIndicesPass
+    : public fa::impl::FAWidenUnsignedIndicesPassBase<
+          WidenUnsignedIndicesPass> {
+  void runOnOperation() override {
+    getOperation()->walk([](AttentionLikeOpInterface op) {
+      if (Region &score = op.getScore(); !score.empty())
+        widenIn(score, score.getArguments().slice(3, 2));
+      if (Region &mask = op.getMask(); !mask.empty())
+        widenIn(mask, mask.getArguments().slice(2, 2));
+    });
+  }
+};
+} // namespace
