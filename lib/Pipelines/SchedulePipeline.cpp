@@ -10,6 +10,7 @@
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -34,6 +35,13 @@ static void addArithmeticOfHalves(OpPassManager &manager) {
 
 void fa::buildFAToSchedulePipeline(OpPassManager &manager,
                                    const ScheduleOptions &options) {
+  FAOutlineKernelsPassOptions kernels;
+  kernels.chip = options.chip;
+  // The pass refuses what is no GPU, before a configuration is chosen for it.
+  if (!lookupGPUTarget(options.chip)) {
+    manager.addPass(createFAOutlineKernelsPass(kernels));
+    return;
+  }
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAIndexToArithPass());
@@ -49,8 +57,6 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createFATileCopiesPass());
   // A loop over one tile is to become a kernel too, not to be inlined.
   manager.addPass(createCSEPass());
-  FAOutlineKernelsPassOptions kernels;
-  kernels.chip = options.chip;
   manager.addPass(createFAOutlineKernelsPass(kernels));
   manager.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
   addCleanUp(manager);

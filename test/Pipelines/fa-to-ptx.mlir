@@ -17,7 +17,9 @@
 // CHECK-NOT: func.func
 
 // RUN: not fa-opt %s --fa-to-ptx=chip=sm_70 2>&1 | FileCheck %s --check-prefix=UNKNOWN --implicit-check-not=error:
-// UNKNOWN: error: unknown target 'sm_70'
+// A processor is no chip either, and none is listed.
+// RUN: not fa-opt %s --fa-to-schedule=chip=avx2 2>&1 | FileCheck %s --check-prefix=UNKNOWN --implicit-check-not=error:
+// UNKNOWN: error: chip is '{{sm_70|avx2}}', expected one of sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120{{$}}
 // RUN: not fa-opt %fa_src_root/test/fa-run/Inputs/wide_head_dim.mlir --fa-to-ptx 2>&1 | FileCheck %s --check-prefix=WIDE --implicit-check-not=error:
 // WIDE: error: 'fa.attention' op config does not fit: head dim is 320, but sm_80 takes at most 256
 
