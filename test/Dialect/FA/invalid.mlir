@@ -1374,3 +1374,35 @@ func.func @misspelt(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64xf32> {
       outs(%q : tensor<2x8x4x64xf32>) {qury_dims = #fa.dims<b, h, s, d>}
   return %r : tensor<2x8x4x64xf32>
 }
+
+// -----
+
+func.func @clauses_out_of_order(%q: tensor<2x8x4x64xf32>, %s: f32) -> tensor<2x8x4x64xf32> {
+  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: ins, outs, scale, query_lengths, key_lengths, offsets, extents, score, mask, attributes}}
+  %o = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) outs(%q : tensor<2x8x4x64xf32>) mask causal scale(%s)
+  return %o : tensor<2x8x4x64xf32>
+}
+
+// -----
+
+func.func @clause_twice(%q: tensor<2x8x4x64xf32>, %s: f32) -> tensor<2x8x4x64xf32> {
+  // expected-error @below {{'scale' is out of place}}
+  %o = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) outs(%q : tensor<2x8x4x64xf32>) scale(%s) scale(%s)
+  return %o : tensor<2x8x4x64xf32>
+}
+
+// -----
+
+func.func @clause_after_attributes(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64xf32> {
+  // expected-error @below {{'mask' is out of place}}
+  %o = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) outs(%q : tensor<2x8x4x64xf32>) {query_dims = #fa.dims<b, s, h, d>} mask causal
+  return %o : tensor<2x8x4x64xf32>
+}
+
+// -----
+
+func.func @lengths_of_a_step(%q: tensor<1x8x1x64xf32>, %a: tensor<8x64xf32>, %m: tensor<8xf32>, %i: index, %n: tensor<1xi32>) {
+  // expected-error @below {{'key_lengths' is out of place, expected each clause once, in this order: ins, outs, scale, offsets, extents, score, mask, attributes}}
+  fa.online_attention ins(%q, %q, %q : tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>) outs(%a, %m, %m : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) key_lengths(%n : tensor<1xi32>)
+  return
+}

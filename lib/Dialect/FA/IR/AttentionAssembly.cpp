@@ -57,6 +57,7 @@ private:
   ParseResult parseOptionalPlain(StringRef keyword, Type type, unsigned count,
                                  TypedOperands &group);
   ParseResult parseRegionClause(bool isScore, RegionClause &clause);
+  ParseResult checkNoClause(bool hasLengths);
   ParseResult parseExplicitRegion(bool isScore, RegionClause &clause);
   ParseResult parseShortSpellings(bool isScore, RegionClause &clause);
   ParseResult parseShortMask(StringRef name, SMLoc loc, Block &block,
@@ -371,6 +372,24 @@ DimsAttr AttentionParser::getOrder(StringRef name) {
   return DimsAttr::getDefault(parser.getContext());
 }
 
+// What is left of an operation reads as an operation of its own.
+ParseResult AttentionParser::checkNoClause(bool hasLengths) {
+  static const StringRef clauses[] = {"ins",           "outs",        "scale",
+                                      "query_lengths", "key_lengths", "offsets",
+                                      "extents",       "score",       "mask"};
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (failed(parser.parseOptionalKeyword(&name, clauses)))
+    return success();
+  SmallVector<StringRef> order;
+  for (StringRef clause : clauses)
+    if (hasLengths || !clause.ends_with("_lengths"))
+      order.push_back(clause);
+  return parser.emitError(loc)
+         << "'" << name << "' is out of place, expected each clause once, in "
+         << "this order: " << llvm::join(order, ", ") << ", attributes";
+}
+
 ParseResult AttentionParser::parse(bool hasLengths) {
   TypedOperands ins, outs, scale, queryLengths, keyLengths, offsets, extents;
   RegionClause score, mask;
@@ -402,8 +421,9 @@ ParseResult AttentionParser::parse(bool hasLengths) {
   if (parseOptionalPlain("offsets", index, 4, offsets) ||
       parseOptionalPlain("extents", index, 2, extents) ||
       parseRegionClause(/*isScore=*/true, score) ||
-      parseRegionClause(/*isScore=*/false, mask) ||
-      parser.parseOptionalAttrDict(result.attributes))
+      parseRegionClause(/*isScore=*/false, mask) || checkNoClause(hasLengths) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      checkNoClause(hasLengths))
     return failure();
   // A piece of a larger problem keeps the captures of the whole.
   if (hasLengths && offsets.operands.empty() &&
