@@ -101,8 +101,13 @@ LogicalResult fa::applyStrategy(ModuleOp module, StringRef path) {
     return reportError(
         "--strategy=" + path + " has no named sequence '@" +
         transform::TransformDialect::kTransformEntryPointSymbolName + "'");
+  OperationFingerPrint before(module);
   if (failed(transform::applyTransformNamedSequence(
           module, entry, *strategy, transform::TransformOptions())))
     return failure();
+  if (before == OperationFingerPrint(module))
+    return reportError("--strategy=" + path +
+                       " changes nothing: the program has nothing that it "
+                       "matches");
   return verify(module);
 }

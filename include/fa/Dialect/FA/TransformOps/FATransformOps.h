@@ -21,6 +21,27 @@
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/IR/OpImplementation.h"
 
+namespace mlir::fa {
+/// Applies an operation to each payload of its target, of which there must be
+/// some.
+template <typename OpTy>
+class ApplyToEachFound : public transform::TransformEachOpTrait<OpTy> {
+public:
+  DiagnosedSilenceableFailure apply(transform::TransformRewriter &rewriter,
+                                    transform::TransformResults &results,
+                                    transform::TransformState &state) {
+    auto op = cast<OpTy>(this->getOperation());
+    if (state.getPayloadOps(op.getTarget()).empty())
+      return emitSilenceableFailure(op.getOperation())
+             << "'" << op.getOperationName()
+             << "' has no operation to apply to: what gave its handle matched "
+                "none";
+    return transform::TransformEachOpTrait<OpTy>::apply(rewriter, results,
+                                                        state);
+  }
+};
+} // namespace mlir::fa
+
 #define GET_OP_CLASSES
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h.inc"
 

@@ -13,11 +13,17 @@ include "mlir/Dialect/Transform/IR/TransformDialect.td"
 include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+// As upstream's trait, but fails, silenceably, where the target has no operation:
+// the match before it found nothing.
+def ApplyToEachFound : NativeOpTrait<"ApplyToEachFound"> {
+  let cppNamespace = "::mlir::fa";
+}
+
 // Applies to each payload operation on its own. A failure was reported by the
 // function that the pass of the same name calls too, and ends the script.
 class FA_TransformOp<string mnemonic, string payload, list<Trait> traits>
     : Op<Transform_Dialect, "fa." # mnemonic, !listconcat([
-        TransformOpInterface, TransformEachOpTrait,
+        TransformOpInterface, ApplyToEachFound,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         ReportTrackingListenerFailuresOpTrait], traits)> {
   let extraClassDeclaration = [{
@@ -32,7 +38,7 @@ class FA_TransformOp<string mnemonic, string payload, list<Trait> traits>
 class FA_ReplacingTransformOp<string mnemonic, string payload>
     : Op<Transform_Dialect, "fa." # mnemonic, [
         FunctionalStyleTransformOpTrait, TransformOpInterface,
-        TransformEachOpTrait, MemoryEffectsOpInterface,
+        ApplyToEachFound, MemoryEffectsOpInterface,
         ReportTrackingListenerFailuresOpTrait]> {
   let assemblyFormat = "$target attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
