@@ -1,4 +1,4 @@
-//===- TileCopies.cpp - Copies of memory as loops over tiles --------------===//
+//===- TileCopies.cpp - Copies and fills of memory in tiles ---------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,16 +27,20 @@ static constexpr int64_t rowsOfTile = 16 * warpsOfTile;
 static constexpr int64_t columnsOfTile = 64;
 
 namespace {
-/// Makes a parallel loop over tiles of a copy.
+/// Makes a parallel loop over tiles of a copy, or of a fill, whose source is
+/// one number.
 class CopyTiler {
 public:
-  explicit CopyTiler(linalg::CopyOp copy)
+  explicit CopyTiler(linalg::LinalgOp copy)
       : copy(copy), loc(copy.getLoc()), builder(copy),
-        source(copy.getInputs()[0]), destination(copy.getOutputs()[0]) {}
+        source(copy.getDpsInputs().front()),
+        destination(copy.getDpsInits().front()) {}
 
   LogicalResult run();
 
 private:
+  bool isFill() { return isa<linalg::FillOp>(copy); }
+  SmallVector<Value *> getMemory();
   LogicalResult verify();
   void makeMatrix();
   void putLast(int64_t dim);
@@ -46,7 +50,7 @@ private:
   Value getSize(OpBuilder &at, int64_t dim);
   MemRefType getType() { return cast<MemRefType>(destination.getType()); }
 
-  linalg::CopyOp copy;
+  linalg::LinalgOp copy;
   Location loc;
   OpBuilder builder;
   Value source, destination;
@@ -67,25 +71,31 @@ static std::optional<int64_t> getContiguousDim(MemRefType type) {
   return std::nullopt;
 }
 
+SmallVector<Value *> CopyTiler::getMemory() {
+  if (isFill())
+    return {&destination};
+  return {&source, &destination};
+}
+
 LogicalResult CopyTiler::verify() {
   MemRefType type = getType();
   Type element = type.getElementType();
   if (type.getRank() == 0 ||
       !(element.isF16() || element.isBF16() || element.isF32()))
-    return copy.emitOpError()
-           << "copies " << type
+    return copy->emitOpError()
+           << (isFill() ? "fills " : "copies ") << type
            << ", expected memory of f16, bf16 or f32 of rank 1 and above to "
-              "copy it in a kernel";
-  if (source.getType() == destination.getType() ||
+              "write it in a kernel";
+  if (isFill() || source.getType() == destination.getType() ||
       cast<MemRefType>(source.getType()).getElementType() == element) {
     if (getContiguousDim(type))
       return success();
-    return copy.emitOpError()
+    return copy->emitOpError()
            << "writes " << type
-           << ", expected a dimension of stride 1 to copy it in a kernel";
+           << ", expected a dimension of stride 1 to write it in a kernel";
   }
-  return copy.emitOpError() << "copies " << source.getType() << " to " << type
-                            << ", expected the same elements";
+  return copy->emitOpError() << "copies " << source.getType() << " to " << type
+                             << ", expected the same elements";
 }
 
 /// Makes dimension `dim` of both the last one, by views.
@@ -97,7 +107,7 @@ void CopyTiler::putLast(int64_t dim) {
   order.push_back(dim);
   auto map = AffineMapAttr::get(
       AffineMap::getPermutationMap(order, builder.getContext()));
-  for (Value *memory : {&source, &destination})
+  for (Value *memory : getMemory())
     *memory = memref::TransposeOp::create(builder, loc, *memory, map);
 }
 
@@ -106,7 +116,7 @@ void CopyTiler::makeMatrix() {
   int64_t last = getType().getRank() - 1;
   if (last == 0) {
     ReassociationIndices both = {0, 1};
-    for (Value *memory : {&source, &destination}) {
+    for (Value *memory : getMemory()) {
       auto type = cast<MemRefType>(memory->getType());
       SmallVector<OpFoldResult> sizes = {
           builder.getIndexAttr(1),
@@ -148,7 +158,8 @@ Value CopyTiler::getSize(OpBuilder &at, int64_t dim) {
   return Blocks(at, loc).cast32(size);
 }
 
-/// Reads a tile and stores it, both up to the ends of rows and columns.
+/// Reads a tile, or makes one, and stores it, up to the ends of rows and
+/// columns.
 void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
   Blocks blocks(at, loc);
   SmallVector<Value> offsets = llvm::map_to_vector(
@@ -173,9 +184,12 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
         isInside ? arith::AndIOp::create(at, loc, isInside, isBelow).getResult()
                  : isBelow;
   }
-  Value tile = fagpu::GatherOp::create(at, loc, tileType, source, indices,
-                                       isInside, /*pairs=*/false,
-                                       /*in_order=*/false);
+  Value tile = isFill() ? blocks.splat(source, tileType)
+                        : fagpu::GatherOp::create(at, loc, tileType, source,
+                                                  indices, isInside,
+                                                  /*pairs=*/false,
+                                                  /*in_order=*/false)
+                              .getResult();
   SmallVector<int64_t> sizes(offsets.size(), 1);
   sizes[rowDim] = tileType.getDimSize(0);
   sizes[columnDim] = tileType.getDimSize(1);
@@ -191,7 +205,9 @@ LogicalResult CopyTiler::run() {
     return failure();
   remark::passed(loc,
                  remark::RemarkOpts::name("Copy").category("fa-tile-copies"))
-      << "a kernel of its own copies " + llvm::formatv("{0}", getType()).str();
+      << std::string("a kernel of its own ") +
+             (isFill() ? "fills " : "copies ") +
+             llvm::formatv("{0}", getType()).str();
   makeMatrix();
   chooseTile();
   SmallVector<OpFoldResult> lower, upper, steps;
@@ -207,7 +223,7 @@ LogicalResult CopyTiler::run() {
                                     ValueRange(), std::nullopt);
   OpBuilder body(loop.getBody()->getTerminator());
   copyTile(body, loop.getInductionVars());
-  copy.erase();
+  copy->erase();
   return success();
 }
 
@@ -217,8 +233,9 @@ struct TileCopiesPass : public fa::impl::FATileCopiesPassBase<TileCopiesPass> {
     if (fagpu::isKernel(getOperation()) || getOperation().isDeclaration())
       return;
     Block &body = getOperation().getBody().front();
-    for (auto copy : llvm::to_vector(body.getOps<linalg::CopyOp>()))
-      if (copy->getNumResults() == 0 && failed(CopyTiler(copy).run()))
+    for (auto copy : llvm::to_vector(body.getOps<linalg::LinalgOp>()))
+      if (isa<linalg::CopyOp, linalg::FillOp>(copy) &&
+          copy->getNumResults() == 0 && failed(CopyTiler(copy).run()))
         return signalPassFailure();
   }
 };

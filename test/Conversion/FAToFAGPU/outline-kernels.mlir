@@ -273,3 +273,22 @@ func.func @reals(%m: memref<?xf32>, %x: f32) {
   }
   return
 }
+
+// Over no elements there is nothing to do, but to launch.
+
+// CHECK-LABEL: func.func @nothing_kernel()
+// CHECK-NEXT: fagpu.role @compute
+// CHECK-LABEL: func.func @nothing(
+// CHECK: fagpu.launch @nothing_kernel grid(%c0) ()
+func.func @nothing(%o: memref<2x0x64xf32>) {
+  return
+}
+
+// What has elements and no loop gets no kernel.
+
+// CHECK-LABEL: func.func @no_loop(
+// CHECK-NOT: fagpu.launch
+// CHECK: return
+func.func @no_loop(%o: memref<2x1x64xf32>) {
+  return
+}

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -fa-tile-copies -split-input-file -verify-diagnostics
 
 func.func @elements(%a: memref<8x64xi32>, %b: memref<8x64xi32>) {
-  // expected-error @below {{'linalg.copy' op copies 'memref<8x64xi32>', expected memory of f16, bf16 or f32 of rank 1 and above to copy it in a kernel}}
+  // expected-error @below {{'linalg.copy' op copies 'memref<8x64xi32>', expected memory of f16, bf16 or f32 of rank 1 and above to write it in a kernel}}
   linalg.copy ins(%a : memref<8x64xi32>) outs(%b : memref<8x64xi32>)
   return
 }
@@ -18,7 +18,7 @@ func.func @types(%a: memref<8x64xf32>, %b: memref<8x64xf16>) {
 
 !t = memref<8x64xf32, strided<[200, 2]>>
 func.func @steps(%a: !t, %b: !t) {
-  // expected-error @below {{'linalg.copy' op writes 'memref<8x64xf32, strided<[200, 2]>>', expected a dimension of stride 1 to copy it in a kernel}}
+  // expected-error @below {{'linalg.copy' op writes 'memref<8x64xf32, strided<[200, 2]>>', expected a dimension of stride 1 to write it in a kernel}}
   linalg.copy ins(%a : !t) outs(%b : !t)
   return
 }

@@ -58,3 +58,15 @@ func.func @vector(%a: memref<?xf32>, %b: memref<?xf32>) {
   linalg.copy ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)
   return
 }
+
+// What is filled with one number is read from nowhere.
+// CHECK-LABEL: func.func @fill(
+// CHECK: %[[TILE:.+]] = arith.constant dense<0xFF800000> : tensor<64x64xf32, #fagpu.acc<4>>
+// CHECK: scf.forall
+// CHECK-NOT: fagpu.gather
+// CHECK: fagpu.store %[[TILE]], %{{.+}} sizes [1, 64, 64]
+func.func @fill(%b: memref<2x3x200xf32>) {
+  %none = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%none : f32) outs(%b : memref<2x3x200xf32>)
+  return
+}

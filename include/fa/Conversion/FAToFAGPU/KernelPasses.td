@@ -88,14 +88,15 @@ def FAPutHeadDimsLastPass
 }
 
 def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
-  let summary = "Make parallel loops over tiles of the copies of a function";
+  let summary = "Make parallel loops over tiles of what a function copies and fills";
   let description = [{
     What a function copies in memory, as the rows past a query length of a
     destination that is another tensor, is copied by the GPU: a copy becomes a
     parallel loop over tiles, of which a kernel is made as of the others. A tile has
     64 rows of the longest dimension (of the second one of four where sizes are
     only known at run time) and up to 64 columns of the one whose elements lie
-    beside each other.
+    beside each other. What is filled, as results over no keys, becomes such a
+    loop too, whose tiles are one number.
 
     Refused: a destination without a dimension of stride 1, elements other than
     f16, bf16 and f32, and copies between element types.
@@ -141,6 +142,9 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     within a group the last query blocks of all its sequences first. Of a window
     the keys that a query block sees at a time count, of a table of blocks an
     eighth of the keys: larger groups leave shorter tiles for the end.
+
+    A function that computes nothing, as memory that it is given has no elements,
+    launches a kernel on no blocks.
 
     Refused: a loop that yields values, memory that is neither an argument of the
     function nor a view of one, and steps of different configurations.

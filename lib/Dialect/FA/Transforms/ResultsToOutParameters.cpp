@@ -187,6 +187,9 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
     } else if (auto combine = dyn_cast<CombineOp>(op)) {
       destinations = combine.getDpsInitsMutable();
       isRead = static_cast<bool>(combine.getQueryLengths());
+    } else if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+      destinations = fill.getOutputsMutable();
+      isRead = false;
     } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
       destinations = loop.getOutputsMutable();
     }
