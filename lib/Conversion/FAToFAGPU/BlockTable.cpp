@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockTable.h"
+#include "IndexWidths.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -68,10 +69,10 @@ BlockTable::Row BlockTable::getRow(OpBuilder &at, ValueRange indices) {
         getValueOrCreateConstantIndexOp(at, loc, loop.getMixedStep()[dim]);
     Value number = at.createOrFold<arith::SubIOp>(loc, induction, lower);
     number = at.createOrFold<arith::DivUIOp>(loc, number, step);
-    row = at.createOrFold<arith::MulIOp>(loc, row, count);
+    row = multiplyShort(at, loc, row, count);
     row = at.createOrFold<arith::AddIOp>(loc, row, number);
   }
-  row = at.createOrFold<arith::MulIOp>(loc, row, words);
+  row = multiplyShort(at, loc, row, words);
   Value next = at.createOrFold<arith::AddIOp>(loc, row, words);
   return {row, at.createOrFold<arith::AddIOp>(loc, row, one),
           at.createOrFold<arith::AddIOp>(loc, row, index(at, loc, countWords)),

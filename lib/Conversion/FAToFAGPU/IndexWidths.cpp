@@ -18,9 +18,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Sums of two of these, and of lengths up to it, fit 32 bits.
-static constexpr int64_t shortLimit = int64_t(1) << 30;
-
 IndexWidths::Bounds IndexWidths::get(Value value) {
   auto [entry, isNew] =
       known.try_emplace(value, Bounds{Width::Short, Width::Short});
@@ -70,13 +67,26 @@ IndexWidths::Bounds IndexWidths::compute(Value value) {
                        cast<OpResult>(value).getResultNumber());
 }
 
-/// Numbers of blocks times the size of one are lengths; no block is larger, so
-/// that the product with a greater number may be any.
-static bool isLargeFactor(Value value) {
+/// Numbers of blocks times the size of one are lengths; no block is larger.
+static bool isSizeOfBlock(Value value) {
   constexpr int64_t largestBlock = 4096;
   APInt constant;
   return matchPattern(value, m_ConstantInt(&constant)) &&
-         constant.abs().sgt(largestBlock);
+         constant.abs().sle(largestBlock);
+}
+
+static bool mayProductBeLong(arith::MulIOp op) {
+  return !isSizeOfBlock(op.getLhs()) && !isSizeOfBlock(op.getRhs()) &&
+         !op.hasNoSignedWrap();
+}
+
+Value mlir::fa::multiplyShort(OpBuilder &builder, Location loc, Value a,
+                              Value b) {
+  bool needsMark = !isSizeOfBlock(a) && !isSizeOfBlock(b);
+  return builder.createOrFold<arith::MulIOp>(
+      loc, a, b,
+      needsMark ? arith::IntegerOverflowFlags::nsw
+                : arith::IntegerOverflowFlags::none);
 }
 
 IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
@@ -115,13 +125,16 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return of(0);
+  // No index is computed so without a reason.
+  if (op->getResult(0).getType().isInteger(64))
+    return {Width::Long, Width::Long};
   if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
     // A sum with what only just fits need not fit.
     Bounds a = of(0), b = of(1);
     if (isa<arith::SubIOp>(op))
       std::swap(b.low, b.high);
-    if (isa<arith::MulIOp>(op)) {
-      if (isLargeFactor(op->getOperand(0)) || isLargeFactor(op->getOperand(1)))
+    if (auto product = dyn_cast<arith::MulIOp>(op)) {
+      if (mayProductBeLong(product))
         return {Width::Long, Width::Long};
       Bounds all = least(a, b);
       a.low = a.high = b.low = b.high = std::min(all.low, all.high);

@@ -8,7 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_INDEXWIDTHS_H
 #define FA_LIB_CONVERSION_FATOFAGPU_INDEXWIDTHS_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::fa {
@@ -16,11 +16,13 @@ namespace mlir::fa {
 /// Follows how large scalar integers of a kernel can be. Sizes, indices of
 /// blocks and small constants are *short*: sums of a few of them fit 32 bits.
 /// What is captured or loaded from memory as i32 fits, but a sum with it need
-/// not. 64-bit
-/// arguments and large constants need not fit at all, until `min` and `max`
-/// bound them.
+/// not. 64-bit arguments, what is computed in i64, products of two sizes and
+/// large constants need not fit at all, until `min` and `max` bound them.
 class IndexWidths {
 public:
+  /// Sums of two numbers up to this, and of lengths up to it, fit 32 bits.
+  static constexpr int64_t shortLimit = int64_t(1) << 30;
+
   /// Whether the value fits 32 bits with its sign.
   bool fits(Value value) {
     Bounds bounds = get(value);
@@ -46,6 +48,10 @@ private:
 
   DenseMap<Value, Bounds> known;
 };
+
+/// The product of two short numbers that is known to be short, as a number of
+/// tiles is that a grid has: it is marked by `nsw`.
+Value multiplyShort(OpBuilder &builder, Location loc, Value a, Value b);
 
 } // namespace mlir::fa
 

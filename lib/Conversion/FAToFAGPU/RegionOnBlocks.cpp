@@ -139,6 +139,40 @@ void RegionOnBlocks::saturate(Value &scalar) {
   scalar = arith::MinSIOp::create(outside, loc, scalar, constant(most));
 }
 
+/// What is known of a captured index.
+void RegionOnBlocks::setRange(Value argument, Value capture) {
+  if (!argument.getType().isIndex())
+    return;
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (std::optional<int64_t> number = getConstantIntValue(capture))
+    ranges.set(argument, *number, *number);
+  else if (widths.isShort(capture))
+    ranges.set(argument, -IndexWidths::shortLimit, IndexWidths::shortLimit);
+  else if (widths.fits(capture))
+    ranges.set(argument, -most - 1, most);
+}
+
+/// A number for all pairs. Indices are taken for 32 bits where nothing says
+/// otherwise, and for more where they come from integers of 64.
+Value RegionOnBlocks::computeScalar(Operation *op, ValueRange operands) {
+  bool isLong = ranges.needsLong(op) &&
+                !op->hasTrait<OpTrait::ConstantLike>() &&
+                !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op);
+  Type i64 = outside.getI64Type();
+  SmallVector<Value> scalars(operands);
+  for (Value &scalar : scalars)
+    if (isLong && scalar.getType().isIndex())
+      scalar = arith::IndexCastOp::create(outside, loc, i64, scalar);
+  Type type = op->getResult(0).getType();
+  bool isIndex = type.isIndex();
+  OperationState state(loc, op->getName(), scalars,
+                       {isLong && isIndex ? i64 : type}, op->getAttrs());
+  Value result = outside.create(state)->getResult(0);
+  if (isLong && isIndex)
+    return arith::IndexCastOp::create(outside, loc, type, result);
+  return result;
+}
+
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                          const IRMapping &mapping) {
   SmallVector<Value> operands;
@@ -147,10 +181,8 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
     operands.push_back(mapping.lookup(operand));
     kind = join(kind, kindOf(operands.back()));
   }
-  if (kind == Kind::Scalar) {
-    IRMapping scalars(mapping);
-    return outside.clone(*op, scalars)->getResult(0);
-  }
+  if (kind == Kind::Scalar)
+    return computeScalar(op, operands);
   bool isOfWide = isWide(op, operands);
   if (!isOfWide)
     if (Value visible = matchKeyBound(op, operands))
@@ -199,9 +231,11 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
   unsigned first = score ? 1 : 0;
-  bits.setQuery(body.getArgument(first + 2));
+  ranges.setIndices(body.getArguments().slice(first, 4));
   keyArgument = body.getArgument(first + 3);
-  bits.setKey(keyArgument);
+  for (auto [argument, capture] :
+       llvm::zip_equal(body.getArguments().drop_front(first + 4), captures))
+    setRange(argument, capture);
   for (Operation &op : body.without_terminator()) {
     FailureOr<Value> result = failure();
     if (isa<QueryLengthOp>(op))

@@ -8,7 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 #define FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 
-#include "IndexBits.h"
+#include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -45,7 +45,7 @@ public:
   RegionOnBlocks(OpBuilder &outside, OpBuilder &inside, Location loc,
                  const PairBlock &place)
       : outside(outside), inside(inside), loc(loc), place(place),
-        bits(place.queries, place.keys) {}
+        ranges(place.queries, place.keys) {}
 
   /// What the region yields, as a matrix. `score` is null for a mask. Fails
   /// with a diagnostic where an operation has no form on block values.
@@ -69,6 +69,8 @@ private:
   void saturate(Value &scalar);
   Value multiplyByScalar(Value value, Value scalar, arith::FastMathFlags flags);
   Value multiplyByReciprocal(Operation *op, ValueRange operands, Kind kind);
+  void setRange(Value argument, Value capture);
+  Value computeScalar(Operation *op, ValueRange operands);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
   /// CapturedLoads.cpp.
   Value load(memref::LoadOp op, const IRMapping &mapping);
@@ -86,7 +88,6 @@ private:
   /// WideIndices.cpp. Whether a block has indices of 64 bits.
   static bool isWideBlock(Value value);
   bool isWide(Operation *op, ValueRange operands);
-  bool isLong(Value scalar);
   bool isQueryOffset(Value value);
   bool isKeyBound(Operation *op, ValueRange operands);
   Value widen(Value value, Kind kind);
@@ -95,7 +96,7 @@ private:
   OpBuilder &outside, &inside;
   Location loc;
   const PairBlock &place;
-  IndexBits bits;
+  IndexRanges ranges;
   IndexWidths widths;
   Value queryIndex, keyIndex;
   /// The key of a pair, as the region has it.

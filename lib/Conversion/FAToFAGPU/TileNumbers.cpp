@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileNumbers.h"
+#include "IndexWidths.h"
 #include "VisibleKeys.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -63,7 +64,7 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
   // The remainder from the quotient: a second division would cost as much.
   auto divide = [&](Value a, Value b) -> std::pair<Value, Value> {
     Value quotient = arith::DivUIOp::create(builder, loc, a, b);
-    Value whole = arith::MulIOp::create(builder, loc, quotient, b);
+    Value whole = multiplyShort(builder, loc, quotient, b);
     Value remainder = arith::SubIOp::create(builder, loc, a, whole);
     return {quotient, remainder};
   };
@@ -77,13 +78,13 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
   if (grid.together) {
     Value sequences = counts.front();
     for (Value count : counts.drop_front().drop_back())
-      sequences = arith::MulIOp::create(builder, loc, sequences, count);
+      sequences = multiplyShort(builder, loc, sequences, count);
     // From the last tile back, so that the group that holds fewer comes first:
     // the last ones at work are short tiles of a whole group.
-    Value all = arith::MulIOp::create(builder, loc, sequences, blocks);
-    Value tiles = arith::MulIOp::create(builder, loc, grid.together, blocks);
+    Value all = multiplyShort(builder, loc, sequences, blocks);
+    Value tiles = multiplyShort(builder, loc, grid.together, blocks);
     auto [group, inGroup] = divide(fromEnd(all, tile), tiles);
-    Value first = arith::MulIOp::create(builder, loc, group, grid.together);
+    Value first = multiplyShort(builder, loc, group, grid.together);
     Value left = arith::SubIOp::create(builder, loc, sequences, first);
     Value here = arith::MinUIOp::create(builder, loc, grid.together, left);
     Value inBlock;

@@ -19,11 +19,6 @@ bool RegionOnBlocks::isWideBlock(Value value) {
          getElementTypeOrSelf(value).isInteger(64);
 }
 
-/// Whether one number for all pairs may need more than 32 bits.
-bool RegionOnBlocks::isLong(Value scalar) {
-  return scalar.getType().isIndex() && !widths.fits(scalar);
-}
-
 /// Whether a block value is the queries plus scalars.
 bool RegionOnBlocks::isQueryOffset(Value value) {
   if (value == queryIndex)
@@ -60,43 +55,28 @@ bool mlir::fa::isDivision(Operation *op) {
              arith::RemUIOp>(op);
 }
 
-/// Whether the operation computes on indices of 64 bits: a product, a shift, an
-/// integer function, a sum with what is loaded, or what a scalar of 64 bits
-/// goes into may be the first that needs them, what follows keeps them.
+/// Whether the operation computes on indices of 64 bits: the first that needs
+/// them does, what follows keeps them.
 bool RegionOnBlocks::isWide(Operation *op, ValueRange operands) {
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     if (original.getType().isIndex() && isWideBlock(operand))
       return true;
-  // What fits 32 bits may be equal to what a number beyond is held to.
-  if (isa<arith::CmpIOp>(op))
-    return (isLong(operands[0]) && !widths.isShort(op->getOperand(1))) ||
-           (isLong(operands[1]) && !widths.isShort(op->getOperand(0)));
-  if (!op->getResult(0).getType().isIndex())
+  auto isLong = [&](Value value) {
+    return value.getType().isIndex() && !ranges.fits(value);
+  };
+  // What is held to 32 bits compares as before with what is never at their
+  // ends, and divides it.
+  if (isa<arith::CmpIOp>(op) || isDivision(op)) {
+    Value first = op->getOperand(0), last = op->getOperand(1);
+    bool isHeld = isLong(last) && ranges.fitsInside(first);
+    if (isa<arith::CmpIOp>(op))
+      isHeld |= isLong(first) && ranges.fitsInside(last);
+    if (isHeld)
+      return ranges.readsNegativeAsUnsigned(op);
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return false;
-  // Their results depend on the number of bits.
-  if (isa<math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-          math::CtPopOp, math::IPowIOp>(op))
-    return true;
-  if (isa<arith::MulIOp, arith::ShLIOp>(op))
-    return bits.get(op->getResult(0)) > 31;
-  Value first = op->getOperand(0);
-  if (isReadAsUnsigned(op) && !isNeverNegative(first))
-    return true;
-  // A divisor is held to 32 bits, whose least number may be larger.
-  if (isDivision(op))
-    return isLong(operands.front()) ||
-           (isLong(operands.back()) && !widths.isShort(first));
-  if (isa<arith::ShRSIOp, arith::ShRUIOp>(op))
-    return isLong(operands.front());
-  // Of all that is loaded a number of 32 bits may be the greatest.
-  if (isa<arith::AddIOp, arith::SubIOp>(op) && !widths.fits(op->getResult(0)))
-    return !isKeyBound(op, operands);
-  return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MaxUIOp,
-             arith::MinSIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, arith::SelectOp>(op) &&
-         llvm::any_of(operands,
-                      [&](Value operand) { return isLong(operand); }) &&
-         !isKeyBound(op, operands);
+  return ranges.needsLong(op) && !isKeyBound(op, operands);
 }
 
 /// An index value as i64, repeated along what `kind` has beyond it.
@@ -118,10 +98,8 @@ Value RegionOnBlocks::castIndex(Operation *cast, Value value, Kind kind) {
        made = cast->getResult(0).getType(), from = getElementTypeOrSelf(value);
   // An index keeps its sign in the 64 bits that it has.
   bool isUnsigned = isa<arith::IndexCastUIOp>(cast) && !given.isIndex();
-  bool isWideIndex =
-      made.isIndex() &&
-      (isWideBlock(value) || (isUnsigned && from.isInteger(32) &&
-                              !isNeverNegative(cast->getOperand(0))));
+  bool isWideIndex = made.isIndex() &&
+                     (isWideBlock(value) || !ranges.fits(cast->getResult(0)));
   Type to =
       isWideIndex ? outside.getI64Type() : typeOf(kind, made).getElementType();
   if (from == to)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IndexBits.h"
+#include "IndexRanges.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,16 +34,19 @@ static void widen(Operation *op) {
   op->erase();
 }
 
-/// `pair` are the query and the key of the region.
-static void widenIn(Region &region, ValueRange pair) {
+/// `indices` are the batch, the head, the query and the key of the region.
+static void widenIn(Region &region, ValueRange indices) {
+  IndexRanges ranges;
+  ranges.setIndices(indices);
+  ValueRange pair = indices.drop_front(2);
   DenseSet<Value> ofPair(pair.begin(), pair.end());
   for (Operation &op : llvm::make_early_inc_range(region.front())) {
     bool dependsOnPair = llvm::any_of(
         op.getOperands(), [&](Value value) { return ofPair.contains(value); });
     if (dependsOnPair)
       ofPair.insert_range(op.getResults());
-    else if (isReadAsUnsigned(&op) && op.getResult(0).getType().isIndex() &&
-             !isNeverNegative(op.getOperand(0)))
+    else if (ranges.readsNegativeAsUnsigned(&op) &&
+             op.getResult(0).getType().isIndex())
       widen(&op);
   }
 }
@@ -55,9 +58,9 @@ struct WidenUnsignedIndicesPass
   void runOnOperation() override {
     getOperation()->walk([](AttentionLikeOpInterface op) {
       if (Region &score = op.getScore(); !score.empty())
-        widenIn(score, score.getArguments().slice(3, 2));
+        widenIn(score, score.getArguments().slice(1, 4));
       if (Region &mask = op.getMask(); !mask.empty())
-        widenIn(mask, mask.getArguments().slice(2, 2));
+        widenIn(mask, mask.getArguments().slice(0, 4));
     });
   }
 };

@@ -105,3 +105,31 @@ func.func @unsigned(%n: i32, %m: memref<i32>, %s: memref<i16>) attributes {fagpu
   }
   return
 }
+
+// A product of two sizes may be any number, unless it is known not to wrap; what
+// is computed in i64 as well.
+// CHECK-LABEL: func.func @products
+// CHECK-SAME: (%[[N:.*]]: i32, %[[M:.*]]: i32)
+func.func @products(%n: i32, %m: i32) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    %rows = arith.index_cast %n : i32 to index
+    %columns = arith.index_cast %m : i32 to index
+    // CHECK: %[[TILES:.*]] = arith.muli %[[N]], %[[M]] overflow<nsw> : i32
+    %tiles = arith.muli %rows, %columns overflow<nsw> : index
+    // CHECK: arith.subi %[[TILES]], %[[N]] : i32
+    %rest = arith.subi %tiles, %rows : index
+    // CHECK: %[[SQUARE:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+    %square = arith.muli %rows, %rows : index
+    // CHECK: arith.subi %[[SQUARE]], %{{.*}} : index
+    %less = arith.subi %square, %columns : index
+    // CHECK: %[[WIDE:.*]] = arith.extsi %[[N]] : i32 to i64
+    %wide = arith.index_cast %rows : index to i64
+    // CHECK: %[[SUM:.*]] = arith.addi %[[WIDE]], %[[WIDE]] : i64
+    %sum = arith.addi %wide, %wide : i64
+    // CHECK: %[[BACK:.*]] = arith.index_cast %[[SUM]] : i64 to index
+    %back = arith.index_cast %sum : i64 to index
+    // CHECK: arith.addi %[[BACK]], %{{.*}} : index
+    %more = arith.addi %back, %rows : index
+  }
+  return
+}

@@ -66,8 +66,9 @@ def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
     addresses are. An index is only cast to `index` where an operation asks for it.
 
     What may need more stays `index` until it is bounded: 64-bit arguments,
-    constants above 2^30, and sums with what is loaded from memory or is an
-    argument that `fa.captured` marks as a captured number; the mark goes.
+    constants above 2^30, sums with what is loaded from memory or is an argument
+    that `fa.captured` marks as a captured number, products of two sizes that are
+    not marked `nsw`, and what is computed in i64. The marks of arguments go.
 
     Before: `%i = arith.addi %a, %b : index`
     After: `%i = arith.addi %a, %b : i32`

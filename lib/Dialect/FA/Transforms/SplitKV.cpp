@@ -85,7 +85,8 @@ OpFoldResult KeySplitter::getPartBegin(OpFoldResult number,
     return affine::makeComposedFoldedAffineApply(rewriter, loc,
                                                  symbol(0) * *size, {number});
   return arith::MulIOp::create(rewriter, loc, cast<Value>(number),
-                               cast<Value>(partSize))
+                               cast<Value>(partSize),
+                               arith::IntegerOverflowFlags::nsw)
       .getResult();
 }
 

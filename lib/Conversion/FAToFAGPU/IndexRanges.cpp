@@ -1,0 +1,113 @@
+//===- IndexRanges.cpp - Numbers that a region computes -------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexRanges.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr int64_t leastShort = std::numeric_limits<int32_t>::min(),
+                         greatestShort = std::numeric_limits<int32_t>::max();
+
+static ConstantIntRanges makeRange(int64_t least, int64_t greatest) {
+  return ConstantIntRanges::fromSigned(
+      APInt(64, static_cast<uint64_t>(least), /*isSigned=*/true),
+      APInt(64, static_cast<uint64_t>(greatest), /*isSigned=*/true));
+}
+
+IndexRanges::IndexRanges(Value queries, Value keys)
+    : queries(getConstantIntValue(queries).value_or(greatestLength)),
+      keys(getConstantIntValue(keys).value_or(greatestLength)) {}
+
+void IndexRanges::set(Value value, int64_t least, int64_t greatest) {
+  known.insert_or_assign(value, makeRange(least, greatest));
+}
+
+void IndexRanges::setIndices(ValueRange indices) {
+  set(indices[0], 0, greatestShort);
+  set(indices[1], 0, greatestShort);
+  // Blocks end past the lengths, where nothing depends on what is computed.
+  set(indices[2], 0, queries);
+  set(indices[3], 0, keys);
+}
+
+ConstantIntRanges IndexRanges::get(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  ConstantIntRanges range = compute(value);
+  known.insert_or_assign(value, range);
+  return range;
+}
+
+ConstantIntRanges IndexRanges::compute(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<QueryLengthOp>(op))
+    return makeRange(0, queries);
+  if (isa_and_nonnull<KeyLengthOp>(op))
+    return makeRange(0, keys);
+  if (isa_and_nonnull<memref::DimOp>(op))
+    return makeRange(0, greatestShort);
+  ConstantIntRanges range = ConstantIntRanges::maxRange(
+      ConstantIntRanges::getStorageBitwidth(value.getType()));
+  if (isa_and_nonnull<math::AbsIOp>(op)) {
+    ConstantIntRanges operand = get(op->getOperand(0));
+    APInt size =
+        llvm::APIntOps::umax(operand.smin().abs(), operand.smax().abs());
+    return ConstantIntRanges::fromUnsigned(APInt::getZero(size.getBitWidth()),
+                                           size);
+  }
+  auto inferable = dyn_cast_if_present<InferIntRangeInterface>(op);
+  if (!inferable || !llvm::all_of(op->getOperandTypes(), [](Type type) {
+        return type.isIntOrIndex();
+      }))
+    return range;
+  SmallVector<ConstantIntRanges> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  inferable.inferResultRanges(
+      operands,
+      [&](Value, const ConstantIntRanges &result) { range = result; });
+  return range;
+}
+
+bool IndexRanges::fits(Value value) {
+  ConstantIntRanges range = get(value);
+  return range.smin().sge(leastShort) && range.smax().sle(greatestShort);
+}
+
+bool IndexRanges::fitsInside(Value value) {
+  ConstantIntRanges range = get(value);
+  return range.smin().sgt(leastShort) && range.smax().slt(greatestShort);
+}
+
+bool IndexRanges::readsNegativeAsUnsigned(Operation *op) {
+  return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp,
+             arith::ShRUIOp>(op) &&
+         get(op->getOperand(0)).smin().isNegative();
+}
+
+bool IndexRanges::needsLong(Operation *op) {
+  auto isLong = [&](Value value) {
+    return value.getType().isIndex() && !fits(value);
+  };
+  if (llvm::any_of(op->getOperands(), isLong) ||
+      llvm::any_of(op->getResults(), isLong))
+    return true;
+  if (op->getNumOperands() == 0 || !op->getOperand(0).getType().isIndex())
+    return false;
+  if (readsNegativeAsUnsigned(op))
+    return true;
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+    return get(op->getOperand(1)).umax().uge(32);
+  return isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::IPowIOp>(op);
+}

@@ -1,0 +1,52 @@
+//===- IndexRanges.h - Numbers that a region computes -----------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
+#define FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
+
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::fa {
+
+/// What integers of a score or mask region lie between, an index having 64
+/// bits. Batches and heads are indices of 32 bits, lengths that are not known
+/// are below 2^30, and captured numbers any of their type.
+class IndexRanges {
+public:
+  IndexRanges() = default;
+  IndexRanges(Value queries, Value keys);
+
+  /// Of the arguments of a region: its batch, head, query and key.
+  void setIndices(ValueRange indices);
+  /// Of a captured number, both ends included.
+  void set(Value value, int64_t least, int64_t greatest);
+
+  /// Whether the value is an integer of 32 bits with their sign.
+  bool fits(Value value);
+  /// Whether it is also none of the two ends of these.
+  bool fitsInside(Value value);
+
+  /// Whether an operation reads a number that may be below 0 as unsigned, which
+  /// is then another one in 32 bits.
+  bool readsNegativeAsUnsigned(Operation *op);
+  /// Whether 32 bits give an operation another result than the 64 of an index.
+  bool needsLong(Operation *op);
+
+private:
+  ConstantIntRanges get(Value value);
+  ConstantIntRanges compute(Value value);
+
+  static constexpr int64_t greatestLength = (int64_t(1) << 30) - 1;
+
+  int64_t queries = greatestLength, keys = greatestLength;
+  DenseMap<Value, ConstantIntRanges> known;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
