@@ -35,10 +35,11 @@ namespace {
 class LoopOutliner {
 public:
   LoopOutliner(ModuleOp module, scf::ForallOp loop);
-  void outline();
+  LogicalResult outline();
 
 private:
   void collectCaptures();
+  LogicalResult checkCaptures();
   LLVM::LLVMStructType getContextType();
   int64_t placeScratch();
   void buildBody(func::FuncOp function);
@@ -80,6 +81,17 @@ void LoopOutliner::collectCaptures() {
     else
       captures.push_back(value);
   }
+}
+
+/// The context of a call holds what LLVM has a type for.
+LogicalResult LoopOutliner::checkCaptures() {
+  for (Value capture : captures)
+    if (Type type = converter.convertType(capture.getType());
+        !type || !LLVM::isCompatibleType(type))
+      return loop.emitError("parallel loop reads a value of type ")
+             << capture.getType()
+             << ", expected numbers and memory: bufferize before outlining";
+  return success();
 }
 
 LLVM::LLVMStructType LoopOutliner::getContextType() {
@@ -242,7 +254,10 @@ void LoopOutliner::buildCall(func::FuncOp function, int64_t scratchBytes) {
                        ValueRange{address, context, countIterations(), bytes});
 }
 
-void LoopOutliner::outline() {
+LogicalResult LoopOutliner::outline() {
+  collectCaptures();
+  if (failed(checkCaptures()))
+    return failure();
   auto parent = loop->getParentOfType<func::FuncOp>();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   SymbolTable symbols(module);
@@ -253,7 +268,6 @@ void LoopOutliner::outline() {
   function.setPrivate();
   symbols.insert(function);
 
-  collectCaptures();
   loop.walk([](memref::DeallocOp dealloc) {
     Operation *source = dealloc.getMemref().getDefiningOp();
     if (isa_and_nonnull<memref::AllocOp>(source))
@@ -263,6 +277,7 @@ void LoopOutliner::outline() {
   buildCall(function, scratchBytes);
   buildBody(function);
   loop.erase();
+  return success();
 }
 
 // A problem of one block has no parallel loop: upstream folds a loop of one
@@ -313,7 +328,8 @@ struct OutlineParallelPass
       if (failed(scf::forallToForLoop(rewriter, loop)))
         return signalPassFailure();
     for (scf::ForallOp loop : outermost)
-      LoopOutliner(getOperation(), loop).outline();
+      if (failed(LoopOutliner(getOperation(), loop).outline()))
+        return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         placeOnStack(rewriter, function);

@@ -414,7 +414,8 @@ struct OutlineKernelsPass
       SmallVector<Block *> blocks;
       collectBlocks(function.getBody(), blocks);
       for (Block *block : blocks) {
-        wrapSingleTile(*block);
+        if (failed(wrapSingleTile(*block)))
+          return signalPassFailure();
         for (auto loop : llvm::to_vector(block->getOps<scf::ForallOp>()))
           if (failed(Outliner(loop, symbols, chip, warps).run()))
             return signalPassFailure();

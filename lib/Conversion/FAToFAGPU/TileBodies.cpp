@@ -32,9 +32,9 @@ static bool isOfTile(Operation *op, const DenseSet<Operation *> &ofTile) {
   return llvm::any_of(used, isMade);
 }
 
-void mlir::fa::wrapSingleTile(Block &body) {
+LogicalResult mlir::fa::wrapSingleTile(Block &body) {
   if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
-    return;
+    return success();
   Operation *end = body.getTerminator();
   OpBuilder builder(end);
   Location loc = body.getParentOp()->getLoc();
@@ -49,8 +49,14 @@ void mlir::fa::wrapSingleTile(Block &body) {
       moved.push_back(&op);
       ofTile.insert(&op);
     }
+  for (Value operand : end->getOperands())
+    if (ofTile.contains(operand.getDefiningOp()))
+      return operand.getDefiningOp()->emitOpError()
+             << "has a result of type " << operand.getType()
+             << " that leaves its tile, expected one that is stored in it";
   for (Operation *op : moved)
     op->moveBefore(loop.getBody()->getTerminator());
+  return success();
 }
 
 void mlir::fa::hoistSizes(scf::ForallOp loop) {

@@ -14,8 +14,9 @@ namespace mlir::fa {
 
 /// A problem of one tile has no loop: what is of the tile in `body`, such as
 /// block values and loads, becomes the only iteration of one. Sizes and views
-/// stay on the host.
-void wrapSingleTile(Block &body);
+/// stay on the host. Fails with a diagnostic where the function returns what is
+/// of the tile.
+LogicalResult wrapSingleTile(Block &body);
 
 /// Computes sizes of memory from outside of the loop before it, on the host.
 void hoistSizes(scf::ForallOp loop);

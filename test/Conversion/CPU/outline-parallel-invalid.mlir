@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --fa-outline-parallel -verify-diagnostics
+// RUN: fa-opt %s --fa-outline-parallel -split-input-file -verify-diagnostics
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{parallel loop returns 1 tensors, expected none: bufferize before outlining}}
@@ -9,4 +9,15 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
     }
   }
   return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @reads(%x: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error@+1 {{parallel loop reads a value of type 'tensor<4xf32>', expected numbers and memory: bufferize before outlining}}
+  scf.forall (%i) in (4) {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    memref.store %v, %m[%i] : memref<4xf32>
+  }
+  return
 }

@@ -36,3 +36,14 @@ func.func @two_steps(%q: memref<1x64x1x64xbf16>, %a: !state, %r: !row) {
   }
   return
 }
+
+// -----
+
+func.func @returned(%q: memref<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tensor<4xf32>, %n: index) -> tensor<4x16xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'fa.key_ranges' op has a result of type 'tensor<4x16xf32>' that leaves its tile, expected one that is stored in it}}
+  %a = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 8 iter_args(%a0 = %acc) -> (tensor<4x16xf32>) {
+    fa.yield %a0 : tensor<4x16xf32>
+  }
+  return %a : tensor<4x16xf32>
+}

@@ -243,3 +243,19 @@ func.func @written(%m: !m, %n: i32, %x: !half) attributes {fagpu.kernel = "sm_80
   }
   return
 }
+
+
+// The barrier stands behind an acquire that ends its block, too.
+// CHECK-LABEL: func.func @last
+func.func @last(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel cp_async : !tile
+  fagpu.role @all groups(1) {
+    // CHECK: fagpu.put
+    // CHECK-NEXT: fagpu.acquire %{{.*}} pending(0)
+    // CHECK-NEXT: fagpu.sync
+    fagpu.put %k, %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    %a = fagpu.acquire %k : !tile
+  }
+  return
+}

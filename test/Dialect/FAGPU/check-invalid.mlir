@@ -495,3 +495,15 @@ func.func @released_early(%m: !mem) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// -----
+
+!view = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!half = tensor<64x64xbf16, #fagpu.acc<4>>
+// expected-error @below {{'func.func' op has argument #1 of type '!fagpu.view<64x64xbf16, #fagpu.smem<128>>', but a view is of one use of a stage; expected memory, and what 'fagpu.acquire' gives}}
+func.func @view_argument(%n: i32, %v: !view) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @a groups(1) {
+    %h = fagpu.load %v : !view -> !half
+  }
+  return
+}

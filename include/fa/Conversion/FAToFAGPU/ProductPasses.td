@@ -146,7 +146,10 @@ def FAGPUShareOperandsPass
     fagpu.release %view : !kv
     ```
   }];
-  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect"
+  ];
 }
 
 def FAGPUFormChannelsPass

@@ -232,7 +232,9 @@ def FAGPUAssignWriteSlotsPass
     fagpu.release %kv : !kv
     ```
   }];
-  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
 }
 
 def FAGPUAssignGroupSlotsPass

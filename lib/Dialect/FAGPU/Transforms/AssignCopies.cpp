@@ -134,12 +134,15 @@ private:
 
   //===--- Uses of channels ----------------------------------------------===//
 
-  static void placeBarrier(Operation *op, CopyState &state, bool assign) {
+  static void placeBarrier(OpBuilder builder, Location loc, CopyState &state,
+                           bool assign) {
     state.synchronize();
-    if (!assign)
-      return;
-    OpBuilder builder(op);
-    SyncOp::create(builder, op->getLoc());
+    if (assign)
+      SyncOp::create(builder, loc);
+  }
+
+  static void placeBarrier(Operation *before, CopyState &state, bool assign) {
+    placeBarrier(OpBuilder(before), before->getLoc(), state, assign);
   }
 
   LogicalResult follow(PutOp put, CopyState &state, bool assign) {
@@ -235,8 +238,11 @@ private:
       acquire.setPending(behind);
     state.started = std::move(rest);
     // One barrier serves acquires that stand together.
-    if (!isBeforeAcquire(acquire))
-      placeBarrier(acquire->getNextNode(), state, assign);
+    if (!isBeforeAcquire(acquire)) {
+      OpBuilder behindIt(acquire->getContext());
+      behindIt.setInsertionPointAfter(acquire);
+      placeBarrier(behindIt, acquire.getLoc(), state, assign);
+    }
     return success();
   }
 

@@ -127,6 +127,13 @@ private:
 } // namespace
 
 LogicalResult mlir::fagpu::checkViews(func::FuncOp kernel) {
+  for (BlockArgument argument : kernel.getArguments())
+    if (isa<ViewType>(argument.getType()))
+      return kernel.emitOpError()
+             << "has argument #" << argument.getArgNumber() << " of type "
+             << argument.getType()
+             << ", but a view is of one use of a stage; expected memory, and "
+                "what 'fagpu.acquire' gives";
   WalkResult result = kernel.walk([](Operation *op) -> WalkResult {
     for (Region &region : op->getRegions())
       for (Block &block : region)
