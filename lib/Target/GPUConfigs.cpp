@@ -65,10 +65,13 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
   bool takesTurns = turns && !problem.regions.hasFunctions;
   // What a score function reads may be copied too.
   int64_t copying = problem.hasScore ? 0 : copyingRegisters;
+  // A step of f32 is six products long, and ptxas takes as long for a copy.
+  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
+  bool rolled = isFloat && overlap == Overlap::none;
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying, columns, commonStages)};
+                             captures, copying, columns, commonStages, rolled)};
 }
 
 bool ConfigRow::takesElements(const AttentionProblem &problem) const {
@@ -135,7 +138,7 @@ static GPUTile addBlockTable(const GPUTile &tile,
                              part.getTurns(), part.getTileOrder(),
                              /*blockTable=*/true, part.getCaptures(),
                              part.getCopyingRegisters(), part.getColumns(),
-                             part.getCommonStages())};
+                             part.getCommonStages(), part.getRolled())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
@@ -235,7 +238,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
         /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
-        /*columns=*/0, /*commonStages=*/false);
+        /*columns=*/0, /*commonStages=*/false, /*rolled=*/false);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

@@ -198,7 +198,7 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
       part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
       part.getRescale(), part.getTurns(), part.getTileOrder(),
       part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters(),
-      part.getColumns(), part.getCommonStages());
+      part.getColumns(), part.getCommonStages(), part.getRolled());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

@@ -10,7 +10,9 @@
 // where they are used: the assembler overlaps the reads of a step with the step
 // before. Products that are summed go by steps together, some columns at a
 // time: a fragment is read for all of them, and few sums are in registers
-// twice.
+// twice. A branch that is never taken keeps one part of the columns apart from
+// the next: the assembler moves instructions within basic blocks, and ran out
+// of registers by reading fragments of several parts ahead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -171,11 +173,15 @@ public:
   /// The registers of the result.
   SmallVector<Value> run() {
     // Several sums of all columns would take too many registers.
-    int64_t columns = result.getDimSize(1);
-    int64_t width =
-        pairs.size() > 1 ? std::min(columns, columnsOfSum) : columns;
-    for (int64_t first = 0; first < columns; first += width)
+    int64_t columns = result.getDimSize(1), width = columns;
+    if (pairs.size() > 1)
+      width =
+          std::min(columns, sums.front() == zero ? columnsOfSum : columnsAdded);
+    for (int64_t first = 0; first < columns; first += width) {
+      if (first)
+        endBasicBlock();
       multiplyColumns(first, std::min(width, columns - first));
+    }
     return sums;
   }
 
@@ -185,6 +191,17 @@ private:
   /// Columns of several products at once: so many follow each other that do not
   /// wait for one another, and three sums of them are in registers.
   static constexpr int64_t columnsOfSum = 64;
+  /// Of sums that are added to others, which are all in registers.
+  static constexpr int64_t columnsAdded = 32;
+
+  /// By a branch whose condition the assembler does not know: whether the grid
+  /// is empty.
+  void endBasicBlock() {
+    emit.inlinePTX("{ .reg .pred %empty; .reg .b32 %blocks; "
+                   "mov.u32 %blocks, %nctaid.x; "
+                   "setp.eq.u32 %empty, %blocks, 0; @%empty trap; }",
+                   "~{memory}", {}, {});
+  }
 
   void multiplyColumns(int64_t first, int64_t number) {
     SmallVector<RowFragments> rows;

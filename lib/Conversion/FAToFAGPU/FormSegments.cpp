@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -23,8 +24,9 @@ namespace {
 /// through, from the first block of the first range.
 class SegmentBuilder {
 public:
-  SegmentBuilder(KeyRangesOp ranges)
-      : ranges(ranges), builder(ranges), loc(ranges.getLoc()) {}
+  SegmentBuilder(KeyRangesOp ranges, bool isRolled)
+      : ranges(ranges), builder(ranges), loc(ranges.getLoc()),
+        isRolled(isRolled) {}
   void run();
 
 private:
@@ -44,6 +46,7 @@ private:
   KeyRangesOp ranges;
   OpBuilder builder;
   Location loc;
+  bool isRolled;
   /// The number of the first block of each range, then of all blocks.
   SmallVector<Value> starts;
   /// Which ranges have a segment of their own.
@@ -186,10 +189,10 @@ void SegmentBuilder::run() {
   for (unsigned range = ranges.getNumRanges(); range-- > 0;)
     if (hasSegment[range])
       bounds.push_back(cast(starts[range], i32));
-  auto loop = fagpu::ForOp::create(builder, loc, ranges.getResultTypes(),
-                                   cast(last, i32), bounds, ranges.getInits(),
-                                   builder.getI32IntegerAttr(-1),
-                                   builder.getBoolAttr(true));
+  auto loop = fagpu::ForOp::create(
+      builder, loc, ranges.getResultTypes(), cast(last, i32), bounds,
+      ranges.getInits(), builder.getI32IntegerAttr(-1),
+      builder.getBoolAttr(true), isRolled ? builder.getUnitAttr() : nullptr);
   Block *body = builder.createBlock(&loop.getBody());
   body->addArgument(i32, loc);
   for (unsigned i = 0; i <= bounds.size(); ++i)
@@ -209,8 +212,9 @@ struct FormSegmentsPass
       return;
     SmallVector<KeyRangesOp> all;
     getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
+    bool isRolled = getGPUConfig(getOperation()).getRolled();
     for (KeyRangesOp op : all)
-      SegmentBuilder(op).run();
+      SegmentBuilder(op, isRolled).run();
   }
 };
 } // namespace

@@ -112,15 +112,20 @@ QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores,
   Value alpha =
       blocks.exp2(arith::SubFOp::create(inside, loc, before, shifted));
   Value blockSum = sumRows(inside, p);
-  // The first block has nothing to rescale.
+  // The first block has nothing to rescale. Where its flag is not constant, the
+  // factor is chosen rather than each of its products.
   Value first = IsFirstOp::create(inside, loc, inside.getI1Type()).getResult();
+  bool isRolled = config.getRolled();
+  if (isRolled)
+    alpha = blocks.select(first, blocks.constant(1.0f, rowType), alpha);
   Value longSum = math::FmaOp::create(
       inside, loc, sum, blocks.broadcast(alpha, partType), blockSum);
-  Value newSum = blocks.select(first, blockSum, longSum);
+  Value newSum = isRolled ? longSum : blocks.select(first, blockSum, longSum);
   Value rescaled =
       arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
   // Before its product the step is the older one, which may be the first.
-  bool isAfter = config.getRescale() == RescalePlace::after_product;
+  bool isAfter =
+      !isRolled && config.getRescale() == RescalePlace::after_product;
   Value scaled = isAfter ? blocks.select(first, acc, rescaled) : rescaled;
   return {p, newMaximum, newSum, scaled};
 }

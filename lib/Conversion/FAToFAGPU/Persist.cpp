@@ -232,7 +232,7 @@ Persister::carryThrough(ForOp old, TypeRange added, bool isEarly,
   llvm::append_range(types, added);
   auto loop =
       ForOp::create(builder, loc, types, old.getStart(), old.getBounds(), inits,
-                    old.getStepAttr(), old.getOnceAttr());
+                    old.getStepAttr(), old.getOnceAttr(), old.getRolledAttr());
   loop.getBody().takeBody(old.getBody());
   Block &body = loop.getBody().front();
   SmallVector<Value> seen;

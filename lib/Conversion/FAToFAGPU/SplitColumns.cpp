@@ -251,7 +251,7 @@ void ColumnSplitter::splitLoop(ForOp loop) {
     }
   auto split = ForOp::create(builder, loop.getLoc(), types, loop.getStart(),
                              loop.getBounds(), inits, loop.getStepAttr(),
-                             loop.getOnceAttr());
+                             loop.getOnceAttr(), loop.getRolledAttr());
   split->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   split.getBody().takeBody(loop.getBody());
   Block &body = split.getBody().front();

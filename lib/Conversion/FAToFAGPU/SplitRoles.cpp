@@ -140,7 +140,8 @@ void RoleSplitter::copyLoop(ForOp loop, IRMapping &mapping) {
   SmallVector<Value> bounds = llvm::map_to_vector(loop.getBounds(), mapped);
   auto copy = ForOp::create(builder, loop.getLoc(), TypeRange(),
                             mapped(loop.getStart()), bounds, ValueRange(),
-                            loop.getStepAttr(), loop.getOnceAttr());
+                            loop.getStepAttr(), loop.getOnceAttr(),
+                            loop.getRolledAttr());
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&copy.getBody());
   Block &old = loop.getBody().front();

@@ -6,27 +6,35 @@
 !tc = !fagpu.channel<32x96xbf16, #fagpu.smem<64>, 1>
 !tv = !fagpu.view<32x96xbf16, #fagpu.smem<64>>
 
-// A fragment is read once for all products of 64 columns: in each of two steps
+// A fragment is read once for all products of 32 columns: in each of two steps
 // those of the first view for the second product, then those of the second view
 // for the others. The last product has sums of its own, added at the end, as
-// the accumulator is; 32 columns are left.
+// the accumulator is. A branch separates parts of the columns.
 // CHECK-LABEL: func.func @sum
-// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-2: nvvm.ldmatrix
 // CHECK-COUNT-8: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-4: nvvm.ldmatrix
-// CHECK-COUNT-16: nvvm.mma.sync
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-4: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.ldmatrix
 // CHECK-COUNT-8: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-4: nvvm.ldmatrix
-// CHECK-COUNT-16: nvvm.mma.sync
+// CHECK-COUNT-32: llvm.fadd
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-64: llvm.fadd
+// CHECK: llvm.inline_asm {{.*}} trap; }
 // CHECK-COUNT-24: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
 // CHECK-COUNT-32: llvm.fadd
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: llvm.inline_asm {{.*}} trap; }
+// CHECK-COUNT-24: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-32: llvm.fadd
+// CHECK-NOT: trap
 // CHECK-NOT: llvm.fadd
 func.func @sum(%m: memref<?x96xbf16>, %f: !f, %x: f32, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32

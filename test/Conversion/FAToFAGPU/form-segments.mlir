@@ -68,3 +68,20 @@ func.func @rest(%end: index, %x: f32) attributes {fagpu.kernel = "sm_80"} {
   }
   return
 }
+
+// -----
+
+// The configuration asks for one copy of the body.
+// CHECK-LABEL: func.func @rolled
+func.func @rolled(%end: index) attributes {
+    fagpu.kernel = "sm_80",
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>} {
+  %c0 = arith.constant 0 : index
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.for %{{.*}} = %{{.*}} step -1 rolled segments(%{{.*}}: once, %{{.*}}: to %{{.*}}) {
+    fa.key_ranges (%key, %count) = [full %c0 to %end] step 64 {
+      "keep"(%key, %count) : (index, index) -> ()
+    }
+  }
+  return
+}

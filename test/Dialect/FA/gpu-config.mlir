@@ -119,6 +119,32 @@ func.func @columns_of_16_bits(%q: !t) -> !t {
 
 // -----
 
+// CHECK-LABEL: func.func @rolled(
+// CHECK: target = #fa.gpu<rolled = true>
+!t = tensor<1x?x1x64xf32>
+func.func @rolled(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{rolled is for overlap = none, not for keys}}
+func.func private @rolled_overlap() attributes {a = #fa.gpu<form = warp_groups, overlap = keys, rolled = true>}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
+func.func @rolled_of_16_bits(%q: !t) -> !t {
+  // expected-error @below {{rolled is for f32 operands, not for 'bf16'; the nearest is false}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>}
+  return %r : !t
+}
+
+// -----
+
 // CHECK-LABEL: func.func @common_stages(
 // CHECK: target = #fa.gpu<common_stages = true>
 !t = tensor<1x?x1x64xf32>

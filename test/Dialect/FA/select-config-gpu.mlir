@@ -172,9 +172,9 @@ func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
 
 // Elements of 32 bits take the form that can have them.
 // SM80-LABEL: func.func @single(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
 // SM90A-LABEL: func.func @single(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, rolled = true>>
 // REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, f32; 188 of 224 registers
 func.func @single(%q: !single, %o: !single) -> !single {
   %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
@@ -214,9 +214,9 @@ func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
 
 // Keys of f32 are split by four warps of 16 rows.
 // SM86-LABEL: func.func @wide(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
 // SM90-LABEL: func.func @wide(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
 // Half of 80 columns are no panels, so groups share rows of keys.
 // SM90A-LABEL: func.func @wide(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2

@@ -183,6 +183,10 @@ func.func @loops(%n: i32, %x: f32)
       fagpu.for %i = %c0 step 1 segments(%all: to %n) {
         fagpu.yield
       }
+      // CHECK: fagpu.for %{{.*}} = %{{.*}} step 1 rolled segments(%{{.*}}: once, %{{.*}}: to %{{.*}}) {
+      fagpu.for %i = %c0 step 1 rolled segments(%first: once, %rest: to %n) {
+        fagpu.yield
+      }
       %again = arith.cmpi sgt, %f#1, %c0 : i32
       // CHECK: fagpu.yield %{{.*}}, %{{.*}}#1 : i1, i32
       fagpu.yield %again, %f#1 : i1, i32

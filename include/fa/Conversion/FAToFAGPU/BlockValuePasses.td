@@ -224,7 +224,8 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
     visited once in any case, under the mask; then come the ranges from the last
     one back, each a segment. A last range that is the rest of its end by the
     step has one block at most and needs no segment. `fa.is_partial` becomes the flags of the partial
-    ranges, `fa.is_first` the flag of the first block.
+    ranges, `fa.is_first` the flag of the first block. With `rolled` in the
+    configuration the loop is too.
 
     Before:
     ```mlir

@@ -262,7 +262,7 @@ LogicalResult GPUConfigAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, KernelForm form,
     int64_t groups, int64_t stages, Overlap overlap, RescalePlace rescale,
     bool turns, TileOrder tileOrder, bool blockTable, Captures captures,
-    int64_t copyingRegisters, int64_t columns, bool commonStages) {
+    int64_t copyingRegisters, int64_t columns, bool commonStages, bool rolled) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -282,6 +282,9 @@ LogicalResult GPUConfigAttr::verify(
     return emitError() << "columns is for form = warps";
   if (commonStages && form != KernelForm::warps)
     return emitError() << "common_stages is for form = warps";
+  if (rolled && overlap != Overlap::none)
+    return emitError() << "rolled is for overlap = none, not for "
+                       << stringifyOverlap(overlap);
   // The columns of the narrowest panel of shared memory.
   if (columns < 0 || columns % 16)
     return emitError() << "columns is " << columns
@@ -324,6 +327,9 @@ GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
   if (getCommonStages() && elementType.getIntOrFloatBitWidth() <= 16)
     return emitError() << "common_stages is for f32 operands, not for "
                        << elementType << "; the nearest is false";
+  if (getRolled() && elementType.getIntOrFloatBitWidth() <= 16)
+    return emitError() << "rolled is for f32 operands, not for " << elementType
+                       << "; the nearest is false";
   // A group of four warps multiplies 64 rows at once.
   int64_t rows = 64 * getGroups();
   if (getForm() == KernelForm::warp_groups && queryBlock != rows)

@@ -230,7 +230,11 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
   bool once = false;
   if (parser.parseArgument(arguments[0]) || parser.parseEqual() ||
       parser.parseOperand(start) || parser.parseKeyword("step") ||
-      parser.parseInteger(step) || parser.parseKeyword("segments"))
+      parser.parseInteger(step))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("rolled")))
+    result.addAttribute("rolled", builder.getUnitAttr());
+  if (parser.parseKeyword("segments"))
     return failure();
   arguments[0].type = i32;
   auto parseSegment = [&]() -> ParseResult {
@@ -275,7 +279,7 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ForOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getIndex() << " = " << getStart() << " step "
-          << getDirection() << " segments(";
+          << getDirection() << (getRolled() ? " rolled" : "") << " segments(";
   for (auto [segment, flag] : llvm::enumerate(getFlags())) {
     printer << (segment ? ", " : "") << flag << ": ";
     if (getOnce() && segment == 0)
@@ -290,8 +294,8 @@ void ForOp::print(OpAsmPrinter &printer) {
   }
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"step", "once", "operandSegmentSizes"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"step", "once", "rolled", "operandSegmentSizes"});
 }
 
 LogicalResult ForOp::verify() {

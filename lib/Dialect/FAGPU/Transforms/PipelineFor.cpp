@@ -311,5 +311,5 @@ private:
 } // namespace
 
 LogicalResult mlir::fagpu::pipelineLoop(ForOp loop) {
-  return ForPipeliner(loop).run();
+  return loop.getRolled() ? rollLoop(loop) : ForPipeliner(loop).run();
 }

@@ -174,6 +174,9 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
       read again for each key block.
     - `common_stages`: whether values take the place of keys in shared memory,
       and these the place of values (`warps`, f32).
+    - `rolled`: whether the machine code holds one copy of a step, which asks
+      whether it is masked, instead of one for each key range (f32, whose steps
+      are long; `overlap = none`).
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -189,7 +192,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     FA_EnumParameter<FA_Captures, "elements">:$captures,
     DefaultValuedParameter<"int64_t", "0">:$copying_registers,
     DefaultValuedParameter<"int64_t", "0">:$columns,
-    DefaultValuedParameter<"bool", "false">:$common_stages);
+    DefaultValuedParameter<"bool", "false">:$common_stages,
+    DefaultValuedParameter<"bool", "false">:$rolled);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

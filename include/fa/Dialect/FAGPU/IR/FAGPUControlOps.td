@@ -48,6 +48,10 @@ def FAGPU_ForOp : FAGPU_NamedOp<"for", [
     true inside it. A first segment `once` is exactly one iteration; a loop that
     is to be pipelined has one, so that its prologue always runs.
 
+    The machine code holds a copy of the body for each segment, with constant
+    flags. A `rolled` loop computes the flags instead and has one copy, for long
+    bodies; its operations are all of stage 0.
+
     Example:
     ```mlir
     %sum = fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0)
@@ -58,7 +62,8 @@ def FAGPU_ForOp : FAGPU_NamedOp<"for", [
     ```
   }];
   let arguments = (ins I32:$start, Variadic<I32>:$bounds,
-                       Variadic<AnyType>:$inits, I32Attr:$step, BoolAttr:$once);
+                       Variadic<AnyType>:$inits, I32Attr:$step, BoolAttr:$once,
+                       UnitAttr:$rolled);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -101,7 +101,8 @@ def FAGPUPipelinePass : Pass<"fagpu-pipeline"> {
     older iteration first). A `fagpu.for` becomes: stage 0 of its first iteration,
     one `scf.for` of steps for each further segment, stage 1 of its last
     iteration. Segment flags are constants in each copy, and what becomes
-    constant by that is folded. A `fagpu.repeat` becomes one `scf.while` whose
+    constant by that is folded. A `rolled` one becomes one `scf.for`, which
+    computes the flags. A `fagpu.repeat` becomes one `scf.while` whose
     condition is in the middle of the step.
 
     In the loop around it, the prologue of a loop belongs to the stage before the

@@ -39,6 +39,9 @@ LogicalResult expandSlots(Block *body);
 LogicalResult pipelineLoop(ForOp loop);
 LogicalResult pipelineLoop(RepeatOp loop);
 
+/// Replaces a rolled loop by one of scf, which computes the segment's flags.
+LogicalResult rollLoop(ForOp loop);
+
 } // namespace mlir::fagpu
 
 #endif // FA_DIALECT_FAGPU_TRANSFORMS_TRANSFORMS_H
