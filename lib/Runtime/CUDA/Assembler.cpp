@@ -15,6 +15,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <csignal>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -107,36 +108,91 @@ static Error runAssembler(StringRef assembler,
 }
 
 /// Machine code, and what the assembler printed.
-static Expected<std::pair<std::string, std::string>>
-assembleAtLevel(StringRef assembler, StringRef input, StringRef chip,
-                StringRef level) {
+using Assembled = std::pair<std::string, std::string>;
+
+namespace {
+/// The assembler at work in a process of its own, which ends with this object.
+class Assembly {
+public:
+  Assembly(StringRef assembler, StringRef input, StringRef chip,
+           StringRef level)
+      : assembler(assembler), input(input), chip(chip), level(level) {}
+  ~Assembly() {
+    if (!process.Pid)
+      return;
+    kill(process.Pid, SIGKILL);
+    llvm::sys::Wait(process, /*SecondsToWait=*/std::nullopt);
+  }
+
+  Error start();
+  Expected<Assembled> finish();
+
+private:
+  Error execute(bool splits);
+  Error wait();
+
+  std::string assembler, input, chip, level;
   ScratchFile output, printed;
-  if (Error error = output.create("cubin"))
-    return std::move(error);
-  if (Error error = printed.create("txt"))
-    return std::move(error);
-  std::string architecture = ("-arch=" + chip).str();
-  llvm::SmallVector<StringRef> options = {architecture,     input, "-o",
-                                          output.getPath(), level, "-v"};
+  llvm::sys::ProcessInfo process;
+};
+} // namespace
+
+Error Assembly::execute(bool splits) {
+  std::string architecture = "-arch=" + chip;
+  llvm::SmallVector<StringRef> arguments = {
+      assembler, architecture, input, "-o", output.getPath(), level, "-v"};
   // Kernels of one text at the same time, to the same code.
-  options.push_back("-split-compile=0");
-  Error error = runAssembler(assembler, options, printed);
+  if (splits)
+    arguments.push_back("-split-compile=0");
+  std::optional<StringRef> redirects[] = {StringRef(""), printed.getPath(),
+                                          printed.getPath()};
+  std::string reason;
+  process = llvm::sys::ExecuteNoWait(assembler, arguments, std::nullopt,
+                                     redirects, /*MemoryLimit=*/0, &reason);
+  if (process.Pid)
+    return Error::success();
+  return makeError(FA_INVALID_IMAGE, "'" + Twine(assembler) + "' failed for " +
+                                         chip + ": " + reason);
+}
+
+Error Assembly::start() {
+  if (Error error = output.create("cubin"))
+    return error;
+  if (Error error = printed.create("txt"))
+    return error;
+  return execute(/*splits=*/true);
+}
+
+Error Assembly::wait() {
+  std::string reason;
+  int status = llvm::sys::Wait(process, /*SecondsToWait=*/std::nullopt, &reason)
+                   .ReturnCode;
+  process = {};
+  if (status == 0)
+    return Error::success();
+  return makeError(FA_INVALID_IMAGE,
+                   "'" + Twine(assembler) + "' failed for " + chip + ": " +
+                       (reason.empty() ? printed.read() : reason) +
+                       "; FA_PTXAS=none leaves PTX to the driver");
+}
+
+Expected<Assembled> Assembly::finish() {
+  Error error = wait();
   if (error && StringRef(printed.read()).contains("-split-compile")) {
     // CUDA 11 does not know it.
     llvm::consumeError(std::move(error));
-    options.pop_back();
-    error = runAssembler(assembler, options, printed);
+    error = execute(/*splits=*/false);
+    if (!error)
+      error = wait();
   }
   if (error)
-    return makeError(FA_INVALID_IMAGE,
-                     "'" + assembler + "' failed for " + chip + ": " +
-                         llvm::toString(std::move(error)) +
-                         "; FA_PTXAS=none leaves PTX to the driver");
+    return std::move(error);
   std::string cubin = output.read();
   if (cubin.empty())
-    return makeError(FA_INVALID_IMAGE,
-                     "'" + assembler + "' wrote no machine code for " + chip);
-  return std::pair(std::move(cubin), printed.read());
+    return makeError(FA_INVALID_IMAGE, "'" + Twine(assembler) +
+                                           "' wrote no machine code for " +
+                                           chip);
+  return Assembled(std::move(cubin), printed.read());
 }
 
 /// Bytes that the kernels spill, as ptxas -v reports them.
@@ -153,6 +209,9 @@ static int64_t countSpills(StringRef messages) {
   return sum;
 }
 
+/// Bytes of PTX that take -O3 so long that -O1 starts beside it.
+static constexpr size_t longText = 192 << 10;
+
 Expected<AssembledImage> mlir::fa::runtime::assemble(StringRef assembler,
                                                      StringRef ptx,
                                                      StringRef chip) {
@@ -162,24 +221,35 @@ Expected<AssembledImage> mlir::fa::runtime::assemble(StringRef assembler,
   if (Error error = input.write(ptx))
     return std::move(error);
   AssembledImage image;
-  auto take = [&](std::pair<std::string, std::string> &made, unsigned level) {
+  auto take = [&](Assembled &made, unsigned level) {
     image.cubin = std::move(made.first);
     image.messages = std::move(made.second);
     image.level = level;
   };
-  auto made = assembleAtLevel(assembler, input.getPath(), chip, "-O3");
+  Assembly highest(assembler, input.getPath(), chip, "-O3"),
+      other(assembler, input.getPath(), chip, "-O1");
+  if (Error error = highest.start())
+    return std::move(error);
+  bool areBeside = ptx.size() >= longText;
+  if (areBeside)
+    if (Error error = other.start())
+      return std::move(error);
+  auto made = highest.finish();
   if (!made)
     return made.takeError();
   image.spills = countSpills(made->second);
   take(*made, 3);
   if (!image.spills)
     return image;
-  auto other = assembleAtLevel(assembler, input.getPath(), chip, "-O1");
-  if (!other)
-    return other.takeError();
-  image.spillsAtLevel1 = countSpills(other->second);
+  if (!areBeside)
+    if (Error error = other.start())
+      return std::move(error);
+  made = other.finish();
+  if (!made)
+    return made.takeError();
+  image.spillsAtLevel1 = countSpills(made->second);
   if (*image.spillsAtLevel1 < image.spills)
-    take(*other, 1);
+    take(*made, 1);
   return image;
 }
 
