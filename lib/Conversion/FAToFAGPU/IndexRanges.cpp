@@ -111,3 +111,19 @@ bool IndexRanges::needsLong(Operation *op) {
   return isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp,
              math::CtPopOp, math::IPowIOp>(op);
 }
+
+Value mlir::fa::createLong(OpBuilder &builder, Location loc, Operation *like,
+                           ValueRange operands) {
+  Type i64 = builder.getI64Type(), type = like->getResult(0).getType();
+  SmallVector<Value> integers(operands);
+  // Constants stay constants.
+  for (Value &integer : integers)
+    if (integer.getType().isIndex())
+      integer = builder.createOrFold<arith::IndexCastOp>(loc, i64, integer);
+  OperationState state(loc, like->getName(), integers,
+                       {type.isIndex() ? i64 : type}, like->getAttrs());
+  Value result = builder.create(state)->getResult(0);
+  if (type.isIndex())
+    result = arith::IndexCastOp::create(builder, loc, type, result);
+  return result;
+}

@@ -8,6 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
 #define FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -46,6 +47,11 @@ private:
   int64_t queries = greatestLength, keys = greatestLength;
   DenseMap<Value, ConstantIntRanges> known;
 };
+
+/// Computes on integers of 64 bits what an operation does on indices, and gives
+/// an index again, or what else it makes: what is computed so stays of 64 bits.
+Value createLong(OpBuilder &builder, Location loc, Operation *like,
+                 ValueRange operands);
 
 } // namespace mlir::fa
 

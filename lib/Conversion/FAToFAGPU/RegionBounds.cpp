@@ -163,7 +163,11 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
   bool isReached = a.isReached && b.isReached && areIndependent(a, b);
   if (isa<arith::SubIOp>(op))
     std::swap(b.first, b.second);
-  auto create = [&](Value left, Value right) {
+  // Where a sum fits 32 bits, so do its ends.
+  bool isLong = ranges.needsLong(op);
+  auto create = [&](Value left, Value right) -> Value {
+    if (isLong)
+      return createLong(at, loc, op, {left, right});
     OperationState state(loc, op->getName(), {left, right}, {left.getType()});
     return at.create(state)->getResult(0);
   };
@@ -278,6 +282,7 @@ RegionBounds::Bounds RegionBounds::evaluate(Operation *op) {
 RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
   Block &body = mask.front();
   auto arguments = body.getArguments();
+  ranges.setIndices(arguments.take_front(4));
   known[arguments[0]] = {place.batch, place.batch, false, false, true};
   known[arguments[1]] = {place.head, place.head, false, false, true};
   queryIndex = arguments[2];

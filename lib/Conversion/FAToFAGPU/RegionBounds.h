@@ -21,7 +21,8 @@ public:
   /// What does not depend on the key goes to `outside`, the rest to `inside`.
   RegionBounds(OpBuilder &outside, OpBuilder &inside, Location loc,
                const PairBlock &place)
-      : outside(outside), inside(inside), loc(loc), place(place) {}
+      : outside(outside), inside(inside), loc(loc), place(place),
+        ranges(place.queries, place.keys) {}
 
   /// Whether a pair may be visible, and whether one may be hidden; whether one
   /// certainly is visible, and one hidden, null where that is not known; all
@@ -69,6 +70,7 @@ private:
   OpBuilder &outside, &inside;
   Location loc;
   const PairBlock &place;
+  IndexRanges ranges;
   Value queryIndex, keyIndex;
   llvm::DenseMap<Value, Bounds> known;
   IRMapping captured;

@@ -155,22 +155,12 @@ void RegionOnBlocks::setRange(Value argument, Value capture) {
 /// A number for all pairs. Indices are taken for 32 bits where nothing says
 /// otherwise, and for more where they come from integers of 64.
 Value RegionOnBlocks::computeScalar(Operation *op, ValueRange operands) {
-  bool isLong = ranges.needsLong(op) &&
-                !op->hasTrait<OpTrait::ConstantLike>() &&
-                !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op);
-  Type i64 = outside.getI64Type();
-  SmallVector<Value> scalars(operands);
-  for (Value &scalar : scalars)
-    if (isLong && scalar.getType().isIndex())
-      scalar = arith::IndexCastOp::create(outside, loc, i64, scalar);
-  Type type = op->getResult(0).getType();
-  bool isIndex = type.isIndex();
-  OperationState state(loc, op->getName(), scalars,
-                       {isLong && isIndex ? i64 : type}, op->getAttrs());
-  Value result = outside.create(state)->getResult(0);
-  if (isLong && isIndex)
-    return arith::IndexCastOp::create(outside, loc, type, result);
-  return result;
+  if (ranges.needsLong(op) && !op->hasTrait<OpTrait::ConstantLike>() &&
+      !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return createLong(outside, loc, op, operands);
+  IRMapping scalars;
+  scalars.map(op->getOperands(), operands);
+  return outside.clone(*op, scalars)->getResult(0);
 }
 
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,

@@ -20,17 +20,8 @@ using namespace mlir::fa;
 
 static void widen(Operation *op) {
   OpBuilder builder(op);
-  Location loc = op->getLoc();
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    // Divisors stay constants, as regions demand.
-    operands.push_back(builder.createOrFold<arith::IndexCastOp>(
-        loc, builder.getI64Type(), operand));
-  OperationState state(loc, op->getName(), operands, {builder.getI64Type()},
-                       op->getAttrs());
-  Operation *wide = builder.create(state);
-  op->getResult(0).replaceAllUsesWith(arith::IndexCastOp::create(
-      builder, loc, builder.getIndexType(), wide->getResult(0)));
+  op->getResult(0).replaceAllUsesWith(
+      createLong(builder, op->getLoc(), op, op->getOperands()));
   op->erase();
 }
 
