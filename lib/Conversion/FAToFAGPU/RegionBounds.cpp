@@ -31,6 +31,52 @@ RegionBounds::Bounds RegionBounds::boundsOfIndex(Value first, int64_t size,
   return {first, last, ofKey, /*ofQuery=*/!ofKey, /*isReached=*/true};
 }
 
+/// How many of the block's queries or keys are valid: those of a block past the
+/// valid ones count as a whole.
+Value RegionBounds::countValid(OpBuilder &at, bool ofKey) {
+  Value all = constant(at, ofKey ? place.columns : place.rows);
+  Value rest =
+      arith::SubIOp::create(at, loc, ofKey ? place.keys : place.queries,
+                            ofKey ? place.key : place.query);
+  Value isValid = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sgt,
+                                        rest, constant(at, 0));
+  return arith::SelectOp::create(
+      at, loc, isValid, arith::MinSIOp::create(at, loc, rest, all), all);
+}
+
+/// The least and the greatest of `count` elements from the place on whose
+/// indices before the last one are `outer`, the same for all pairs: none where
+/// these are out of bounds. Nothing where an index is not the same.
+std::optional<std::pair<Value, Value>>
+RegionBounds::findExtremes(Value memory, ValueRange outer, bool ofKey,
+                           Value &count) {
+  OpBuilder &at = builderOf(ofKey);
+  Type i32 = at.getI32Type();
+  SmallVector<Value> indices;
+  for (auto [number, index] : llvm::enumerate(outer)) {
+    Bounds bounds = known.lookup(index);
+    if (!bounds || bounds.ofKey || bounds.first != bounds.second)
+      return std::nullopt;
+    Value size = memref::DimOp::create(outside, loc, memory,
+                                       static_cast<int64_t>(number));
+    Value inBounds = arith::CmpIOp::create(
+        outside, loc, arith::CmpIPredicate::ult, bounds.first, size);
+    count = arith::SelectOp::create(at, loc, inBounds, count, constant(at, 0));
+    indices.push_back(
+        arith::IndexCastOp::create(outside, loc, i32, bounds.first));
+  }
+  indices.push_back(arith::IndexCastOp::create(
+      at, loc, i32, ofKey ? place.key : place.query));
+  auto extremes = fagpu::ExtremesOp::create(
+      at, loc, i32, i32, memory, indices, ofKey ? place.columns : place.rows,
+      arith::IndexCastOp::create(at, loc, i32, count));
+  auto asIndex = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
+  };
+  return std::pair(asIndex(extremes.getLeast()),
+                   asIndex(extremes.getGreatest()));
+}
+
 /// Consecutive elements of captured memory: those of the block's queries or of
 /// its keys, and 0 where the memory ends before them.
 RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
@@ -42,43 +88,18 @@ RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
   Value memory = captured.lookup(op.getMemRef());
   if (!cast<MemRefType>(memory.getType()).getLayout().isIdentity())
     return {};
-  auto dim = [&](int64_t number) -> Value {
-    return memref::DimOp::create(outside, loc, memory, number);
-  };
-  Value first = ofKey ? place.key : place.query;
-  int64_t size = ofKey ? place.columns : place.rows;
-  Value all = constant(at, size), zero = constant(at, 0);
-  // A block past the valid ones counts as a whole.
-  Value needed =
-      arith::SubIOp::create(at, loc, ofKey ? place.keys : place.queries, first);
-  Value isValid =
-      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sgt, needed, zero);
-  needed = arith::SelectOp::create(
-      at, loc, isValid, arith::MinSIOp::create(at, loc, needed, all), all);
+  Value needed = countValid(at, ofKey);
+  Value size = memref::DimOp::create(
+      outside, loc, memory, static_cast<int64_t>(op.getIndices().size()) - 1);
   Value rest =
-      arith::SubIOp::create(at, loc, dim(op.getIndices().size() - 1), first);
+      arith::SubIOp::create(at, loc, size, ofKey ? place.key : place.query);
   Value count = arith::MinSIOp::create(at, loc, rest, needed);
-  Type i32 = at.getI32Type();
-  SmallVector<Value> indices;
-  for (auto [number, index] : llvm::enumerate(op.getIndices().drop_back())) {
-    Bounds bounds = known.lookup(index);
-    if (!bounds || bounds.ofKey || bounds.first != bounds.second)
-      return {};
-    Value inBounds = arith::CmpIOp::create(
-        outside, loc, arith::CmpIPredicate::ult, bounds.first, dim(number));
-    count = arith::SelectOp::create(at, loc, inBounds, count, zero);
-    indices.push_back(
-        arith::IndexCastOp::create(outside, loc, i32, bounds.first));
-  }
-  indices.push_back(arith::IndexCastOp::create(at, loc, i32, first));
-  auto extremes = fagpu::ExtremesOp::create(
-      at, loc, i32, i32, memory, indices, size,
-      arith::IndexCastOp::create(at, loc, i32, count));
-  auto asIndex = [&](Value value) -> Value {
-    return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
-  };
-  Value least = asIndex(extremes.getLeast()),
-        greatest = asIndex(extremes.getGreatest());
+  auto extremes =
+      findExtremes(memory, op.getIndices().drop_back(), ofKey, count);
+  if (!extremes)
+    return {};
+  auto [least, greatest] = *extremes;
+  Value zero = constant(at, 0);
   Value isShort =
       arith::CmpIOp::create(at, loc, arith::CmpIPredicate::slt, count, needed);
   auto orZero = [&](Value withZero, Value value) -> Value {

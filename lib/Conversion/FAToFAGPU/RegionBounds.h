@@ -59,6 +59,9 @@ private:
   Value truth(OpBuilder &at, bool value);
   Bounds boundsOfIndex(Value first, int64_t size, bool ofKey);
   Bounds evaluate(Operation *op);
+  Value countValid(OpBuilder &at, bool ofKey);
+  std::optional<std::pair<Value, Value>>
+  findExtremes(Value memory, ValueRange outer, bool ofKey, Value &count);
   Bounds load(memref::LoadOp op);
   static bool areIndependent(const Bounds &a, const Bounds &b);
   Bounds compare(arith::CmpIOp op);
