@@ -10,7 +10,6 @@ installed. Nsight Compute (`ncu`) counts one launch of each, kernel by kernel; t
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import time
@@ -156,9 +155,7 @@ def main():
         show(row)
     import device
     results = device.describe() | {"length": arguments.length, "sustained": sustained, "kernels": rows}
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    path = device.stem(arguments.out, results, "counters").with_suffix(".json")
-    path.write_text(json.dumps(results, indent=1) + "\n")
+    path = device.write(arguments.out, results, "counters")
     print(f"written to {path}")
 
 

@@ -1,6 +1,7 @@
 """What a record says about the machine it was made on."""
 
 import datetime
+import json
 import subprocess
 
 import torch
@@ -24,3 +25,11 @@ def describe():
 def stem(folder, results, part):
     """Path of a record, without its ending."""
     return folder / f"{results['date']}-{'-'.join(results['device'].lower().split())}-{part}"
+
+
+def write(folder, results, part):
+    """Writes a record as JSON, and returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = stem(folder, results, part).with_suffix(".json")
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    return path

@@ -101,9 +101,7 @@ def main():
             print(f"C API, {mode}: {value}")
     for note in notes:
         print("note:", note)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    path = device.stem(arguments.out, results, "launch").with_suffix(".json")
-    path.write_text(json.dumps(results, indent=1) + "\n")
+    path = device.write(arguments.out, results, "launch")
     print(f"written to {path}")
 
 

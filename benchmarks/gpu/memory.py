@@ -10,7 +10,6 @@ a kernel is launched than before it was loaded, its code included (the driver gi
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -96,10 +95,8 @@ def main():
             problems += filter(None, [find_problem(result, BOUND[kernel.element])])
             print(f"{kernel.name}: workspace {result['workspace_bytes']} bytes, driver {result['driver_bytes']} bytes, "
                   f"error {result['error']:.2e} over {result['rows_checked']} rows of some heads", flush=True)
-    arguments.out.mkdir(parents=True, exist_ok=True)
     results = device.describe() | {"problems": problems, "kernels": found}
-    path = device.stem(arguments.out, results, f"{arguments.form}-memory").with_suffix(".json")
-    path.write_text(json.dumps(results, indent=1) + "\n")
+    path = device.write(arguments.out, results, f"{arguments.form}-memory")
     print(f"written to {path}")
     for problem in problems:
         print(f"error: {problem}")

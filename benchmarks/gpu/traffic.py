@@ -10,7 +10,6 @@ attention, which writes the scores to memory and reads them back, as `fa-naive` 
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -107,11 +106,9 @@ def main():
         found.append({"problem": problem, "name": name, "least": least, "ratio": dram / least} | entry)
         print(f"| {problem} | {name} | {entry['dram_read'] / 1e6:.1f} | {entry['dram_written'] / 1e6:.1f} | "
               f"{dram / least:.3f} | {entry['l2'] / 1e6:.0f} |")
-    arguments.out.mkdir(parents=True, exist_ok=True)
     results = device.describe() | {"length": arguments.length, "heads": arguments.heads, "head_dim": HEAD_DIM,
                                    "launches": found}
-    path = device.stem(arguments.out, results, f"{arguments.form}-traffic").with_suffix(".json")
-    path.write_text(json.dumps(results, indent=1) + "\n")
+    path = device.write(arguments.out, results, f"{arguments.form}-traffic")
     print(f"least possible {least / 1e6:.1f} MB; written to {path}")
 
 

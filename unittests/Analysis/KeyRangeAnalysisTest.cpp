@@ -423,24 +423,33 @@ protected:
     return coverage;
   }
 
+  /// What is left out and proven of `count` masks, and how many of them the
+  /// analysis understands.
+  std::pair<Coverage, unsigned>
+  checkMasks(unsigned count, llvm::function_ref<Value(Mask &)> makeCondition) {
+    Coverage total;
+    unsigned understood = 0;
+    for (unsigned i = 0; i < count && !HasFatalFailure(); ++i) {
+      Mask mask(&context);
+      mask.yield(makeCondition(mask));
+      MaskNormalizer normalizer(mask.region);
+      understood += normalizer.getObstacles().empty();
+      Coverage coverage = checkMask(mask, random(1, 4), 12);
+      total.hidden += coverage.hidden;
+      total.skipped += coverage.skipped;
+      total.always += coverage.always;
+      total.proven += coverage.proven;
+    }
+    return {total, understood};
+  }
+
   MLIRContext context;
   std::mt19937_64 engine{20240611};
 };
 
 TEST_F(KeyRangeAnalysisTest, RandomMasks) {
-  Coverage total;
-  unsigned understood = 0;
-  for (unsigned i = 0; i < 1500 && !HasFatalFailure(); ++i) {
-    Mask mask(&context);
-    mask.yield(randomCondition(mask, 3));
-    MaskNormalizer normalizer(mask.region);
-    understood += normalizer.getObstacles().empty();
-    Coverage coverage = checkMask(mask, random(1, 4), 12);
-    total.hidden += coverage.hidden;
-    total.skipped += coverage.skipped;
-    total.always += coverage.always;
-    total.proven += coverage.proven;
-  }
+  auto [total, understood] =
+      checkMasks(1500, [&](Mask &mask) { return randomCondition(mask, 3); });
   // Ranges that visit everything and prove nothing would be right, too.
   EXPECT_GT(understood, 700u);
   EXPECT_GT(total.skipped, total.hidden / 2);
@@ -453,19 +462,8 @@ TEST_F(KeyRangeAnalysisTest, RandomMasks) {
 
 // Sums and products of 8 and 16 bits wrap, those that fit bound the keys.
 TEST_F(KeyRangeAnalysisTest, MasksThatMayWrap) {
-  Coverage total;
-  unsigned understood = 0;
-  for (unsigned i = 0; i < 3000 && !HasFatalFailure(); ++i) {
-    Mask mask(&context);
-    mask.yield(randomNarrowCondition(mask));
-    MaskNormalizer normalizer(mask.region);
-    understood += normalizer.getObstacles().empty();
-    Coverage coverage = checkMask(mask, random(1, 4), 12);
-    total.hidden += coverage.hidden;
-    total.skipped += coverage.skipped;
-    total.always += coverage.always;
-    total.proven += coverage.proven;
-  }
+  auto [total, understood] =
+      checkMasks(3000, [&](Mask &mask) { return randomNarrowCondition(mask); });
   EXPECT_GT(understood, 1000u);
   EXPECT_GT(total.skipped, total.hidden / 4);
   EXPECT_GT(total.proven, total.always / 8);
