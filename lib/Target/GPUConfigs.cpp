@@ -243,6 +243,21 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
                     config.getDeterministic());
 }
 
+/// Names the largest tile at or below `tile` that fits.
+static void appendNearest(InFlightDiagnostic &diagnostic, const GPUTile &tile,
+                          const GPUTarget &target,
+                          const AttentionProblem &problem) {
+  GPUTile nearest = shrinkToGPU(tile, target, problem);
+  if (!fitsGPU(nearest, target, problem)) {
+    diagnostic << "; no smaller blocks fit";
+    return;
+  }
+  diagnostic << "; the nearest is query_block = " << nearest.queryBlock
+             << " and key_block = " << nearest.keyBlock;
+  if (nearest.part != tile.part)
+    diagnostic << " with " << nearest.part;
+}
+
 static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
                                   const GPUTarget &target, const GPUTile &tile,
                                   const AttentionProblem &problem) {
@@ -263,14 +278,35 @@ static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
     diagnostic << needs.copyingRegisters
                << " registers of the thread that copies, but there are "
                << limits.copyingRegisters;
-  GPUTile nearest = shrinkToGPU(tile, target, problem);
-  if (!fitsGPU(nearest, target, problem))
-    return diagnostic << "; no smaller blocks fit";
-  diagnostic << "; the nearest is query_block = " << nearest.queryBlock
-             << " and key_block = " << nearest.keyBlock;
-  if (nearest.part != tile.part)
-    diagnostic << " with " << nearest.part;
+  appendNearest(diagnostic, tile, target, problem);
   return diagnostic;
+}
+
+/// Blocks are multiples of what threads share. Where the next multiples do not
+/// fit, the nearest tile is another one.
+static LogicalResult
+checkMultiples(function_ref<InFlightDiagnostic()> emitError,
+               const GPUTarget &target, const GPUTile &tile,
+               const AttentionProblem &problem) {
+  int64_t keyMultiple = getKeyMultiple(problem);
+  int64_t queries = llvm::alignTo(tile.queryBlock, rowsPerWarpGroup);
+  int64_t keys = llvm::alignTo(tile.keyBlock, keyMultiple);
+  GPUTile aligned = {queries, keys, tile.part};
+  auto check = [&](StringRef name, int64_t value, int64_t next,
+                   int64_t multiple) -> LogicalResult {
+    if (value == next)
+      return success();
+    InFlightDiagnostic diagnostic = emitError()
+                                    << name << " is " << value
+                                    << ", expected a multiple of " << multiple;
+    if (fitsGPU(aligned, target, problem))
+      return diagnostic << "; the nearest is " << next;
+    appendNearest(diagnostic, aligned, target, problem);
+    return diagnostic;
+  };
+  if (failed(check("query_block", tile.queryBlock, queries, rowsPerWarpGroup)))
+    return failure();
+  return check("key_block", tile.keyBlock, keys, keyMultiple);
 }
 
 LogicalResult
@@ -302,20 +338,9 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "form = " << stringifyKernelForm(part.getForm())
                        << " is not possible, since " << obstacle
                        << "; the nearest is form = warps";
-  auto checkMultiple = [&](StringRef name, int64_t value,
-                           int64_t multiple) -> LogicalResult {
-    if (value % multiple == 0)
-      return success();
-    return emitError() << name << " is " << value << ", expected a multiple of "
-                       << multiple << "; the nearest is "
-                       << llvm::alignTo(value, multiple);
-  };
-  if (failed(checkMultiple("query_block", config.getQueryBlock(),
-                           rowsPerWarpGroup)) ||
-      failed(checkMultiple("key_block", config.getKeyBlock(),
-                           getKeyMultiple(problem, part))))
-    return failure();
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
+  if (failed(checkMultiples(emitError, target, tile, problem)))
+    return failure();
   if (fitsGPU(tile, target, problem))
     return success();
   return refuseMisfit(emitError, target, tile, problem);

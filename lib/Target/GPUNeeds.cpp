@@ -25,10 +25,6 @@ static constexpr int64_t registersBesideGroups = 28;
 /// Barriers and mail between roles.
 static constexpr int64_t barrierBytes = 2048;
 
-/// Head dims are filled up with zeros to multiples of the columns of the
-/// narrowest panel of shared memory, which is what one product sums over.
-static constexpr int64_t panelColumns = 16;
-
 /// Bytes that the rows of what is copied in bulk start at multiples of.
 static constexpr int64_t bulkAlignment = 16;
 
@@ -69,24 +65,30 @@ static int64_t getCopyingRegisters(const RegionWork &regions) {
 /// Terms of bf16 that an operand of f32 is the sum of.
 static constexpr int64_t termsOfFloat = 3;
 
+static bool isSplit(Type element) {
+  return element.getIntOrFloatBitWidth() > 16;
+}
 static bool isSplit(const AttentionProblem &problem) {
-  return problem.elementType.getIntOrFloatBitWidth() > 16;
+  return isSplit(problem.elementType);
 }
 
-int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem,
-                                 GPUConfigAttr part) {
-  if (!isSplit(problem))
-    return depthOfProduct;
-  if (!hasGroups(part))
-    return rowsPerWarpGroup;
-  // Groups split columns of keys and values between them, or else rows.
-  int64_t columns = panelColumns * part.getGroups();
-  bool hasColumns =
-      llvm::all_of(ArrayRef({problem.queryHeadDim, problem.valueHeadDim}),
-                   [&](int64_t headDim) {
-                     return llvm::alignTo(headDim, panelColumns) % columns == 0;
-                   });
-  return hasColumns ? rowsPerWarpGroup : rowsPerWarpGroup * part.getGroups();
+int64_t mlir::fa::getTileColumns(int64_t headDim, Type element,
+                                 int64_t keyBlock, int64_t groups) {
+  // Of the narrowest panel of shared memory.
+  constexpr int64_t panelColumns = 16;
+  bool sharesKeys = keyBlock % (rowsPerWarpGroup * groups) == 0;
+  int64_t sharers = isSplit(element) && !sharesKeys ? groups : 1;
+  return llvm::alignTo(headDim, panelColumns * sharers);
+}
+
+static int64_t getColumns(const GPUTile &tile, const AttentionProblem &problem,
+                          int64_t headDim) {
+  return getTileColumns(headDim, problem.elementType, tile.keyBlock,
+                        hasGroups(tile.part) ? tile.part.getGroups() : 1);
+}
+
+int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem) {
+  return isSplit(problem) ? rowsPerWarpGroup : depthOfProduct;
 }
 
 /// Columns of keys and values that are there at once: those of one of them
@@ -100,8 +102,8 @@ static int64_t countStagedColumns(const GPUTile &tile, int64_t queryColumns,
 /// Elements of the operands that are in shared memory at once.
 static int64_t countSharedElements(const GPUTile &tile,
                                    const AttentionProblem &problem) {
-  int64_t queryColumns = llvm::alignTo(problem.queryHeadDim, panelColumns);
-  int64_t valueColumns = llvm::alignTo(problem.valueHeadDim, panelColumns);
+  int64_t queryColumns = getColumns(tile, problem, problem.queryHeadDim);
+  int64_t valueColumns = getColumns(tile, problem, problem.valueHeadDim);
   if (int64_t columns = tile.part.getColumns()) {
     // Two parts of each width that keys and values are split into take turns.
     constexpr int64_t turns = 2;
@@ -127,7 +129,7 @@ static int64_t countSharedElements(const GPUTile &tile,
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                const AttentionProblem &problem) {
   int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
-  int64_t valueColumns = llvm::alignTo(problem.valueHeadDim, panelColumns);
+  int64_t valueColumns = getColumns(tile, problem, problem.valueHeadDim);
   int64_t threads = threadsPerGroup * tile.part.getGroups();
   auto perThread = [&](int64_t columns) {
     return llvm::divideCeil(tile.queryBlock * columns, threads);
@@ -155,10 +157,10 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
     accumulators = perThread(2 * valueColumns) + terms;
     // Threads of warps load keys and values before they multiply.
     int64_t loaded = llvm::divideCeil(
-        tile.keyBlock * countStagedColumns(
-                            tile,
-                            llvm::alignTo(problem.queryHeadDim, panelColumns),
-                            valueColumns),
+        tile.keyBlock *
+            countStagedColumns(tile,
+                               getColumns(tile, problem, problem.queryHeadDim),
+                               valueColumns),
         threads);
     if (!hasGroups(tile.part)) {
       accumulators = std::max<int64_t>(accumulators + regions,
@@ -189,7 +191,7 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
   return needs.sharedBytes <= limits.sharedBytes &&
          needs.registers <= limits.registers &&
          needs.copyingRegisters <= limits.copyingRegisters &&
-         tile.keyBlock % getKeyMultiple(problem, tile.part) == 0;
+         tile.keyBlock % getKeyMultiple(problem) == 0;
 }
 
 static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
@@ -204,7 +206,7 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
 /// Fewer keys, then fewer stages; nothing if neither helps.
 static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
                                          const AttentionProblem &problem) {
-  int64_t multiple = getKeyMultiple(problem, tile.part);
+  int64_t multiple = getKeyMultiple(problem);
   for (int64_t stages = tile.part.getStages(); stages >= 1; --stages)
     for (int64_t keys = llvm::alignTo(tile.keyBlock, multiple); keys > 0;
          keys -= multiple) {
@@ -223,7 +225,7 @@ GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
       return *smaller;
     if (tile.queryBlock <= rowsPerWarpGroup) {
       GPUConfigAttr least = withShape(tile.part, 1, 1);
-      return {rowsPerWarpGroup, getKeyMultiple(problem, least), least};
+      return {rowsPerWarpGroup, getKeyMultiple(problem), least};
     }
     tile.queryBlock -= rowsPerWarpGroup;
     if (hasGroups(tile.part))

@@ -49,8 +49,8 @@ constexpr int64_t rowsPerWarpGroup = 64;
 /// The depth of a matrix instruction.
 constexpr int64_t depthOfProduct = 16;
 /// Keys that a key block is a multiple of: that depth, or, where threads split
-/// the operands, 16 rows for each warp that writes some of them.
-int64_t getKeyMultiple(const AttentionProblem &problem, GPUConfigAttr part);
+/// the operands, 16 rows for each warp of a group.
+int64_t getKeyMultiple(const AttentionProblem &problem);
 
 } // namespace mlir::fa
 

@@ -56,6 +56,13 @@ RegisterShare getRegisterShare(int64_t groups, int64_t copying = 0);
 /// The target of a chip's name, for example "sm_90a"; null if unknown.
 const GPUTarget *lookupGPUTarget(StringRef chip);
 
+/// Columns of a tile of operands. A head dim is filled up with zeros to what
+/// one product sums over, 16 columns; of `keyBlock` keys of f32 that `groups`
+/// of warps split into terms, to what each takes a part of, where they cannot
+/// share the keys.
+int64_t getTileColumns(int64_t headDim, Type element, int64_t keyBlock,
+                       int64_t groups);
+
 /// Every target.
 ArrayRef<GPUTarget> getGPUTargets();
 

@@ -72,11 +72,11 @@ void QueryBlock::storeResult(OpBuilder &builder, Value output, Value lse) {
   // Without sizes the rows go to the second dimension.
   DenseI64ArrayAttr sizes;
   if (sequence != 1) {
-    SmallVector<int64_t> box = {1, 1, 1, padColumns(valueDim)};
+    SmallVector<int64_t> box = {1, 1, 1, getColumns(valueDim)};
     box[sequence] = rows;
     sizes = builder.getDenseI64ArrayAttr(box);
   }
   store(blocks.truncate(output, type), tile, sequence, sizes,
-        boundColumns(builder, loc, valueDim),
+        boundColumns(builder, loc, valueDim, getColumns(valueDim)),
         getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
 }

@@ -8,6 +8,7 @@
 #include "QueryBlock.h"
 #include "SummarizeMask.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -47,9 +48,9 @@ int64_t mlir::fa::padColumns(int64_t headDim) {
   return llvm::alignTo(headDim, 16);
 }
 
-Value mlir::fa::boundColumns(OpBuilder &builder, Location loc,
-                             int64_t headDim) {
-  if (padColumns(headDim) == headDim)
+Value mlir::fa::boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
+                             int64_t columns) {
+  if (columns == headDim)
     return {};
   return arith::ConstantIntOp::create(builder, loc, headDim, 32);
 }
@@ -64,6 +65,12 @@ int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
     if (!ShapedType::isDynamic(stride) && stride != 1)
       common = std::gcd(common, stride * bytes);
   return common;
+}
+
+/// Without a step nothing is split.
+int64_t QueryBlock::getColumns(int64_t headDim) {
+  return element ? getTileColumns(headDim, element, keys, role.getGroups())
+                 : padColumns(headDim);
 }
 
 /// Whether no key is visited, as of a mask that is false everywhere.
@@ -93,7 +100,7 @@ LogicalResult QueryBlock::readRows() {
   rows /= groups;
   MLIRContext *context = finalize.getContext();
   Type f32 = Float32Type::get(context);
-  accType = RankedTensorType::get({rows, padColumns(valueDim)}, f32);
+  accType = RankedTensorType::get({rows, getColumns(valueDim)}, f32);
   rowType = RankedTensorType::get({rows}, f32,
                                   fagpu::RowLayoutAttr::get(context, warps));
   partType = RankedTensorType::get({rows, 4}, f32);
@@ -196,7 +203,7 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
   auto type = cast<MemRefType>(tile->memory.getType());
   int64_t sequence = order.positionOf(DimKind::Sequence);
   int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
-  int64_t columns = padColumns(headDim);
+  int64_t columns = getColumns(headDim);
   if (!limit)
     limit = getEnd(builder, *tile, sequence);
   shift(builder, tile->offsets[sequence], shiftBy);
@@ -210,7 +217,8 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
              builder, loc,
              RankedTensorType::get({rows, columns}, type.getElementType()),
              tile->memory, offsets, sizes, blocks.cast32(limit),
-             boundColumns(builder, loc, headDim), getAlignment(type, headDim),
+             boundColumns(builder, loc, headDim, columns),
+             getAlignment(type, headDim),
              /*padded=*/false)
       .getResult();
 }

@@ -82,7 +82,7 @@ Value QueryBlock::countKeys(const IRMapping &mapping) {
 Value QueryBlock::sumRows(OpBuilder &inside, Value weights) {
   // Two chains for a row take as many registers again as the sums; of the 255
   // of a thread, what else is live needs about 90.
-  int64_t registers = rows * (keys + padColumns(valueDim)) / (32 * warps);
+  int64_t registers = rows * (keys + getColumns(valueDim)) / (32 * warps);
   return fagpu::ReduceOp::create(inside, step.getLoc(), partType,
                                  fagpu::ReductionKind::add, weights,
                                  /*chains=*/registers > 255 - 90 ? 1 : 2);

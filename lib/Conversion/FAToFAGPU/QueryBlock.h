@@ -22,8 +22,10 @@ inline constexpr float infinity = std::numeric_limits<float>::infinity();
 /// Products take 16 columns at once; those beyond a head dim are zeros.
 int64_t padColumns(int64_t headDim);
 
-/// Where the head dim ends in a row of a tile; null where it fills the row.
-Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim);
+/// Where the head dim ends in a row of so many columns; null where it fills the
+/// row.
+Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
+                   int64_t columns);
 
 /// Bytes, at most 16, that rows of a head dim start at multiples of where they
 /// are packed one after the other, and by what else is known of the memory.
@@ -138,6 +140,8 @@ private:
   FailureOr<Value> fetch(OpBuilder &builder, Value memory, DimsAttr order,
                          int64_t rows, Value limit, Value shiftBy = {});
   void findGroupRow(OpBuilder &builder);
+  /// Columns of a tile of queries, keys, values or results.
+  int64_t getColumns(int64_t headDim);
   void shift(OpBuilder &builder, Value &offset, Value by);
   Value getEnd(OpBuilder &builder, const Tile &tile, int64_t dim);
 

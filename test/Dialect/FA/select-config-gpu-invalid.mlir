@@ -59,7 +59,14 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = ELEMENTS
 // RUN: %{check}
-// ELEMENTS: error: 'fa.attention' op config does not fit: key_block is 64, expected a multiple of 128; the nearest is 128
+// ELEMENTS: error: 'fa.attention' op config does not fit: key_block is 40, expected a multiple of 64; the nearest is 64
+
+// The next multiples do not fit, nor does that of one of them alone.
+// REDEFINE: %{file} = unfit_multiple
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = UNFIT
+// RUN: %{check}
+// UNFIT: error: 'fa.attention' op config does not fit: key_block is 72, expected a multiple of 64; the nearest is query_block = 128 and key_block = 64
 
 // REDEFINE: %{file} = groups
 // REDEFINE: %{chip} = sm_90a
@@ -143,7 +150,15 @@ func.func @form(%q: !t) -> !t {
 !t = tensor<1x?x1x80xf32>
 func.func @elements(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 40, target = #fa.gpu<form = warp_groups, groups = 2>>}
+  return %r : !t
+}
+
+//--- unfit_multiple.mlir
+!t = tensor<1x?x1x100xf32>
+func.func @unfit_multiple(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 72, target = #fa.gpu<form = warp_groups, groups = 2>>}
   return %r : !t
 }
 
