@@ -51,9 +51,16 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
   // What is on its way may be among the values that are live.
   int64_t live = std::max<int64_t>(regions.pairsBeside - regions.pairLoads, 0);
   int64_t tileLoads = hasTiles(tile.part) ? regions.tileLoads : 0;
-  return (regions.pairLoads - tileLoads) * pairs + tileLoads * pairs / 2 +
-         regions.keyLoads * keys +
-         std::max(live * pairs, regions.quartersOnTheWay * pairs / 4 + beside);
+  int64_t ofPairs =
+      (regions.pairLoads - tileLoads) * pairs + tileLoads * pairs / 2;
+  int64_t ofKeys = regions.keyLoads * keys;
+  int64_t onTheWay =
+      std::max(live * pairs, regions.quartersOnTheWay * pairs / 4 + beside);
+  // Where columns are split nothing is read ahead: what is read is used up by
+  // one part of the regions before the next one reads.
+  if (tile.part.getColumns())
+    return std::max({ofPairs, ofKeys, onTheWay});
+  return ofPairs + ofKeys + onTheWay;
 }
 
 /// Bounds of key ranges are computed by the thread that copies. More than four

@@ -1,0 +1,19 @@
+// A score function and a mask that both read memory, at the largest head dim of f32: what one reads is used up before
+// the other one reads, so that registers suffice.
+
+// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s
+// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s
+// CHECK: query_block = 64, key_block = 64, target = #fa.gpu<{{.*}}columns = 16, rolled = true>
+
+// RUN: fa-run %s --target=interpret --chip=sm_80 --verify --input=1x40x2x256xf32 --input=1x70x1x256xf32 \
+// RUN:   --input=1x70x1x256xf32 --input=1x40x2x256xf32 --input=f32=3.0 --input=1x2x40x70xf32 --input=1x70xi32 | \
+// RUN:   FileCheck %s --check-prefix=NUMBERS
+// NUMBERS: bound 2.0e-06 (relative): ok
+// NUMBERS: verified all rows
+
+!q = tensor<?x?x?x256xf32>
+func.func @regions(%q: !q, %k: !q, %v: !q, %o: !q, %cap: f32, %bias: tensor<?x?x?x?xf32>, %ids: tensor<?x?xi32>) -> !q {
+  %r = fa.attention ins(%q, %k, %v : !q, !q, !q) outs(%o : !q)
+      score bias(%bias : tensor<?x?x?x?xf32>) softcap(%cap) mask causal documents(%ids : tensor<?x?xi32>)
+  return %r : !q
+}
