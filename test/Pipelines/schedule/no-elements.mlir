@@ -6,6 +6,9 @@
 // RUN: %{run} --entry=no_keys --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_keys_f32 --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_keys_in_memory --chip=sm_80 | FileCheck %s
+// RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_80 | FileCheck %s
+// RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_90a | FileCheck %s
+// RUN: fa-run %s --target=cpu --verify --entry=no_keys_up_to_lengths | FileCheck %s
 // RUN: %{run} --entry=no_queries --chip=sm_80 | FileCheck %s
 // RUN: %{run} --entry=no_queries --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_batch --chip=sm_80 | FileCheck %s
@@ -65,4 +68,13 @@ func.func @no_heads_in_memory(%q: memref<2x7x0x64xbf16>, %k: memref<2x9x0x64xbf1
   fa.attention ins(%q, %k, %k : memref<2x7x0x64xbf16>, memref<2x9x0x64xbf16>, memref<2x9x0x64xbf16>)
       outs(%o, %l : memref<2x7x0x64xbf16>, memref<2x0x7xf32>)
   return
+}
+
+// Rows past the lengths keep what they held.
+func.func @no_keys_up_to_lengths(%q: tensor<2x20x3x64xbf16>, %k: tensor<2x0x3x64xbf16>, %o: tensor<2x20x3x64xbf16>, %l: tensor<2x3x20xf32>)
+    -> (tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>) {
+  %n = arith.constant dense<[13, 0]> : tensor<2xi32>
+  %r:2 = fa.attention ins(%q, %k, %k : tensor<2x20x3x64xbf16>, tensor<2x0x3x64xbf16>, tensor<2x0x3x64xbf16>)
+      outs(%o, %l : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>) query_lengths(%n : tensor<2xi32>) mask causal
+  return %r#0, %r#1 : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>
 }

@@ -39,14 +39,14 @@ bool mlir::fa::isWholeDim(OpBuilder &builder, OpFoldResult offset,
   if (!ShapedType::isDynamic(whole))
     return isConstantIntValue(size, whole);
   auto value = dyn_cast<Value>(size);
-  if (!value)
-    return false;
-  if (auto dim = value.getDefiningOp<ShapedDimOpInterface>())
+  if (auto dim = value ? value.getDefiningOp<ShapedDimOpInterface>() : nullptr)
     if (dim.getShapedValue() == shaped &&
         isConstantIntValue(dim.getDimension(), position))
       return true;
-  // The size of a slice folds to the value that the slice was made with.
-  return getMixedSize(builder, shaped.getLoc(), shaped, position) == size;
+  // The size of a slice folds to what the slice was made with, that of a cast
+  // to the size that was cast.
+  return isEqualConstantIntOrValue(
+      getMixedSize(builder, shaped.getLoc(), shaped, position), size);
 }
 
 SmallVector<OpFoldResult> DimValues::inOrder(DimsAttr order) const {

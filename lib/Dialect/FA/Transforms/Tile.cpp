@@ -9,8 +9,10 @@
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
@@ -92,6 +94,23 @@ FailureOr<scf::ForallOp> mlir::fa::tileCombine(RewriterBase &rewriter,
   return loop;
 }
 
+/// Takes memory whose dimension `dim` has no elements for one of unknown size:
+/// no slice of what is known to have none has a place.
+static void forgetEmptyDim(OpOperand &operand, int64_t dim) {
+  auto type = cast<ShapedType>(operand.get().getType());
+  if (type.getDimSize(dim) != 0)
+    return;
+  OpBuilder builder(operand.getOwner());
+  Location loc = operand.getOwner()->getLoc();
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = ShapedType::kDynamic;
+  type = type.clone(shape);
+  if (isa<MemRefType>(type))
+    operand.set(memref::CastOp::create(builder, loc, type, operand.get()));
+  else
+    operand.set(tensor::CastOp::create(builder, loc, type, operand.get()));
+}
+
 namespace {
 struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
   using FATileBase::FATileBase;
@@ -115,6 +134,13 @@ struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
     RewritePatternSet patterns(&getContext());
     AttentionOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyOpPatternsGreedily(empty, std::move(patterns));
+    // Of rows up to lengths those are left that have no keys.
+    getOperation()->walk([](AttentionOp op) {
+      forgetEmptyDim(op.getKeyMutable(),
+                     op.getKeyOrder().positionOf(DimKind::Sequence));
+      forgetEmptyDim(op.getValueMutable(),
+                     op.getValueOrder().positionOf(DimKind::Sequence));
+    });
   }
 
   void runOnOperation() override {
