@@ -33,6 +33,7 @@ private:
   bool isOfLaunch(Value value);
   Value computeOnHost(Value value);
   Value computeOperand(Operation *op, OpOperand &operand);
+  Value pass(Value scalar);
 
   func::FuncOp kernel;
   LaunchOp launch;
@@ -40,6 +41,8 @@ private:
   /// What arguments of the kernel alone give.
   llvm::SetVector<Operation *> ofLaunch;
   IRMapping onHost;
+  /// Scalars of the kernel and the arguments that take their place.
+  SmallVector<std::pair<Value, Value>> passed;
 };
 } // namespace
 
@@ -87,6 +90,32 @@ Value HostComputer::computeOnHost(Value value) {
   return copy->getResult(0);
 }
 
+/// Whether two scalars are computed in the same way from the same arguments.
+static bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
+  return opA && opB &&
+         OperationEquivalence::isEquivalentTo(
+             opA, opB, [](Value x, Value y) { return success(isSame(x, y)); },
+             /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+}
+
+/// The argument of the kernel that takes the place of a scalar. What roles
+/// compute in the same way is one argument, so that their loops are seen to be
+/// the same.
+Value HostComputer::pass(Value scalar) {
+  for (auto [known, argument] : passed)
+    if (isSame(known, scalar))
+      return argument;
+  Value value = computeOnHost(scalar);
+  launch.getArgumentsMutable().append(value);
+  Value argument =
+      kernel.getBody().front().addArgument(value.getType(), scalar.getLoc());
+  passed.push_back({scalar, argument});
+  return argument;
+}
+
 void HostComputer::run() {
   Block &body = kernel.getBody().front();
   kernel.walk([&](Operation *op) {
@@ -102,11 +131,9 @@ void HostComputer::run() {
     if (llvm::all_of(op->getUsers(),
                      [&](Operation *user) { return ofLaunch.contains(user); }))
       continue;
-    Value value = computeOnHost(op->getResult(0));
     op->getResult(0).replaceUsesWithIf(
-        body.addArgument(value.getType(), op->getLoc()),
+        pass(op->getResult(0)),
         [&](OpOperand &use) { return !ofLaunch.contains(use.getOwner()); });
-    launch.getArgumentsMutable().append(value);
   }
   for (Operation *op : llvm::reverse(ofLaunch))
     op->erase();

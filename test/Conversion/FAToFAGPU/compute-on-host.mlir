@@ -22,6 +22,16 @@ func.func @kernel(%heads: i32, %kvHeads: i32, %scale: f32) attributes {fagpu.ker
     %square = arith.mulf %scale, %scale : f32
     "keep"(%kvHead, %valid, %square) : (i32, i32, f32) -> ()
   }
+  // What another role computes in the same way is the same argument.
+  // CHECK: fagpu.role @math
+  fagpu.role @math groups(1) {
+    // CHECK-NOT: arith.muli
+    // CHECK: "keep"(%[[LAST]])
+    %one = arith.constant 1 : i32
+    %all = arith.muli %heads, %kvHeads : i32
+    %last = arith.subi %all, %one : i32
+    "keep"(%last) : (i32) -> ()
+  }
   return
 }
 
