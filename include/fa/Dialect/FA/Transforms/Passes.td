@@ -310,7 +310,10 @@ def FASpecializeMask : Pass<"fa-specialize-mask"> {
     A query block without queries visits nothing. A part of the mask that is
     neither linear in the key nor monotonic in the query bounds nothing; a
     remark (`--remarks-filter=fa-specialize-mask`) names the operation, and the
-    mask region decides inside the ranges that remain.
+    mask region decides inside the ranges that remain. Sums of fewer than 64
+    bits may wrap: where nothing shows that they do not, as with a captured i32,
+    the ranges hold if the sums at both ends of the block fit, and every key is
+    visited otherwise.
 
     Before:
 
