@@ -60,6 +60,15 @@ static void deferReleases(MmaSumOp sum) {
         user->moveAfter(sum);
 }
 
+/// Whether a sum may be computed at `place`, further down its block: behind it
+/// the stages that it reads may be filled again.
+static bool mayMoveTo(MmaSumOp sum, Operation *place) {
+  for (Operation *op = sum->getNextNode(); op != place; op = op->getNextNode())
+    if (isa<WriteOp, PutOp>(op))
+      return false;
+  return true;
+}
+
 /// A value that the sum is added to, and nothing else.
 static void joinAddition(MmaSumOp sum) {
   auto addition = sum->hasOneUse() ? dyn_cast<arith::AddFOp>(*sum->user_begin())
@@ -68,7 +77,13 @@ static void joinAddition(MmaSumOp sum) {
     return;
   Value acc = addition.getLhs() == sum.getResult() ? addition.getRhs()
                                                    : addition.getLhs();
-  sum->moveBefore(addition);
+  Operation *source = acc.getDefiningOp();
+  bool isBefore = !source || source->getBlock() != sum->getBlock() ||
+                  source->isBeforeInBlock(sum);
+  if (!isBefore && !mayMoveTo(sum, addition))
+    return;
+  if (!isBefore)
+    sum->moveBefore(addition);
   sum.getAccMutable().assign(acc);
   addition.replaceAllUsesWith(sum.getResult());
   addition.erase();

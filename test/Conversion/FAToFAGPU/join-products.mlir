@@ -51,3 +51,39 @@ func.func @kept(%p0: !p, %p1: !p, %k0: !q, %k1: !q) attributes {fagpu.kernel = "
   }
   return
 }
+
+// What is there before joins where the sum stands; what comes behind a stage
+// that is filled again does not.
+// CHECK-LABEL: func.func @filled_again
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<64x64xf32>)
+func.func @filled_again(%p0: !p, %p1: !p, %x: !s) attributes {fagpu.kernel = "sm_80"} {
+  %c = fagpu.channel cp_async : !qc
+  fagpu.role @compute groups(1) {
+    fagpu.write %c, %p0 : !p into !qc
+    // CHECK: %[[K0:.*]] = fagpu.acquire
+    // CHECK-NEXT: fagpu.mma_sum nn[{{.*}}], [%[[K0]]] {{.*}} acc(%[[X]] : tensor<64x64xf32>)
+    // CHECK-NEXT: fagpu.release %[[K0]]
+    // CHECK: fagpu.write
+    %k0 = fagpu.acquire %c : !qc
+    %a = fagpu.mma nn %p1, %k0 : !p, !q -> !s
+    %b = fagpu.mma nn %p0, %k0 acc(%a : !s) : !p, !q -> !s
+    fagpu.release %k0 : !q
+    fagpu.write %c, %p1 : !p into !qc
+    %first = arith.addf %b, %x : !s
+    // CHECK: %[[K1:.*]] = fagpu.acquire
+    // CHECK-NEXT: %[[SUM:.*]] = fagpu.mma_sum nn[{{.*}}], [%[[K1]]] pairs [0, 1], [0, 0] :
+    // CHECK-NEXT: fagpu.release %[[K1]]
+    // CHECK-NEXT: fagpu.write
+    // CHECK-NEXT: %[[Y:.*]] = arith.mulf
+    // CHECK-NEXT: arith.addf %[[SUM]], %[[Y]]
+    %k1 = fagpu.acquire %c : !qc
+    %d = fagpu.mma nn %p1, %k1 : !p, !q -> !s
+    %e = fagpu.mma nn %p0, %k1 acc(%d : !s) : !p, !q -> !s
+    fagpu.release %k1 : !q
+    fagpu.write %c, %p0 : !p into !qc
+    %y = arith.mulf %first, %x : !s
+    %second = arith.addf %e, %y : !s
+    %use = arith.mulf %second, %second : !s
+  }
+  return
+}

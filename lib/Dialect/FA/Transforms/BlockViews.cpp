@@ -34,10 +34,21 @@ Value BlockBuilder::matrix(Value operand, DimsAttr order, OpFoldResult rows) {
       type.getDimSize(headDim)};
   if (std::optional<int64_t> constant = getConstantIntValue(rows))
     sizes[sequence] = builder.getIndexAttr(*constant);
+  // One row has no place of its own among dimensions of size 1: of these the
+  // last one is kept where views leave dimensions out.
+  if (shape[0] == 1 && headDim < 3)
+    sequence = 3;
   if (sequence > headDim)
     std::swap(shape[0], shape[1]);
-  MemRefType viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, sizes, strides);
+  auto [wholeStrides, offset] =
+      memref::SubViewOp::inferResultType(type, offsets, sizes, strides)
+          .getStridesAndOffset();
+  auto viewType = MemRefType::get(
+      shape, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), offset,
+                             {wholeStrides[std::min(sequence, headDim)],
+                              wholeStrides[std::max(sequence, headDim)]}),
+      type.getMemorySpace());
   Value view = memref::SubViewOp::create(builder, loc, viewType, operand,
                                          offsets, sizes, strides);
   if (sequence < headDim)
