@@ -9,6 +9,8 @@
 // RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_80 | FileCheck %s
 // RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_90a | FileCheck %s
 // RUN: fa-run %s --target=cpu --verify --entry=no_keys_up_to_lengths | FileCheck %s
+// RUN: %{run} --entry=no_values --chip=sm_80 --input=2x20x3x64xbf16 --input=2x0x3x64xbf16 --input=2x0x3x64xbf16 --input=2x20x3x64xbf16 --input=2x3x20xf32 | FileCheck %s
+// RUN: %{run} --entry=no_values --chip=sm_90a --input=2x20x3x64xbf16 --input=2x0x3x64xbf16 --input=2x0x3x64xbf16 --input=2x20x3x64xbf16 --input=2x3x20xf32 | FileCheck %s
 // RUN: %{run} --entry=no_queries --chip=sm_80 | FileCheck %s
 // RUN: %{run} --entry=no_queries --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_batch --chip=sm_80 | FileCheck %s
@@ -76,5 +78,15 @@ func.func @no_keys_up_to_lengths(%q: tensor<2x20x3x64xbf16>, %k: tensor<2x0x3x64
   %n = arith.constant dense<[13, 0]> : tensor<2xi32>
   %r:2 = fa.attention ins(%q, %k, %k : tensor<2x20x3x64xbf16>, tensor<2x0x3x64xbf16>, tensor<2x0x3x64xbf16>)
       outs(%o, %l : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>) query_lengths(%n : tensor<2xi32>) mask causal
+  return %r#0, %r#1 : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>
+}
+
+// The values alone say that there are no keys, whatever their lengths are.
+func.func @no_values(%q: tensor<2x20x3x64xbf16>, %k: tensor<2x?x3x64xbf16>, %v: tensor<2x0x3x64xbf16>, %o: tensor<2x20x3x64xbf16>, %l: tensor<2x3x20xf32>)
+    -> (tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>) {
+  %n = arith.constant dense<[13, 0]> : tensor<2xi32>
+  %none = arith.constant dense<0> : tensor<2xi32>
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<2x20x3x64xbf16>, tensor<2x?x3x64xbf16>, tensor<2x0x3x64xbf16>)
+      outs(%o, %l : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>) query_lengths(%n : tensor<2xi32>) key_lengths(%none : tensor<2xi32>) mask causal
   return %r#0, %r#1 : tensor<2x20x3x64xbf16>, tensor<2x3x20xf32>
 }

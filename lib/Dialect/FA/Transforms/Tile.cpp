@@ -94,21 +94,39 @@ FailureOr<scf::ForallOp> mlir::fa::tileCombine(RewriterBase &rewriter,
   return loop;
 }
 
-/// Takes memory whose dimension `dim` has no elements for one of unknown size:
-/// no slice of what is known to have none has a place.
-static void forgetEmptyDim(OpOperand &operand, int64_t dim) {
+/// Takes dimension `dim` of an operand for one of another size.
+static void castDim(OpOperand &operand, int64_t dim, int64_t size) {
   auto type = cast<ShapedType>(operand.get().getType());
-  if (type.getDimSize(dim) != 0)
+  if (type.getDimSize(dim) == size)
     return;
   OpBuilder builder(operand.getOwner());
   Location loc = operand.getOwner()->getLoc();
   SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = ShapedType::kDynamic;
+  shape[dim] = size;
   type = type.clone(shape);
   if (isa<MemRefType>(type))
     operand.set(memref::CastOp::create(builder, loc, type, operand.get()));
   else
     operand.set(tensor::CastOp::create(builder, loc, type, operand.get()));
+}
+
+/// Takes a sequence of no keys for one of a size that types do not say: no
+/// slice of what is known to have no elements has a place.
+static void forgetNoKeys(AttentionOp op) {
+  std::pair<OpOperand *, int64_t> sequences[] = {
+      {&op.getKeyMutable(), op.getKeyOrder().positionOf(DimKind::Sequence)},
+      {&op.getValueMutable(),
+       op.getValueOrder().positionOf(DimKind::Sequence)}};
+  bool hasNone = llvm::any_of(sequences, [](auto &sequence) {
+    auto [operand, dim] = sequence;
+    return cast<ShapedType>(operand->get().getType()).getDimSize(dim) == 0;
+  });
+  if (!hasNone)
+    return;
+  op.getKeyLengthsMutable().clear();
+  for (auto [operand, dim] : sequences)
+    for (int64_t size : {int64_t(0), ShapedType::kDynamic})
+      castDim(*operand, dim, size);
 }
 
 namespace {
@@ -135,12 +153,7 @@ struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
     AttentionOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyOpPatternsGreedily(empty, std::move(patterns));
     // Of rows up to lengths those are left that have no keys.
-    getOperation()->walk([](AttentionOp op) {
-      forgetEmptyDim(op.getKeyMutable(),
-                     op.getKeyOrder().positionOf(DimKind::Sequence));
-      forgetEmptyDim(op.getValueMutable(),
-                     op.getValueOrder().positionOf(DimKind::Sequence));
-    });
+    getOperation()->walk(forgetNoKeys);
   }
 
   void runOnOperation() override {
