@@ -96,12 +96,23 @@ private:
   OpBuilder builder;
   bool hasGroups;
   /// Channels of values of one type and block, from the one that was used first
-  /// to the one that was used last.
+  /// to the one that was used last. A loop in a loop shares those of the outer
+  /// one; it uses all of them or none, so that their turns are the same behind
+  /// it.
   llvm::MapVector<std::pair<Block *, Type>, std::deque<ChannelOp>> inTurns;
   /// What is common to the parts of a role's values of one shape.
   llvm::MapVector<std::pair<Operation *, Type>, PartOfValue> parts;
 };
 } // namespace
+
+/// The block of the value, or that of the loop which its own loop is in.
+static Block *getOuterBlock(Value value) {
+  Block *block = value.getParentBlock();
+  while (isa<ForOp>(block->getParentOp()) &&
+         isa<ForOp>(block->getParentOp()->getParentOp()))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
 
 /// Operands take turns at channels: those that come by parts at those of two
 /// products, of which one is written while the other is read, and those of
@@ -112,7 +123,7 @@ bool ChannelMaker::reuseChannel(SharedValue &shared) {
     return false;
   constexpr size_t terms = 3;
   std::deque<ChannelOp> &channels =
-      inTurns[{shared.value.getParentBlock(), shared.value.getType()}];
+      inTurns[{getOuterBlock(shared.value), shared.value.getType()}];
   if (channels.size() < (config.getColumns() ? 2 * terms : terms))
     return false;
   shared.channel = channels.front();
@@ -138,7 +149,7 @@ void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
       hasGroups ? Engine::threads : Engine::cp_async,
       static_cast<int32_t>(banks), Value(), IntegerAttr(), IntegerAttr(),
       DenseI32ArrayAttr());
-  inTurns[{shared.value.getParentBlock(), type}].push_back(shared.channel);
+  inTurns[{getOuterBlock(shared.value), type}].push_back(shared.channel);
 }
 
 /// Rows of whole warps where there are as many, else columns of whole panels.

@@ -7,6 +7,7 @@
 
 #include "KernelConfig.h"
 #include "RoleScalars.h"
+#include "SplitSum.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,8 +25,9 @@ namespace {
 /// Splits products over many columns, and what is added to, into parts.
 class ColumnSplitter {
 public:
-  ColumnSplitter(func::FuncOp kernel, int64_t width)
-      : kernel(kernel), width(width), builder(kernel.getContext()) {}
+  ColumnSplitter(func::FuncOp kernel, int64_t width, bool isRolled)
+      : kernel(kernel), width(width), isRolled(isRolled),
+        builder(kernel.getContext()) {}
   LogicalResult run();
 
 private:
@@ -41,8 +43,6 @@ private:
   LogicalResult collect(ProductOp product);
   LogicalResult follow(Value value);
   LogicalResult followLoop(ForOp loop, unsigned number);
-  Value fetchPart(FetchOp fetch, int64_t first, int64_t columns);
-  void splitSum(ProductOp product);
   void splitOp(Operation *op);
   Value splitElementwise(Operation *op, Value result, int64_t number);
   void splitStore(StoreOp store);
@@ -53,6 +53,7 @@ private:
 
   func::FuncOp kernel;
   int64_t width;
+  bool isRolled;
   OpBuilder builder;
   /// Values with more columns than `width` that are split, and all of what
   /// makes or reads them.
@@ -168,49 +169,6 @@ LogicalResult ColumnSplitter::collect(ProductOp product) {
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Columns of the box from `first` on.
-Value ColumnSplitter::fetchPart(FetchOp fetch, int64_t first, int64_t columns) {
-  Location loc = fetch.getLoc();
-  SmallVector<Value> offsets(fetch.getOffsets());
-  offsets.back() = builder.createOrFold<arith::AddIOp>(
-      loc, offsets.back(),
-      arith::ConstantIntOp::create(builder, loc, first, 32));
-  SmallVector<int64_t> sizes(fetch.getSizes());
-  sizes.back() = columns;
-  // A bound that the part does not reach says nothing.
-  Value bound = fetch.getColumns();
-  std::optional<int64_t> from = getConstantIntValue(offsets.back()),
-                         end =
-                             bound ? getConstantIntValue(bound) : std::nullopt;
-  if (from && end && *from + columns <= *end)
-    bound = Value();
-  return FetchOp::create(
-      builder, loc,
-      fetch.getType().clone({fetch.getType().getDimSize(0), columns}),
-      fetch.getSource(), offsets, sizes, fetch.getRows(), bound,
-      fetch.getAlignment(), fetch.getPadded());
-}
-
-/// A product that sums over many columns is a sum of products.
-void ColumnSplitter::splitSum(ProductOp product) {
-  auto a = product.getA().getDefiningOp<FetchOp>(),
-       b = product.getB().getDefiningOp<FetchOp>();
-  builder.setInsertionPoint(product);
-  Value sum = product.getAcc();
-  forEachPart(product.getA(), [&](int64_t, int64_t first) {
-    int64_t columns = getPartType(product.getA(), first).getDimSize(1);
-    Value left = fetchPart(a, first, columns),
-          right = fetchPart(b, first, columns);
-    sum = ProductOp::create(builder, product.getLoc(), product.getType(),
-                            product.getForm(), left, right, sum);
-  });
-  product.replaceAllUsesWith(sum);
-  product.erase();
-  for (FetchOp fetch : {a, b})
-    if (fetch->use_empty())
-      fetch.erase();
-}
-
 Value ColumnSplitter::splitElementwise(Operation *op, Value result,
                                        int64_t number) {
   IRMapping mapping;
@@ -291,7 +249,8 @@ void ColumnSplitter::splitOp(Operation *op) {
       made.push_back(
           BroadcastOp::create(builder, loc, type, broadcast.getSource()));
     } else if (auto product = dyn_cast<ProductOp>(op)) {
-      Value b = fetchPart(product.getB().getDefiningOp<FetchOp>(), first,
+      Value b = fetchPart(builder, product.getB().getDefiningOp<FetchOp>(),
+                          arith::ConstantIntOp::create(builder, loc, first, 32),
                           type.getDimSize(1));
       Value acc = product.getAcc();
       made.push_back(ProductOp::create(builder, loc, type, product.getForm(),
@@ -392,7 +351,8 @@ LogicalResult ColumnSplitter::run() {
   });
   llvm::for_each(ordered, [&](Operation *op) { splitOp(op); });
   finishLoops();
-  llvm::for_each(sums, [&](ProductOp product) { splitSum(product); });
+  llvm::for_each(
+      sums, [&](ProductOp product) { splitSum(product, width, isRolled); });
   fetchAhead();
   sinkSums();
   return success();
@@ -404,8 +364,11 @@ struct SplitColumnsPass
   void runOnOperation() override {
     if (!isKernel(getOperation()))
       return;
-    int64_t width = getGPUConfig(getOperation()).getColumns();
-    if (width && failed(ColumnSplitter(getOperation(), width).run()))
+    GPUConfigAttr config = getGPUConfig(getOperation());
+    if (config.getColumns() &&
+        failed(ColumnSplitter(getOperation(), config.getColumns(),
+                              config.getRolled())
+                   .run()))
       signalPassFailure();
   }
 };

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUSPLITPRODUCTSPASS
@@ -62,12 +63,48 @@ Value ProductSplitter::getSize(FetchOp fetch, int64_t dim) {
   return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), size);
 }
 
-/// Whether the types alone say that the box ends in the memory.
+namespace {
+/// Numbers from `least` to `greatest`, multiples of `factor`.
+struct Multiples {
+  int64_t least, greatest, factor;
+};
+} // namespace
+
+/// What a number is that is computed from constants and indices of loops with
+/// constant bounds.
+static std::optional<Multiples> getMultiples(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return Multiples{*number, *number, *number};
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument != loop.getIndex() || loop.getDirection() < 0 ||
+        loop.getOnce())
+      return std::nullopt;
+    std::optional<int64_t> start = getConstantIntValue(loop.getStart()),
+                           end = getConstantIntValue(loop.getBounds().back());
+    if (!start || !end || *start < 0 || *start >= *end)
+      return std::nullopt;
+    return Multiples{*start, *end - 1, 1};
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  auto a = getMultiples(op->getOperand(0)), b = getMultiples(op->getOperand(1));
+  if (!a || !b || a->least < 0 || b->least < 0)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return Multiples{a->least + b->least, a->greatest + b->greatest,
+                     std::gcd(a->factor, b->factor)};
+  return Multiples{a->least * b->least, a->greatest * b->greatest,
+                   a->factor * b->factor};
+}
+
+/// Whether the text alone says that the box ends in the memory.
 static bool isWhole(FetchOp fetch, unsigned dim) {
   int64_t size = cast<MemRefType>(fetch.getSource().getType()).getDimSize(dim);
-  std::optional<int64_t> first = getConstantIntValue(fetch.getOffsets()[dim]);
-  return !ShapedType::isDynamic(size) && first && *first >= 0 &&
-         *first + fetch.getSizes()[dim] <= size;
+  std::optional<Multiples> first = getMultiples(fetch.getOffsets()[dim]);
+  return !ShapedType::isDynamic(size) && first && first->least >= 0 &&
+         first->greatest + fetch.getSizes()[dim] <= size;
 }
 
 /// Where the rows end: the size of their dimension unless the text says.
@@ -88,13 +125,13 @@ Value ProductSplitter::getColumnLimit(FetchOp fetch) {
 /// multiple of the size of both.
 static bool hasPairs(FetchOp fetch) {
   int64_t dim = fetch.getSizes().size() - 1;
-  std::optional<int64_t> first = getConstantIntValue(fetch.getOffsets()[dim]);
+  std::optional<Multiples> first = getMultiples(fetch.getOffsets()[dim]);
   std::optional<int64_t> end;
   if (Value columns = fetch.getColumns())
     end = getConstantIntValue(columns);
   else if (isWhole(fetch, dim))
     end = 0;
-  return fetch.getAlignment() >= 8 && first && *first % 2 == 0 && end &&
+  return fetch.getAlignment() >= 8 && first && first->factor % 2 == 0 && end &&
          *end % 2 == 0;
 }
 

@@ -74,3 +74,40 @@ func.func @whole(%v: !mem, %p: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} 
   }
   return
 }
+
+// In a rolled loop 70 of 80 columns by 16 are a loop over two pairs of whole
+// parts, and the last part by itself; those of the loop need no bound.
+// CHECK-LABEL: func.func @rolled
+// CHECK: fagpu.for {{.*}} rolled
+// CHECK:   %[[S:.*]] = fagpu.for %[[TURN:.*]] = %{{.*}} step 1 rolled segments(%{{.*}}: to %[[TURNS:.*]]) iter(%[[S0:.*]] = %{{.*}}) -> tensor<64x64xf32> {
+// CHECK:     %[[FIRST:.*]] = arith.muli %[[TURN]], %{{.*}} : i32
+// CHECK:     %[[SECOND:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
+// CHECK:     %[[Q0:.*]] = fagpu.fetch %{{.*}}[{{.*}}, %[[FIRST]]] [1, 64, 1, 16] rows(%{{[^ ]*}}) :
+// CHECK:     %[[K0:.*]] = fagpu.fetch %{{.*}}[{{.*}}, %[[FIRST]]] [1, 64, 1, 16] rows(%{{[^ ]*}}) :
+// CHECK:     %[[K1:.*]] = fagpu.fetch %{{.*}}[{{.*}}, %[[SECOND]]] [1, 64, 1, 16] rows(%{{[^ ]*}}) :
+// CHECK:     %[[S1:.*]] = fagpu.product nt %[[Q0]], %[[K0]] acc(%[[S0]]
+// CHECK:     %[[Q1:.*]] = fagpu.fetch %{{.*}}[{{.*}}, %[[SECOND]]] [1, 64, 1, 16] rows(%{{[^ ]*}}) :
+// CHECK:     %[[S2:.*]] = fagpu.product nt %[[Q1]], %[[K1]] acc(%[[S1]]
+// CHECK:     fagpu.yield %[[S2]]
+// CHECK:   }
+// CHECK:   fagpu.fetch {{.*}} columns(
+// CHECK:   fagpu.product nt %{{.*}}, %{{.*}} acc(%[[S]]
+// CHECK-NOT: fagpu.product
+func.func @rolled(%q: !mem, %k: !mem, %n: i32, %o: memref<?x?xf32>) attributes {
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 16, rolled = true>>,
+    fagpu.kernel = "sm_80"} {
+  %zero = arith.constant dense<0.0> : !s
+  %c0 = arith.constant 0 : i32
+  %c70 = arith.constant 70 : i32
+  fagpu.role @compute groups(1) {
+    %query = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+    %r = fagpu.for %i = %n step -1 rolled segments(%first: once, %rest: to %c0) iter(%x = %zero) -> !s {
+      %key = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+      %s = fagpu.product nt %query, %key : !x, !x -> !s
+      %y = arith.addf %x, %s : !s
+      fagpu.yield %y : !s
+    }
+    fagpu.store %r, %o[%c0, %c0] rows(%n) : !s into memref<?x?xf32>
+  }
+  return
+}

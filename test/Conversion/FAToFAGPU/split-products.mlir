@@ -84,3 +84,36 @@ func.func @sizes(%m: memref<?x?xf32>, %whole: memref<64x64xf32>, %first: i32) at
   }
   return
 }
+
+// Boxes at columns that a loop with constant bounds counts: those at 0 and 16
+// end in the memory, one at 48 of those of the second loop does not.
+// CHECK-LABEL: func.func @counted
+// CHECK: fagpu.for
+// CHECK-NOT: arith.cmpi
+// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] pairs : memref<64x48xf32>
+// CHECK: fagpu.for
+// CHECK: arith.cmpi slt
+// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] mask(
+func.func @counted(%m: memref<64x48xf32>, %p: tensor<64x16xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %c4 = arith.constant 4 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant dense<0.0> : !s
+  fagpu.role @compute groups(1) {
+    %a = fagpu.for %i = %c0 step 1 segments(%all: to %c2) iter(%x = %zero) -> !s {
+      %first = arith.muli %i, %c16 : i32
+      %v = fagpu.fetch %m[%c0, %first] [64, 16] : memref<64x48xf32> -> tensor<64x16xf32>
+      %y = fagpu.product nt %p, %v acc(%x : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+      fagpu.yield %y : !s
+    }
+    %b = fagpu.for %i = %c0 step 1 segments(%all: to %c4) iter(%x = %a) -> !s {
+      %first = arith.muli %i, %c16 : i32
+      %v = fagpu.fetch %m[%c0, %first] [64, 16] : memref<64x48xf32> -> tensor<64x16xf32>
+      %y = fagpu.product nt %p, %v acc(%x : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+      fagpu.yield %y : !s
+    }
+    %use = arith.addf %b, %b : !s
+  }
+  return
+}

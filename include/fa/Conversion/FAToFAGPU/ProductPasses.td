@@ -22,7 +22,8 @@ def FAGPUSplitColumnsPass
     operands, read where it is used; one that adds to a value of more columns
     becomes products that add to parts of it. Values that loops carry, elementwise
     operations and stores are split alike. The parts that a product reads are
-    fetched ahead of the product before it.
+    fetched ahead of the product before it. With `rolled` too, a sum of many parts
+    is a loop over pairs of them.
 
     That bounds what f32 operands take of registers and shared memory, whatever
     the head dim. A first operand that was fetched before the loop is read again
