@@ -53,6 +53,9 @@ bool Step::collect(Block &body) {
   if (products.empty())
     return false;
   first = *products.begin();
+  // Without a product of queries there is none to copy beside.
+  if (first.getA().getParentBlock() == &body)
+    return false;
   SmallPtrSet<Value, 4> firstChannels;
   for (AcquireOp acquire : body.getOps<AcquireOp>()) {
     bool isFirst =
