@@ -228,11 +228,15 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
     threads.push_back(size);
   auto sharedMemory =
       metadata.getAttr<IntegerAttr>(FAGPUDialect::sharedMemoryAttrName);
-  return Object{{"kernel", launch.getKernel()},
-                {"block", std::move(threads)},
-                {"shared_memory", sharedMemory ? sharedMemory.getInt() : 0},
-                {"parameters", parameters.take()},
-                {"grid", std::move(grid)}};
+  Object description{
+      {"kernel", launch.getKernel()},
+      {"block", std::move(threads)},
+      {"shared_memory", sharedMemory ? sharedMemory.getInt() : 0},
+      {"parameters", parameters.take()},
+      {"grid", std::move(grid)}};
+  if (int64_t blocks = fagpu::getClusterSize(kernel); blocks > 1)
+    description["cluster"] = Array{blocks, 1, 1};
+  return description;
 }
 
 FailureOr<Object> ManifestBuilder::build() {

@@ -126,6 +126,8 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   std::optional<unsigned> condition =
       getOptionalRegister(builder, op.getCondition());
   bool padded = op.getPadded();
+  auto made = op.getChannel().getDefiningOp<fagpu::ChannelOp>();
+  bool isMulticast = made && made.getMulticast();
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -145,6 +147,10 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
     if (columnLimit)
       box.columnLimit = frame.integer(*columnLimit);
     box.padded = padded;
+    if (isMulticast && failed((*worker)->getBlock().getGrid().sharedBoxes.add(
+                           **worker, op, target->channel->getOp(), target->bank,
+                           target->use, box)))
+      return failure();
     if (isCounted)
       (*worker)->copies.push_back({ChannelRef(target->channel), target->bank,
                                    target->use, target->part.getNumElements()});

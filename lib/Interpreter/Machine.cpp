@@ -164,8 +164,9 @@ LogicalResult RunningBlock::checkEnd() {
 RunningGrid::RunningGrid(Machine &machine, Operation *launch,
                          func::FuncOp kernel, std::array<int64_t, 3> sizes,
                          const Execution &execution)
-    : machine(machine), launch(launch), kernel(kernel), sizes(sizes),
-      execution(execution), scheduler(machine.random) {}
+    : sharedBoxes(fagpu::getClusterSize(kernel)), machine(machine),
+      launch(launch), kernel(kernel), sizes(sizes), execution(execution),
+      scheduler(machine.random) {}
 
 RunningGrid::~RunningGrid() = default;
 
@@ -181,6 +182,10 @@ LogicalResult RunningGrid::run(RunEntryFn runEntry) {
       return launch->emitOpError()
              << "has a grid of " << sizes[0] << " x " << sizes[1] << " x "
              << sizes[2] << " blocks, expected no negative size";
+  if (int64_t cluster = fagpu::getClusterSize(kernel); sizes[0] % cluster)
+    return launch->emitOpError()
+           << "has a grid of " << sizes[0] << " blocks along x, expected a "
+           << "multiple of " << cluster << ", the blocks of a cluster";
   size_t resident =
       machine.options.multiprocessors * getBlocksPerMultiprocessor(kernel);
   int64_t next = 0;
@@ -192,7 +197,8 @@ LogicalResult RunningGrid::run(RunEntryFn runEntry) {
       return failure();
     if (blocks.empty()) {
       if (next == getNumBlocks())
-        return checkCounters();
+        return failure(failed(checkCounters()) ||
+                       failed(sharedBoxes.checkEnd()));
       continue;
     }
     switch (scheduler.step()) {

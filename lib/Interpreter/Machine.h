@@ -13,6 +13,7 @@
 #ifndef FA_LIB_INTERPRETER_MACHINE_H
 #define FA_LIB_INTERPRETER_MACHINE_H
 
+#include "ClusterLog.h"
 #include "Scheduler.h"
 #include "WriteLog.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -161,6 +162,7 @@ public:
   DenseMap<executor::Array *, std::pair<executor::ArrayRefPtr, Operation *>>
       counters;
   WriteLog writes;
+  ClusterLog sharedBoxes;
   /// Workers made so far.
   int64_t numWorkers = 0;
 

@@ -119,9 +119,15 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
     // Where no barrier guards the stage, the view has no address of one.
     if (matchPattern(barrier, m_Zero()))
       return {};
+    int64_t sharers = acquire ? getNumSharers(acquire.getChannel()) : 1;
     if (acquire && isReadByLoads(acquire.getChannel())) {
       NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
-      emit.arrive(barrier, threads.isWarpLeader);
+      if (sharers > 1)
+        releaseInCluster(emit, barrier, threads.lane, sharers);
+      else
+        emit.arrive(barrier, threads.isWarpLeader);
+    } else if (sharers > 1) {
+      releaseInCluster(emit, barrier, threads.thread, sharers);
     } else if (op->getParentOfType<RoleOp>().getElect()) {
       // Whichever thread was elected.
       emit.arrive(barrier);
@@ -129,6 +135,17 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
       emit.arrive(barrier, threads.isGroupLeader);
     }
     return {};
+  }
+
+private:
+  /// As many threads as there are blocks in the cluster arrive, each at its
+  /// block's barrier.
+  static void releaseInCluster(Emitter &emit, Value barrier, Value thread,
+                               int64_t blocks) {
+    Value arrives = arith::CmpIOp::create(emit.builder, emit.location,
+                                          arith::CmpIPredicate::ult, thread,
+                                          emit.constant(blocks));
+    emit.arriveInCluster(barrier, thread, arrives);
   }
 };
 
@@ -162,6 +179,7 @@ private:
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
+    int64_t sharers = getNumSharers(op.getChannel());
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
@@ -173,6 +191,16 @@ private:
     Value part = addPart(emit, op, adaptor, stage.data);
     SmallVector<Value> offsets =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    Value blocks;
+    if (sharers > 1) {
+      Value rank = NVVM::BlockInClusterIdXOp::create(
+          emit.builder, emit.location, emit.builder.getI32Type());
+      int64_t rows = map.box[map.row];
+      part = emit.add(part, emit.multiply(rank, rows * map.swizzle));
+      offsets[map.row] = emit.add(offsets[map.row], emit.multiply(rank, rows));
+      blocks = arith::ConstantIntOp::create(emit.builder, emit.location,
+                                            (1 << sharers) - 1, 16);
+    }
     int64_t panelBytes = op.getChannel().getType().getShape()[0] * map.swizzle;
     for (int64_t copy = 0; copy < map.copies; ++copy) {
       SmallVector<Value> at(offsets);
@@ -188,7 +216,7 @@ private:
           emit.builder, emit.location, target,
           kernel.getTensorMapParameter(map), coordinates, barrier,
           /*im2colOffsets=*/ValueRange{},
-          /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+          /*multicastMask=*/blocks, /*l2CacheHint=*/Value(),
           NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
           NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
     }

@@ -101,6 +101,19 @@ void Emitter::waitPhase(Value barrier, Value phase) {
             "r,r,~{memory}", {barrier, phase}, {});
 }
 
+void Emitter::synchronizeCluster() {
+  NVVM::ClusterArriveOp::create(builder, location, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(builder, location, /*aligned=*/UnitAttr());
+}
+
+// With `release.cluster` all of a thread's writes would be waited for; what a
+// stage is given back for has been read, and nothing was written to it.
+void Emitter::arriveInCluster(Value barrier, Value block, Value predicate) {
+  inlinePTX("{ .reg .b32 there; @$2 mapa.shared::cluster.u32 there, $0, $1; "
+            "@$2 mbarrier.arrive.shared::cluster.b64 _, [there]; }",
+            "r,r,b,~{memory}", {barrier, block, predicate}, {});
+}
+
 Value Emitter::shuffleButterfly(Value value, int64_t lanes) {
   return NVVM::ShflOp::create(builder, location, value.getType(), constant(-1),
                               value, constant(lanes), constant(31),

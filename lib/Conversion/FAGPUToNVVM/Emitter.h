@@ -47,6 +47,11 @@ public:
   /// Arrives at an mbarrier where the predicate is true, without a branch.
   void arrive(Value barrier, Value predicate);
   void arrive(Value barrier);
+  /// Arrives at the mbarrier that another block of the cluster has at the same
+  /// address (PTX ISA, "mapa", "mbarrier.arrive").
+  void arriveInCluster(Value barrier, Value block, Value predicate);
+  /// All threads of all blocks of the cluster wait for each other.
+  void synchronizeCluster();
   /// Waits until the phase of an mbarrier has completed.
   void waitPhase(Value barrier, Value phase);
 

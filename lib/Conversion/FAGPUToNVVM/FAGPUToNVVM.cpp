@@ -53,7 +53,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   // Roles are lowered later; what the plan is attached to is erased at the end.
   target.addLegalOp<RoleOp, ChannelOp, MailOp, TurnsOp,
                     UnrealizedConversionCastOp>();
-  target.addIllegalOp<gpu::BlockIdOp>();
+  target.addIllegalOp<gpu::BlockIdOp, gpu::GridDimOp>();
   target.addDynamicallyLegalOp<memref::LoadOp>(
       [&](memref::LoadOp op) { return !kernel.getPointer(op.getMemRef()); });
   target.addDynamicallyLegalOp<memref::StoreOp>(

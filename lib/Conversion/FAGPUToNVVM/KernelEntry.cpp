@@ -109,7 +109,10 @@ void KernelContext::emitBarriers() {
   for (MailOp mail : kernel.getOps<MailOp>())
     initialise(mail, mail.getType().getDepth());
   NVVM::FenceMbarrierInitOp::create(inside, location);
-  NVVM::Barrier0Op::create(builder, location);
+  if (getClusterSize(kernel) > 1)
+    emit.synchronizeCluster();
+  else
+    NVVM::Barrier0Op::create(builder, location);
 }
 
 /// Group 0 gets the first turn; bulk stores are complete when a role ends.

@@ -49,6 +49,11 @@ private:
       lowerRole(role, /*isOnlyRole=*/roles.size() == 1);
       numWarps += warpsOfRole;
     }
+    if (getClusterSize(kernel) == 1)
+      return;
+    // No block leaves while another one may still reach its shared memory.
+    builder.setInsertionPoint(kernel.getBody().front().getTerminator());
+    emit.synchronizeCluster();
   }
 
   static int64_t warpsPerGroup(RoleOp role) {
@@ -125,6 +130,10 @@ private:
     // Without it the assembler drops the requests for registers.
     function->setAttr("nvvm.minctasm",
                       builder.getI32IntegerAttr(blocks ? blocks.getInt() : 1));
+    if (int64_t cluster = getClusterSize(kernel); cluster > 1)
+      function->setAttr(
+          "nvvm.cluster_dim",
+          builder.getDenseI32ArrayAttr({static_cast<int32_t>(cluster), 1, 1}));
     // Tensor maps are read where the launcher put them.
     for (unsigned number = 0; number < function.getNumArguments(); ++number)
       if (function.getArgAttr(number, "llvm.byval"))

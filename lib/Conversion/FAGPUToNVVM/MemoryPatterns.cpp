@@ -243,37 +243,42 @@ struct RetirePattern : public LoweringPattern<RetireOp> {
   }
 };
 
-struct BlockIdPattern : public LoweringPattern<gpu::BlockIdOp> {
-  using LoweringPattern::LoweringPattern;
+/// A block's place in the grid, or the size of the grid.
+template <typename Op, typename X, typename Y, typename Z>
+struct GridPattern : public LoweringPattern<Op> {
+  using LoweringPattern<Op>::LoweringPattern;
 
-  Registers lower(gpu::BlockIdOp op, Adaptor adaptor,
+  Registers lower(Op op, typename LoweringPattern<Op>::Adaptor adaptor,
                   Emitter &emit) const override {
     Type i32 = emit.builder.getI32Type();
     Location location = emit.location;
     Value number;
     switch (op.getDimension()) {
     case gpu::Dimension::x:
-      number = NVVM::BlockIdXOp::create(emit.builder, location, i32);
+      number = X::create(emit.builder, location, i32);
       break;
     case gpu::Dimension::y:
-      number = NVVM::BlockIdYOp::create(emit.builder, location, i32);
+      number = Y::create(emit.builder, location, i32);
       break;
     case gpu::Dimension::z:
-      number = NVVM::BlockIdZOp::create(emit.builder, location, i32);
+      number = Z::create(emit.builder, location, i32);
       break;
     }
     return {{arith::IndexCastOp::create(emit.builder, emit.location,
                                         op.getType(), number)}};
   }
 };
+using BlockIdPattern = GridPattern<gpu::BlockIdOp, NVVM::BlockIdXOp,
+                                   NVVM::BlockIdYOp, NVVM::BlockIdZOp>;
+using GridDimPattern = GridPattern<gpu::GridDimOp, NVVM::GridDimXOp,
+                                   NVVM::GridDimYOp, NVVM::GridDimZOp>;
 
 } // namespace
 
 void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
-  patterns
-      .add<LoadPattern, ScalarStorePattern, DimPattern, StoreRowsPattern,
-           StoreStagedPattern, TicketPattern, RetirePattern, BlockIdPattern>(
-          converter, patterns.getContext(), kernel);
+  patterns.add<LoadPattern, ScalarStorePattern, DimPattern, StoreRowsPattern,
+               StoreStagedPattern, TicketPattern, RetirePattern, BlockIdPattern,
+               GridDimPattern>(converter, patterns.getContext(), kernel);
 }

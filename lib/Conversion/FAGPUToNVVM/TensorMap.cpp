@@ -51,7 +51,7 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
                                        ValueRange offsets,
                                        ArrayRef<int64_t> box, unsigned rowDim,
                                        ViewType tile, bool bounded,
-                                       Value columns) {
+                                       Value columns, int64_t sharers = 1) {
   auto argument = dyn_cast<BlockArgument>(memory);
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
     return op->emitOpError() << "copies memory that is no argument of the "
@@ -81,11 +81,12 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
   APInt column;
   bool startsAtPanel = matchPattern(offsets.back(), m_ConstantInt(&column)) &&
                        column.getSExtValue() % map.columns == 0;
-  if (columns || !startsAtPanel) {
+  if (columns || !startsAtPanel || sharers > 1) {
     map.copies = map.panels;
     map.panels = 1;
     map.box.back() = map.columns;
   }
+  map.box[rowDim] /= sharers;
   // A box of part of the rows is not contiguous in the tile across panels.
   if (ShapedType::getNumElements(box.drop_back()) != tile.getShape()[0] &&
       map.panels > 1)
@@ -101,10 +102,18 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
   return map;
 }
 
+int64_t mlir::fagpu::getNumSharers(Value channel) {
+  auto made = channel.getDefiningOp<ChannelOp>();
+  return made && made.getMulticast()
+             ? getClusterSize(made->getParentOfType<func::FuncOp>())
+             : 1;
+}
+
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
   return makeBoxMap(put, put.getSource(), put.getOffsets(), put.getSizes(),
                     put.getRowDim(), put.getChannel().getType().getView(),
-                    put.getRows() != nullptr, put.getColumns());
+                    put.getRows() != nullptr, put.getColumns(),
+                    getNumSharers(put.getChannel()));
 }
 
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(StoreOp store) {

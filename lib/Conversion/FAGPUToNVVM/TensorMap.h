@@ -43,6 +43,10 @@ private:
   }
 };
 
+/// How many blocks fill the stages of a channel together: those of a cluster
+/// where it is multicast, else 1.
+int64_t getNumSharers(Value channel);
+
 /// The map of a put into a channel that is filled in bulk, or of a store or a
 /// drain that leaves in bulk. Fails after one diagnostic.
 FailureOr<TensorMap> makeTensorMap(PutOp put);

@@ -97,12 +97,26 @@ static LogicalResult verifyPut(PutOp op) {
   return verifyElected(op, "copies in bulk");
 }
 
+/// A release arrives at the barriers of all blocks that fill the stage.
+static LogicalResult verifyMulticast(AcquireOp op) {
+  if (getNumSharers(op.getChannel()) == 1)
+    return success();
+  if (op->getParentOfType<RoleOp>().getElect())
+    return op.emitOpError() << "acquires a stage that all blocks of a cluster "
+                               "fill in a role of one thread, expected warps";
+  if (llvm::any_of(op.getView().getUsers(), llvm::IsaPred<ReleaseOp>))
+    return success();
+  return op.emitOpError() << "acquires a stage that all blocks of a cluster "
+                             "fill and that is released in another iteration, "
+                             "expected 'fagpu.release' in the same block";
+}
+
 static LogicalResult verifyAcquire(AcquireOp op) {
   if (failed(verifyStage(op, op.getChannel())))
     return failure();
   if (isCopiedByThreads(op.getChannel()) && !op.getPending())
     return refuseBefore(op, "pending(...)", "fagpu-assign-copies");
-  return success();
+  return verifyMulticast(op);
 }
 
 static LogicalResult verifySlice(SliceOp op) {

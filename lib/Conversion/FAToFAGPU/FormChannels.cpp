@@ -59,7 +59,7 @@ ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
   ChannelType type = makeChannelType(tile, depth);
-  return ChannelOp::create(builder, loc, type, engine,
+  return ChannelOp::create(builder, loc, type, engine, /*multicast=*/false,
                            static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
 }

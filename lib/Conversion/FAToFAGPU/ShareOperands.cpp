@@ -146,7 +146,7 @@ void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
       ChannelType::get(
           type.getContext(), type.getShape(), type.getElementType(),
           SharedLayoutAttr::get(type.getContext(), swizzle), /*depth=*/1),
-      hasGroups ? Engine::threads : Engine::cp_async,
+      hasGroups ? Engine::threads : Engine::cp_async, /*multicast=*/false,
       static_cast<int32_t>(banks), Value(), IntegerAttr(), IntegerAttr(),
       DenseI32ArrayAttr());
   inTurns[{getOuterBlock(shared.value), type}].push_back(shared.channel);

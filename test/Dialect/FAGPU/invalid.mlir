@@ -1450,3 +1450,72 @@ func.func @f(%m: memref<?x64xbf16>, %c: i32) {
   %x = fagpu.fetch %m[%c, %c] [64, 64] columns(%c) padded : memref<?x64xbf16> -> tensor<64x64xbf16>
   return
 }
+
+// -----
+
+// expected-error @below {{'fagpu.cluster' is 3 : i64, expected 1, 2, 4 or 8}}
+func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 3 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'fagpu.cluster' is 2 : i64, but sm_80 has no clusters, expected 1}}
+func.func @f() attributes {fagpu.kernel = "sm_80", fagpu.cluster = 2 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has 'fagpu.cluster', expected it on a kernel}}
+func.func @f() attributes {fagpu.cluster = 2 : i64} {
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.channel' op is multicast in a kernel of no clusters, expected 'fagpu.cluster' of 2, 4 or 8 on it}}
+  %k = fagpu.channel tma multicast : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  // expected-error @below {{'fagpu.channel' op is multicast by the engine 'threads', expected 'tma'}}
+  %k = fagpu.channel threads multicast : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  return
+}
+
+// -----
+
+func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 4 : i64} {
+  // expected-error @below {{'fagpu.channel' op is multicast with tiles of 80x64, expected rows that are a multiple of 32, 8 for each block of a cluster}}
+  %k = fagpu.channel tma multicast : !fagpu.channel<80x64xbf16, #fagpu.smem<128>, 2>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel tma multicast : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op puts a part of a tile that all blocks of a cluster fill, expected a whole tile}}
+    fagpu.put %k part(%c0, %c0), %m[%c0, %c0] [32, 64] : memref<64x64xbf16> into !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<2x32x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel tma multicast : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op puts 2 of dimension 0 to all blocks of a cluster, expected the 64 rows of the tile in one dimension}}
+    fagpu.put %k, %m[%c0, %c0, %c0] [2, 32, 64] : memref<2x32x64xbf16> into !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  }
+  return
+}

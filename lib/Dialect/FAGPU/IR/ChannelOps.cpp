@@ -186,9 +186,36 @@ void ChannelOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "channel");
 }
 
+/// Each block of a cluster copies whole groups of the rows that a swizzle
+/// permutes.
+static LogicalResult verifyMulticast(ChannelOp op) {
+  if (!op.getMulticast())
+    return success();
+  if (op.getEngine() != Engine::tma)
+    return op.emitOpError()
+           << "is multicast by the engine '" << stringifyEngine(op.getEngine())
+           << "', expected 'tma'";
+  int64_t blocks = getClusterSize(op->getParentOfType<func::FuncOp>());
+  if (blocks == 1)
+    return op.emitOpError()
+           << "is multicast in a kernel of no clusters, "
+              "expected '"
+           << FAGPUDialect::clusterAttrName << "' of 2, 4 or 8 on it";
+  ArrayRef<int64_t> tile = op.getType().getShape();
+  constexpr int64_t rowsPerSwizzle = 8;
+  if (tile.size() == 2 && tile.front() % (rowsPerSwizzle * blocks) == 0)
+    return success();
+  return op.emitOpError() << "is multicast with tiles of " << toString(tile)
+                          << ", expected rows that are a multiple of "
+                          << rowsPerSwizzle * blocks << ", " << rowsPerSwizzle
+                          << " for each block of a cluster";
+}
+
 LogicalResult ChannelOp::verify() {
   if (int64_t banks = static_cast<int32_t>(getBanks()); banks < 1)
     return emitOpError() << "has " << banks << " banks, expected at least 1";
+  if (failed(verifyMulticast(*this)))
+    return failure();
   if (!getOver())
     return success();
   auto over = getOver().getDefiningOp<ChannelOp>();
@@ -224,6 +251,24 @@ static LogicalResult verifyPadded(PutOp op) {
                              "engine 'tma'";
 }
 
+/// The rows of a multicast box are shared out among the blocks of a cluster.
+static LogicalResult verifyMulticast(PutOp op) {
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (!channel || !channel.getMulticast())
+    return success();
+  if (!op.getPart().empty())
+    return op.emitOpError() << "puts a part of a tile that all blocks of a "
+                               "cluster fill, expected a whole tile";
+  int64_t rows = op.getSizes()[op.getRowDim()];
+  int64_t tileRows = op.getChannel().getType().getShape().front();
+  if (rows == tileRows)
+    return success();
+  return op.emitOpError() << "puts " << rows << " of dimension "
+                          << op.getRowDim() << " to all blocks of a cluster, "
+                          << "expected the " << tileRows
+                          << " rows of the tile in one dimension";
+}
+
 LogicalResult PutOp::verify() {
   auto memory = cast<MemRefType>(getSource().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
@@ -247,7 +292,9 @@ LogicalResult PutOp::verify() {
            getSizes().back()};
   else
     box = {ShapedType::getNumElements(getSizes())};
-  return verifyCovers(*this, box, tile, !getPart().empty());
+  if (failed(verifyCovers(*this, box, tile, !getPart().empty())))
+    return failure();
+  return verifyMulticast(*this);
 }
 
 void AcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

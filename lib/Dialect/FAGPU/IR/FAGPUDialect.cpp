@@ -71,6 +71,11 @@ bool mlir::fagpu::isKernel(func::FuncOp function) {
   return function->hasAttr(FAGPUDialect::kernelAttrName);
 }
 
+int64_t mlir::fagpu::getClusterSize(func::FuncOp kernel) {
+  auto size = kernel->getAttrOfType<IntegerAttr>(FAGPUDialect::clusterAttrName);
+  return size ? size.getInt() : 1;
+}
+
 LogicalResult mlir::fagpu::verifyInRole(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   if (!function || !isKernel(function) || op->getParentOfType<RoleOp>())
@@ -144,6 +149,28 @@ static LogicalResult verifyPinned(Operation *op, Attribute value) {
   return success();
 }
 
+/// Clusters of more than 8 blocks are not portable (PTX ISA, "Cluster of
+/// Cooperative Thread Arrays"), and rows are shared out evenly.
+static LogicalResult verifyCluster(Operation *op, Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  constexpr int64_t mostBlocks = 8;
+  auto chip = op->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName);
+  const fa::GPUTarget *target =
+      chip ? fa::lookupGPUTarget(chip.getValue()) : nullptr;
+  if (!isa<FunctionOpInterface>(op) || !target)
+    return op->emitOpError() << "has '" << FAGPUDialect::clusterAttrName
+                             << "', expected it on a kernel";
+  if (!number || number.getInt() < 1 || number.getInt() > mostBlocks ||
+      !llvm::isPowerOf2_64(number.getInt()))
+    return op->emitOpError() << "'" << FAGPUDialect::clusterAttrName << "' is "
+                             << value << ", expected 1, 2, 4 or 8";
+  if (number.getInt() == 1 || target->hasTMA)
+    return success();
+  return op->emitOpError() << "'" << FAGPUDialect::clusterAttrName << "' is "
+                           << value << ", but " << target->chip
+                           << " has no clusters, expected 1";
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -159,6 +186,8 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
                                << ", expected a power of 2";
   }
+  if (name == clusterAttrName)
+    return verifyCluster(op, attribute.getValue());
   if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 1)

@@ -93,6 +93,10 @@ private:
     }
     if (!empty)
       return std::nullopt;
+    // Groups of all blocks release what all blocks fill.
+    auto made = channel.getDefiningOp<ChannelOp>();
+    if (made && made.getMulticast())
+      empty *= getClusterSize(kernel);
     return std::array<int32_t, 2>{full, empty};
   }
 

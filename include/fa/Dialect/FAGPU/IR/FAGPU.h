@@ -110,6 +110,11 @@ int64_t registersPerThread(RankedTensorType type);
 /// Whether the function is a kernel of the dialect.
 bool isKernel(func::FuncOp function);
 
+/// How many consecutive blocks of a kernel make a cluster: they run at the same
+/// time and fill each other's shared memory (PTX ISA, "Cluster of Cooperative
+/// Thread Arrays"). 1 where the kernel has none.
+int64_t getClusterSize(func::FuncOp kernel);
+
 /// The first launch in a function; null if it is no host function.
 LaunchOp findLaunch(func::FuncOp function);
 

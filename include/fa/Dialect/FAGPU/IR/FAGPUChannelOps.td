@@ -18,13 +18,18 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
     `engine` says what fills the stages. `banks` copies of the channel are
     independent of one another. The storage may be shared with another channel
     (`over`), whose last release then comes before the first use of this one.
+    A `multicast` channel, of the engine `tma` in a kernel with `fagpu.cluster`,
+    is filled for all blocks of a cluster at once: each block copies its share of
+    the rows of a box to all of them, and a stage is empty when the groups of all
+    blocks have released it. So these blocks put the same boxes in the same order.
     Set by fagpu-plan-resources: `offset`, bytes from the start of shared memory;
     `barriers`, that of the first full barrier (one a stage, the empty ones
     follow); `arrivals`, how many arrivals complete a full and an empty one.
 
-    Example: `%k = fagpu.channel tma banks(2) : !kv`
+    Example: `%k = fagpu.channel tma banks(2) : !kv`, and
+    `%k = fagpu.channel tma multicast : !kv`
   }];
-  let arguments = (ins FAGPU_Engine:$engine,
+  let arguments = (ins FAGPU_Engine:$engine, UnitAttr:$multicast,
                        DefaultValuedAttr<I32Attr, "1">:$banks,
                        Optional<FAGPU_ChannelType>:$over,
                        OptionalAttr<I32Attr>:$offset,
@@ -32,7 +37,7 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
                        OptionalAttr<DenseI32ArrayAttr>:$arrivals);
   let results = (outs FAGPU_ChannelType:$result);
   let assemblyFormat = [{
-    $engine (`banks` `(` $banks^ `)`)? (`over` `(` $over^ `:` type($over) `)`)?
+    $engine (`multicast` $multicast^)? (`banks` `(` $banks^ `)`)? (`over` `(` $over^ `:` type($over) `)`)?
     (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)?
     (`arrivals` $arrivals^)? attr-dict `:` type($result)
   }];

@@ -45,6 +45,8 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral pinnedAttrName = "fagpu.pinned";
     /// How many blocks share a multiprocessor, on a kernel; 1 if absent.
     static constexpr StringLiteral blocksPerSMAttrName = "fagpu.blocks_per_sm";
+    /// How many consecutive blocks make a cluster, on a kernel; 1 if absent.
+    static constexpr StringLiteral clusterAttrName = "fagpu.cluster";
     /// Bytes of dynamic shared memory of a kernel, set by the resource plan.
     static constexpr StringLiteral sharedMemoryAttrName = "fagpu.shared_memory";
     /// What a launcher passes for each kernel parameter, set by the lowering.

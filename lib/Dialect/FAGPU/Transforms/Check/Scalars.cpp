@@ -119,6 +119,7 @@ static std::optional<int64_t> compute(Operation *op, unsigned width,
         return from.isInteger(32) ? int64_t(uint32_t(x[0])) : x[0];
       })
       .Case([&](gpu::BlockIdOp) { return 0; })
+      .Case([&](gpu::GridDimOp) { return 1; })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -163,7 +164,7 @@ ScalarRule::ScalarRule(Operation *op) {
     kind = Quotient;
   else if (isa<arith::CmpFOp>(op))
     kind = FloatComparison;
-  else if (isa<gpu::BlockIdOp>(op) ||
+  else if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op) ||
            (isa<arith::ArithDialect>(op->getDialect()) && type.isIntOrIndex()))
     kind = Integer;
 }
