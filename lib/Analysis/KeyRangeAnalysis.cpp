@@ -455,11 +455,13 @@ SmallVector<KeyRange>
 KeyRangeAnalysis::buildRanges(OpBuilder &builder, Location loc,
                               const QueryBlockPlace &place, int64_t step) {
   QueryBlockPlace visible = place;
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value hasQueries = builder.createOrFold<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::sgt, place.numQueries, zero);
-  visible.numKeys = builder.createOrFold<arith::SelectOp>(loc, hasQueries,
-                                                          place.numKeys, zero);
+  if (!place.hasQueries) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value hasQueries = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::sgt, place.numQueries, zero);
+    visible.numKeys = builder.createOrFold<arith::SelectOp>(
+        loc, hasQueries, place.numKeys, zero);
+  }
   return RangeBuilder(builder, loc, region, normalizer, visible, step)
       .build(getExpression());
 }

@@ -82,6 +82,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUShareScalarsPass());
     functions.addPass(createFAGPUSplitRolesPass());
     addCleanUp(functions);
+    functions.addPass(createFAGPUMulticastPass());
   }
   manager.addPass(createFAGPUPersistPass());
   addCleanUp(manager);

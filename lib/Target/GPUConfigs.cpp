@@ -30,10 +30,16 @@ struct ConfigRow {
   int64_t copyingRegisters;
   int64_t columns;
   bool commonStages;
+  int64_t cluster;
 
   GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
   bool takesElements(const AttentionProblem &problem) const;
   bool takes(const AttentionProblem &problem) const;
+  /// Whether all query blocks of a head see the same keys, so that those of a
+  /// cluster can share the copies.
+  bool sharesCopies(const AttentionProblem &problem) const {
+    return !problem.hasMask && !problem.hasLengths;
+  }
   /// Whether this row is for more keys of what `row` is for.
   bool isLongerThan(const ConfigRow &row) const;
   std::string describe() const;
@@ -42,10 +48,11 @@ constexpr ConfigRow configRows[] = {
 // clang-format off
 #define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
                       KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
-                      COPYING, COLUMNS, COMMON)                                \
+                      COPYING, COLUMNS, COMMON, CLUSTER)                       \
   {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
    FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
-   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, COMMON},
+   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, COMMON,   \
+   CLUSTER},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -71,7 +78,8 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying, columns, commonStages, rolled)};
+                             captures, copying, columns, commonStages, rolled,
+                             sharesCopies(problem) ? cluster : 1)};
 }
 
 bool ConfigRow::takesElements(const AttentionProblem &problem) const {
@@ -132,19 +140,26 @@ static GPUTile addBlockTable(const GPUTile &tile,
     return tile;
   GPUConfigAttr part = tile.part;
   return {tile.queryBlock, tile.keyBlock,
-          GPUConfigAttr::get(part.getContext(), part.getForm(),
-                             part.getGroups(), part.getStages(),
-                             part.getOverlap(), part.getRescale(),
-                             part.getTurns(), part.getTileOrder(),
-                             /*blockTable=*/true, part.getCaptures(),
-                             part.getCopyingRegisters(), part.getColumns(),
-                             part.getCommonStages(), part.getRolled())};
+          GPUConfigAttr::get(
+              part.getContext(), part.getForm(), part.getGroups(),
+              part.getStages(), part.getOverlap(), part.getRescale(),
+              part.getTurns(), part.getTileOrder(),
+              /*blockTable=*/true, part.getCaptures(),
+              part.getCopyingRegisters(), part.getColumns(),
+              part.getCommonStages(), part.getRolled(), part.getCluster())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
                              bool deterministic = true) {
   return ConfigAttr::get(tile.part.getContext(), tile.queryBlock, tile.keyBlock,
                          keySplits, deterministic, tile.part);
+}
+
+/// Blocks that fill up the last cluster of a head compute for nothing: at most
+/// a 33rd of all.
+static int64_t leastQueries(const GPUTile &tile) {
+  int64_t cluster = tile.part.getCluster();
+  return cluster > 1 ? 16 * cluster * tile.queryBlock : 0;
 }
 
 /// The configuration with those that other rows have for more keys, in the
@@ -165,13 +180,15 @@ static ConfigAttr addLonger(ConfigAttr config, const ConfigRow &row,
     GPUTile tile = other.getTile(config.getContext(), problem);
     if (!fitsGPU(tile, target, problem))
       continue;
-    longer = makeConfig(tile).withLengths(other.fromKeys, longer);
-    reason += llvm::formatv("; from {0} keys on {1}", other.fromKeys,
-                            describeNeeds(tile, target, problem));
+    int64_t fromQueries = leastQueries(tile);
+    longer = makeConfig(tile).withLengths(other.fromKeys, fromQueries, longer);
+    reason += llvm::formatv(
+        "; from {0} keys{1} on {2}", other.fromKeys,
+        fromQueries ? llvm::formatv(" and {0} queries", fromQueries).str() : "",
+        describeNeeds(tile, target, problem));
   }
-  config = config.withLengths(row.fromKeys, longer);
-  return ShapedType::isDynamic(problem.keys) ? config
-                                             : config.getForKeys(problem.keys);
+  return config.withLengths(row.fromKeys, /*fromQueries=*/0, longer)
+      .getForLengths(problem.queries, problem.keys);
 }
 
 ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
@@ -238,7 +255,8 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
         /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
-        /*columns=*/0, /*commonStages=*/false, /*rolled=*/false);
+        /*columns=*/0, /*commonStages=*/false, /*rolled=*/false,
+        /*cluster=*/1);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());
 }

@@ -207,7 +207,8 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
       part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
       part.getRescale(), part.getTurns(), part.getTileOrder(),
       part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters(),
-      part.getColumns(), part.getCommonStages(), part.getRolled());
+      part.getColumns(), part.getCommonStages(), part.getRolled(),
+      part.getCluster());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

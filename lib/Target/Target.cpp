@@ -63,6 +63,7 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
       !op.getMask().empty(),
       !op.getMask().empty() &&
           !MaskNormalizer(op.getMask()).getObstacles().empty(),
+      op.getQueryLengths() || op.getKeyLengths(),
       getAlignment({op.getQuery(), op.getKey(), op.getValue(), op.getOutput()}),
       RegionWork::get(op)};
 }
@@ -120,13 +121,14 @@ ConfigAttr Target::selectConfig(MLIRContext *context,
 ConfigAttr Target::completeConfig(ConfigAttr config,
                                   const AttentionProblem &problem) const {
   int64_t fromKeys = config.getFromKeys();
+  int64_t fromQueries = config.getFromQueries();
   ConfigAttr longer = config.getLonger();
   if (longer)
     longer = completeConfig(longer, problem);
   if (!config.getTarget())
     config = isCPU() ? completeCPUConfig(name, getCPU(), config)
                      : completeGPUConfig(getGPU(), config, problem);
-  return config.withLengths(fromKeys, longer);
+  return config.withLengths(fromKeys, fromQueries, longer);
 }
 
 std::string Target::describeFit(ConfigAttr config,

@@ -40,6 +40,9 @@ struct QueryBlockPlace {
   Value queryLength, keyLength;
   /// What the arguments of the region after the fourth stand for.
   ValueRange captures;
+  /// Whether the block is known to have queries, so that no range depends on
+  /// their number alone.
+  bool hasQueries = false;
 };
 
 /// Keys from `begin` to before `end`, counted from the block's first key.

@@ -89,6 +89,8 @@ struct AttentionProblem {
   /// Whether a part of the mask is not affine: what it hides is known at run
   /// time only.
   bool hidesAtRunTime;
+  /// Whether batch items have lengths of their own.
+  bool hasLengths;
   /// Bytes, at most 16, that the strides and offsets which the types of the
   /// operands and of the output tell are multiples of.
   int64_t alignment;

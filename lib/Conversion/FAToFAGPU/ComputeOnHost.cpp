@@ -52,6 +52,11 @@ static bool divides(Operation *op) {
 
 /// Arithmetic that a launcher does as the kernel does.
 static bool isHostArithmetic(Operation *op) {
+  APInt divisor;
+  if (isa<arith::CeilDivSIOp>(op))
+    return op->getResult(0).getType().isInteger(32) &&
+           matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+           divisor.isStrictlyPositive();
   return op->getNumResults() == 1 && op->getResult(0).getType().isInteger(32) &&
          (divides(op) ||
           isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,

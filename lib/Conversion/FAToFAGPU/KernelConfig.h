@@ -25,7 +25,7 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
                             TileOrder::in_order, /*blockTable=*/false,
                             Captures::elements, /*copying_registers=*/0,
                             /*columns=*/0, /*commonStages=*/false,
-                            /*rolled=*/false);
+                            /*rolled=*/false, /*cluster=*/1);
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.

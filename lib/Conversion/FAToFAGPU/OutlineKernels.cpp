@@ -112,6 +112,8 @@ LogicalResult Outliner::readConfig() {
     suffix = "_copy";
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  if (gpuConfig)
+    grid.cluster = gpuConfig.getCluster();
   return failure(result.wasInterrupted());
 }
 
@@ -219,6 +221,9 @@ func::FuncOp Outliner::makeKernel() {
                   builder.getStringAttr(chip));
   if (config)
     kernel->setAttr(FADialect::configAttrName, config);
+  if (grid.cluster > 1)
+    kernel->setAttr(fagpu::FAGPUDialect::clusterAttrName,
+                    builder.getI64IntegerAttr(grid.cluster));
   kernel.addEntryBlock();
   symbols.insert(kernel);
   return kernel;
@@ -248,6 +253,7 @@ SmallVector<Value> Outliner::decodeTile() {
     inside.counts.push_back(isPassed(count) ? inKernel(count) : Value());
   if (grid.together)
     inside.together = inKernel(grid.together);
+  inside.cluster = grid.cluster;
   SmallVector<Value> numbers = decodeTileNumber(builder, loc, block, inside);
   SmallVector<Value> indices;
   auto getValue = [&](OpFoldResult bound) -> Value {
@@ -277,8 +283,10 @@ fagpu::RoleOp Outliner::makeRole() {
 
 void Outliner::launch(func::FuncOp kernel) {
   builder.setInsertionPoint(loop);
-  Value blocks = grid.counts.front();
-  for (Value count : ArrayRef(grid.counts).drop_front())
+  SmallVector<Value> counts(grid.counts);
+  counts.back() = countInClusters(builder, loc, counts.back(), grid.cluster);
+  Value blocks = counts.front();
+  for (Value count : ArrayRef(counts).drop_front())
     blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, count);
   fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
                           /*condition=*/Value(), passed);

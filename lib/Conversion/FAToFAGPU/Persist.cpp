@@ -38,9 +38,13 @@ private:
   LogicalResult findTile();
   void findWords();
   void addArguments();
+  /// Blocks of a cluster go on to tiles of the same sequence at the same time,
+  /// so no counter can give them out.
+  bool isGivenAhead() { return getClusterSize(kernel) > 1; }
   bool isOfTile(Value value) { return ofTile.contains(value.getDefiningOp()); }
   SmallVector<Value> decode(OpBuilder &at, Value tile, ArrayRef<Value> words);
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
+  Value getNextTile(OpBuilder &at);
   SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
   SmallVector<Value>
   carryThrough(ForOp old, TypeRange added, bool isEarly,
@@ -63,6 +67,9 @@ private:
   /// Values of `ofTile` that the copying role reads, and that the others do.
   llvm::SetVector<Value> copyWords, mailWords;
   Value tiles, counter, mail;
+  /// Where tiles are given out ahead: the one at work, and how many there are
+  /// at a time.
+  Value tile, stride;
 };
 } // namespace
 
@@ -114,13 +121,15 @@ void Persister::findWords() {
 
 void Persister::addArguments() {
   FunctionType type = kernel.getFunctionType();
-  Type counterType = MemRefType::get({counterWords}, i32);
   SmallVector<Type> inputs(type.getInputs());
-  llvm::append_range(inputs, TypeRange{i32, counterType});
-  kernel.setFunctionType(builder.getFunctionType(inputs, type.getResults()));
   Block &body = kernel.getBody().front();
+  inputs.push_back(i32);
   tiles = body.addArgument(i32, loc);
-  counter = body.addArgument(counterType, loc);
+  if (!isGivenAhead()) {
+    inputs.push_back(MemRefType::get({counterWords}, i32));
+    counter = body.addArgument(inputs.back(), loc);
+  }
+  kernel.setFunctionType(builder.getFunctionType(inputs, type.getResults()));
 }
 
 /// What `ofTile` computes for a tile; one past the last is taken for the last.
@@ -177,6 +186,13 @@ RepeatOp Persister::wrap(ArrayRef<Value> words, ArrayRef<Value> inits) {
   return repeat;
 }
 
+/// The number of the next tile.
+Value Persister::getNextTile(OpBuilder &at) {
+  if (isGivenAhead())
+    return arith::AddIOp::create(at, loc, tile, stride);
+  return TicketOp::create(at, loc, counter);
+}
+
 /// The next tile, from the role's last loop, and `words` of it. Where tiles
 /// have as many blocks as each other it is taken and decoded a block before the
 /// last one, so that nothing waits for it between tiles; else with the last
@@ -189,15 +205,15 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   };
   auto loops = llvm::to_vector(repeat.getBody().front().getOps<ForOp>());
   if (loops.empty())
-    return withWords(builder, TicketOp::create(builder, loc, counter));
+    return withWords(builder, getNextTile(builder));
   bool isEarly = getGPUConfig(kernel).getTileOrder() == TileOrder::in_order;
   SmallVector<Type> types = {i32};
   if (isEarly)
     llvm::append_range(types, ValueRange(words).getTypes());
   SmallVector<Value> taken = carryThrough(
       loops.back(), types, isEarly, [&](OpBuilder &at) -> SmallVector<Value> {
-        Value tile = TicketOp::create(at, loc, counter);
-        return isEarly ? withWords(at, tile) : SmallVector<Value>{tile};
+        Value next = getNextTile(at);
+        return isEarly ? withWords(at, next) : SmallVector<Value>{next};
       });
   return isEarly ? taken : withWords(builder, taken.front());
 }
@@ -261,6 +277,10 @@ void Persister::persistCopies() {
   builder.setInsertionPointToStart(&body);
   Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   Value first = arith::IndexCastOp::create(builder, loc, i32, id);
+  if (isGivenAhead())
+    stride = arith::IndexCastOp::create(
+        builder, loc, i32,
+        gpu::GridDimOp::create(builder, loc, gpu::Dimension::x));
   SetVector<Value> both(copyWords.begin(), copyWords.end());
   both.insert(mailWords.begin(), mailWords.end());
   // Sends the tile's words to the others; those of the role itself.
@@ -276,16 +296,26 @@ void Persister::persistCopies() {
   };
   SmallVector<Value> words = decode(builder, first, both.getArrayRef());
   SmallVector<Value> inits = sendTile(first, words);
-  RepeatOp repeat = wrap(copyWords.getArrayRef(), inits);
+  SmallVector<Value> carried(copyWords.getArrayRef());
+  if (isGivenAhead()) {
+    carried.push_back(first);
+    inits.push_back(first);
+  }
+  RepeatOp repeat = wrap(carried, inits);
+  if (isGivenAhead())
+    tile = repeat.getBody().getArguments().back();
   SmallVector<Value> next = takeTile(repeat, both.getArrayRef());
   SmallVector<Value> yielded =
       sendTile(next.front(), ArrayRef(next).drop_front());
   Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
                                       next.front(), tiles);
   yielded.insert(yielded.begin(), again);
+  if (isGivenAhead())
+    yielded.push_back(next.front());
   fagpu::YieldOp::create(builder, loc, yielded);
   builder.setInsertionPointToEnd(&body);
-  RetireOp::create(builder, loc, counter);
+  if (!isGivenAhead())
+    RetireOp::create(builder, loc, counter);
 }
 
 void Persister::persistCompute(RoleOp role) {
@@ -304,16 +334,25 @@ void Persister::persistCompute(RoleOp role) {
   fagpu::YieldOp::create(builder, loc, next);
 }
 
-/// No more blocks than multiprocessors; each runs until there are no tiles.
+/// No more blocks than multiprocessors, in whole clusters; each runs until
+/// there are no tiles.
 void Persister::launchFewer() {
   builder.setInsertionPoint(launch);
   Value all = launch.getGrid().front();
-  Value blocks = arith::MinUIOp::create(
-      builder, loc, all, MultiprocessorsOp::create(builder, loc));
+  Value most = MultiprocessorsOp::create(builder, loc);
+  if (isGivenAhead()) {
+    Value cluster =
+        arith::ConstantIndexOp::create(builder, loc, getClusterSize(kernel));
+    Value clusters = arith::DivUIOp::create(builder, loc, most, cluster);
+    most = arith::MulIOp::create(builder, loc, clusters, cluster);
+  }
+  Value blocks = arith::MinUIOp::create(builder, loc, all, most);
   Value count = arith::IndexCastOp::create(builder, loc, i32, all);
-  Value words = CounterOp::create(builder, loc, counter.getType());
   launch.getGridMutable().assign(blocks);
-  launch.getArgumentsMutable().append({count, words});
+  launch.getArgumentsMutable().append(count);
+  if (!isGivenAhead())
+    launch.getArgumentsMutable().append(
+        CounterOp::create(builder, loc, counter.getType()).getResult());
 }
 
 LogicalResult Persister::run() {

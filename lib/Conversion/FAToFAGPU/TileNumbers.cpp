@@ -58,6 +58,21 @@ Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
   return builder.createOrFold<arith::MinUIOp>(loc, fitting, sequences);
 }
 
+static Value countClusters(OpBuilder &builder, Location loc, Value blocks,
+                           int64_t cluster) {
+  Value size = arith::ConstantIndexOp::create(builder, loc, cluster);
+  return builder.createOrFold<arith::CeilDivUIOp>(loc, blocks, size);
+}
+
+Value mlir::fa::countInClusters(OpBuilder &builder, Location loc, Value blocks,
+                                int64_t cluster) {
+  if (cluster == 1)
+    return blocks;
+  Value clusters = countClusters(builder, loc, blocks, cluster);
+  Value size = arith::ConstantIndexOp::create(builder, loc, cluster);
+  return builder.createOrFold<arith::MulIOp>(loc, clusters, size);
+}
+
 SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
                                               Value tile,
                                               const TileCounts &grid) {
@@ -90,6 +105,15 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
     Value inBlock;
     std::tie(block, inBlock) = divide(inGroup, here);
     sequence = arith::AddIOp::create(builder, loc, first, inBlock);
+  } else if (grid.cluster > 1) {
+    Value size = arith::ConstantIndexOp::create(builder, loc, grid.cluster);
+    auto [number, inCluster] = divide(tile, size);
+    Value place = number;
+    if (counts.size() > 1)
+      std::tie(sequence, place) =
+          divide(number, countClusters(builder, loc, blocks, grid.cluster));
+    Value first = arith::MulIOp::create(builder, loc, place, size);
+    block = arith::AddIOp::create(builder, loc, first, inCluster);
   } else if (counts.size() == 1) {
     block = fromEnd(blocks, tile);
   } else {

@@ -21,7 +21,15 @@ struct TileCounts {
   /// Sequences, that is pairs of batch and head, that are worked on together;
   /// null where tiles come sequence by sequence.
   Value together;
+  /// How many consecutive tiles are of one sequence, as those of a cluster have
+  /// to be. The last ones of a sequence may then start behind its last row.
+  int64_t cluster = 1;
 };
+
+/// Numbers of tiles of a sequence of `blocks` query blocks: a multiple of
+/// `cluster`.
+Value countInClusters(OpBuilder &builder, Location loc, Value blocks,
+                      int64_t cluster);
 
 /// How many sequences to work on together, computed on the host: so many that
 /// the keys and values that their tiles visit at a time stay in the L2 cache
@@ -32,8 +40,9 @@ Value countTogether(OpBuilder &builder, scf::ForallOp loop,
                     OnlineAttentionOp step, Value sequences, Value blocks);
 
 /// The number along each dimension of the grid of the tile of number `tile`.
-/// Query blocks come from the last one back: with a causal mask the ones with
-/// most keys first, so that none starts late with much to do.
+/// Query blocks come from the last one back, apart from those of clusters: with
+/// a causal mask the ones with most keys first, so that none starts late with
+/// much to do.
 SmallVector<Value> decodeTileNumber(OpBuilder &builder, Location loc,
                                     Value tile, const TileCounts &grid);
 

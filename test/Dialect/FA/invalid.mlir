@@ -61,13 +61,47 @@ func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 
 
 // -----
 
-// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, from_keys or longer}}
+// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, from_keys, from_queries or longer}}
 func.func private @f() attributes {a = #fa.config<rows = 64>}
 
 // -----
 
 // expected-error @+1 {{from_keys is -1, expected at least 0}}
 func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_keys = -1>}
+
+// -----
+
+// expected-error @+1 {{from_queries is -1, expected at least 0}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_queries = -1>}
+
+// -----
+
+// expected-error @+1 {{longer is from_queries = 0, expected at least 256, as this configuration is for}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_queries = 256, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 512>>}
+
+// -----
+
+func.func @late(%q: tensor<1x?x1x64xf32>) {
+  // expected-error @below {{'fa.attention' op config has from_queries = 512, expected 0: only a 'longer' one starts later}}
+  %r = fa.attention ins(%q, %q, %q : tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>) outs(%q : tensor<1x?x1x64xf32>)
+      {config = #fa.config<query_block = 64, key_block = 128, from_queries = 512>}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{cluster is 3, expected 1, 2, 4 or 8}}
+func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, cluster = 3>}
+
+// -----
+
+// expected-error @+1 {{cluster is for form = warp_groups}}
+func.func private @f() attributes {a = #fa.gpu<cluster = 2>}
+
+// -----
+
+// expected-error @+1 {{cluster is 2, which is for tile_order = in_order}}
+func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first, cluster = 2>}
 
 // -----
 

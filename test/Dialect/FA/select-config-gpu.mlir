@@ -55,7 +55,7 @@ func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
 // SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
 // SM90A-LABEL: func.func @full_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
-// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40>, from_keys = 6144>>
+// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40, cluster = 2>, from_keys = 6144, from_queries = 4096>>
 func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
   %r = fa.attention ins(%q, %q, %q : !t128f, !t128f, !t128f) outs(%o : !t128f)
   return %r : !t128f

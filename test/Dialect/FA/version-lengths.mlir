@@ -84,3 +84,38 @@ func.func @one(%q: memref<1x?x8x64xf16>) {
   fa.attention ins(%q, %q, %q : memref<1x?x8x64xf16>, memref<1x?x8x64xf16>, memref<1x?x8x64xf16>) outs(%q : memref<1x?x8x64xf16>)
   return
 }
+
+// -----
+
+!m = memref<1x?x8x64xf16>
+
+// The number of queries may have a say too; one that is known is not asked for.
+// CHECK-LABEL: func.func @queries
+// CHECK: %[[KEYS:.*]] = memref.dim %arg1, %{{.*}} : memref<1x?x8x64xf16>
+// CHECK: %[[ENOUGH_KEYS:.*]] = arith.cmpi uge, %[[KEYS]], %c4096
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %{{.*}} : memref<1x?x8x64xf16>
+// CHECK: %[[ENOUGH_QUERIES:.*]] = arith.cmpi uge, %[[QUERIES]], %c512
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ENOUGH_KEYS]], %[[ENOUGH_QUERIES]] : i1
+// CHECK: scf.if %[[BOTH]] {
+// CHECK: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: } else {
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
+func.func @queries(%q: !m, %k: !m, %o: !m) {
+  fa.attention ins(%q, %k, %k : !m, !m, !m) outs(%o : !m)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096, from_queries = 512>>}
+  return
+}
+
+// -----
+
+!m = memref<1x?x8x64xf16>
+!few = memref<1x300x8x64xf16>
+
+// CHECK-LABEL: func.func @few_queries
+// CHECK-NOT: scf.if
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
+func.func @few_queries(%q: !few, %k: !m, %o: !few) {
+  fa.attention ins(%q, %k, %k : !few, !m, !m) outs(%o : !few)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096, from_queries = 512>>}
+  return
+}

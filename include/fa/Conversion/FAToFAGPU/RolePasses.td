@@ -82,6 +82,39 @@ def FAGPUShareScalarsPass
   let dependentDialects = ["::mlir::fa::FADialect"];
 }
 
+def FAGPUMulticastPass : Pass<"fagpu-multicast", "::mlir::func::FuncOp"> {
+  let summary = "Let the blocks of a cluster share the copies that are the same";
+  let description = [{
+    In kernels with `fagpu.cluster`, a channel becomes `multicast` where all
+    blocks of a cluster put the same boxes into it equally often: where neither
+    offsets and bounds nor the loops and conditions around the put depend on the
+    number of the block, but for its quotient by the size of the cluster, and
+    where the rows of a box can be shared out among the blocks. L2 is then read
+    once for all of them. A remark says where nothing can be shared.
+
+    Before:
+    ```mlir
+    func.func @kernel(...) attributes {fagpu.cluster = 2 : i64, ...} {
+      %block = gpu.block_id x
+      %cluster = arith.divui %block, %c2 : index
+      %head = ... %cluster
+      %row = ... %block
+      %queries = fagpu.channel tma : !q
+      %keys = fagpu.channel tma : !k
+      fagpu.role @load elect {
+        fagpu.put %queries, %query[%row, %head, %c0] [64, 1, 64] : !mem into !q
+        fagpu.for %i = %c0 step 1 segments(%all: to %end) {
+          fagpu.put %keys, %key[%i, %head, %c0] [128, 1, 64] : !mem into !k
+    ```
+    After:
+    ```mlir
+      %queries = fagpu.channel tma : !q
+      %keys = fagpu.channel tma multicast : !k
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+}
+
 def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
   let summary = "Let each block compute one tile after the other";
   let description = [{
@@ -92,7 +125,10 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
     nothing waits for the number between tiles. What is computed
     from the number of the block is computed by the role that copies alone; what
     the others read of it travels with the tile's number. The host launches no
-    more blocks than there are multiprocessors. A kernel that does not ask for
+    more blocks than there are multiprocessors. In a kernel with `fagpu.cluster`
+    there is no counter: the next tile is so many further as there are blocks, so
+    that the blocks of a cluster, which the host launches all of, go on to
+    neighbouring tiles. A kernel that does not ask for
     the number of its block, as of a problem of one tile, stays as it is.
 
     Before:

@@ -149,6 +149,10 @@ template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
            << "query has " << heads << " heads and key has " << keyHeads
            << ", expected a multiple of the key heads";
   ConfigAttr config = op.getConfigAttr();
+  if (config && config.getFromQueries() != 0)
+    return op.emitOpError()
+           << "config has from_queries = " << config.getFromQueries()
+           << ", expected 0: only a 'longer' one starts later";
   if (config && config.getFromKeys() != 0)
     return op.emitOpError() << "config has from_keys = " << config.getFromKeys()
                             << ", expected 0: only a 'longer' one starts later";

@@ -96,31 +96,46 @@ void DimsAttr::print(AsmPrinter &printer) const {
 ConfigAttr ConfigAttr::withoutKeySplits() const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
                          /*keySplits=*/1, getDeterministic(), getTarget(),
-                         getFromKeys(), getLonger());
+                         getFromKeys(), getFromQueries(), getLonger());
 }
 
-ConfigAttr ConfigAttr::forAnyKeys() const {
-  return withLengths(/*fromKeys=*/0, /*longer=*/{});
+ConfigAttr ConfigAttr::forAnyLengths() const {
+  return withLengths(/*fromKeys=*/0, /*fromQueries=*/0, /*longer=*/{});
 }
 
-ConfigAttr ConfigAttr::withLengths(int64_t fromKeys, ConfigAttr longer) const {
+ConfigAttr ConfigAttr::withLengths(int64_t fromKeys, int64_t fromQueries,
+                                   ConfigAttr longer) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
                          getKeySplits(), getDeterministic(), getTarget(),
-                         fromKeys, longer);
+                         fromKeys, fromQueries, longer);
 }
 
-ConfigAttr ConfigAttr::getForKeys(int64_t keys) const {
+ConfigAttr ConfigAttr::getForLengths(int64_t queries, int64_t keys) const {
   ConfigAttr config = *this;
-  while (config.getLonger() && keys >= config.getLonger().getFromKeys())
-    config = config.getLonger();
-  return config.forAnyKeys();
+  auto isShort = [](int64_t length, int64_t least) {
+    return !ShapedType::isDynamic(length) && length < least;
+  };
+  auto isKnown = [](int64_t length, int64_t least) {
+    return least == 0 || !ShapedType::isDynamic(length);
+  };
+  while (ConfigAttr longer = config.getLonger()) {
+    if (isShort(keys, longer.getFromKeys()) ||
+        isShort(queries, longer.getFromQueries()))
+      return config.forAnyLengths();
+    if (!isKnown(keys, longer.getFromKeys()) ||
+        !isKnown(queries, longer.getFromQueries()))
+      return config.withLengths(0, 0, longer);
+    config = longer;
+  }
+  return config.forAnyLengths();
 }
 
 LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t queryBlock, int64_t keyBlock,
                                  int64_t keySplits, bool deterministic,
                                  TargetConfigAttrInterface target,
-                                 int64_t fromKeys, ConfigAttr longer) {
+                                 int64_t fromKeys, int64_t fromQueries,
+                                 ConfigAttr longer) {
   auto checkPositive = [&](StringRef name, int64_t value) -> LogicalResult {
     if (value >= 1)
       return success();
@@ -133,15 +148,22 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (fromKeys < 0)
     return emitError() << "from_keys is " << fromKeys
                        << ", expected at least 0";
+  if (fromQueries < 0)
+    return emitError() << "from_queries is " << fromQueries
+                       << ", expected at least 0";
   if (longer && longer.getFromKeys() <= fromKeys)
     return emitError() << "longer is from_keys = " << longer.getFromKeys()
                        << ", expected at least " << fromKeys + 1
                        << ", more than this configuration is for";
+  if (longer && longer.getFromQueries() < fromQueries)
+    return emitError() << "longer is from_queries = " << longer.getFromQueries()
+                       << ", expected at least " << fromQueries
+                       << ", as this configuration is for";
   return success();
 }
 
 Attribute ConfigAttr::parse(AsmParser &parser, Type) {
-  std::optional<int64_t> queryBlock, keyBlock, keySplits, fromKeys;
+  std::optional<int64_t> queryBlock, keyBlock, keySplits, fromKeys, fromQueries;
   std::optional<bool> deterministic;
   TargetConfigAttrInterface target;
   ConfigAttr longer;
@@ -180,12 +202,14 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
       return parser.parseAttribute(target);
     if (name == "from_keys")
       return parseOnce(fromKeys, loc, name);
+    if (name == "from_queries")
+      return parseOnce(fromQueries, loc, name);
     if (name == "longer")
       return parser.parseAttribute(longer);
     return parser.emitError(loc)
            << "unknown field '" << name
            << "', expected query_block, key_block, key_splits, deterministic, "
-              "target, from_keys or longer";
+              "target, from_keys, from_queries or longer";
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseField))
@@ -198,7 +222,7 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
   return ConfigAttr::getChecked(
       [&] { return parser.emitError(start); }, parser.getContext(), *queryBlock,
       *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target,
-      fromKeys.value_or(0), longer);
+      fromKeys.value_or(0), fromQueries.value_or(0), longer);
 }
 
 void ConfigAttr::print(AsmPrinter &printer) const {
@@ -212,6 +236,8 @@ void ConfigAttr::print(AsmPrinter &printer) const {
     printer << ", target = " << getTarget();
   if (getFromKeys())
     printer << ", from_keys = " << getFromKeys();
+  if (getFromQueries())
+    printer << ", from_queries = " << getFromQueries();
   if (getLonger())
     printer << ", longer = " << getLonger();
   printer << '>';
@@ -258,11 +284,13 @@ CPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
 // GPUConfigAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult GPUConfigAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, KernelForm form,
-    int64_t groups, int64_t stages, Overlap overlap, RescalePlace rescale,
-    bool turns, TileOrder tileOrder, bool blockTable, Captures captures,
-    int64_t copyingRegisters, int64_t columns, bool commonStages, bool rolled) {
+LogicalResult
+GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      KernelForm form, int64_t groups, int64_t stages,
+                      Overlap overlap, RescalePlace rescale, bool turns,
+                      TileOrder tileOrder, bool blockTable, Captures captures,
+                      int64_t copyingRegisters, int64_t columns,
+                      bool commonStages, bool rolled, int64_t cluster) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -290,6 +318,12 @@ LogicalResult GPUConfigAttr::verify(
     return emitError() << "columns is " << columns
                        << ", expected a multiple of 16; the nearest is "
                        << llvm::alignTo(std::max<int64_t>(columns, 1), 16);
+  // Larger clusters are not portable.
+  if (cluster < 1 || cluster > 8 || !llvm::isPowerOf2_64(cluster))
+    return emitError() << "cluster is " << cluster << ", expected 1, 2, 4 or 8";
+  if (cluster > 1 && tileOrder != TileOrder::in_order)
+    return emitError() << "cluster is " << cluster
+                       << ", which is for tile_order = in_order";
   if (form == KernelForm::warp_groups)
     return success();
   if (groups != 1)
@@ -310,6 +344,8 @@ LogicalResult GPUConfigAttr::verify(
     return needsGroups("captures = tiles");
   if (copyingRegisters != 0)
     return needsGroups("copying_registers");
+  if (cluster != 1)
+    return needsGroups("cluster");
   return success();
 }
 

@@ -32,24 +32,46 @@ public:
   SmallVector<Value> build(ConfigAttr config);
 
 private:
-  Value getKeys();
+  Value getLength(Value operand, DimsAttr order);
+  Value isAtLeast(Value operand, DimsAttr order, int64_t length);
+  Value isLonger(ConfigAttr config);
   void buildBranch(Region &region, ConfigAttr config);
 
   RewriterBase &rewriter;
   AttentionOp op;
   Location loc;
-  Value keys;
+  /// Sizes of sequences, by operand.
+  DenseMap<Value, Value> lengths;
 };
 
 } // namespace
 
-Value LengthVersioner::getKeys() {
-  if (keys)
-    return keys;
-  int64_t dim = op.getKeyOrder().positionOf(DimKind::Sequence);
-  if (isa<MemRefType>(op.getKey().getType()))
-    return keys = memref::DimOp::create(rewriter, loc, op.getKey(), dim);
-  return keys = tensor::DimOp::create(rewriter, loc, op.getKey(), dim);
+Value LengthVersioner::getLength(Value operand, DimsAttr order) {
+  Value &length = lengths[operand];
+  if (length)
+    return length;
+  int64_t dim = order.positionOf(DimKind::Sequence);
+  if (isa<MemRefType>(operand.getType()))
+    return length = memref::DimOp::create(rewriter, loc, operand, dim);
+  return length = tensor::DimOp::create(rewriter, loc, operand, dim);
+}
+
+Value LengthVersioner::isAtLeast(Value operand, DimsAttr order,
+                                 int64_t length) {
+  Value least = arith::ConstantIndexOp::create(rewriter, loc, length);
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
+                               getLength(operand, order), least);
+}
+
+/// Whether the lengths of the call are those that `config` is for.
+Value LengthVersioner::isLonger(ConfigAttr config) {
+  Value enoughKeys =
+      isAtLeast(op.getKey(), op.getKeyOrder(), config.getFromKeys());
+  if (config.getFromQueries() == 0)
+    return enoughKeys;
+  Value enoughQueries =
+      isAtLeast(op.getQuery(), op.getQueryOrder(), config.getFromQueries());
+  return arith::AndIOp::create(rewriter, loc, enoughKeys, enoughQueries);
 }
 
 void LengthVersioner::buildBranch(Region &region, ConfigAttr config) {
@@ -63,18 +85,14 @@ SmallVector<Value> LengthVersioner::build(ConfigAttr config) {
   ConfigAttr longer = config.getLonger();
   if (!longer) {
     auto version = cast<AttentionOp>(rewriter.clone(*op));
-    version.setConfigAttr(config.forAnyKeys());
+    version.setConfigAttr(config.forAnyLengths());
     return llvm::to_vector_of<Value>(version->getResults());
   }
-  Value least =
-      arith::ConstantIndexOp::create(rewriter, loc, longer.getFromKeys());
-  Value isLonger = arith::CmpIOp::create(
-      rewriter, loc, arith::CmpIPredicate::uge, getKeys(), least);
-  auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(), isLonger,
-                                  /*addThenBlock=*/false,
+  auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(),
+                                  isLonger(longer), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
   buildBranch(branch.getThenRegion(), longer);
-  buildBranch(branch.getElseRegion(), config.forAnyKeys());
+  buildBranch(branch.getElseRegion(), config.forAnyLengths());
   return llvm::to_vector_of<Value>(branch.getResults());
 }
 
@@ -82,12 +100,14 @@ void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionOp op) {
   ConfigAttr config = op.getConfigAttr();
   if (!config || !config.getLonger())
     return;
-  int64_t keys =
-      cast<ShapedType>(op.getKey().getType())
-          .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
-  if (!ShapedType::isDynamic(keys)) {
-    rewriter.modifyOpInPlace(
-        op, [&] { op.setConfigAttr(config.getForKeys(keys)); });
+  auto lengthOf = [](Value operand, DimsAttr order) {
+    return cast<ShapedType>(operand.getType())
+        .getDimSize(order.positionOf(DimKind::Sequence));
+  };
+  config = config.getForLengths(lengthOf(op.getQuery(), op.getQueryOrder()),
+                                lengthOf(op.getKey(), op.getKeyOrder()));
+  if (!config.getLonger()) {
+    rewriter.modifyOpInPlace(op, [&] { op.setConfigAttr(config); });
     return;
   }
   OpBuilder::InsertionGuard guard(rewriter);

@@ -69,6 +69,7 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     DefaultValuedParameter<"bool", "true">:$deterministic,
     OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target,
     DefaultValuedParameter<"int64_t", "0">:$fromKeys,
+    DefaultValuedParameter<"int64_t", "0">:$fromQueries,
     OptionalParameter<"::mlir::fa::ConfigAttr">:$longer);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -76,19 +77,20 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
       "int64_t":$keySplits, "bool":$deterministic,
       "::mlir::fa::TargetConfigAttrInterface":$target), [{
     return $_get($_ctxt, queryBlock, keyBlock, keySplits, deterministic, target,
-                 /*fromKeys=*/0, /*longer=*/ConfigAttr());
+                 /*fromKeys=*/0, /*fromQueries=*/0, /*longer=*/ConfigAttr());
   }]>];
   let extraClassDeclaration = [{
     /// This configuration without key splits: what remains to be done once
     /// the keys have been split.
     ConfigAttr withoutKeySplits() const;
-    /// This configuration as one for any number of keys.
-    ConfigAttr forAnyKeys() const;
-    /// This configuration for `fromKeys` keys up, and another one for more.
-    ConfigAttr withLengths(int64_t fromKeys, ConfigAttr longer) const;
-    /// The one of this configuration and its longer ones that is for so many
-    /// keys, as one for any number of keys.
-    ConfigAttr getForKeys(int64_t keys) const;
+    /// This configuration as one for any lengths.
+    ConfigAttr forAnyLengths() const;
+    /// This configuration from these lengths on, and another one for more.
+    ConfigAttr withLengths(int64_t fromKeys, int64_t fromQueries,
+                           ConfigAttr longer) const;
+    /// What of this configuration and its longer ones may be for such lengths
+    /// (ShapedType::kDynamic where unknown).
+    ConfigAttr getForLengths(int64_t queries, int64_t keys) const;
   }];
 }
 
@@ -177,6 +179,9 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     - `rolled`: whether the machine code holds one copy of a step, which asks
       whether it is masked, instead of one for each key range (f32, whose steps
       are long; `overlap = none`).
+    - `cluster`: how many blocks of queries that see the same keys share the
+      copies of these (`warp_groups`, `tile_order = in_order`;
+      fagpu-multicast). Their tiles are given out ahead.
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
   }];
@@ -193,7 +198,8 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     DefaultValuedParameter<"int64_t", "0">:$copying_registers,
     DefaultValuedParameter<"int64_t", "0">:$columns,
     DefaultValuedParameter<"bool", "false">:$common_stages,
-    DefaultValuedParameter<"bool", "false">:$rolled);
+    DefaultValuedParameter<"bool", "false">:$rolled,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
