@@ -27,11 +27,11 @@ struct PairBlock {
   Value query, key;
   /// Valid queries and keys of this batch.
   Value queries, keys;
-  int64_t rows, columns;
+  int64_t rows = 0, columns = 0;
   /// Warps that the rows are spread over.
-  unsigned warps;
+  unsigned warps = 0;
   /// Whether boxes of captured memory come by bulk copies.
-  bool hasTiles;
+  bool hasTiles = false;
 };
 
 /// Computes the scalar operations of a region on block values. A value that
