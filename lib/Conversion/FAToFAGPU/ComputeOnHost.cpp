@@ -30,6 +30,7 @@ public:
   void run();
 
 private:
+  bool isSize(BlockArgument argument);
   bool isOfLaunch(Value value);
   Value computeOnHost(Value value);
   Value computeOperand(Operation *op, OpOperand &operand);
@@ -63,9 +64,25 @@ static bool isHostArithmetic(Operation *op) {
               arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op));
 }
 
+/// Whether the host has a scalar by sizes and constants alone, and not from an
+/// integer that the caller gives.
+static bool isSizeOnHost(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return !isa<IntegerType>(value.getType());
+  return llvm::all_of(op->getOperands(), isSizeOnHost);
+}
+
+/// A launcher computes sizes without wrapping around, and refuses those beyond
+/// 32 bits. Arithmetic of an integer of the caller wraps around in the kernel.
+bool HostComputer::isSize(BlockArgument argument) {
+  return argument.getOwner() == &kernel.getBody().front() &&
+         isSizeOnHost(launch.getArguments()[argument.getArgNumber()]);
+}
+
 bool HostComputer::isOfLaunch(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner() == &kernel.getBody().front();
+    return isSize(argument);
   return matchPattern(value, m_Constant()) ||
          ofLaunch.contains(value.getDefiningOp());
 }

@@ -38,13 +38,17 @@ func.func @kernel(%heads: i32, %kvHeads: i32, %scale: f32) attributes {fagpu.ker
 // A launch without heads has no tiles and reads no quotient; the host computes
 // it still.
 // CHECK-LABEL: func.func @host
-func.func @host(%h: i32, %k: i32, %s: f32, %grid: index) {
+func.func @host(%queryHeads: index, %keyHeads: index, %s: f32, %grid: index) {
+  // CHECK: %[[H:.*]] = arith.index_cast %arg0
+  // CHECK: %[[K:.*]] = arith.index_cast %arg1
   // CHECK: %[[ONE:.*]] = arith.constant 1 : i32
-  // CHECK: %[[DIVISOR:.*]] = arith.maxui %arg1, %[[ONE]] : i32
-  // CHECK: %[[QUOTIENT:.*]] = arith.divui %arg0, %[[DIVISOR]] : i32
-  // CHECK: %[[ALL:.*]] = arith.muli %arg0, %arg1 : i32
+  // CHECK: %[[DIVISOR:.*]] = arith.maxui %[[K]], %[[ONE]] : i32
+  // CHECK: %[[QUOTIENT:.*]] = arith.divui %[[H]], %[[DIVISOR]] : i32
+  // CHECK: %[[ALL:.*]] = arith.muli %[[H]], %[[K]] : i32
   // CHECK: %[[END:.*]] = arith.subi %[[ALL]], %{{.*}} : i32
-  // CHECK: fagpu.launch @kernel grid(%arg3) (%arg0, %arg1, %arg2, %[[QUOTIENT]], %[[END]]) : i32, i32, f32, i32, i32
+  // CHECK: fagpu.launch @kernel grid(%arg3) (%[[H]], %[[K]], %arg2, %[[QUOTIENT]], %[[END]]) : i32, i32, f32, i32, i32
+  %h = arith.index_cast %queryHeads : index to i32
+  %k = arith.index_cast %keyHeads : index to i32
   fagpu.launch @kernel grid(%grid) (%h, %k, %s) : i32, i32, f32
   return
 }
@@ -58,8 +62,27 @@ func.func @shared(%n: i32) attributes {fagpu.kernel = "sm_80"} {
   "keep"(%square) : (i32) -> ()
   return
 }
-func.func @twice(%n: i32, %grid: index) {
+func.func @twice(%size: index, %grid: index) {
+  %n = arith.index_cast %size : index to i32
   fagpu.launch @shared grid(%grid) (%n) : i32
   fagpu.launch @shared grid(%grid) (%n) : i32
+  return
+}
+
+// A launcher computes exactly and refuses what 32 bits do not hold; twice a
+// number of the caller wraps around, in the kernel.
+// CHECK-LABEL: func.func @given
+// CHECK-SAME: (%[[NUMBER:[^:]*]]: i32, %{{[^:]*}}: i32) attributes
+func.func @given(%number: i32, %double: i32) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: arith.addi %[[NUMBER]], %[[NUMBER]]
+  %twice = arith.addi %number, %number : i32
+  // CHECK: arith.addi
+  %next = arith.addi %double, %number : i32
+  "keep"(%twice, %next) : (i32, i32) -> ()
+  return
+}
+func.func @caller(%number: i32, %grid: index) {
+  %double = arith.addi %number, %number : i32
+  fagpu.launch @given grid(%grid) (%number, %double) : i32, i32
   return
 }

@@ -84,8 +84,10 @@ def FAGPUComputeOnHostPass
     other such results is done by the host, once for a launch: the kernel gets
     the results as arguments. That frees the registers that would carry them
     through the loops, as arguments are read from constant memory. The host takes
-    a divisor of 0 for 1: a launch with such a size has no tiles. A kernel that
-    several operations launch stays as it is.
+    a divisor of 0 for 1: a launch with such a size has no tiles. A launcher
+    computes exactly and refuses what 32 bits do not hold, so arithmetic of an
+    integer that the caller gives, which wraps around, stays in the kernel. A
+    kernel that several operations launch stays as it is.
 
     Before:
     ```mlir
@@ -94,6 +96,8 @@ def FAGPUComputeOnHostPass
       fagpu.role @load ... {
         %kvHead = arith.divui %head, %group : i32
     ...
+      %h = arith.index_cast %queryHeads : index to i32
+      %k = arith.index_cast %keyHeads : index to i32
       fagpu.launch @kernel grid(%tiles) (%h, %k) : i32, i32
     ```
     After:
