@@ -334,8 +334,8 @@ void Persister::persistCompute(RoleOp role) {
   fagpu::YieldOp::create(builder, loc, next);
 }
 
-/// No more blocks than multiprocessors, in whole clusters; each runs until
-/// there are no tiles.
+/// No more blocks than multiprocessors, in whole clusters and at least one of
+/// these; each runs until there are no tiles.
 void Persister::launchFewer() {
   builder.setInsertionPoint(launch);
   Value all = launch.getGrid().front();
@@ -343,7 +343,9 @@ void Persister::launchFewer() {
   if (isGivenAhead()) {
     Value cluster =
         arith::ConstantIndexOp::create(builder, loc, getClusterSize(kernel));
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     Value clusters = arith::DivUIOp::create(builder, loc, most, cluster);
+    clusters = arith::MaxUIOp::create(builder, loc, clusters, one);
     most = arith::MulIOp::create(builder, loc, clusters, cluster);
   }
   Value blocks = arith::MinUIOp::create(builder, loc, all, most);

@@ -125,10 +125,10 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
     nothing waits for the number between tiles. What is computed
     from the number of the block is computed by the role that copies alone; what
     the others read of it travels with the tile's number. The host launches no
-    more blocks than there are multiprocessors. In a kernel with `fagpu.cluster`
-    there is no counter: the next tile is so many further as there are blocks, so
-    that the blocks of a cluster, which the host launches all of, go on to
-    neighbouring tiles. A kernel that does not ask for
+    more blocks than there are multiprocessors, but at least one cluster. In a
+    kernel with `fagpu.cluster` there is no counter: the next tile is so many
+    further as there are blocks, so that the blocks of a cluster, which the host
+    launches all of, go on to neighbouring tiles. A kernel that does not ask for
     the number of its block, as of a problem of one tile, stays as it is.
 
     Before:
