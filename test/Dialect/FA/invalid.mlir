@@ -105,6 +105,12 @@ func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, t
 
 // -----
 
+// Which keys a block sees is then its own.
+// expected-error @+1 {{cluster is 2, expected 1 with block_table = true}}
+func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, block_table = true, cluster = 2>}
+
+// -----
+
 // expected-error @+1 {{longer is from_keys = 512, expected at least 513, more than this configuration is for}}
 func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, from_keys = 512, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 512>>}
 

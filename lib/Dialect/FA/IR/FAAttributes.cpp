@@ -324,6 +324,10 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (cluster > 1 && tileOrder != TileOrder::in_order)
     return emitError() << "cluster is " << cluster
                        << ", which is for tile_order = in_order";
+  // A table says which keys each query block sees, so that none are shared.
+  if (cluster > 1 && blockTable)
+    return emitError() << "cluster is " << cluster
+                       << ", expected 1 with block_table = true";
   if (form == KernelForm::warp_groups)
     return success();
   if (groups != 1)

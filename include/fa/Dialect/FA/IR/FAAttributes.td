@@ -180,7 +180,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
       whether it is masked, instead of one for each key range (f32, whose steps
       are long; `overlap = none`).
     - `cluster`: how many blocks of queries that see the same keys share the
-      copies of these (`warp_groups`, `tile_order = in_order`;
+      copies of these (`warp_groups`, `tile_order = in_order`, no `block_table`;
       fagpu-multicast). Their tiles are given out ahead.
 
     Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
