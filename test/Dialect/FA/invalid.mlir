@@ -1417,6 +1417,15 @@ func.func @misspelt(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64xf32> {
 
 // -----
 
+func.func @misspelt_step(%q: memref<1x64x1x64xf32>, %a: tensor<64x64xf32>, %m: tensor<64xf32>) {
+  // expected-error @below {{'fa.online_attention' op has an attribute 'confg', which it does not know; the nearest is 'config'}}
+  %r:3 = fa.online_attention ins(%q, %q, %q : memref<1x64x1x64xf32>, memref<1x64x1x64xf32>, memref<1x64x1x64xf32>)
+      outs(%a, %m, %m : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {confg = 1}
+  return
+}
+
+// -----
+
 func.func @clauses_out_of_order(%q: tensor<2x8x4x64xf32>, %s: f32) -> tensor<2x8x4x64xf32> {
   // expected-error @below {{'scale' is out of place, expected each clause once, in this order: ins, outs, scale, query_lengths, key_lengths, offsets, extents, score, mask, attributes}}
   %o = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) outs(%q : tensor<2x8x4x64xf32>) mask causal scale(%s)

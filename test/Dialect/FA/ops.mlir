@@ -74,6 +74,18 @@ func.func @online(%q: memref<1x?x1x64xf32>, %k: memref<1x128x1x64xf32>, %v: memr
   return
 }
 
+// Attributes of other dialects are kept, whatever they are called behind the dot.
+// CHECK-LABEL: func.func @marked
+// CHECK:         fa.attention {{.*}} {a.config}
+// CHECK:         fa.online_attention {{.*}} {a.config}
+func.func @marked(%q: memref<1x64x1x64xf32>, %a: tensor<64x64xf32>, %m: tensor<64xf32>) {
+  fa.attention ins(%q, %q, %q : memref<1x64x1x64xf32>, memref<1x64x1x64xf32>, memref<1x64x1x64xf32>)
+      outs(%q : memref<1x64x1x64xf32>) {a.config}
+  %r:3 = fa.online_attention ins(%q, %q, %q : memref<1x64x1x64xf32>, memref<1x64x1x64xf32>, memref<1x64x1x64xf32>)
+      outs(%a, %m, %m : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {a.config}
+  return
+}
+
 // CHECK-LABEL: func.func @combine
 // CHECK:         fa.combine a(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>) query_lengths(%{{.*}} : tensor<?xi32>) batch_offset(%{{.*}}) query_offset(%{{.*}})

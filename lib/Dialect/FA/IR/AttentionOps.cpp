@@ -338,12 +338,14 @@ static LogicalResult verifyOutput(AttentionOp op) {
 }
 
 /// A misspelt attribute would be kept as a mark of someone else's, and not be
-/// looked at.
-static LogicalResult verifyAttributeNames(AttentionOp op) {
+/// looked at. One of another dialect, by its prefix, is someone else's.
+template <typename OpTy> static LogicalResult verifyAttributeNames(OpTy op) {
   constexpr unsigned mostErrors = 2;
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
-    for (StringRef known : AttentionOp::getAttributeNames())
+    if (name.contains('.'))
+      continue;
+    for (StringRef known : OpTy::getAttributeNames())
       if (name.edit_distance(known, /*AllowReplacements=*/true, mostErrors) <=
           mostErrors)
         return op.emitOpError()
@@ -413,7 +415,8 @@ LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
 }
 
 LogicalResult OnlineAttentionOp::verify() {
-  if (failed(verifyInputs(*this)) || failed(verifyPlace(*this)) ||
+  if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
+      failed(verifyPlace(*this)) ||
       failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())))
     return failure();
   std::tuple<StringRef, Value, DimsAttr> inputs[] = {
