@@ -153,6 +153,65 @@ func.func @across_tiles(%n: i32, %t0: i32) {
 
 // -----
 
+// The bounds of a tile's loop take more than 20 operations: they are computed
+// ahead of the wait of the step before, and kept.
+
+!rows = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+// CHECK-LABEL: func.func @bounds
+func.func @bounds(%q: !rows, %k: !rows, %n: i32, %t0: i32) {
+  %c0 = arith.constant 0 : i32
+  // CHECK: fagpu.mma_async
+  // CHECK: arith.muli
+  // CHECK: %[[FIRST:.*]] = arith.muli
+  // CHECK: fagpu.wait
+  // CHECK: scf.while ({{.*}} = %{{.*}}, {{.*}} = %{{.*}}, %[[BOUND:.*]] = %[[FIRST]])
+  // CHECK-NEXT: scf.for %{{.*}} = %{{.*}} to %[[BOUND]]
+  // CHECK-NOT: arith.addi
+  // CHECK: } do {
+  // CHECK: fagpu.mma_async
+  // CHECK: arith.muli
+  // CHECK: %[[NEXT:.*]] = arith.muli
+  // CHECK: fagpu.wait
+  // CHECK-NOT: arith.addi
+  // CHECK: scf.yield %{{.*}}, %{{.*}}, %[[NEXT]]
+  fagpu.repeat iter(%t = %t0) : i32 {
+    %x1 = arith.muli %t, %n : i32
+    %x2 = arith.addi %x1, %n : i32
+    %x3 = arith.addi %x2, %n : i32
+    %x4 = arith.addi %x3, %n : i32
+    %x5 = arith.addi %x4, %n : i32
+    %x6 = arith.addi %x5, %n : i32
+    %x7 = arith.addi %x6, %n : i32
+    %x8 = arith.addi %x7, %n : i32
+    %x9 = arith.addi %x8, %n : i32
+    %x10 = arith.addi %x9, %n : i32
+    %x11 = arith.addi %x10, %n : i32
+    %x12 = arith.addi %x11, %n : i32
+    %x13 = arith.addi %x12, %n : i32
+    %x14 = arith.addi %x13, %n : i32
+    %x15 = arith.addi %x14, %n : i32
+    %x16 = arith.addi %x15, %n : i32
+    %x17 = arith.addi %x16, %n : i32
+    %x18 = arith.addi %x17, %n : i32
+    %x19 = arith.addi %x18, %n : i32
+    %x20 = arith.addi %x19, %n : i32
+    %x21 = arith.muli %x20, %n : i32
+    %s = fagpu.mma_async nt %q, %k {fagpu.at = [0, 1]} : !rows, !rows -> !fagpu.inflight<!acc>
+    %p = fagpu.wait %s {fagpu.at = [0, 2]} : !fagpu.inflight<!acc>
+    scf.for %i = %c0 to %x21 step %n : i32 {
+      "block"(%i) : (i32) -> ()
+    } {fagpu.at = [1, 0]}
+    %next = "next"() {fagpu.at = [1, 0]} : () -> i32
+    "finish"(%t, %p) {fagpu.at = [1, 9]} : (i32, !acc) -> ()
+    %again = arith.cmpi sge, %next, %c0 : i32
+    fagpu.yield %again, %next : i1, i32
+  }
+  return
+}
+
+// -----
+
 // Without numbers nothing overlaps, and no first segment 'once' is needed.
 
 // CHECK-LABEL: func.func @not_scheduled

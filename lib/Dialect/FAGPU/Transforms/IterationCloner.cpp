@@ -1,5 +1,4 @@
-//===- IterationCloner.cpp - Copies of a loop body's operations
-//---------------===//
+//===- IterationCloner.cpp - Copies of a loop body's operations -----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -123,6 +122,20 @@ void IterationCloner::collectNeeded(Value value, SetVector<Value> &needed) {
   if (definition && floats(definition))
     return collectNeeded(definition, needed);
   needed.insert(value);
+}
+
+unsigned IterationCloner::countFloating(ArrayRef<Value> values) {
+  SetVector<Value> made(values.begin(), values.end());
+  unsigned count = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    Operation *op = made[i].getDefiningOp();
+    if (!op || !isOfBody(made[i]) || !floats(op) ||
+        matchPattern(op, m_Constant()))
+      continue;
+    ++count;
+    made.insert_range(usedValues(op));
+  }
+  return count;
 }
 
 void mlir::fagpu::sortStep(SmallVectorImpl<StepItem> &items) {

@@ -1,5 +1,4 @@
-//===- IterationCloner.h - Copies of a loop body's operations --------*- C++
-//-*-===//
+//===- IterationCloner.h - Copies of a loop body's operations ---*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,6 +52,9 @@ public:
   /// Adds the values of the body that `op` needs, seen through what floats.
   void collectNeeded(Operation *op, SetVector<Value> &needed);
   void collectNeeded(Value value, SetVector<Value> &needed);
+
+  /// How many operations that float make the values from what does not.
+  unsigned countFloating(ArrayRef<Value> values);
 
   /// Whether a value was needed before it was made; reported already.
   bool hasFailed() const { return failed; }

@@ -1,5 +1,4 @@
-//===- PipelineRepeat.cpp - Overlap iterations of a repeated body
-//----------===//
+//===- PipelineRepeat.cpp - Overlap iterations of a repeated body ---------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +11,11 @@
 
 using namespace mlir;
 using namespace mlir::fagpu;
+
+/// A scalar of so few operations is made where it is needed.
+static constexpr unsigned cheapScalar = 3;
+/// So few operations in all are not worth registers for what they make.
+static constexpr unsigned cheapScalars = 20;
 
 namespace {
 
@@ -103,23 +107,69 @@ private:
     for (Value value : neededAfter)
       if (isMadeBy(value, beforeCondition))
         middle.insert(value);
+    collectScalars();
   }
 
+  /// What the iteration's state and stage 0 alone give.
+  bool isOfStage0(Value value) {
+    SetVector<Value> needed;
+    cloner.collectNeeded(value, needed);
+    return !needed.empty() && llvm::all_of(needed, [&](Value source) {
+      return isa<BlockArgument>(source) || isMadeBy(source, stage0);
+    });
+  }
+
+  /// Finds integers that stage 1 would compute at length, as the bounds of its
+  /// loops. A step that waits in stage 0 has time for them.
+  void collectScalars() {
+    if (llvm::none_of(stage0,
+                      [](ScheduledOp op) { return isa<WaitOp>(op.op); }))
+      return;
+    for (ArrayRef<ScheduledOp> ops : {beforeCondition, afterCondition})
+      for (ScheduledOp op : ops)
+        for (Value value : usedValues(op.op))
+          if (value.getType().isIntOrIndex() && !value.getType().isInteger(1) &&
+              cloner.countFloating(value) > cheapScalar && isOfStage0(value))
+            scalars.insert(value);
+    if (cloner.countFloating(scalars.getArrayRef()) <= cheapScalars)
+      scalars.clear();
+    crossing.insert_range(scalars);
+  }
+
+  /// Makes what has its operands.
+  void makeScalars(IRMapping &iteration, OpBuilder &at) {
+    for (Value value : scalars) {
+      SetVector<Value> needed;
+      cloner.collectNeeded(value, needed);
+      if (llvm::all_of(
+              needed, [&](Value source) { return iteration.contains(source); }))
+        cloner.resolve(value, iteration, at, loop);
+    }
+  }
+
+  /// Copies operations of one or two iterations. Scalars of the newer one that
+  /// cross are made before its first wait, and the rest of them at the end.
   void emit(OpBuilder &at,
-            ArrayRef<std::pair<ArrayRef<ScheduledOp>, IRMapping *>> parts) {
+            ArrayRef<std::pair<ArrayRef<ScheduledOp>, IRMapping *>> parts,
+            IRMapping *newer = nullptr) {
     SmallVector<StepItem> items;
     for (auto [ops, iteration] : parts)
       for (ScheduledOp op : ops)
         items.push_back({op, iteration});
     sortStep(items);
-    for (auto [op, iteration, position] : items)
+    for (auto [op, iteration, position] : items) {
+      if (iteration == newer && isa<WaitOp>(op.op))
+        makeScalars(*newer, at);
       cloner.clone(op.op, *iteration, at, std::nullopt);
+    }
+    if (newer)
+      makeScalars(*newer, at);
   }
 
   void emitPrologue() {
     IRMapping first;
     first.map(body->getArguments(), loop.getInits());
-    emit(builder, {{stage0, &first}});
+    emit(builder, {{stage0, &first}}, &first);
     llvm::append_range(state, loop.getInits());
     for (Value value : crossing)
       state.push_back(first.lookup(value));
@@ -162,7 +212,7 @@ private:
     ValueRange following =
         bind(current, block->getArguments(), /*hasMiddle=*/true);
     newer.map(body->getArguments(), following);
-    emit(at, {{afterCondition, &current}, {stage0, &newer}});
+    emit(at, {{afterCondition, &current}, {stage0, &newer}}, &newer);
     SmallVector<Value> values = llvm::to_vector_of<Value>(following);
     for (Value value : crossing)
       values.push_back(newer.lookupOrDefault(value));
@@ -185,6 +235,8 @@ private:
   SmallVector<ScheduledOp> stage0, beforeCondition, afterCondition;
   /// What stage 1 needs from stage 0 of its iteration.
   SetVector<Value> crossing;
+  /// Those of them that stage 0 does not make itself.
+  SetVector<Value> scalars;
   /// What stage 1 makes before the condition and needs after it.
   SetVector<Value> middle;
   SmallVector<Value> state;

@@ -105,6 +105,11 @@ def FAGPUPipelinePass : Pass<"fagpu-pipeline"> {
     computes the flags. A `fagpu.repeat` becomes one `scf.while` whose
     condition is in the middle of the step.
 
+    Scalars are computed where they are needed, in each copy. Where stage 0 of a
+    `fagpu.repeat` waits and stage 1 needs integers that take more than 20
+    operations in all from what stage 0 has, as the bounds of a tile's loops,
+    these are computed ahead of that wait and kept for the next step.
+
     In the loop around it, the prologue of a loop belongs to the stage before the
     loop's own, so the overlap across tiles is this transformation again. Needs
     fagpu-expand-slots just before it.
