@@ -71,6 +71,17 @@ Value MaskSlice::getAsIndex(Value value, BlockEnd end) {
   return createIndexOf(builder, loc, get(value, end));
 }
 
+// Its product with the coefficient stays within 2^61.
+Value MaskSlice::saturate(Value term, int64_t coefficient) {
+  int64_t limit = beyondIndices / std::abs(coefficient);
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  Value held =
+      builder.createOrFold<arith::MaxSIOp>(loc, term, constant(-limit));
+  return builder.createOrFold<arith::MinSIOp>(loc, held, constant(limit));
+}
+
 Value MaskSlice::getExtreme(const LinearForm &form, bool largest) {
   assert(form.key == 0 && "expected a form without key");
   int64_t constant = form.constant;
@@ -79,6 +90,11 @@ Value MaskSlice::getExtreme(const LinearForm &form, bool largest) {
     bool growing = normalizer.getDirection(term) != Direction::Decreasing;
     bool atLast = (growing == (coefficient > 0)) == largest;
     BlockEnd end = atLast ? BlockEnd::Last : BlockEnd::First;
+    if (term == form.saturated) {
+      Value held = saturate(getAsIndex(term, end), coefficient);
+      summands.push_back({held, coefficient});
+      continue;
+    }
     if (term == normalizer.getQuery() && atLast) {
       // Its minus one joins the other constants.
       summands.push_back({place.firstQuery, coefficient});

@@ -34,6 +34,7 @@ private:
   Value copyOperation(Operation *op, BlockEnd end);
   Value getExtreme(const LinearForm &form, bool largest);
   Value getAsIndex(Value value, BlockEnd end);
+  Value saturate(Value term, int64_t coefficient);
 
   OpBuilder &builder;
   Location loc;

@@ -369,6 +369,25 @@ protected:
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), x);
   }
 
+  /// What both sides of a comparison share may cancel.
+  Value randomSharingCondition(Mask &mask) {
+    OpBuilder &b = mask.builder;
+    Location loc = mask.loc;
+    Value shared = randomByte(mask, random(0, 1)), sides[2];
+    for (Value &side : sides) {
+      side = shared;
+      if (random(0, 1)) {
+        Value constant = arith::ConstantIntOp::create(b, loc, b.getI8Type(),
+                                                      random(-128, 127));
+        side = arith::AddIOp::create(b, loc, side, constant);
+      }
+      if (random(0, 3) == 0)
+        side = arith::SubIOp::create(b, loc, side, randomByte(mask, 0));
+    }
+    auto predicate = static_cast<arith::CmpIPredicate>(random(0, 5));
+    return arith::CmpIOp::create(b, loc, predicate, sides[0], sides[1]);
+  }
+
   Value randomNarrowCondition(Mask &mask) {
     OpBuilder &b = mask.builder;
     auto predicate = static_cast<arith::CmpIPredicate>(random(0, 5));
@@ -381,6 +400,33 @@ protected:
     if (random(0, 1))
       return arith::AndIOp::create(b, mask.loc, compared, other);
     return arith::OrIOp::create(b, mask.loc, compared, other);
+  }
+
+  Value randomBlockWindow(Mask &mask) {
+    OpBuilder &b = mask.builder;
+    Location loc = mask.loc;
+    auto divide = [&](Value x, int64_t divisor) -> Value {
+      return arith::FloorDivSIOp::create(
+          b, loc, x, arith::ConstantIndexOp::create(b, loc, divisor));
+    };
+    // Of blocks of blocks, too, and of more keys than there are.
+    int64_t size = random(0, 9) ? random(2, 6) : int64_t(1) << random(40, 61);
+    Value key = divide(mask.argument(3), size);
+    if (random(0, 2) == 0)
+      key = divide(key, random(2, 3));
+    Value bound = divide(mask.argument(2), random(2, 6));
+    for (unsigned count = random(0, 4) ? 1 : 2; count > 0; --count) {
+      Value limit = mask.argument(random(4, 5));
+      if (random(0, 1))
+        bound = arith::AddIOp::create(b, loc, bound, limit);
+      else
+        bound = arith::SubIOp::create(b, loc, bound, limit);
+    }
+    // Below 2^62 where both sizes are without limit.
+    auto predicate = static_cast<arith::CmpIPredicate>(random(2, 5));
+    if (random(0, 1))
+      return arith::CmpIOp::create(b, loc, predicate, key, bound);
+    return arith::CmpIOp::create(b, loc, predicate, bound, key);
   }
 
   Value randomCondition(Mask &mask, unsigned depth) {
@@ -469,6 +515,41 @@ TEST_F(KeyRangeAnalysisTest, MasksThatMayWrap) {
   EXPECT_GT(total.proven, total.always / 8);
   RecordProperty("skipped", std::to_string(total.skipped));
   RecordProperty("proven", std::to_string(total.proven));
+}
+
+TEST_F(KeyRangeAnalysisTest, MasksThatCancel) {
+  auto [total, understood] = checkMasks(
+      2000, [&](Mask &mask) { return randomSharingCondition(mask); });
+  EXPECT_GT(understood, 500u);
+  EXPECT_GT(total.skipped, total.hidden / 8);
+  EXPECT_GT(total.proven, total.always / 8);
+  RecordProperty("skipped", std::to_string(total.skipped));
+  RecordProperty("proven", std::to_string(total.proven));
+}
+
+// Windows of blocks, of sizes up to 2^61, which stands for "without limit".
+TEST_F(KeyRangeAnalysisTest, BlockWindows) {
+  constexpr int64_t unlimited = int64_t(1) << 61;
+  Coverage total;
+  unsigned understood = 0;
+  for (unsigned i = 0; i < 500 && !HasFatalFailure(); ++i) {
+    Mask mask(&context);
+    mask.yield(randomBlockWindow(mask));
+    RangeFunction function(mask, /*step=*/1);
+    understood += function.numObstacles == 0;
+    for (unsigned place = 0; place < 12 && !HasFatalFailure(); ++place) {
+      Numbers n = randomNumbers();
+      for (int64_t &scalar : n.scalars)
+        if (random(0, 1))
+          scalar = (random(0, 1) ? unlimited : -unlimited) + random(-3, 3);
+      check(mask, function, n, /*step=*/1, total);
+    }
+  }
+  // One size that may be without limit is understood, two of them are not.
+  EXPECT_GT(understood, 250u);
+  EXPECT_LT(understood, 500u);
+  EXPECT_GT(total.skipped, total.hidden / 2);
+  EXPECT_GT(total.proven, total.always / 2);
 }
 
 // The masks of the short spellings lose nothing: every key that no query of

@@ -153,3 +153,28 @@ func.func @sum_may_wrap(%q: !tile, %k: !tile, %a: !acc, %m: !row, %i: index, %n:
       } {config = #fa.config<query_block = 64, key_block = 128>}
   return %r#0, %r#1, %r#2 : !acc, !row, !row
 }
+
+// -----
+
+// One number without limit is held to 64 bits times the divisor, two are not.
+
+!tile = memref<1x64x1x64xf32>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+
+// CHECK-LABEL: func.func @two_sizes(
+// CHECK: = [partial %c0 to %{{.+}}] step 128
+func.func @two_sizes(%q: !tile, %k: !tile, %a: !acc, %m: !row, %i: index, %n: index, %w: index, %x: index) -> (!acc, !row, !row) {
+  // expected-remark @below {{key ranges of the mask: partial}}
+  %r:3 = fa.online_attention ins(%q, %k, %k : !tile, !tile, !tile) outs(%a, %m, %m : !acc, !row, !row)
+      offsets(%i, %i, %i, %i) extents(%n, %n)
+      mask(%mb, %mh, %mi, %mj) captures(%most = %w : index, %more = %x : index) {
+        %size = arith.constant 16 : index
+        %block = arith.floordivsi %mj, %size : index
+        %difference = arith.subi %most, %more : index
+        // expected-remark @below {{'arith.cmpi' is of numbers that may leave 64 bits where it is rearranged}}
+        %visible = arith.cmpi sle, %block, %difference : index
+        fa.yield %visible : i1
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return %r#0, %r#1, %r#2 : !acc, !row, !row
+}

@@ -201,6 +201,33 @@ func.func @chunks(%q: !tile, %k: !keys, %v: !keys, %a: !acc, %m: !row, %s: !row,
   return %r#0, %r#1, %r#2 : !acc, !row, !row
 }
 
+// The size of a window of blocks is a number of the caller's, 2^61 for none: its
+// product with the divisor stays within 2^61.
+
+// CHECK-LABEL: func.func @block_window(
+// CHECK-SAME: %[[SIZE:[a-z0-9]+]]: index)
+func.func @block_window(%q: !tile, %k: !keys, %v: !keys, %a: !acc, %m: !row, %s: !row, %i: index, %nq: index, %nk: index, %w: index) -> (!acc, !row, !row) {
+  %c0 = arith.constant 0 : index
+  // CHECK-DAG: %[[LEAST:.+]] = arith.constant -144115188075855872 : index
+  // CHECK-DAG: %[[MOST:.+]] = arith.constant 144115188075855872 : index
+  // CHECK-DAG: %[[C16:.+]] = arith.constant 16 : index
+  // CHECK: %[[ABOVE:.+]] = arith.maxsi %[[SIZE]], %[[LEAST]]
+  // CHECK: %[[HELD:.+]] = arith.minsi %[[ABOVE]], %[[MOST]]
+  // CHECK: arith.muli %[[HELD]], %[[C16]]
+  // CHECK: = [full %c0 to %[[FULL:.+]], partial %[[FULL]] to %{{.+}}] step 128
+  %r:3 = fa.online_attention ins(%q, %k, %v : !tile, !keys, !keys) outs(%a, %m, %s : !acc, !row, !row)
+      offsets(%i, %i, %i, %c0) extents(%nq, %nk)
+      mask(%mb, %mh, %mi, %mj) captures(%blocks = %w : index) {
+        %size = arith.constant 16 : index
+        %query_block = arith.floordivsi %mi, %size : index
+        %key_block = arith.floordivsi %mj, %size : index
+        %last = arith.addi %query_block, %blocks : index
+        %visible = arith.cmpi sle, %key_block, %last : index
+        fa.yield %visible : i1
+      } {config = #config}
+  return %r#0, %r#1, %r#2 : !acc, !row, !row
+}
+
 // What depends on batch and head alone switches ranges on and off.
 
 // CHECK-LABEL: func.func @per_head(

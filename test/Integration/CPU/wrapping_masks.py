@@ -1,4 +1,4 @@
-"""Runs masks whose arithmetic of 8 to 32 bits wraps, and captured numbers near the ends of their type, and compares with float64.
+"""Runs masks whose arithmetic of 8 to 63 bits wraps, and captured numbers near the ends of their type or up to 2^62, and compares with float64.
 
     wrapping_masks.py TARGET CHIP FOLDER
 """
@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 TARGET, CHIP, FOLDER = sys.argv[1:]
 FAR = 2**31 - 30
-# A mask of %x, a captured i32, of %a and %c, the query and the key as i32, and what %x is.
+LIMIT = 2**61  # Without limit.
+# A mask of %x, a captured i32, of %a and %c, the query and the key as i32, and what %x is. Masks of a captured i64 stand in WIDE.
 MASKS = {
     "key_plus": ("%m = arith.addi %c, %x : i32; %visible = arith.cmpi sge, %m, %a : i32", [FAR, -2**31, 5]),
     "query_plus": ("%m = arith.addi %a, %x : i32; %visible = arith.cmpi sle, %c, %m : i32", [FAR, 2**30, 5]),
@@ -41,6 +42,17 @@ MASKS = {
               "%e = arith.extsi %m : i8 to i32; %visible = arith.cmpi sle, %e, %x : i32", [10, -100]),
     "halves": ("%p = arith.trunci %a : i32 to i16; %k = arith.constant 300 : i16; %m = arith.muli %p, %k : i16;"
                "%r = arith.trunci %c : i32 to i16; %visible = arith.cmpi sle, %r, %m : i16", [0]),
+    # The key or the query cancels, what wraps stays.
+    "key_cancels": ("%p = arith.index_cast %j : index to i8; %k = arith.constant 1 : i8; %m = arith.addi %p, %k : i8;"
+                    "%visible = arith.cmpi sle, %m, %p : i8", [0]),
+    "key_cancels_mostly": ("%p = arith.index_cast %j : index to i8; %k = arith.constant 1 : i8;"
+                           "%m = arith.addi %p, %k : i8; %visible = arith.cmpi sgt, %m, %p : i8", [0]),
+    "query_cancels": ("%p = arith.index_cast %i : index to i8; %k = arith.constant 1 : i8; %m = arith.addi %p, %k : i8;"
+                      "%visible = arith.cmpi sgt, %m, %p : i8", [0]),
+    "key_cancels_at_32_bits": ("%k = arith.constant 2147483600 : i32; %m = arith.addi %c, %k : i32;"
+                               "%visible = arith.cmpi sle, %c, %m : i32", [0]),
+    "long_shift": ("%k = arith.constant 61 : index; %q = arith.shrsi %j, %k : index;"
+                   "%visible = arith.cmpi sle, %q, %i : index", [0]),
     "no_wrap": ("%m = arith.addi %a, %x overflow<nsw> : i32; %visible = arith.cmpi sle, %c, %m : i32", [5]),
     "twice": ("%t = arith.addi %x, %x : i32; %m = arith.addi %a, %t : i32; %visible = arith.cmpi sle, %c, %m : i32",
               [2**30 + 9, -2**30, 3]),
@@ -60,12 +72,33 @@ MASKS = {
                   "%q = arith.shrui %d, %t : index; %s = arith.addi %q, %n : index;"
                   "%visible = arith.cmpi sle, %j, %s : index", [-16777200]),
 }
+WIDE = {
+    "block_window": ("%k = arith.constant 16 : index; %p = arith.floordivsi %j, %k : index;"
+                     "%q = arith.floordivsi %i, %k : index; %s = arith.addi %q, %n : index;"
+                     "%visible = arith.cmpi sle, %p, %s : index", [LIMIT, 3, -LIMIT]),
+    "block_window_below": ("%k = arith.constant 16 : index; %p = arith.floordivsi %j, %k : index;"
+                           "%q = arith.floordivsi %i, %k : index; %s = arith.subi %q, %n : index;"
+                           "%visible = arith.cmpi sge, %p, %s : index", [LIMIT, 3, -LIMIT]),
+    # What is shifted, added and cut reaches beyond 2^61 before.
+    "upper_half": ("%k = arith.constant 32 : i64; %s = arith.shrsi %x, %k : i64; %t = arith.trunci %s : i64 to i32;"
+                   "%m = arith.addi %t, %t : i32; %visible = arith.cmpi sle, %c, %m : i32", [3 * LIMIT, 2**37]),
+    "upper_bits": ("%k = arith.constant 31 : i64; %s = arith.shrsi %x, %k : i64; %t = arith.trunci %s : i64 to i32;"
+                   "%visible = arith.cmpi sle, %c, %t : i32", [2 * LIMIT + 2**37, 2**37]),
+    "unsigned_sum": ("%k = arith.constant 2305843009213693952 : index; %s = arith.addi %n, %k : index;"
+                     "%visible = arith.cmpi ult, %j, %s : index", [-LIMIT - 5, -LIMIT + 5]),
+    "far_constants": ("%k = arith.constant 3458764513820540928 : index; %s = arith.addi %j, %k : index;"
+                      "%l = arith.constant 3458764513820540938 : index; %visible = arith.cmpi sle, %s, %l : index", [0]),
+    "bits_62": ("%p = arith.index_cast %j : index to i62; %k = arith.constant 2305843009213693850 : i62;"
+                "%m = arith.addi %p, %k : i62; %z = arith.constant 0 : i62; %visible = arith.cmpi sge, %m, %z : i62", [0]),
+    "bits_63": ("%p = arith.index_cast %j : index to i63; %k = arith.constant 4611686018427387850 : i63;"
+                "%m = arith.addi %p, %k : i63; %z = arith.constant 0 : i63; %visible = arith.cmpi sge, %m, %z : i63", [0]),
+}
 FUNCTION = """
 !mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-func.func @NAME(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %x: i32) {
+func.func @NAME(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %x: TYPE) {
   fa.attention ins(%query, %key, %value : !mem, !mem, !mem) outs(%output : !mem)
-      mask(%b, %h, %i, %j) captures(%y = %x : i32) {
-        %n = arith.index_cast %y : i32 to index
+      mask(%b, %h, %i, %j) captures(%y = %x : TYPE) {
+        %n = arith.index_cast %y : TYPE to index
         %a = arith.index_cast %i : index to i32
         %c = arith.index_cast %j : index to i32
         MASK
@@ -76,10 +109,14 @@ func.func @NAME(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %x: i32) 
 """
 
 
+def get_type(name):
+    return "i64" if name in WIDE else "i32"
+
+
 def run(problem):
     name, number = problem
     path = os.path.join(FOLDER, name + ".mlir")
-    command = ["fa-run", path, "--target=" + TARGET, "--verify", *["--input=2x150x3x64xbf16"] * 4, f"--input=i32={number}"]
+    command = ["fa-run", path, "--target=" + TARGET, "--verify", *["--input=2x150x3x64xbf16"] * 4, f"--input={get_type(name)}={number}"]
     if TARGET == "interpret":
         command.append("--chip=" + CHIP)
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -90,11 +127,11 @@ def run(problem):
 
 
 os.makedirs(FOLDER, exist_ok=True)
-for name, (mask, _) in MASKS.items():
+for name, (mask, _) in (MASKS | WIDE).items():
     with open(os.path.join(FOLDER, name + ".mlir"), "w") as file:
         lines = mask.replace("%x", "%y").replace(";", "\n")
-        file.write(FUNCTION.replace("MASK", lines).replace("NAME", name))
-problems = [(name, number) for name, (_, numbers) in MASKS.items() for number in numbers]
+        file.write(FUNCTION.replace("MASK", lines).replace("NAME", name).replace("TYPE", get_type(name)))
+problems = [(name, number) for name, (_, numbers) in (MASKS | WIDE).items() for number in numbers]
 with ThreadPoolExecutor(2) as pool:
     results = list(pool.map(run, problems))
 print(f"{sum(results)} of {len(results)} runs verified")

@@ -16,16 +16,20 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr int64_t beyond = int64_t(1) << 61;
+static constexpr int64_t beyond = beyondIndices;
 
-int64_t mlir::fa::addProduct(int64_t a, int64_t b, int64_t c) {
-  int64_t product, sum;
-  bool isNegative = (b < 0) != (c < 0);
-  if (llvm::MulOverflow(b, c, product))
-    product = isNegative ? -beyond : beyond;
-  if (llvm::AddOverflow(a, product, sum))
-    sum = a < 0 ? -beyond : beyond;
-  return std::clamp(sum, -beyond, beyond);
+// Of an end and a number, an end again: one that is not known stays so.
+static int64_t getProduct(int64_t a, int64_t b) {
+  int64_t product;
+  if (llvm::MulOverflow(a, b, product))
+    return (a < 0) != (b < 0) ? -beyond : beyond;
+  return std::clamp(product, -beyond, beyond);
+}
+
+static int64_t addEnds(int64_t a, int64_t b, int64_t unknown) {
+  if (a == unknown || b == unknown)
+    return unknown;
+  return std::clamp(a + b, -beyond, beyond);
 }
 
 unsigned mlir::fa::getIntegerWidth(Type type) {
@@ -43,8 +47,13 @@ IntegerRange IntegerRange::getAll(Type type) {
   return {llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
+IntegerRange IntegerRange::getOne(int64_t number) {
+  number = std::clamp(number, -beyond, beyond);
+  return {number, number};
+}
+
 IntegerRange IntegerRange::getSymmetric(Type type) {
-  int64_t greatest = getAll(type).greatest;
+  int64_t greatest = std::min(getAll(type).greatest, beyond - 1);
   return {-greatest, greatest};
 }
 
@@ -56,18 +65,24 @@ bool IntegerRange::isBounded() const {
   return least > -beyond && greatest < beyond;
 }
 
+std::optional<int64_t> IntegerRange::getNumber() const {
+  if (least != greatest || !isBounded())
+    return std::nullopt;
+  return least;
+}
+
 IntegerRange &IntegerRange::add(const IntegerRange &other, int64_t factor) {
-  bool keeps = factor >= 0;
-  least = addProduct(least, keeps ? other.least : other.greatest, factor);
-  greatest = addProduct(greatest, keeps ? other.greatest : other.least, factor);
+  auto [low, high] = std::minmax(
+      {getProduct(other.least, factor), getProduct(other.greatest, factor)});
+  least = addEnds(least, low, -beyond);
+  greatest = addEnds(greatest, high, beyond);
   return *this;
 }
 
 static IntegerRange multiply(const IntegerRange &a, const IntegerRange &b) {
-  auto [least, greatest] = std::minmax({addProduct(0, a.least, b.least),
-                                        addProduct(0, a.least, b.greatest),
-                                        addProduct(0, a.greatest, b.least),
-                                        addProduct(0, a.greatest, b.greatest)});
+  auto [least, greatest] = std::minmax(
+      {getProduct(a.least, b.least), getProduct(a.least, b.greatest),
+       getProduct(a.greatest, b.least), getProduct(a.greatest, b.greatest)});
   return {least, greatest};
 }
 
@@ -86,9 +101,10 @@ static std::optional<IntegerRange> divide(Operation *op, const IntegerRange &a,
       isa<arith::ShRSIOp, arith::ShRUIOp, index::ShrSOp, index::ShrUOp>(op);
   bool isUnsigned = isa<arith::ShRUIOp, arith::DivUIOp, arith::CeilDivUIOp,
                         index::ShrUOp, index::DivUOp, index::CeilDivUOp>(op);
-  if (b.least != b.greatest || (isUnsigned && !a.isNonNegative()))
+  std::optional<int64_t> number = b.getNumber();
+  if (!number || (isUnsigned && !a.isNonNegative()))
     return std::nullopt;
-  int64_t divisor = b.least;
+  int64_t divisor = *number;
   if (isShift) {
     if (divisor < 0 || divisor > 61)
       return std::nullopt;
@@ -96,15 +112,22 @@ static std::optional<IntegerRange> divide(Operation *op, const IntegerRange &a,
   }
   if (divisor <= 0)
     return std::nullopt;
+  auto divideEnds = [&](auto divideEnd) {
+    return IntegerRange{
+        a.least == -beyond ? a.least : divideEnd(a.least, divisor),
+        a.greatest == beyond ? a.greatest : divideEnd(a.greatest, divisor)};
+  };
   if (isShift || isa<arith::FloorDivSIOp, index::FloorDivSOp>(op))
-    return IntegerRange{llvm::divideFloorSigned(a.least, divisor),
-                        llvm::divideFloorSigned(a.greatest, divisor)};
+    return divideEnds([](int64_t end, int64_t divisor) {
+      return llvm::divideFloorSigned(end, divisor);
+    });
   if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, index::CeilDivSOp,
           index::CeilDivUOp>(op))
-    return IntegerRange{llvm::divideCeilSigned(a.least, divisor),
-                        llvm::divideCeilSigned(a.greatest, divisor)};
+    return divideEnds([](int64_t end, int64_t divisor) {
+      return llvm::divideCeilSigned(end, divisor);
+    });
   if (isa<arith::DivSIOp, arith::DivUIOp, index::DivSOp, index::DivUOp>(op))
-    return IntegerRange{a.least / divisor, a.greatest / divisor};
+    return divideEnds(std::divides<int64_t>());
   return std::nullopt;
 }
 
@@ -127,9 +150,10 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
     return IntegerRange(a).add(b, -1);
   if (isa<arith::MulIOp, index::MulOp>(op))
     return multiply(a, b);
-  if (isa<arith::ShLIOp, index::ShlOp>(op) && b.least == b.greatest &&
-      b.least >= 0 && b.least < 62)
-    return multiply(a, IntegerRange::getOne(int64_t(1) << b.least));
+  if (std::optional<int64_t> amount = b.getNumber();
+      isa<arith::ShLIOp, index::ShlOp>(op) && amount && *amount >= 0 &&
+      *amount < 62)
+    return multiply(a, IntegerRange::getOne(int64_t(1) << *amount));
   if (isa<arith::MinSIOp, index::MinSOp>(op))
     return IntegerRange{std::min(a.least, b.least),
                         std::min(a.greatest, b.greatest)};
@@ -140,9 +164,11 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
     return quotient;
   if (!a.isNonNegative() || !b.isNonNegative())
     return std::nullopt;
-  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op))
-    return IntegerRange{
-        0, std::min(a.greatest, std::max<int64_t>(b.greatest - 1, 0))};
+  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op)) {
+    int64_t greatest = b.greatest == beyond ? beyond : b.greatest - 1;
+    return IntegerRange{0,
+                        std::min(a.greatest, std::max<int64_t>(greatest, 0))};
+  }
   if (isa<arith::AndIOp, index::AndOp>(op))
     return IntegerRange{0, std::min(a.greatest, b.greatest)};
   if (isReducing(op))
@@ -164,11 +190,13 @@ IntegerRange IntegerRanges::compute(Value value) {
     return argument.getArgNumber() < 4 ? IntegerRange::getOfPosition() : all;
   if (APInt constant; matchPattern(value, m_ConstantInt(&constant)) &&
                       constant.getSignificantBits() <= 64)
-    return IntegerRange::getOne(
-        std::clamp(constant.getSExtValue(), -beyond, beyond));
+    return IntegerRange::getOne(constant.getSExtValue());
   Operation *op = value.getDefiningOp();
   IntegerRange range = computeResult(op);
-  if (range.isWithin(all))
+  // Of the ends of 62 and 63 bits nothing is known but that they wrap.
+  unsigned width = getIntegerWidth(value.getType());
+  bool hasKnownEnds = width < 62 || width >= 64;
+  if (range.isWithin(all) && (hasKnownEnds || range.isBounded()))
     return range;
   // Without the flag what does not fit may be any number.
   auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);

@@ -30,14 +30,23 @@ int64_t LinearForm::getCoefficient(Value term) const {
 }
 
 LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
-  key = addProduct(key, other.key, factor);
-  constant = addProduct(constant, other.constant, factor);
+  overflows |= other.overflows;
+  isScaled |= other.isScaled;
+  if (other.saturated)
+    saturated = other.saturated;
+  auto addTo = [&](int64_t &sum, int64_t number) {
+    int64_t product = 0;
+    overflows |= llvm::MulOverflow(number, factor, product) ||
+                 llvm::AddOverflow(sum, product, sum);
+  };
+  addTo(key, other.key);
+  addTo(constant, other.constant);
   for (auto [term, coefficient] : other.terms) {
     auto *known = llvm::find_if(
         terms, [term = term](auto &entry) { return entry.first == term; });
     if (known == terms.end())
       known = terms.insert(terms.end(), {term, 0});
-    known->second = addProduct(known->second, coefficient, factor);
+    addTo(known->second, coefficient);
   }
   llvm::erase_if(terms, [](auto &entry) { return entry.second == 0; });
   for (Value value : other.mayWrap)
@@ -51,6 +60,8 @@ LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
 //===----------------------------------------------------------------------===//
 
 static constexpr char tooComplex[] = "the mask is too complex to analyse";
+static constexpr char tooLarge[] =
+    " is of numbers that may leave 64 bits where it is rearranged";
 
 // Names the operation in a remark.
 static std::string quote(Operation *op) {
@@ -136,9 +147,12 @@ LinearForm MaskNormalizer::getForm(Value value) {
   LinearForm form = computeForm(value);
   // Products with larger numbers could overflow.
   constexpr int64_t largest = int64_t(1) << 31;
-  bool isLarge = std::abs(form.key) > largest ||
+  auto isBeyond = [&](int64_t number) {
+    return number < -largest || number > largest;
+  };
+  bool isLarge = form.overflows || isBeyond(form.key) ||
                  llvm::any_of(form.terms, [&](auto &entry) {
-                   return std::abs(entry.second) > largest;
+                   return isBeyond(entry.second);
                  });
   if (isLarge)
     form = LinearForm::getTerm(value);
@@ -509,6 +523,8 @@ MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
                                                 Operation *source) {
   if (form.isConstant())
     return MaskExpression(form.constant <= 0 ? Kind::True : Kind::False);
+  if (form.overflows)
+    return buildUnknown(source, quote(source) + tooLarge);
   if (remainingSteps == 0)
     return buildUnknown(source, tooComplex);
   --remainingSteps;
@@ -521,9 +537,44 @@ MaskExpression MaskNormalizer::buildNonPositive(LinearForm form,
       return std::move(*expanded);
     return buildUnknown(term.getDefiningOp(), getReason(term));
   }
+  return buildCondition(std::move(form), source);
+}
+
+MaskExpression MaskNormalizer::buildCondition(LinearForm form,
+                                              Operation *source) {
+  if (!saturate(form))
+    return buildUnknown(source, quote(source) + tooLarge);
   MaskExpression condition(Kind::NonPositive);
   condition.form = std::move(form);
   return condition;
+}
+
+bool MaskNormalizer::saturate(LinearForm &form) {
+  constexpr int64_t far = beyondIndices, near = far / 2;
+  bool mayLeave = form.isScaled && !getRange(form).isBounded();
+  if (!mayLeave && form.constant >= -2 * far && form.constant <= 2 * far)
+    return true;
+  IntegerRange others = IntegerRange::getOne(0);
+  others.add(IntegerRange::getOfPosition(), form.key);
+  unsigned numFar = 0;
+  auto addPart = [&](const IntegerRange &range) {
+    if (range.isBounded())
+      others.add(range);
+    else
+      ++numFar;
+    return range.isBounded();
+  };
+  for (auto [term, coefficient] : form.terms) {
+    IntegerRange product = IntegerRange::getOne(0);
+    if (addPart(product.add(ranges.get(term), coefficient)))
+      continue;
+    if (coefficient < -far || coefficient > far)
+      return false;
+    form.saturated = term;
+  }
+  addPart(IntegerRange::getOne(form.constant));
+  form.constant = std::clamp(form.constant, -far, far);
+  return numFar == 1 && others.isWithin({-near, near});
 }
 
 // `coefficient * term + rest <= 0` without the term, where it can be split.
@@ -582,7 +633,9 @@ MaskExpression MaskNormalizer::buildFloorDivision(Value dividend,
     return buildUnknown(source,
                         quote(source) + " multiplies a quotient by a constant");
   LinearForm form;
-  form.add(getForm(dividend), coefficient).add(rest, divisor);
+  form.add(rest, divisor);
+  form.isScaled |= !getRange(form).isBounded();
+  form.add(getForm(dividend), coefficient);
   if (coefficient == 1)
     form.addConstant(1 - divisor);
   return buildNonPositive(std::move(form), source);

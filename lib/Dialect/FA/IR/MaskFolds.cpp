@@ -180,7 +180,8 @@ static std::optional<KeyComparison> getComparison(MaskNormalizer &normalizer,
     if (normalizer.dependsOnKey(term))
       return std::nullopt;
   // As indices it would not wrap.
-  if (!form.mayWrap.empty() || (form.key != 1 && form.key != -1))
+  if (!form.mayWrap.empty() || form.overflows ||
+      (form.key != 1 && form.key != -1))
     return std::nullopt;
   using Predicate = arith::CmpIPredicate;
   // form < 0 is form + 1 <= 0, and form > 0 is form - 1 >= 0.
@@ -195,6 +196,8 @@ static std::optional<KeyComparison> getComparison(MaskNormalizer &normalizer,
   form.key = 0;
   LinearForm bound;
   bound.add(form, -sign);
+  if (bound.overflows)
+    return std::nullopt;
   if (sign < 0 && predicate == Predicate::sle)
     predicate = Predicate::sge;
   else if (sign < 0 && predicate == Predicate::sge)
@@ -206,7 +209,8 @@ static std::optional<KeyComparison> getComparison(MaskNormalizer &normalizer,
 static bool isAlwaysTrue(MaskNormalizer &normalizer,
                          const KeyComparison &comparison) {
   auto isNeverNegative = [&](const LinearForm &form) {
-    return form.constant >= 0 && llvm::all_of(form.terms, [&](auto &entry) {
+    return !form.overflows && form.constant >= 0 &&
+           llvm::all_of(form.terms, [&](auto &entry) {
              return entry.second > 0 && normalizer.isNonNegative(entry.first);
            });
   };

@@ -19,32 +19,35 @@
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include <optional>
 
 namespace mlir::fa {
 
-/// a + b * c, at most 2^61 away from 0: past every index, and with room for the
-/// sums of a few such numbers.
-int64_t addProduct(int64_t a, int64_t b, int64_t c);
+/// Past every index, and with room for the sums of a few such numbers.
+constexpr int64_t beyondIndices = int64_t(1) << 61;
 
 /// The bits of an integer type, 64 of an index.
 unsigned getIntegerWidth(Type type);
 
-/// The least and the greatest number that an integer can be, read as signed;
-/// 2^61 away from 0 stands for any number beyond.
+/// The least and the greatest number that an integer can be, read as signed. A
+/// least number of -2^61 stands for any number below, too, and a greatest one
+/// of 2^61 for any above.
 struct IntegerRange {
   int64_t least, greatest;
 
   /// All numbers of a type.
   static IntegerRange getAll(Type type);
-  /// All numbers of a type whose opposites it has, too.
+  /// Numbers of a type whose opposites it has, too: all of them up to 61 bits.
   static IntegerRange getSymmetric(Type type);
   /// Of an index of a pair, a batch, a head or a length.
   static IntegerRange getOfPosition();
-  static IntegerRange getOne(int64_t number) { return {number, number}; }
+  static IntegerRange getOne(int64_t number);
 
   bool isNonNegative() const { return least >= 0; }
   /// Whether both ends are known.
   bool isBounded() const;
+  /// The only number there is; nothing where there are several.
+  std::optional<int64_t> getNumber() const;
   bool isWithin(const IntegerRange &other) const {
     return least >= other.least && greatest <= other.greatest;
   }

@@ -13,9 +13,10 @@
 // unknown, with the operation that is to blame.
 //
 // Conditions are rearranged, so arithmetic of indices in a mask region must not
-// leave 64 bits, and what is compared with a key stays within 2^62. Arithmetic
-// of fewer bits may wrap: a form of what is not known to fit its type names it,
-// and holds where it fits.
+// leave 64 bits, and what is compared with a key stays within 2^62. Where a
+// divisor multiplies a side, one number that may be as large as that is held
+// closer. Arithmetic of fewer bits may wrap: a form of what is not known to fit
+// its type names it, and holds where it fits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +50,14 @@ struct LinearForm {
   /// Values of fewer than 64 bits. Where the form of each, as a sum without
   /// bounds, fits its type, this form is what the region computes.
   SmallVector<Value, 1> mayWrap;
+  /// A constant or coefficient left 64 bits: the form says nothing.
+  bool overflows = false;
+  /// A divisor multiplies a part, so that a sum may leave 64 bits though no sum
+  /// of the region does.
+  bool isScaled = false;
+  /// Of a condition: a term whose product is far from all else where it reaches
+  /// 2^61, and is held to that. Null where there is none.
+  Value saturated;
 
   static LinearForm getConstant(int64_t value) {
     LinearForm form;
@@ -60,14 +69,14 @@ struct LinearForm {
     form.terms.push_back({term, 1});
     return form;
   }
-  bool isConstant() const { return key == 0 && terms.empty(); }
+  /// Whether it is `constant`, whatever wraps.
+  bool isConstant() const {
+    return key == 0 && terms.empty() && mayWrap.empty() && !overflows;
+  }
   int64_t getCoefficient(Value term) const;
   /// Adds `factor * other`. Terms that cancel disappear.
   LinearForm &add(const LinearForm &other, int64_t factor = 1);
-  LinearForm &addConstant(int64_t value) {
-    constant += value;
-    return *this;
-  }
+  LinearForm &addConstant(int64_t value) { return add(getConstant(value)); }
 };
 
 /// A node of the normal form. Negation is pushed into the leaves.
@@ -159,6 +168,11 @@ private:
   MaskExpression buildFloorDivision(Value dividend, int64_t divisor,
                                     int64_t coefficient, const LinearForm &rest,
                                     Operation *source);
+  /// A condition whose terms are all monotonic.
+  MaskExpression buildCondition(LinearForm form, Operation *source);
+  /// Holds the one part of a condition that may leave 64 bits; false where
+  /// there are several.
+  bool saturate(LinearForm &form);
   MaskExpression buildUnknown(Operation *op, const std::string &reason);
 
   LinearForm computeForm(Value value);
