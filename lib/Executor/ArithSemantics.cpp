@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelHelpers.h"
+#include "IntegerKernels.h"
 #include "fa/Executor/ProgramBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 
@@ -62,81 +61,6 @@ static LogicalResult compileConstantLanes(arith::ConstantOp op,
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// `fn(uint64, uint64)` modulo 2^width: add, sub, mul and the bit operations.
-template <typename OpT, typename Fn>
-static void addWrapping(Semantics &semantics, Fn fn) {
-  semantics.addElementwise<OpT>([fn](OpT op) -> FailureOr<Kernel> {
-    unsigned width = getOperandWidth(op);
-    return makeBinary([fn, width](Slot a, Slot b) {
-      uint64_t value = fn(static_cast<uint64_t>(a.integer),
-                          static_cast<uint64_t>(b.integer));
-      return Slot::ofInteger(wrapInteger(static_cast<int64_t>(value), width));
-    });
-  });
-}
-
-/// `fn(int64, int64)` or `fn(uint64, uint64)` of the values at their width.
-template <typename OpT, typename Fn>
-static void addSigned(Semantics &semantics, Fn fn) {
-  semantics.addElementwise<OpT>([fn](OpT op) -> FailureOr<Kernel> {
-    unsigned width = getOperandWidth(op);
-    return makeBinary([fn, width](Slot a, Slot b) {
-      int64_t value =
-          fn(asSigned(a.integer, width), asSigned(b.integer, width));
-      return Slot::ofInteger(wrapInteger(value, width));
-    });
-  });
-}
-template <typename OpT, typename Fn>
-static void addUnsigned(Semantics &semantics, Fn fn) {
-  semantics.addElementwise<OpT>([fn](OpT op) -> FailureOr<Kernel> {
-    unsigned width = getOperandWidth(op);
-    return makeBinary([fn, width](Slot a, Slot b) {
-      uint64_t value =
-          fn(asUnsigned(a.integer, width), asUnsigned(b.integer, width));
-      return Slot::ofInteger(wrapInteger(static_cast<int64_t>(value), width));
-    });
-  });
-}
-
-/// A division: a zero divisor is an error at the operation.
-template <typename OpT, typename Fn>
-static void addDivision(Semantics &semantics, Fn fn) {
-  semantics.addElementwise<OpT>([fn](OpT op) -> FailureOr<Kernel> {
-    unsigned width = getOperandWidth(op);
-    Operation *location = op;
-    return Kernel([fn, width, location](ArrayRef<const Slot *> in,
-                                        ArrayRef<Slot *> out,
-                                        int64_t count) -> LogicalResult {
-      for (int64_t i = 0; i < count; ++i) {
-        if (in[1][i].integer == 0)
-          return location->emitError("integer division by zero");
-        int64_t value = fn(in[0][i].integer, in[1][i].integer, width);
-        out[0][i].integer = wrapInteger(value, width);
-      }
-      return success();
-    });
-  });
-}
-
-/// Quotients that cannot trap: the most negative value by -1 wraps.
-static int64_t divideSigned(int64_t a, int64_t b) {
-  return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
-}
-static int64_t remainderSigned(int64_t a, int64_t b) {
-  return b == -1 ? 0 : a % b;
-}
-static int64_t floorDivide(int64_t a, int64_t b) {
-  int64_t quotient = divideSigned(a, b);
-  return remainderSigned(a, b) != 0 && (a < 0) != (b < 0) ? quotient - 1
-                                                          : quotient;
-}
-static int64_t ceilDivide(int64_t a, int64_t b) {
-  int64_t quotient = divideSigned(a, b);
-  return remainderSigned(a, b) != 0 && (a < 0) == (b < 0) ? quotient + 1
-                                                          : quotient;
-}
-
 static void addIntegerArithmetic(Semantics &semantics) {
   using U = uint64_t;
   addWrapping<arith::AddIOp>(semantics, [](U a, U b) { return a + b; });
@@ -152,74 +76,57 @@ static void addIntegerArithmetic(Semantics &semantics) {
                               [](U a, U b) { return std::max(a, b); });
   addUnsigned<arith::MinUIOp>(semantics,
                               [](U a, U b) { return std::min(a, b); });
-  auto withSigns = [](I (*fn)(I, I)) {
-    return [fn](I a, I b, unsigned width) {
-      return fn(asSigned(a, width), asSigned(b, width));
-    };
-  };
-  addDivision<arith::DivSIOp>(semantics, withSigns(divideSigned));
-  addDivision<arith::RemSIOp>(semantics, withSigns(remainderSigned));
-  addDivision<arith::FloorDivSIOp>(semantics, withSigns(floorDivide));
-  addDivision<arith::CeilDivSIOp>(semantics, withSigns(ceilDivide));
-  auto withoutSigns = [](U (*fn)(U, U)) {
-    return [fn](I a, I b, unsigned width) {
-      return static_cast<I>(fn(asUnsigned(a, width), asUnsigned(b, width)));
-    };
-  };
-  addDivision<arith::DivUIOp>(semantics,
-                              withoutSigns([](U a, U b) { return a / b; }));
-  addDivision<arith::RemUIOp>(semantics,
-                              withoutSigns([](U a, U b) { return a % b; }));
-  addDivision<arith::CeilDivUIOp>(
-      semantics, withoutSigns([](U a, U b) { return a / b + (a % b != 0); }));
+  addSignedDivision<arith::DivSIOp>(semantics, divideSigned);
+  addSignedDivision<arith::RemSIOp>(semantics, remainderSigned);
+  addSignedDivision<arith::FloorDivSIOp>(semantics, floorDivide);
+  addSignedDivision<arith::CeilDivSIOp>(semantics, ceilDivide);
+  addUnsignedDivision<arith::DivUIOp>(semantics,
+                                      [](U a, U b) { return a / b; });
+  addUnsignedDivision<arith::RemUIOp>(semantics,
+                                      [](U a, U b) { return a % b; });
+  addUnsignedDivision<arith::CeilDivUIOp>(semantics, ceilDivideUnsigned);
 }
 
-/// Shifts by the width or more are poison in MLIR; here they shift everything
-/// out.
-static void addShifts(Semantics &semantics) {
-  semantics.addElementwise<arith::ShLIOp>([](arith::ShLIOp op) {
+/// Products and sums of which there is more than their type holds.
+template <typename OpT, typename Fn>
+static void addExtended(Semantics &semantics, Fn fn) {
+  semantics.addElementwise<OpT>([fn](OpT op) -> FailureOr<Kernel> {
     unsigned width = getOperandWidth(op);
-    return FailureOr<Kernel>(makeBinary([width](Slot a, Slot b) {
-      uint64_t by = asUnsigned(b.integer, width);
-      uint64_t value = by >= width ? 0 : static_cast<uint64_t>(a.integer) << by;
-      return Slot::ofInteger(wrapInteger(static_cast<int64_t>(value), width));
-    }));
-  });
-  addUnsigned<arith::ShRUIOp>(semantics, [](uint64_t a, uint64_t by) {
-    return by >= 64 ? 0 : a >> by;
-  });
-  addSigned<arith::ShRSIOp>(semantics, [](int64_t a, int64_t by) {
-    return a >> (by < 0 || by > 63 ? 63 : by);
+    return Kernel([fn, width](ArrayRef<const Slot *> in, ArrayRef<Slot *> out,
+                              int64_t count) {
+      auto toBits = [&](Slot slot) {
+        return APInt(width, asUnsigned(slot.integer, width));
+      };
+      auto toSlot = [](const APInt &bits) {
+        return Slot::ofInteger(wrapInteger(
+            static_cast<int64_t>(bits.getZExtValue()), bits.getBitWidth()));
+      };
+      for (int64_t i = 0; i < count; ++i) {
+        auto [low, high] = fn(toBits(in[0][i]), toBits(in[1][i]));
+        out[0][i] = toSlot(low);
+        out[1][i] = toSlot(high);
+      }
+      return success();
+    });
   });
 }
 
-static bool compareIntegers(arith::CmpIPredicate predicate, Slot a, Slot b,
-                            unsigned width) {
-  int64_t x = asSigned(a.integer, width), y = asSigned(b.integer, width);
-  uint64_t ux = asUnsigned(a.integer, width), uy = asUnsigned(b.integer, width);
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return x == y;
-  case arith::CmpIPredicate::ne:
-    return x != y;
-  case arith::CmpIPredicate::slt:
-    return x < y;
-  case arith::CmpIPredicate::sle:
-    return x <= y;
-  case arith::CmpIPredicate::sgt:
-    return x > y;
-  case arith::CmpIPredicate::sge:
-    return x >= y;
-  case arith::CmpIPredicate::ult:
-    return ux < uy;
-  case arith::CmpIPredicate::ule:
-    return ux <= uy;
-  case arith::CmpIPredicate::ugt:
-    return ux > uy;
-  case arith::CmpIPredicate::uge:
-    return ux >= uy;
-  }
-  llvm_unreachable("unknown predicate");
+static void addExtendedArithmetic(Semantics &semantics) {
+  using Pair = std::pair<APInt, APInt>;
+  addExtended<arith::AddUIExtendedOp>(
+      semantics, [](const APInt &a, const APInt &b) {
+        bool overflow = false;
+        APInt sum = a.uadd_ov(b, overflow);
+        return Pair(sum, APInt(/*numBits=*/1, overflow));
+      });
+  addExtended<arith::MulSIExtendedOp>(
+      semantics, [](const APInt &a, const APInt &b) {
+        return Pair(a * b, llvm::APIntOps::mulhs(a, b));
+      });
+  addExtended<arith::MulUIExtendedOp>(
+      semantics, [](const APInt &a, const APInt &b) {
+        return Pair(a * b, llvm::APIntOps::mulhu(a, b));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,14 +213,6 @@ static void addFloatArithmetic(Semantics &semantics) {
 // Comparisons and select
 //===----------------------------------------------------------------------===//
 
-static FailureOr<Kernel> makeCompareIntegers(arith::CmpIOp op) {
-  unsigned width = getOperandWidth(op);
-  arith::CmpIPredicate predicate = op.getPredicate();
-  return makeBinary([width, predicate](Slot a, Slot b) {
-    return Slot::ofInteger(compareIntegers(predicate, a, b, width));
-  });
-}
-
 static FailureOr<Kernel> makeCompareFloats(arith::CmpFOp op) {
   arith::CmpFPredicate predicate = op.getPredicate();
   return makeBinary([predicate](Slot a, Slot b) {
@@ -348,21 +247,6 @@ static LogicalResult compileSelect(arith::SelectOp op,
 //===----------------------------------------------------------------------===//
 // Casts
 //===----------------------------------------------------------------------===//
-
-/// An integer conversion: how the source is read and the width of the result.
-template <typename OpT>
-static void addIntegerCast(Semantics &semantics, bool isSigned) {
-  semantics.addElementwise<OpT>([isSigned](OpT op) -> FailureOr<Kernel> {
-    unsigned from = getOperandWidth(op);
-    unsigned to = getIntegerWidth(getElementTypeOrSelf(op.getType()));
-    return makeUnary([=](Slot a) {
-      int64_t value = isSigned
-                          ? asSigned(a.integer, from)
-                          : static_cast<int64_t>(asUnsigned(a.integer, from));
-      return Slot::ofInteger(wrapInteger(value, to));
-    });
-  });
-}
 
 /// Between float types nothing happens here: rounding is the policy's.
 template <typename OpT> static void addFloatCast(Semantics &semantics) {
@@ -457,10 +341,13 @@ void executor::addArithSemantics(Semantics &semantics) {
   semantics.add<arith::ConstantOp>(compileConstant);
   semantics.addLanes<arith::ConstantOp>(compileConstantLanes);
   addIntegerArithmetic(semantics);
-  addShifts(semantics);
+  addExtendedArithmetic(semantics);
+  addLeftShift<arith::ShLIOp>(semantics);
+  addRightShifts<arith::ShRUIOp, arith::ShRSIOp>(semantics);
   addFloatArithmetic(semantics);
   addCasts(semantics);
-  semantics.addElementwise<arith::CmpIOp>(makeCompareIntegers);
+  addComparison<arith::CmpIOp>(
+      semantics, [](arith::CmpIOp op) { return op.getPredicate(); });
   semantics.addElementwise<arith::CmpFOp>(makeCompareFloats);
   semantics.addElementwise<arith::SelectOp>(makeSelect);
   semantics.add<arith::SelectOp>(compileSelect);

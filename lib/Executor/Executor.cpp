@@ -14,6 +14,7 @@ using namespace mlir::fa::executor;
 
 void executor::addUpstreamSemantics(Semantics &semantics) {
   addArithSemantics(semantics);
+  addIndexSemantics(semantics);
   addMathSemantics(semantics);
   addFuncSemantics(semantics);
   addSCFSemantics(semantics);

@@ -1,10 +1,35 @@
 // RUN: fa-run %s --entry=integers --target=reference | FileCheck %s --check-prefix=INTEGERS
+// RUN: fa-run %s --entry=extended --target=reference | FileCheck %s --check-prefix=EXTENDED
 // RUN: fa-run %s --entry=casts --target=reference | FileCheck %s --check-prefix=CASTS
 // RUN: fa-run %s --entry=compare --target=reference | FileCheck %s --check-prefix=COMPARE
 // RUN: fa-run %s --entry=unrounded --target=reference --precision=float64 | FileCheck %s --check-prefix=DOUBLE
 // RUN: fa-run %s --entry=unrounded --target=reference --precision=declared | FileCheck %s --check-prefix=DECLARED
 // RUN: fa-run %s --entry=math --target=reference | FileCheck %s --check-prefix=MATH
 // RUN: fa-run %s --entry=shaped --target=reference | FileCheck %s --check-prefix=SHAPED
+
+// What a type does not hold of a sum or a product is a result of its own.
+func.func @extended() -> (i8, i1, i8, i1, i8, i8, i8, i8, i64, i64) {
+  %a = arith.constant 100 : i8
+  %b = arith.constant -3 : i8
+  %sum, %over = arith.addui_extended %a, %b : i8, i1
+  %twice, %none = arith.addui_extended %a, %a : i8, i1
+  %low, %high = arith.mulsi_extended %a, %b : i8
+  %unsigned_low, %unsigned_high = arith.mului_extended %a, %b : i8
+  %most = arith.constant -1 : i64
+  %wide_low, %wide_high = arith.mului_extended %most, %most : i64
+  return %sum, %over, %twice, %none, %low, %high, %unsigned_low, %unsigned_high, %wide_low, %wide_high
+      : i8, i1, i8, i1, i8, i8, i8, i8, i64, i64
+}
+// EXTENDED: result 0: i8 = 97
+// EXTENDED-NEXT: result 1: i1 = 1
+// EXTENDED-NEXT: result 2: i8 = -56
+// EXTENDED-NEXT: result 3: i1 = 0
+// EXTENDED-NEXT: result 4: i8 = -44
+// EXTENDED-NEXT: result 5: i8 = -2
+// EXTENDED-NEXT: result 6: i8 = -44
+// EXTENDED-NEXT: result 7: i8 = 98
+// EXTENDED-NEXT: result 8: i64 = 1
+// EXTENDED-NEXT: result 9: i64 = -2
 
 // Integers wrap at their width; signed and unsigned forms differ.
 func.func @integers() -> (i8, i8, i8, i8, i8, i32, i32, i32, index, i64) {

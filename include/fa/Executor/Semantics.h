@@ -101,6 +101,7 @@ private:
 
 /// The parts of the table, a dialect each.
 void addArithSemantics(Semantics &semantics);
+void addIndexSemantics(Semantics &semantics);
 void addMathSemantics(Semantics &semantics);
 void addFuncSemantics(Semantics &semantics);
 void addSCFSemantics(Semantics &semantics);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FA/IR/ComparisonPredicate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
@@ -56,35 +57,9 @@ struct BoolPattern : public OpRewritePattern<index::BoolConstantOp> {
 struct ComparePattern : public OpRewritePattern<index::CmpOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  static arith::CmpIPredicate translate(index::IndexCmpPredicate predicate) {
-    switch (predicate) {
-    case index::IndexCmpPredicate::EQ:
-      return arith::CmpIPredicate::eq;
-    case index::IndexCmpPredicate::NE:
-      return arith::CmpIPredicate::ne;
-    case index::IndexCmpPredicate::SLT:
-      return arith::CmpIPredicate::slt;
-    case index::IndexCmpPredicate::SLE:
-      return arith::CmpIPredicate::sle;
-    case index::IndexCmpPredicate::SGT:
-      return arith::CmpIPredicate::sgt;
-    case index::IndexCmpPredicate::SGE:
-      return arith::CmpIPredicate::sge;
-    case index::IndexCmpPredicate::ULT:
-      return arith::CmpIPredicate::ult;
-    case index::IndexCmpPredicate::ULE:
-      return arith::CmpIPredicate::ule;
-    case index::IndexCmpPredicate::UGT:
-      return arith::CmpIPredicate::ugt;
-    case index::IndexCmpPredicate::UGE:
-      return arith::CmpIPredicate::uge;
-    }
-    llvm_unreachable("every predicate is handled");
-  }
-
   LogicalResult matchAndRewrite(index::CmpOp op,
                                 PatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, translate(op.getPred()),
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, fa::getPredicate(op),
                                                op.getLhs(), op.getRhs());
     return success();
   }

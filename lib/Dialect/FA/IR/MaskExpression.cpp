@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/MaskExpression.h"
+#include "fa/Dialect/FA/IR/ComparisonPredicate.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -417,36 +418,6 @@ MaskExpression MaskNormalizer::build(Value value, bool negated) {
   return buildUnknown(op, quote(op) +
                               " depends on the query or the key and is "
                               "neither a comparison nor and, or, xor, select");
-}
-
-static arith::CmpIPredicate getPredicate(Operation *op) {
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return compare.getPredicate();
-  using From = index::IndexCmpPredicate;
-  using To = arith::CmpIPredicate;
-  switch (cast<index::CmpOp>(op).getPred()) {
-  case From::EQ:
-    return To::eq;
-  case From::NE:
-    return To::ne;
-  case From::SLT:
-    return To::slt;
-  case From::SLE:
-    return To::sle;
-  case From::SGT:
-    return To::sgt;
-  case From::SGE:
-    return To::sge;
-  case From::ULT:
-    return To::ult;
-  case From::ULE:
-    return To::ule;
-  case From::UGT:
-    return To::ugt;
-  case From::UGE:
-    return To::uge;
-  }
-  llvm_unreachable("unknown predicate");
 }
 
 std::optional<std::pair<arith::CmpIPredicate, LinearForm>>
