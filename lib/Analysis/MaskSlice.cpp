@@ -27,7 +27,8 @@ MaskSlice::MaskSlice(OpBuilder &builder, Location loc, Region &region,
   first.map(normalizer.getQuery(), place.firstQuery);
 }
 
-Value MaskSlice::copyOperation(Operation *op, BlockEnd end) {
+Value MaskSlice::copyResult(OpResult result, BlockEnd end) {
+  Operation *op = result.getOwner();
   if (isa<QueryLengthOp>(op))
     return place.queryLength;
   if (isa<KeyLengthOp>(op))
@@ -39,9 +40,11 @@ Value MaskSlice::copyOperation(Operation *op, BlockEnd end) {
   if (isa<memref::LoadOp, tensor::ExtractOp>(op))
     return buildGuardedLoad(builder, loc, operands.front(),
                             ArrayRef(operands).drop_front());
-  IRMapping mapping;
-  mapping.map(op->getOperands(), operands);
-  return builder.clone(*op, mapping)->getResult(0);
+  IRMapping ofOperands;
+  ofOperands.map(op->getOperands(), operands);
+  Operation *copy = builder.clone(*op, ofOperands);
+  getMapping(end).map(op->getResults(), copy->getResults());
+  return copy->getResult(result.getResultNumber());
 }
 
 Value MaskSlice::get(Value value, BlockEnd end) {
@@ -49,7 +52,7 @@ Value MaskSlice::get(Value value, BlockEnd end) {
   // One copy of what is the same at both ends.
   if (!normalizer.dependsOnQuery(value))
     end = BlockEnd::First;
-  IRMapping &mapping = end == BlockEnd::First ? first : last;
+  IRMapping &mapping = getMapping(end);
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Value result;
@@ -61,7 +64,7 @@ Value MaskSlice::get(Value value, BlockEnd end) {
                                             place.numQueries),
         one);
   } else {
-    result = copyOperation(value.getDefiningOp(), end);
+    result = copyResult(cast<OpResult>(value), end);
   }
   mapping.map(value, result);
   return result;

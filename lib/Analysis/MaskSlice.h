@@ -31,7 +31,10 @@ public:
   std::pair<Value, Value> getExtremes(const LinearForm &form);
 
 private:
-  Value copyOperation(Operation *op, BlockEnd end);
+  IRMapping &getMapping(BlockEnd end) {
+    return end == BlockEnd::First ? first : last;
+  }
+  Value copyResult(OpResult result, BlockEnd end);
   Value getExtreme(const LinearForm &form, bool largest);
   Value getAsIndex(Value value, BlockEnd end);
   Value saturate(Value term, int64_t coefficient);

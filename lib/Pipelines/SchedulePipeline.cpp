@@ -42,6 +42,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     manager.addPass(createFAOutlineKernelsPass(kernels));
     return;
   }
+  manager.addPass(createFASeparateResultsPass());
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAIndexToArithPass());

@@ -127,20 +127,15 @@ bool mlir::fagpu::isExpressedOnDevice(Operation *op) {
   if (hasInstructions(op) || isa<math::ClampFOp, math::IsNaNOp, math::IsInfOp,
                                  math::IsFiniteOp, math::IsNormalOp>(op))
     return true;
-  // Values of regions are made one at a time.
-  if (isa<math::SincosOp>(op))
-    return false;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (isa<math::IPowIOp>(op))
     return !element.isInteger(1);
-  return (Expanded::contains(op) || Roots::contains(op)) &&
+  return (Expanded::contains(op) || Roots::contains(op) ||
+          isa<math::SincosOp>(op)) &&
          (element.isF32() || element.isF16() || element.isBF16());
 }
 
 InFlightDiagnostic mlir::fagpu::emitNotOnDevice(Operation *op) {
-  if (isa<math::SincosOp>(op))
-    return op->emitOpError("has two results, which the device has no "
-                           "instructions for; expected math.sin and math.cos");
   return op->emitOpError() << "on " << op->getResult(0).getType()
                            << " has no instructions on the device; expected "
                            << (isa<math::IPowIOp>(op) ? "i8, i16, i32 or i64"

@@ -165,6 +165,12 @@ Value RegionOnBlocks::computeScalar(Operation *op, ValueRange operands) {
 
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                          const IRMapping &mapping) {
+  if (op->getNumResults() != 1 || op->getNumRegions()) {
+    op->emitOpError() << "has " << op->getNumResults()
+                      << " results, which block values have not; expected one "
+                         "(fa-separate-results)";
+    return failure();
+  }
   SmallVector<Value> operands;
   Kind kind = Kind::Scalar;
   for (Value operand : op->getOperands()) {
@@ -189,8 +195,7 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                                        : spread(operand, kind);
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return castIndex(op, operands.front(), kind);
-  if (op->getNumResults() != 1 || op->getNumRegions() ||
-      !OpTrait::hasElementwiseMappableTraits(op)) {
+  if (!OpTrait::hasElementwiseMappableTraits(op)) {
     op->emitOpError() << "has no form on block values, expected an elementwise "
                          "operation of arith or math";
     return failure();

@@ -13,3 +13,18 @@ func.func @order(%q: !mem, %k: !mem, %v: !mem, %o: !mem) {
       {query_dims = #fa.dims<b, s, d, h>, key_dims = #fa.dims<b, s, d, h>, value_dims = #fa.dims<b, s, d, h>, output_dims = #fa.dims<b, s, d, h>}
   return
 }
+
+// -----
+
+// fa-separate-results would have come before.
+!t = memref<1x256x2x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+func.func @pair(%q: !t, %k: !t, %v: !t, %o: !t) {
+  fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%o : !t)
+      score(%s, %b, %h, %i, %j) {
+        // expected-error @below {{'math.sincos' op has 2 results, which block values have not; expected one (fa-separate-results)}}
+        %sine, %cosine = math.sincos %s : f32
+        %y = arith.addf %sine, %cosine : f32
+        fa.yield %y : f32
+      }
+  return
+}

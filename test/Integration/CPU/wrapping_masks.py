@@ -53,6 +53,17 @@ MASKS = {
                                "%visible = arith.cmpi sle, %c, %m : i32", [0]),
     "long_shift": ("%k = arith.constant 61 : index; %q = arith.shrsi %j, %k : index;"
                    "%visible = arith.cmpi sle, %q, %i : index", [0]),
+    # Operations of two results, and of the index dialect.
+    "upper_product": ("%l, %u = arith.mulsi_extended %x, %x : i32; %visible = arith.cmpi sle, %c, %u : i32",
+                      [77, 5 * 2**17, -5 * 2**17]),
+    "query_upper_product": ("%l, %u = arith.mulsi_extended %a, %x : i32; %visible = arith.cmpi sle, %c, %u : i32",
+                            [5, 2**31 - 1, -2**31]),
+    "unsigned_upper_product": ("%l, %u = arith.mului_extended %c, %x : i32; %k = arith.constant 50 : i32;"
+                               "%visible = arith.cmpi ule, %u, %k : i32", [2**31 - 1, -2**31, -5]),
+    "carry": ("%s, %o = arith.addui_extended %x, %a : i32, i1; %m = arith.cmpi sle, %c, %a : i32;"
+              "%visible = arith.andi %o, %m : i1", [-77, 5]),
+    "index_dialect": ("%k = index.constant 1; %w = index.casts %x : i32 to index; %s = index.add %i, %w;"
+                      "%q = index.shrs %s, %k; %visible = index.cmp sle(%j, %q)", [9, -30]),
     "no_wrap": ("%m = arith.addi %a, %x overflow<nsw> : i32; %visible = arith.cmpi sle, %c, %m : i32", [5]),
     "twice": ("%t = arith.addi %x, %x : i32; %m = arith.addi %a, %t : i32; %visible = arith.cmpi sle, %c, %m : i32",
               [2**30 + 9, -2**30, 3]),

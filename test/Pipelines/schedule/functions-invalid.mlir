@@ -23,14 +23,16 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
 
 // RUN: not fa-compile %s -entry=pair -o %t 2>&1 | FileCheck %s --check-prefix=PAIR --implicit-check-not=error:
 // RUN: fa-run %s --entry=pair --target=cpu --verify
-// PAIR: functions-invalid.mlir:[[# @LINE + 6]]:26: error: 'math.sincos' op has two results, which the device has no instructions for; expected math.sin and math.cos
+// PAIR: functions-invalid.mlir:[[# @LINE + 7]]:26: error: 'math.sincos' op on 'f64' has no instructions on the device; expected f32, f16 or bf16
 
 func.func @pair(%q: !t, %k: !t, %v: !t) -> !t {
   %e = tensor.empty() : !t
   %r = fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%e : !t)
       score(%s, %b, %h, %i, %j) {
-        %sine, %cosine = math.sincos %s : f32
-        %y = arith.addf %sine, %cosine : f32
+        %x = arith.extf %s : f32 to f64
+        %sine, %cosine = math.sincos %x : f64
+        %w = arith.addf %sine, %cosine : f64
+        %y = arith.truncf %w : f64 to f32
         fa.yield %y : f32
       }
   return %r : !t

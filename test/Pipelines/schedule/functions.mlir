@@ -141,7 +141,11 @@ func.func @functions(%q: !t, %k: !t, %v: !t) -> !t {
         %all_f = arith.sitofp %all_n : i32 to f32
         %all_s = arith.mulf %all_f, %share : f32
         %sum39 = arith.addf %sum38, %all_s : f32
-        %y = arith.mulf %sum39, %share : f32
+        %sine, %cosine = math.sincos %unit : f32
+        %part_c = arith.mulf %cosine, %part : f32
+        %pair = arith.addf %sine, %part_c : f32
+        %sum40 = arith.addf %sum39, %pair : f32
+        %y = arith.mulf %sum40, %share : f32
         fa.yield %y : f32
       }
   return %r : !t

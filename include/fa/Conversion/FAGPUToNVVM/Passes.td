@@ -196,8 +196,7 @@ def FAGPUExpandMathPass : Pass<"fagpu-expand-math"> {
     go by way of f32: `math.sqrt` of them is rounded correctly, the others err by
     less than 0.51 ulp of their type. Of any type, a few simpler operations stand
     for `clampf`, `isnan`, `isinf`, `isfinite` and `isnormal`, and for `ipowi` but
-    of i1 (fa-expand-math). Functions of other types are refused, and in score and
-    mask regions `sincos`, which has two results.
+    of i1 (fa-expand-math). Functions of other types are refused.
 
     Before: `%y = math.exp2 %x : f32`
     After: 18 operations of `arith` and `math.fma`, without a branch.

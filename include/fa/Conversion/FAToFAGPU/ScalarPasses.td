@@ -33,6 +33,32 @@ def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FASeparateResultsPass : Pass<"fa-separate-results"> {
+  let summary = "Operations of several results as operations of one";
+  let description = [{
+    A value of a score or mask region on blocks is the one result of an operation.
+    `math.sincos` becomes two functions, `arith.addui_extended` a sum and a
+    comparison, and `arith.mulsi_extended` and `arith.mului_extended` of up to 32
+    bits products of their type and of 64 bits, which hold them whole. Of more
+    bits they are refused in regions.
+
+    Before:
+    ```mlir
+    %low, %high = arith.mulsi_extended %a, %b : i32
+    ```
+    After:
+    ```mlir
+    %low = arith.muli %a, %b : i32
+    %0 = arith.extsi %a : i32 to i64
+    %1 = arith.extsi %b : i32 to i64
+    %2 = arith.muli %0, %1 : i64
+    %3 = arith.shrsi %2, %c32_i64 : i64
+    %high = arith.trunci %3 : i64 to i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def FAWidenUnsignedIndicesPass : Pass<"fa-widen-unsigned-indices"> {
   let summary = "Read indices that may be below 0 as unsigned in 64 bits";
   let description = [{

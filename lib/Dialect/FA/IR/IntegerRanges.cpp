@@ -192,7 +192,7 @@ IntegerRange IntegerRanges::compute(Value value) {
                       constant.getSignificantBits() <= 64)
     return IntegerRange::getOne(constant.getSExtValue());
   Operation *op = value.getDefiningOp();
-  IntegerRange range = computeResult(op);
+  IntegerRange range = computeResult(cast<OpResult>(value));
   // Of the ends of 62 and 63 bits nothing is known but that they wrap.
   unsigned width = getIntegerWidth(value.getType());
   bool hasKnownEnds = width < 62 || width >= 64;
@@ -206,8 +206,9 @@ IntegerRange IntegerRanges::compute(Value value) {
           std::clamp(range.greatest, all.least, all.greatest)};
 }
 
-IntegerRange IntegerRanges::computeResult(Operation *op) {
-  IntegerRange all = IntegerRange::getAll(op->getResult(0).getType());
+IntegerRange IntegerRanges::computeResult(OpResult result) {
+  Operation *op = result.getOwner();
+  IntegerRange all = IntegerRange::getAll(result.getType());
   if (isa<QueryLengthOp, KeyLengthOp>(op))
     return IntegerRange::getOfPosition();
   if (isa<arith::SelectOp>(op))

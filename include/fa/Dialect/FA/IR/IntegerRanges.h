@@ -63,7 +63,7 @@ public:
 
 private:
   IntegerRange compute(Value value);
-  IntegerRange computeResult(Operation *op);
+  IntegerRange computeResult(OpResult result);
 
   DenseMap<Value, IntegerRange> known;
 };
