@@ -47,6 +47,7 @@ static LogicalResult isolate(ModuleOp module, func::FuncOp function) {
   function.setPublic();
   PassManager manager(module.getContext());
   manager.addPass(createSymbolDCEPass());
+  manager.addPass(createFATruncateIndices());
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createFAResultsToOutParameters());

@@ -8,6 +8,7 @@
 #include "fa/Pipelines/SchedulePipeline.h"
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Target/GPUTarget.h"
@@ -42,6 +43,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     manager.addPass(createFAOutlineKernelsPass(kernels));
     return;
   }
+  manager.addPass(createFATruncateIndices());
   manager.addPass(createFASeparateResultsPass());
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());

@@ -53,6 +53,15 @@ MASKS = {
                                "%visible = arith.cmpi sle, %c, %m : i32", [0]),
     "long_shift": ("%k = arith.constant 61 : index; %q = arith.shrsi %j, %k : index;"
                    "%visible = arith.cmpi sle, %q, %i : index", [0]),
+    # An index is cut by a cast to fewer bits, whatever is made of that.
+    "there_and_back": ("%p = arith.index_cast %j : index to i8; %e = arith.index_cast %p : i8 to index;"
+                       "%visible = arith.cmpi sle, %e, %i : index", [0]),
+    "there_and_back_unsigned": ("%p = arith.index_castui %j : index to i7; %e = arith.index_castui %p : i7 to index;"
+                                "%visible = arith.cmpi sle, %e, %i : index", [0]),
+    "captured_byte": ("%p = arith.index_cast %n : index to i8; %e = arith.index_cast %p : i8 to index;"
+                      "%visible = arith.cmpi sle, %j, %e : index", [300, 100]),
+    "captured_byte_unsigned": ("%p = index.castu %n : index to i8; %e = index.castu %p : i8 to index;"
+                               "%visible = arith.cmpi sle, %j, %e : index", [300, -200]),
     # Operations of two results, and of the index dialect.
     "upper_product": ("%l, %u = arith.mulsi_extended %x, %x : i32; %visible = arith.cmpi sle, %c, %u : i32",
                       [77, 5 * 2**17, -5 * 2**17]),

@@ -186,8 +186,11 @@ IntegerRange IntegerRanges::get(Value value) {
 
 IntegerRange IntegerRanges::compute(Value value) {
   IntegerRange all = IntegerRange::getAll(value.getType());
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() < 4 ? IntegerRange::getOfPosition() : all;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned number = argument.getArgNumber();
+    bool isPosition = number >= firstPosition && number < firstPosition + 4;
+    return isPosition ? IntegerRange::getOfPosition() : all;
+  }
   if (APInt constant; matchPattern(value, m_ConstantInt(&constant)) &&
                       constant.getSignificantBits() <= 64)
     return IntegerRange::getOne(constant.getSExtValue());

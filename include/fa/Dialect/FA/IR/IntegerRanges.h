@@ -55,16 +55,20 @@ struct IntegerRange {
   IntegerRange &add(const IntegerRange &other, int64_t factor = 1);
 };
 
-/// Ranges of the values of a mask region, whose first four arguments are
-/// positions.
+/// Ranges of the values of a region of which four arguments are positions: the
+/// first ones of a mask.
 class IntegerRanges {
 public:
+  explicit IntegerRanges(unsigned firstPosition = 0)
+      : firstPosition(firstPosition) {}
+
   IntegerRange get(Value value);
 
 private:
   IntegerRange compute(Value value);
   IntegerRange computeResult(OpResult result);
 
+  unsigned firstPosition;
   DenseMap<Value, IntegerRange> known;
 };
 

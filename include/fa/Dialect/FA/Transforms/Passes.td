@@ -63,6 +63,31 @@ def FAResultsToOutParameters
   ];
 }
 
+def FATruncateIndices : Pass<"fa-truncate-indices"> {
+  let summary = "Cut indices to fewer bits by truncations";
+  let description = [{
+    A cast of an index to fewer bits cuts it, but folds away with one back to
+    `index`. In score and mask regions what may be cut is cast to i64 and then
+    truncated, which does not fold. Batches, heads, queries, keys and lengths are
+    below 2^30: casts of them to 31 bits and more stay.
+
+    To run before anything that folds.
+
+    Before:
+    ```mlir
+    %byte = arith.index_cast %j : index to i8
+    %rest = arith.index_cast %byte : i8 to index
+    ```
+    After:
+    ```mlir
+    %0 = arith.index_cast %j : index to i64
+    %byte = arith.trunci %0 : i64 to i8
+    %rest = arith.index_cast %byte : i8 to index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FAVersionBounds : Pass<"fa-version-bounds"> {
   let summary = "Choose a version of attention whose scores are known to be small";
   let description = [{
