@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexRanges.h"
+#include "IndexWidths.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,20 +32,27 @@ public:
   void run();
 
 private:
-  bool isSize(BlockArgument argument);
+  void findRanges();
+  bool isExact(Operation *op);
   bool isOfLaunch(Value value);
   Value computeOnHost(Value value);
   Value computeOperand(Operation *op, OpOperand &operand);
   Value pass(Value scalar);
+  Value getFirst(Value value);
 
   func::FuncOp kernel;
   LaunchOp launch;
   OpBuilder builder;
+  IndexRanges ranges;
   /// What arguments of the kernel alone give.
   llvm::SetVector<Operation *> ofLaunch;
   IRMapping onHost;
-  /// Scalars of the kernel and the arguments that take their place.
-  SmallVector<std::pair<Value, Value>> passed;
+  /// Of scalars that are computed in the same way from the same arguments, the
+  /// first one; by hash, those that are the first.
+  DenseMap<Value, Value> first;
+  DenseMap<llvm::hash_code, SmallVector<Operation *, 1>> distinct;
+  /// The arguments that take the place of scalars.
+  DenseMap<Value, Value> passed;
 };
 } // namespace
 
@@ -51,7 +60,7 @@ static bool divides(Operation *op) {
   return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
 }
 
-/// Arithmetic that a launcher does as the kernel does.
+/// Arithmetic that a launcher has.
 static bool isHostArithmetic(Operation *op) {
   APInt divisor;
   if (isa<arith::CeilDivSIOp>(op))
@@ -64,25 +73,46 @@ static bool isHostArithmetic(Operation *op) {
               arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op));
 }
 
-/// Whether the host has a scalar by sizes and constants alone, and not from an
-/// integer that the caller gives.
-static bool isSizeOnHost(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return !isa<IntegerType>(value.getType());
-  return llvm::all_of(op->getOperands(), isSizeOnHost);
+/// What the host passes as an i32 is what it computes there: a launcher refuses
+/// a number that 32 bits do not hold.
+void HostComputer::findRanges() {
+  ranges.setSizes(launch->getParentOfType<func::FuncOp>());
+  auto hold = [](const APInt &end) {
+    return std::clamp<int64_t>(end.getSExtValue(), llvm::minIntN(32),
+                               llvm::maxIntN(32));
+  };
+  for (auto [argument, value] : llvm::zip_equal(
+           kernel.getBody().front().getArguments(), launch.getArguments())) {
+    if (!argument.getType().isInteger(32))
+      continue;
+    Value source = value;
+    if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+      source = cast.getIn();
+    // An index of the caller that is not passed as i64 is the size of a slice.
+    bool isSize = isa<BlockArgument>(source) && source.getType().isIndex();
+    ConstantIntRanges range = ranges.get(source);
+    ranges.set(argument, isSize ? 0 : hold(range.smin()),
+               isSize ? IndexWidths::shortLimit : hold(range.smax()));
+  }
 }
 
-/// A launcher computes sizes without wrapping around, and refuses those beyond
-/// 32 bits. Arithmetic of an integer of the caller wraps around in the kernel.
-bool HostComputer::isSize(BlockArgument argument) {
-  return argument.getOwner() == &kernel.getBody().front() &&
-         isSizeOnHost(launch.getArguments()[argument.getArgNumber()]);
+/// A launcher computes exactly, on numbers with a sign. That is what a kernel
+/// does where nothing leaves 32 bits, as products that are marked so, and where
+/// nothing below 0 is read as unsigned.
+bool HostComputer::isExact(Operation *op) {
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+    auto flags = cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+    return flags.hasNoSignedWrap() || !ranges.mayWrap(op);
+  }
+  bool isUnsigned = divides(op) || isa<arith::MinUIOp, arith::MaxUIOp>(op);
+  return !isUnsigned || llvm::all_of(op->getOperands(), [&](Value operand) {
+    return ranges.get(operand).smin().isNonNegative();
+  });
 }
 
 bool HostComputer::isOfLaunch(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return isSize(argument);
+    return argument.getOwner() == &kernel.getBody().front();
   return matchPattern(value, m_Constant()) ||
          ofLaunch.contains(value.getDefiningOp());
 }
@@ -112,38 +142,51 @@ Value HostComputer::computeOnHost(Value value) {
   return copy->getResult(0);
 }
 
-/// Whether two scalars are computed in the same way from the same arguments.
-static bool isSame(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
-  return opA && opB &&
-         OperationEquivalence::isEquivalentTo(
-             opA, opB, [](Value x, Value y) { return success(isSame(x, y)); },
-             /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+/// Operands come before what they give, so that each is compared once.
+Value HostComputer::getFirst(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return value;
+  if (Value known = first.lookup(value))
+    return known;
+  auto &alike = distinct[OperationEquivalence::computeHash(
+      op, [&](Value operand) { return hash_value(getFirst(operand)); },
+      OperationEquivalence::ignoreHashValue,
+      OperationEquivalence::IgnoreLocations)];
+  auto areSame = [&](Value a, Value b) {
+    return success(getFirst(a) == getFirst(b));
+  };
+  for (Operation *other : alike)
+    if (OperationEquivalence::isEquivalentTo(
+            op, other, areSame, /*markEquivalent=*/nullptr,
+            OperationEquivalence::IgnoreLocations))
+      return first[value] = other->getResult(0);
+  alike.push_back(op);
+  return first[value] = value;
 }
 
 /// The argument of the kernel that takes the place of a scalar. What roles
 /// compute in the same way is one argument, so that their loops are seen to be
 /// the same.
 Value HostComputer::pass(Value scalar) {
-  for (auto [known, argument] : passed)
-    if (isSame(known, scalar))
-      return argument;
+  Value &argument = passed[getFirst(scalar)];
+  if (argument)
+    return argument;
   Value value = computeOnHost(scalar);
   launch.getArgumentsMutable().append(value);
-  Value argument =
+  argument =
       kernel.getBody().front().addArgument(value.getType(), scalar.getLoc());
-  passed.push_back({scalar, argument});
   return argument;
 }
 
 void HostComputer::run() {
   Block &body = kernel.getBody().front();
+  findRanges();
   kernel.walk([&](Operation *op) {
     if (isHostArithmetic(op) &&
         llvm::all_of(op->getOperands(),
-                     [&](Value operand) { return isOfLaunch(operand); }))
+                     [&](Value operand) { return isOfLaunch(operand); }) &&
+        isExact(op))
       ofLaunch.insert(op);
   });
   for (auto [argument, value] :

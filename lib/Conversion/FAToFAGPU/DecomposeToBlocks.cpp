@@ -181,8 +181,8 @@ void QueryBlock::findGroupRow(OpBuilder &builder) {
   Location loc = finalize.getLoc();
   Value group = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                            role.getGroup());
-  groupRow = arith::MulIOp::create(
-      builder, loc, group, arith::ConstantIndexOp::create(builder, loc, rows));
+  groupRow = multiplyShort(builder, loc, group,
+                           arith::ConstantIndexOp::create(builder, loc, rows));
 }
 
 void QueryBlock::shift(OpBuilder &builder, Value &offset, Value by) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -135,7 +136,7 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
 
   Value key, end;
   if (areContiguous()) {
-    key = builder.createOrFold<arith::MulIOp>(loc, number, step);
+    key = multiplyShort(builder, loc, number, step);
     key = builder.createOrFold<arith::AddIOp>(loc, key,
                                               ranges.getBegins().front());
     end = ranges.getEnds().back();
@@ -148,7 +149,7 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
           builder, loc, arith::CmpIPredicate::sge, number, starts[range]));
       Value inRange =
           builder.createOrFold<arith::SubIOp>(loc, number, starts[range]);
-      Value offset = builder.createOrFold<arith::MulIOp>(loc, inRange, step);
+      Value offset = multiplyShort(builder, loc, inRange, step);
       keys.push_back(builder.createOrFold<arith::AddIOp>(
           loc, offset, ranges.getBegins()[range]));
     }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IndexRanges.h"
+#include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,10 +19,11 @@ using namespace mlir::fa;
 static constexpr int64_t leastShort = std::numeric_limits<int32_t>::min(),
                          greatestShort = std::numeric_limits<int32_t>::max();
 
-static ConstantIntRanges makeRange(int64_t least, int64_t greatest) {
+static ConstantIntRanges makeRange(int64_t least, int64_t greatest,
+                                   unsigned bits = 64) {
   return ConstantIntRanges::fromSigned(
-      APInt(64, static_cast<uint64_t>(least), /*isSigned=*/true),
-      APInt(64, static_cast<uint64_t>(greatest), /*isSigned=*/true));
+      APInt(bits, static_cast<uint64_t>(least), /*isSigned=*/true),
+      APInt(bits, static_cast<uint64_t>(greatest), /*isSigned=*/true));
 }
 
 IndexRanges::IndexRanges(Value queries, Value keys)
@@ -29,7 +31,8 @@ IndexRanges::IndexRanges(Value queries, Value keys)
       keys(getConstantIntValue(keys).value_or(greatestLength)) {}
 
 void IndexRanges::set(Value value, int64_t least, int64_t greatest) {
-  known.insert_or_assign(value, makeRange(least, greatest));
+  unsigned bits = ConstantIntRanges::getStorageBitwidth(value.getType());
+  known.insert_or_assign(value, makeRange(least, greatest, bits));
 }
 
 void IndexRanges::setIndices(ValueRange indices) {
@@ -38,6 +41,16 @@ void IndexRanges::setIndices(ValueRange indices) {
   // Blocks end past the lengths, where nothing depends on what is computed.
   set(indices[2], 0, queries);
   set(indices[3], 0, keys);
+}
+
+void IndexRanges::setSizes(func::FuncOp function) {
+  auto setSize = [&](Value size) { set(size, 0, IndexWidths::shortLimit); };
+  function.walk([&](Operation *op) {
+    if (auto dim = dyn_cast<memref::DimOp>(op))
+      setSize(dim);
+    else if (auto slice = dyn_cast<memref::SubViewOp>(op))
+      llvm::for_each(slice.getSizes(), setSize);
+  });
 }
 
 ConstantIntRanges IndexRanges::get(Value value) {
@@ -79,9 +92,13 @@ ConstantIntRanges IndexRanges::compute(Value value) {
   return range;
 }
 
-bool IndexRanges::fits(Value value) {
+bool IndexRanges::isWithin(Value value, int64_t least, int64_t greatest) {
   ConstantIntRanges range = get(value);
-  return range.smin().sge(leastShort) && range.smax().sle(greatestShort);
+  return range.smin().sge(least) && range.smax().sle(greatest);
+}
+
+bool IndexRanges::fits(Value value) {
+  return isWithin(value, leastShort, greatestShort);
 }
 
 bool IndexRanges::fitsInside(Value value) {
@@ -93,6 +110,21 @@ bool IndexRanges::readsNegativeAsUnsigned(Operation *op) {
   return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp,
              arith::ShRUIOp>(op) &&
          get(op->getOperand(0)).smin().isNegative();
+}
+
+bool IndexRanges::mayWrap(Operation *op) {
+  ConstantIntRanges a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  // Twice the bits hold whatever comes of two numbers.
+  unsigned bits = a.smin().getBitWidth(), wide = 2 * bits;
+  auto leaves = [&](const APInt &left, const APInt &right) {
+    APInt x = left.sext(wide), y = right.sext(wide);
+    APInt result = isa<arith::MulIOp>(op)   ? x * y
+                   : isa<arith::SubIOp>(op) ? x - y
+                                            : x + y;
+    return result.getSignificantBits() > bits;
+  };
+  return leaves(a.smin(), b.smin()) || leaves(a.smin(), b.smax()) ||
+         leaves(a.smax(), b.smin()) || leaves(a.smax(), b.smax());
 }
 
 bool IndexRanges::needsLong(Operation *op) {

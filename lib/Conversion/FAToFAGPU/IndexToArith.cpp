@@ -1,4 +1,4 @@
-//===- IndexToArith.cpp - Operations of the index dialect as arith --------===//
+//===- IndexToArith.cpp - Operations on indices as those of arith ---------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,11 @@
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/ComparisonPredicate.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -65,6 +69,36 @@ struct ComparePattern : public OpRewritePattern<index::CmpOp> {
   }
 };
 
+/// An affine sum, or the least or the greatest of several.
+template <typename From, typename Join>
+struct AffinePattern : public OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(From op,
+                                PatternRewriter &rewriter) const override {
+    auto results = affine::expandAffineMap(
+        rewriter, op.getLoc(), op.getAffineMap(), op->getOperands());
+    if (!results)
+      return rewriter.notifyMatchFailure(op, "has no form as arithmetic");
+    Value joined = results->front();
+    for (Value result : ArrayRef(*results).drop_front())
+      joined = Join::create(rewriter, op.getLoc(), joined, result);
+    rewriter.replaceOp(op, joined);
+    return success();
+  }
+};
+
+/// Indices of the caller that do not wrap in 64 bits may leave 32, and kernels
+/// take a mark for these.
+static void dropMarks(func::FuncOp function) {
+  auto none = arith::IntegerOverflowFlagsAttr::get(
+      function.getContext(), arith::IntegerOverflowFlags::none);
+  function.walk([&](arith::ArithIntegerOverflowFlagsInterface op) {
+    if (op->getResult(0).getType().isIndex())
+      op->setAttr(op.getIntegerOverflowAttrName(), none);
+  });
+}
+
 struct IndexToArithPass
     : public fa::impl::FAIndexToArithPassBase<IndexToArithPass> {
   void runOnOperation() override {
@@ -91,8 +125,15 @@ struct IndexToArithPass
                  SameOperands<index::XOrOp, arith::XOrIOp>,
                  SameOperands<index::CastSOp, arith::IndexCastOp>,
                  SameOperands<index::CastUOp, arith::IndexCastUIOp>,
+                 AffinePattern<affine::AffineApplyOp, arith::AddIOp>,
+                 AffinePattern<affine::AffineMinOp, arith::MinSIOp>,
+                 AffinePattern<affine::AffineMaxOp, arith::MaxSIOp>,
                  ConstantPattern, BoolPattern, ComparePattern>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    getOperation()->walk([](func::FuncOp function) {
+      if (!fagpu::isKernel(function))
+        dropMarks(function);
+    });
   }
 };
 

@@ -67,26 +67,10 @@ IndexWidths::Bounds IndexWidths::compute(Value value) {
                        cast<OpResult>(value).getResultNumber());
 }
 
-/// Numbers of blocks times the size of one are lengths; no block is larger.
-static bool isSizeOfBlock(Value value) {
-  constexpr int64_t largestBlock = 4096;
-  APInt constant;
-  return matchPattern(value, m_ConstantInt(&constant)) &&
-         constant.abs().sle(largestBlock);
-}
-
-static bool mayProductBeLong(arith::MulIOp op) {
-  return !isSizeOfBlock(op.getLhs()) && !isSizeOfBlock(op.getRhs()) &&
-         !op.hasNoSignedWrap();
-}
-
 Value mlir::fa::multiplyShort(OpBuilder &builder, Location loc, Value a,
                               Value b) {
-  bool needsMark = !isSizeOfBlock(a) && !isSizeOfBlock(b);
-  return builder.createOrFold<arith::MulIOp>(
-      loc, a, b,
-      needsMark ? arith::IntegerOverflowFlags::nsw
-                : arith::IntegerOverflowFlags::none);
+  return builder.createOrFold<arith::MulIOp>(loc, a, b,
+                                             arith::IntegerOverflowFlags::nsw);
 }
 
 IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
@@ -134,7 +118,7 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     if (isa<arith::SubIOp>(op))
       std::swap(b.low, b.high);
     if (auto product = dyn_cast<arith::MulIOp>(op)) {
-      if (mayProductBeLong(product))
+      if (!product.hasNoSignedWrap())
         return {Width::Long, Width::Long};
       Bounds all = least(a, b);
       a.low = a.high = b.low = b.high = std::min(all.low, all.high);
@@ -144,6 +128,9 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     };
     return {add(a.low, b.low), add(a.high, b.high)};
   }
+  // Powers and sizes, of which little is known.
+  if (isa<arith::ShLIOp, math::IPowIOp, math::AbsIOp>(op))
+    return {Width::Long, Width::Long};
   // What is read as unsigned depends on the number of bits below 0, where sizes
   // and indices are not, and what a region has as 64 bits may be.
   if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::ShRUIOp>(
@@ -158,8 +145,5 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     all.low = all.high = std::min(all.low, all.high);
     return all;
   }
-  // Powers and sizes, of which little is known.
-  if (isa<math::IPowIOp, math::AbsIOp>(op))
-    return {Width::Long, Width::Long};
   return {Width::Short, Width::Short};
 }

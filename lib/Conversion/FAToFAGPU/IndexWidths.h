@@ -16,8 +16,9 @@ namespace mlir::fa {
 /// Follows how large scalar integers of a kernel can be. Sizes, indices of
 /// blocks and small constants are *short*: sums of a few of them fit 32 bits.
 /// What is captured or loaded from memory as i32 fits, but a sum with it need
-/// not. 64-bit arguments, what is computed in i64, products of two sizes and
-/// large constants need not fit at all, until `min` and `max` bound them.
+/// not. 64-bit arguments, what is computed in i64, products that are not marked
+/// `nsw` and large constants need not fit at all, until `min` and `max` bound
+/// them.
 class IndexWidths {
 public:
   /// Sums of two numbers up to this, and of lengths up to it, fit 32 bits.
@@ -49,8 +50,9 @@ private:
   DenseMap<Value, Bounds> known;
 };
 
-/// The product of two short numbers that is known to be short, as a number of
-/// tiles is that a grid has: it is marked by `nsw`.
+/// The product of two short numbers that is known to be short, as the number of
+/// tiles of a grid is, or a number of blocks times their size: it is marked by
+/// `nsw`.
 Value multiplyShort(OpBuilder &builder, Location loc, Value a, Value b);
 
 } // namespace mlir::fa

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockTable.h"
+#include "IndexWidths.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
@@ -294,9 +295,9 @@ void BlockLister::visitListed() {
   Value zero = index(builder, 0), size = index(builder, ranges.getStep());
   Value numFull = table->load(builder, row.numFull);
   Value numPartial = table->load(builder, row.numPartial);
-  Value fullEnd = make<arith::MulIOp>(builder, numFull, size);
+  Value fullEnd = multiplyShort(builder, loc, numFull, size);
   Value all = make<arith::AddIOp>(builder, numFull, numPartial);
-  Value end = make<arith::MulIOp>(builder, all, size);
+  Value end = multiplyShort(builder, loc, all, size);
   // The place of a full block counts from the front, of a partial one from the
   // end.
   Value ofPartial = make<arith::AddIOp>(builder, row.last, numFull);
@@ -317,7 +318,7 @@ void BlockLister::visitListed() {
       in, loc, isPartial, make<arith::SubIOp>(in, ofPartial, position),
       make<arith::AddIOp>(in, row.first, position));
   Value number = table->load(in, place);
-  Value key = make<arith::MulIOp>(in, number, size);
+  Value key = multiplyShort(in, loc, number, size);
   key = make<arith::AddIOp>(in, begin, key);
   Value count = make<arith::SubIOp>(in, keysEnd, key);
   count = arith::MinSIOp::create(in, loc, count, size);

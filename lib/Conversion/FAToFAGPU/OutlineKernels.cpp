@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexRanges.h"
+#include "IndexWidths.h"
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -63,8 +65,10 @@ private:
   ConfigAttr config;
   GPUConfigAttr gpuConfig;
   TileCounts grid;
-  /// What the kernel takes, as the host has it; i32 for an index, i64
-  /// where it need not be a size.
+  /// What scalars of the host lie between.
+  IndexRanges ranges;
+  /// What the kernel takes, as the host has it; i32 for an index that is
+  /// short, i64 for any other.
   SmallVector<Value> captured, passed;
   IRMapping mapping;
 };
@@ -157,27 +161,13 @@ LogicalResult Outliner::collectArguments() {
   return success();
 }
 
-/// Whether a scalar is computed from one that the host is given, which may be
-/// any number, and not from sizes alone.
-static bool isGivenNumber(Value value) {
-  // What a slice of memory has of rows is a size.
-  for (Operation *user : value.getUsers())
-    if (auto slice = dyn_cast<memref::SubViewOp>(user);
-        slice && llvm::is_contained(slice.getSizes(), value))
-      return false;
-  Operation *source = value.getDefiningOp();
-  if (!source)
-    return value.getType().isIntOrIndex();
-  return llvm::any_of(source->getOperands(), isGivenNumber);
-}
-
 void Outliner::passArgument(Value value) {
   captured.push_back(value);
   if (value.getType().isIndex()) {
-    // No more sequences are worked on together than there are.
-    Type type = value != grid.together && isGivenNumber(value)
-                    ? builder.getI64Type()
-                    : builder.getI32Type();
+    constexpr int64_t limit = IndexWidths::shortLimit;
+    // What is computed from sizes, or given, need not be short.
+    Type type = ranges.isWithin(value, -limit, limit) ? builder.getI32Type()
+                                                      : builder.getI64Type();
     value = arith::IndexCastOp::create(builder, loc, type, value);
   }
   passed.push_back(value);
@@ -199,7 +189,7 @@ LogicalResult Outliner::countTiles() {
     return success();
   Value sequences = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
-    sequences = builder.createOrFold<arith::MulIOp>(loc, sequences, count);
+    sequences = multiplyShort(builder, loc, sequences, count);
   grid.together =
       countTogether(builder, loop, step, sequences, grid.counts.back());
   if (grid.together)
@@ -263,8 +253,7 @@ SmallVector<Value> Outliner::decodeTile() {
   };
   for (auto [number, lower, step] : llvm::zip_equal(
            numbers, loop.getMixedLowerBound(), loop.getMixedStep())) {
-    Value scaled =
-        builder.createOrFold<arith::MulIOp>(loc, number, getValue(step));
+    Value scaled = multiplyShort(builder, loc, number, getValue(step));
     indices.push_back(
         builder.createOrFold<arith::AddIOp>(loc, scaled, getValue(lower)));
   }
@@ -287,7 +276,7 @@ void Outliner::launch(func::FuncOp kernel) {
   counts.back() = countInClusters(builder, loc, counts.back(), grid.cluster);
   Value blocks = counts.front();
   for (Value count : ArrayRef(counts).drop_front())
-    blocks = builder.createOrFold<arith::MulIOp>(loc, blocks, count);
+    blocks = multiplyShort(builder, loc, blocks, count);
   fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
                           /*condition=*/Value(), passed);
   loop.erase();
@@ -299,7 +288,10 @@ LogicalResult Outliner::run() {
   hoistSizes(loop);
   sinkReals(loop);
   builder.setInsertionPoint(loop);
-  if (failed(countTiles()) || failed(collectArguments()))
+  if (failed(countTiles()))
+    return failure();
+  ranges.setSizes(host);
+  if (failed(collectArguments()))
     return failure();
   auto needs = [&](Value value) {
     if (!value.getDefiningOp<arith::ConstantOp>() &&

@@ -160,7 +160,14 @@ Value RegionOnBlocks::computeScalar(Operation *op, ValueRange operands) {
     return createLong(outside, loc, op, operands);
   IRMapping scalars;
   scalars.map(op->getOperands(), operands);
-  return outside.clone(*op, scalars)->getResult(0);
+  Operation *copy = outside.clone(*op, scalars);
+  // Products are short where they are marked so.
+  constexpr int64_t limit = IndexWidths::shortLimit;
+  if (auto product = dyn_cast<arith::MulIOp>(copy);
+      product && product.getType().isIndex() &&
+      ranges.isWithin(op->getResult(0), -limit, limit))
+    product.setOverflowFlags(arith::IntegerOverflowFlags::nsw);
+  return copy->getResult(0);
 }
 
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,

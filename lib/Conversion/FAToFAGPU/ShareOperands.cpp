@@ -7,6 +7,7 @@
 
 #include "ChannelTypes.h"
 #include "GroupDependence.h"
+#include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "PartOfValue.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -187,7 +188,7 @@ LogicalResult ChannelMaker::divide(SharedValue &shared, RoleOp role) {
     Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
     Value size = arith::ConstantIntOp::create(builder, loc,
                                               (*shape)[ofRows ? 0 : 1], 32);
-    Value first = arith::MulIOp::create(builder, loc, role.getGroup(), size);
+    Value first = multiplyShort(builder, loc, role.getGroup(), size);
     SmallVector<Value> offsets = {ofRows ? first : zero, ofRows ? zero : first};
     known = parts.insert({key, PartOfValue(*shape, offsets)}).first;
   }

@@ -70,7 +70,7 @@ Value mlir::fa::countInClusters(OpBuilder &builder, Location loc, Value blocks,
     return blocks;
   Value clusters = countClusters(builder, loc, blocks, cluster);
   Value size = arith::ConstantIndexOp::create(builder, loc, cluster);
-  return builder.createOrFold<arith::MulIOp>(loc, clusters, size);
+  return multiplyShort(builder, loc, clusters, size);
 }
 
 SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
@@ -112,7 +112,7 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
     if (counts.size() > 1)
       std::tie(sequence, place) =
           divide(number, countClusters(builder, loc, blocks, grid.cluster));
-    Value first = arith::MulIOp::create(builder, loc, place, size);
+    Value first = multiplyShort(builder, loc, place, size);
     block = arith::AddIOp::create(builder, loc, first, inCluster);
   } else if (counts.size() == 1) {
     block = fromEnd(blocks, tile);

@@ -72,3 +72,31 @@ func.func @each(%a: index, %b: index) -> index {
   %16 = index.xor %17, %b
   return %16 : index
 }
+
+// Affine operations too. That an index does not wrap in 64 bits says nothing of
+// 32, so that marks go; an i32 of the caller keeps its own.
+// CHECK-LABEL: func.func @affine
+// CHECK: %[[FAR:.*]] = arith.muli %arg0, %{{.*}} : index
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[FAR]], %arg1 : index
+// CHECK: %[[LEAST:.*]] = arith.minsi %arg0, %[[SUM]] : index
+// CHECK: %[[MOST:.*]] = arith.maxsi %[[LEAST]], %{{.*}} : index
+// CHECK: %[[P:.*]] = arith.muli %[[MOST]], %arg0 : index
+// CHECK: arith.muli %arg2, %arg2 overflow<nsw> : i32
+func.func @affine(%a: index, %b: index, %n: i32) -> (index, i32) {
+  %0 = affine.apply affine_map<(d0)[s0] -> (d0 * 4096 + s0)>(%a)[%b]
+  %1 = affine.min affine_map<(d0, d1) -> (d0, d1)>(%a, %0)
+  %2 = affine.max affine_map<(d0) -> (d0, 7)>(%1)
+  %3 = arith.muli %2, %a overflow<nsw> : index
+  %4 = arith.muli %n, %n overflow<nsw> : i32
+  return %3, %4 : index, i32
+}
+
+// Kernels stay.
+// CHECK-LABEL: func.func @kernel
+// CHECK: arith.muli %{{.*}} overflow<nsw> : index
+func.func @kernel(%n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %size = arith.index_cast %n : i32 to index
+  %square = arith.muli %size, %size overflow<nsw> : index
+  %x = arith.index_cast %square : index to i32
+  return
+}

@@ -55,16 +55,16 @@
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) =
 // CHECK:   %[[NUM_FULL:.*]] = arith.andi %{{.*}}, %{{.*}} : index
 // CHECK:   %[[NUM_PARTIAL:.*]] = arith.andi %{{.*}}, %{{.*}} : index
-// CHECK:   %[[FULL_END:.*]] = arith.muli %[[NUM_FULL]], %[[C64]] : index
+// CHECK:   %[[FULL_END:.*]] = arith.muli %[[NUM_FULL]], %[[C64]] overflow<nsw> : index
 // CHECK:   %[[ALL:.*]] = arith.addi %[[NUM_FULL]], %[[NUM_PARTIAL]] : index
-// CHECK:   %[[END:.*]] = arith.muli %[[ALL]], %[[C64]] : index
+// CHECK:   %[[END:.*]] = arith.muli %[[ALL]], %[[C64]] overflow<nsw> : index
 // CHECK:   fa.key_ranges (%[[AT:.*]], %{{.*}}) = [full %[[C0]] to %[[FULL_END]], partial %[[FULL_END]] to %[[END]]] step 64
 // CHECK:     %[[IN_LIST:.*]] = arith.maxsi %[[AT]], %[[C0]] : index
 // CHECK:     %[[PLACE:.*]] = arith.divui %[[IN_LIST]], %[[C64]] : index
 // CHECK:     %[[LATE:.*]] = arith.cmpi sge, %[[PLACE]], %[[NUM_FULL]] : index
 // CHECK:     %[[WORD:.*]] = arith.select %[[LATE]]
 // CHECK:     memref.load %[[TABLE]][%[[WORD]]]
-// CHECK:     %[[LISTED:.*]] = arith.muli %{{.*}}, %[[C64]] : index
+// CHECK:     %[[LISTED:.*]] = arith.muli %{{.*}}, %[[C64]] overflow<nsw> : index
 // CHECK:     %[[LEFT:.*]] = arith.subi %{{.*}}, %[[LISTED]] : index
 // CHECK:     %[[SIZE:.*]] = arith.minsi %[[LEFT]], %[[C64]] : index
 // CHECK:     memref.subview %{{.*}}[0, %[[LISTED]], 0, 0] [1, %[[SIZE]], 1, 64]

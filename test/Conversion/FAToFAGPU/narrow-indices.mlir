@@ -10,8 +10,8 @@ func.func @kernel(%n: i32, %m: memref<?xi32>, %w: i64) attributes {fagpu.kernel 
   %b = gpu.block_id x
   fagpu.role @compute groups(1) {
     %size = arith.index_cast %n : i32 to index
-    // CHECK: %[[ROW:.*]] = arith.muli %[[B]], %[[C]] : i32
-    %row = arith.muli %b, %c64 : index
+    // CHECK: %[[ROW:.*]] = arith.muli %[[B]], %[[C]] overflow<nsw> : i32
+    %row = arith.muli %b, %c64 overflow<nsw> : index
     // CHECK: arith.minsi %[[ROW]], %[[N]] : i32
     %last = arith.minsi %row, %size : index
     // CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : i32 to index
@@ -106,8 +106,8 @@ func.func @unsigned(%n: i32, %m: memref<i32>, %s: memref<i16>) attributes {fagpu
   return
 }
 
-// A product of two sizes may be any number, unless it is known not to wrap; what
-// is computed in i64 as well.
+// A product may be any number, unless it is known not to wrap; what is shifted or
+// computed in i64 as well.
 // CHECK-LABEL: func.func @products
 // CHECK-SAME: (%[[N:.*]]: i32, %[[M:.*]]: i32)
 func.func @products(%n: i32, %m: i32) attributes {fagpu.kernel = "sm_80"} {
@@ -122,6 +122,11 @@ func.func @products(%n: i32, %m: i32) attributes {fagpu.kernel = "sm_80"} {
     %square = arith.muli %rows, %rows : index
     // CHECK: arith.subi %[[SQUARE]], %{{.*}} : index
     %less = arith.subi %square, %columns : index
+    // CHECK: arith.muli %{{.*}}, %{{.*}} : index
+    %c64 = arith.constant 64 : index
+    %multiple = arith.muli %rows, %c64 : index
+    // CHECK: arith.shli %{{.*}}, %{{.*}} : index
+    %shifted = arith.shli %rows, %c64 : index
     // CHECK: %[[WIDE:.*]] = arith.extsi %[[N]] : i32 to i64
     %wide = arith.index_cast %rows : index to i64
     // CHECK: %[[SUM:.*]] = arith.addi %[[WIDE]], %[[WIDE]] : i64

@@ -14,10 +14,12 @@
 include "mlir/Pass/PassBase.td"
 
 def FAIndexToArithPass : Pass<"fa-index-to-arith"> {
-  let summary = "Operations of the index dialect as those of arith";
+  let summary = "Operations of the index and affine dialects as those of arith";
   let description = [{
-    Score and mask regions may compute on indices by either dialect; what follows
-    knows arith, whose operations take index values too.
+    Score and mask regions may compute on indices by any of these dialects; what
+    follows knows arith, whose operations take index values too. Where an index is
+    marked not to wrap the mark goes, except in kernels: it speaks of 64 bits, and
+    `fa-narrow-indices` takes it for 32.
 
     Before:
     ```mlir
@@ -93,8 +95,10 @@ def FANarrowIndicesPass : Pass<"fa-narrow-indices", "::mlir::func::FuncOp"> {
 
     What may need more stays `index` until it is bounded: 64-bit arguments,
     constants above 2^30, sums with what is loaded from memory or is an argument
-    that `fa.captured` marks as a captured number, products of two sizes that are
-    not marked `nsw`, and what is computed in i64. The marks of arguments go.
+    that `fa.captured` marks as a captured number, products that are not marked
+    `nsw`, what is shifted to the left, and what is computed in i64. Products that
+    passes know to be sizes, as a number of blocks times their size, are marked.
+    The marks of arguments go.
 
     Before: `%i = arith.addi %a, %b : index`
     After: `%i = arith.addi %a, %b : i32`
@@ -109,11 +113,17 @@ def FAGPUComputeOnHostPass
     32-bit arithmetic of a kernel whose operands are its arguments, constants and
     other such results is done by the host, once for a launch: the kernel gets
     the results as arguments. That frees the registers that would carry them
-    through the loops, as arguments are read from constant memory. The host takes
-    a divisor of 0 for 1: a launch with such a size has no tiles. A launcher
-    computes exactly and refuses what 32 bits do not hold, so arithmetic of an
-    integer that the caller gives, which wraps around, stays in the kernel. A
-    kernel that several operations launch stays as it is.
+    through the loops, as arguments are read from constant memory. What roles
+    compute in the same way from the same arguments becomes one of them. The host
+    takes a divisor of 0 for 1: a launch with such a size has no tiles.
+
+    A launcher computes exactly, on numbers with a sign, and refuses an argument
+    that 32 bits do not hold. So only what cannot leave these is moved, and no
+    unsigned operation on what may be below 0: ranges of the arguments tell, with
+    sizes of memory between 0 and 2^30, or `nsw` on a product. A ceiling of a
+    quotient is moved where the divisor is a constant above 0. All else stays in
+    the kernel, where it wraps around. A kernel that several operations launch
+    stays as it is.
 
     Before:
     ```mlir
