@@ -19,6 +19,30 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
+/// Whether an operation, or one in its loops and branches, fills a stage or
+/// waits until one is full.
+static bool usesChannel(Operation *op) {
+  auto isUse = [](Operation *nested) {
+    auto store = dyn_cast<StoreOp>(nested);
+    return isa<WriteOp, PutOp, AcquireOp>(nested) || (store && store.getVia());
+  };
+  return op
+      ->walk([&](Operation *nested) {
+        return isUse(nested) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether what an operation computes may be computed at `place`, further down
+/// its block, and what it reads released behind that: no stage in between is
+/// filled again.
+static bool mayMoveTo(Operation *op, Operation *place) {
+  for (op = op->getNextNode(); op != place; op = op->getNextNode())
+    if (usesChannel(op))
+      return false;
+  return true;
+}
+
 /// Whether the product may follow the one that it adds to in one sum.
 static bool follows(MmaOp product, MmaOp before) {
   return before && before->hasOneUse() &&
@@ -26,7 +50,7 @@ static bool follows(MmaOp product, MmaOp before) {
          before.getForm() == product.getForm() &&
          before.getA().getType() == product.getA().getType() &&
          before.getB().getType() == product.getB().getType() &&
-         !getSlot(before) && !getSlot(product);
+         !getSlot(before) && !getSlot(product) && mayMoveTo(before, product);
 }
 
 static MmaOp getBefore(MmaOp product) {
@@ -58,15 +82,6 @@ static void deferReleases(MmaSumOp sum) {
       if (isa<ReleaseOp>(user) && user->getBlock() == sum->getBlock() &&
           user->isBeforeInBlock(sum))
         user->moveAfter(sum);
-}
-
-/// Whether a sum may be computed at `place`, further down its block: behind it
-/// the stages that it reads may be filled again.
-static bool mayMoveTo(MmaSumOp sum, Operation *place) {
-  for (Operation *op = sum->getNextNode(); op != place; op = op->getNextNode())
-    if (isa<WriteOp, PutOp>(op))
-      return false;
-  return true;
 }
 
 /// A value that the sum is added to, and nothing else.

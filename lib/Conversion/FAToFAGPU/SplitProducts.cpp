@@ -70,6 +70,19 @@ struct Multiples {
 };
 } // namespace
 
+/// Where the last one of a loop's segments that run ends: one that ends before
+/// it begins does not run.
+static std::optional<int64_t> getGreatestBound(ForOp loop) {
+  int64_t greatest = 0;
+  for (Value bound : loop.getBounds()) {
+    std::optional<int64_t> end = getConstantIntValue(bound);
+    if (!end)
+      return std::nullopt;
+    greatest = std::max(greatest, *end);
+  }
+  return greatest;
+}
+
 /// What a number is that is computed from constants and indices of loops with
 /// constant bounds.
 static std::optional<Multiples> getMultiples(Value value) {
@@ -81,7 +94,7 @@ static std::optional<Multiples> getMultiples(Value value) {
         loop.getOnce())
       return std::nullopt;
     std::optional<int64_t> start = getConstantIntValue(loop.getStart()),
-                           end = getConstantIntValue(loop.getBounds().back());
+                           end = getGreatestBound(loop);
     if (!start || !end || *start < 0 || *start >= *end)
       return std::nullopt;
     return Multiples{*start, *end - 1, 1};

@@ -94,9 +94,10 @@ void SumSplitter::addInLoop(int64_t turns) {
 static int64_t countColumns(FetchOp fetch) {
   if (getConstantIntValue(fetch.getOffsets().back()) != 0)
     return 0;
+  int64_t columns = fetch.getSizes().back();
   if (Value bound = fetch.getColumns())
-    return getConstantIntValue(bound).value_or(0);
-  return fetch.getSizes().back();
+    return std::min(getConstantIntValue(bound).value_or(0), columns);
+  return columns;
 }
 
 void SumSplitter::run(bool isRolled) {

@@ -87,3 +87,71 @@ func.func @filled_again(%p0: !p, %p1: !p, %x: !s) attributes {fagpu.kernel = "sm
   }
   return
 }
+
+// Nor does what comes behind a loop that fills it again, or behind a wait until
+// it is full again; products on both sides of that are no sum either.
+// CHECK-LABEL: func.func @nested
+func.func @nested(%p0: !p, %p1: !p, %x: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c = fagpu.channel cp_async : !qc
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.write
+    // CHECK-NEXT: %[[K1:.*]] = fagpu.acquire
+    // CHECK-NEXT: %[[SUM:.*]] = fagpu.mma_sum nn[{{.*}}], [%[[K1]]] pairs [0, 1], [0, 0] :
+    // CHECK-NEXT: fagpu.release %[[K1]]
+    // CHECK-NEXT: fagpu.for
+    // CHECK: %[[Y:.*]] = arith.mulf
+    // CHECK-NEXT: arith.addf %[[SUM]], %[[Y]]
+    fagpu.write %c, %p0 : !p into !qc
+    %k1 = fagpu.acquire %c : !qc
+    %d = fagpu.mma nn %p1, %k1 : !p, !q -> !s
+    %e = fagpu.mma nn %p0, %k1 acc(%d : !s) : !p, !q -> !s
+    fagpu.release %k1 : !q
+    fagpu.for %i = %c0 step 1 segments(%all: to %n) {
+      fagpu.write %c, %p0 : !p into !qc
+      %k2 = fagpu.acquire %c : !qc
+      fagpu.release %k2 : !q
+      fagpu.yield
+    }
+    %y = arith.mulf %x, %x : !s
+    %second = arith.addf %e, %y : !s
+    %use = arith.mulf %second, %second : !s
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @waited
+func.func @waited(%m: memref<64x64xbf16>, %p0: !p, %p1: !p, %x: !s) attributes {fagpu.kernel = "sm_90a"} {
+  %c = fagpu.channel tma : !qc
+  %c0 = arith.constant 0 : i32
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !qc
+    fagpu.put %c, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !qc
+    fagpu.put %c, %m[%c0, %c0] [64, 64] : memref<64x64xbf16> into !qc
+  }
+  fagpu.role @compute groups(1) {
+    // CHECK: %[[K0:.*]] = fagpu.acquire
+    // CHECK-NEXT: %[[SUM:.*]] = fagpu.mma_sum nn[{{.*}}], [%[[K0]]] pairs [0, 1], [0, 0] :
+    // CHECK-NEXT: fagpu.release %[[K0]]
+    %k0 = fagpu.acquire %c : !qc
+    %d = fagpu.mma nn %p1, %k0 : !p, !q -> !s
+    %e = fagpu.mma nn %p0, %k0 acc(%d : !s) : !p, !q -> !s
+    fagpu.release %k0 : !q
+    // CHECK-NEXT: %[[K1:.*]] = fagpu.acquire
+    // CHECK: arith.addf %[[SUM]], %{{.*}}
+    %k1 = fagpu.acquire %c : !qc
+    %y = arith.mulf %x, %x : !s
+    %second = arith.addf %e, %y : !s
+    // CHECK: %[[F:.*]] = fagpu.mma nn %{{.*}}, %[[K1]]
+    // CHECK-NEXT: fagpu.release %[[K1]]
+    // CHECK-NEXT: %[[K2:.*]] = fagpu.acquire
+    // CHECK-NEXT: fagpu.mma nn %{{.*}}, %[[K2]] acc(%[[F]]
+    %f = fagpu.mma nn %p0, %k1 : !p, !q -> !s
+    fagpu.release %k1 : !q
+    %k2 = fagpu.acquire %c : !qc
+    %g = fagpu.mma nn %p0, %k2 acc(%f : !s) : !p, !q -> !s
+    fagpu.release %k2 : !q
+    %use = arith.mulf %second, %g : !s
+  }
+  return
+}

@@ -111,3 +111,25 @@ func.func @rolled(%q: !mem, %k: !mem, %n: i32, %o: memref<?x?xf32>) attributes {
   }
   return
 }
+
+// A bound behind the end of a box leaves the box its columns: 80 of it, and not
+// 160, are two pairs of whole parts and one more.
+// CHECK-LABEL: func.func @bound_behind
+// CHECK-DAG: %[[TURNS:.*]] = arith.constant 2 : i32
+// CHECK: fagpu.for {{.*}} rolled segments(%{{.*}}: to %[[TURNS]])
+// CHECK: }
+// CHECK: fagpu.product
+// CHECK-NOT: fagpu.product
+func.func @bound_behind(%q: memref<?x?x?x160xf32>, %k: memref<?x?x?x160xf32>, %n: i32, %o: memref<?x?xf32>) attributes {
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 16, rolled = true>>,
+    fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c160 = arith.constant 160 : i32
+  fagpu.role @compute groups(1) {
+    %query = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c160) : memref<?x?x?x160xf32> -> !x
+    %key = fagpu.fetch %k[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c160) : memref<?x?x?x160xf32> -> !x
+    %s = fagpu.product nt %query, %key : !x, !x -> !s
+    fagpu.store %s, %o[%c0, %c0] rows(%n) : !s into memref<?x?xf32>
+  }
+  return
+}

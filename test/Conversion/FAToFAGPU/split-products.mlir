@@ -117,3 +117,38 @@ func.func @counted(%m: memref<64x48xf32>, %p: tensor<64x16xf32>) attributes {fag
   }
   return
 }
+
+// The greatest index is that of whichever segment ends last: 7, where the box
+// ends behind the memory, also where a segment that ends before it follows; 2 is
+// inside in both.
+// CHECK-LABEL: func.func @segments
+// CHECK: fagpu.for
+// CHECK: arith.cmpi slt
+// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] mask(
+// CHECK: fagpu.for
+// CHECK-NOT: arith.cmpi
+// CHECK: fagpu.gather %{{.*}}[%{{[^]]*}}] pairs : memref<64x48xf32>
+func.func @segments(%m: memref<64x48xf32>, %p: tensor<64x16xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %c3 = arith.constant 3 : i32
+  %c8 = arith.constant 8 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant dense<0.0> : !s
+  fagpu.role @compute groups(1) {
+    %a = fagpu.for %i = %c0 step 1 segments(%first: to %c8, %rest: to %c2) iter(%x = %zero) -> !s {
+      %at = arith.muli %i, %c16 : i32
+      %v = fagpu.fetch %m[%c0, %at] [64, 16] : memref<64x48xf32> -> tensor<64x16xf32>
+      %y = fagpu.product nt %p, %v acc(%x : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+      fagpu.yield %y : !s
+    }
+    %b = fagpu.for %i = %c0 step 1 segments(%first: to %c3, %rest: to %c2) iter(%x = %a) -> !s {
+      %at = arith.muli %i, %c16 : i32
+      %v = fagpu.fetch %m[%c0, %at] [64, 16] : memref<64x48xf32> -> tensor<64x16xf32>
+      %y = fagpu.product nt %p, %v acc(%x : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+      fagpu.yield %y : !s
+    }
+    %use = arith.addf %b, %b : !s
+  }
+  return
+}
