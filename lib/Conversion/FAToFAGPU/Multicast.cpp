@@ -12,6 +12,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUMULTICASTPASS
@@ -115,13 +117,26 @@ static bool putsSameBox(PutOp put, const ClusterDifferences &differences) {
          });
 }
 
-/// Whether the rows of a box can be shared out among the blocks.
-static bool isDivisible(PutOp put, int64_t blocks) {
+/// Why the rows of a box cannot be shared out among the blocks; empty if they
+/// can.
+static std::string getObstacle(PutOp put, int64_t blocks) {
   constexpr int64_t rowsPerSwizzle = 8;
+  int64_t multiple = rowsPerSwizzle * blocks;
   ArrayRef<int64_t> tile = put.getChannel().getType().getShape();
-  return tile.size() == 2 && tile.front() % (rowsPerSwizzle * blocks) == 0 &&
-         put.getPart().empty() &&
-         put.getSizes()[put.getRowDim()] == tile.front();
+  if (tile.size() != 2)
+    return "a tile of one dimension has no rows";
+  if (tile.front() % multiple)
+    return llvm::formatv("the {0} rows of a tile are no multiple of {1}, {2} "
+                         "for each block",
+                         tile.front(), multiple, rowsPerSwizzle);
+  if (!put.getPart().empty())
+    return "a tile is put in parts";
+  int64_t rows = put.getSizes()[put.getRowDim()];
+  if (rows != tile.front())
+    return llvm::formatv("the rows of a tile are {0} of dimension {1} and "
+                         "others, and not of one dimension",
+                         rows, put.getRowDim());
+  return "";
 }
 
 static bool isReleasedByWarps(AcquireOp acquire) {
@@ -129,15 +144,54 @@ static bool isReleasedByWarps(AcquireOp acquire) {
          llvm::any_of(acquire.getView().getUsers(), llvm::IsaPred<ReleaseOp>);
 }
 
-static bool isShared(ChannelOp channel, int64_t blocks,
-                     const ClusterDifferences &differences) {
-  return channel.getEngine() == Engine::tma &&
-         llvm::all_of(channel->getUsers(), [&](Operation *user) {
-           if (auto put = dyn_cast<PutOp>(user))
-             return isDivisible(put, blocks) && putsSameBox(put, differences);
-           auto acquire = dyn_cast<AcquireOp>(user);
-           return acquire && isReleasedByWarps(acquire);
-         });
+/// Why the blocks cannot share what a channel is filled with, the same in all
+/// of them; empty if they can.
+static std::string getObstacle(ChannelOp channel, int64_t blocks) {
+  if (channel.getOver() ||
+      llvm::any_of(channel->getUsers(), llvm::IsaPred<ChannelOp>))
+    return "a channel shares its memory with another one";
+  for (Operation *user : channel->getUsers()) {
+    if (auto put = dyn_cast<PutOp>(user)) {
+      if (std::string obstacle = getObstacle(put, blocks); !obstacle.empty())
+        return obstacle;
+      continue;
+    }
+    auto acquire = dyn_cast<AcquireOp>(user);
+    if (!acquire)
+      return llvm::formatv("'{0}' uses a channel", user->getName());
+    if (!isReleasedByWarps(acquire))
+      return "a stage is not released by all warps of a role";
+  }
+  return "";
+}
+
+/// Shares what can be shared; says why if that is nothing.
+static std::string shareCopies(func::FuncOp kernel, int64_t blocks) {
+  ClusterDifferences differences(kernel, blocks);
+  bool isAnyShared = false;
+  std::string obstacle;
+  StringRef otherwise = "no channel is filled by the engine 'tma'";
+  for (ChannelOp channel : kernel.getOps<ChannelOp>()) {
+    if (channel.getEngine() != Engine::tma)
+      continue;
+    if (!llvm::all_of(channel->getUsers(), [&](Operation *user) {
+          auto put = dyn_cast<PutOp>(user);
+          return !put || putsSameBox(put, differences);
+        })) {
+      otherwise = "what each block copies depends on its own query block";
+      continue;
+    }
+    std::string reason = getObstacle(channel, blocks);
+    if (reason.empty()) {
+      channel.setMulticast(true);
+      isAnyShared = true;
+    } else if (obstacle.empty()) {
+      obstacle = reason;
+    }
+  }
+  if (isAnyShared)
+    return "";
+  return obstacle.empty() ? otherwise.str() : obstacle;
 }
 
 namespace {
@@ -147,18 +201,15 @@ struct MulticastPass : public fa::impl::FAGPUMulticastPassBase<MulticastPass> {
     int64_t blocks = getClusterSize(kernel);
     if (!isKernel(kernel) || blocks == 1)
       return;
-    ClusterDifferences differences(kernel, blocks);
-    bool isAnyShared = false;
-    for (ChannelOp channel : kernel.getOps<ChannelOp>()) {
-      if (!isShared(channel, blocks, differences))
-        continue;
-      channel.setMulticast(true);
-      isAnyShared = true;
-    }
-    if (!isAnyShared)
-      kernel.emitRemark() << "clusters of " << blocks
-                          << " blocks share no copies: what each block copies "
-                             "depends on its own query block";
+    std::string obstacle = shareCopies(kernel, blocks);
+    if (obstacle.empty())
+      return;
+    remark::missed(
+        kernel.getLoc(),
+        remark::RemarkOpts::name("Multicast").category("fagpu-multicast"))
+        << llvm::formatv("clusters of {0} blocks share no copies: ", blocks)
+                   .str() +
+               obstacle;
   }
 };
 } // namespace

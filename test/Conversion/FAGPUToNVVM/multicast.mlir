@@ -2,6 +2,7 @@
 // RUN: fa-opt %t/shared.mlir --pass-pipeline="builtin.module(func.func(fagpu-assign-copies,fagpu-assign-stages,fagpu-plan-resources),convert-fagpu-to-nvvm)" | FileCheck %t/shared.mlir
 // RUN: fa-opt %t/shared.mlir --pass-pipeline="builtin.module(fagpu-to-llvm)" | FileCheck %t/shared.mlir --check-prefix=LLVM
 // RUN: fa-opt %t/carried.mlir --pass-pipeline="builtin.module(func.func(fagpu-assign-copies,fagpu-assign-stages,fagpu-plan-resources),convert-fagpu-to-nvvm)" -verify-diagnostics
+// RUN: fa-opt %t/elected.mlir --pass-pipeline="builtin.module(func.func(fagpu-assign-copies,fagpu-assign-stages,fagpu-plan-resources),convert-fagpu-to-nvvm)" -verify-diagnostics
 
 //--- shared.mlir
 !k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
@@ -67,6 +68,23 @@ func.func @carried(%key: memref<?x64xbf16>) attributes {fagpu.kernel = "sm_90a",
       scf.yield %held : !v
     }
     fagpu.release %last : !v
+  }
+  return
+}
+
+//--- elected.mlir
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @elected(%key: memref<?x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma multicast : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %key[%c0, %c0] [64, 64] : memref<?x64xbf16> into !k
+  }
+  fagpu.role @drop groups(1) elect {
+    // expected-error @below {{'fagpu.acquire' op acquires a stage that all blocks of a cluster fill in a role of one thread, expected warps}}
+    %view = fagpu.acquire %keys : !k
+    fagpu.release %view : !v
   }
   return
 }

@@ -1,5 +1,8 @@
-// RUN: fa-opt %s -fagpu-multicast -split-input-file -verify-diagnostics | FileCheck %s
-// RUN: fa-opt %s -fagpu-multicast -split-input-file | fa-opt -fagpu-multicast -split-input-file 2>/dev/null | FileCheck %s
+// RUN: fa-opt %s -fagpu-multicast -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fagpu-multicast -split-input-file | fa-opt -fagpu-multicast -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fagpu-multicast -split-input-file -o /dev/null --remark-format=emitRemark --remarks-filter=fagpu-multicast 2>&1 | grep 'remark:' | FileCheck %s --check-prefix=REMARK --match-full-lines
+
+// REMARK-NOT: {{.}}
 
 // Blocks of a cluster have a head in common, and query blocks of their own.
 
@@ -46,7 +49,7 @@ func.func @heads(%query: !m, %key: !m, %value: !m, %heads: i32, %end: i32) attri
 
 !k = !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 2>
 !m = memref<?x?x64xbf16>
-// expected-remark @below {{clusters of 4 blocks share no copies: what each block copies depends on its own query block}}
+// REMARK: {{.*}}remark: {{.*}}clusters of 4 blocks share no copies: what each block copies depends on its own query block"
 func.func @carried(%key: !m, %end: i32) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -83,7 +86,7 @@ func.func @carried(%key: !m, %end: i32) attributes {fagpu.kernel = "sm_90a", fag
 
 !k = !fagpu.channel<24x64xbf16, #fagpu.smem<128>, 2>
 !m = memref<?x?x64xbf16>
-// expected-remark @below {{clusters of 2 blocks share no copies}}
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: the 24 rows of a tile are no multiple of 16, 8 for each block"
 func.func @rows(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel tma : !k
@@ -103,3 +106,118 @@ func.func @alone(%key: !m) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// -----
+
+// What the blocks share is said first, and of what it is copied for only then.
+
+!q = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!k = !fagpu.channel<80x64xbf16, #fagpu.smem<128>, 2>
+!m = memref<?x?x64xbf16>
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 4 blocks share no copies: the 80 rows of a tile are no multiple of 32, 8 for each block"
+func.func @both(%query: !m, %key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %id = gpu.block_id x
+  %block = arith.index_cast %id : index to i32
+  %queries = fagpu.channel tma : !q
+  %keys = fagpu.channel tma : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %queries, %query[%block, %c0, %c0] [1, 64, 64] : !m into !q
+    fagpu.put %keys, %key[%c0, %c0, %c0] [1, 80, 64] : !m into !k
+  }
+  return
+}
+
+// -----
+
+// Whole tiles are shared out, of rows of one dimension.
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!m = memref<?x?x64xbf16>
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: a tile is put in parts"
+func.func @parts(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys part(%c0, %c0), %key[%c0, %c0, %c0] [1, 32, 64] : !m into !k
+  }
+  return
+}
+
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: the rows of a tile are 2 of dimension 0 and others, and not of one dimension"
+func.func @dimensions(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %key[%c0, %c0, %c0] [2, 32, 64] : !m into !k
+  }
+  return
+}
+
+// -----
+
+// Warps of all blocks release what all of them fill.
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!m = memref<?x?x64xbf16>
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: a stage is not released by all warps of a role"
+func.func @released(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %key[%c0, %c0, %c0] [1, 64, 64] : !m into !k
+  }
+  fagpu.role @drop groups(1) elect {
+    %view = fagpu.acquire %keys : !k
+    fagpu.release %view : !v
+  }
+  return
+}
+
+// -----
+
+// Memory that another channel takes over is a block's own.
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!o = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x?x64xbf16>
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: a channel shares its memory with another one"
+func.func @memory(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !k
+  %out = fagpu.channel threads over(%keys : !k) : !o
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %key[%c0, %c0, %c0] [1, 64, 64] : !m into !k
+  }
+  return
+}
+
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: a channel shares its memory with another one"
+func.func @over(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %other = fagpu.channel threads : !k
+  %keys = fagpu.channel tma over(%other : !k) : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %key[%c0, %c0, %c0] [1, 64, 64] : !m into !k
+  }
+  return
+}
+
+// -----
+
+// Without the engine that copies to several blocks there is nothing to share.
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!m = memref<?x?x64xbf16>
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: no channel is filled by the engine 'tma'"
+func.func @engine(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel cp_async : !k
+  fagpu.role @load groups(1) {
+    fagpu.put %keys, %key[%c0, %c0, %c0] [1, 64, 64] : !m into !k
+  }
+  return
+}
+// REMARK-NOT: {{.}}

@@ -1498,6 +1498,29 @@ func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 4 : i64} {
 
 // -----
 
+// Blocks of a cluster fill the memory of one another, which shares it with
+// nothing.
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %k = fagpu.channel tma multicast : !k
+  // expected-error @below {{'fagpu.channel' op shares memory with a channel that all blocks of a cluster fill, expected memory of its own}}
+  %o = fagpu.channel tma over(%k : !k) : !k
+  return
+}
+
+// -----
+
+!k = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+func.func @f() attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %q = fagpu.channel tma : !k
+  // expected-error @below {{'fagpu.channel' op shares memory as a channel that all blocks of a cluster fill, expected memory of its own}}
+  %k = fagpu.channel tma multicast over(%q : !k) : !k
+  return
+}
+
+// -----
+
 func.func @f(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
   %c0 = arith.constant 0 : i32
   %k = fagpu.channel tma multicast : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>

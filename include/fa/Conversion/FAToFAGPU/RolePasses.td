@@ -90,7 +90,8 @@ def FAGPUMulticastPass : Pass<"fagpu-multicast", "::mlir::func::FuncOp"> {
     offsets and bounds nor the loops and conditions around the put depend on the
     number of the block, but for its quotient by the size of the cluster, and
     where the rows of a box can be shared out among the blocks. L2 is then read
-    once for all of them. A remark says where nothing can be shared.
+    once for all of them. Where nothing can be shared a remark of the category
+    `fagpu-multicast` says why, of copies that are the same in all blocks first.
 
     Before:
     ```mlir
@@ -163,6 +164,26 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
         %tile0:2 = fagpu.recv %mail : ...
         fagpu.repeat iter(%row = %tile0#1) : i32 {
           ...
+    ```
+    After, in a kernel with `fagpu.cluster`, whose tiles are given out ahead:
+    ```mlir
+      fagpu.role @load elect {
+        %block = gpu.block_id x
+        %blocks = gpu.grid_dim x
+        ...
+        fagpu.repeat iter(%row = %row0, %tile = %block) : i32, i32 {
+          ...
+          %next:2 = fagpu.for ... {
+            %ahead:2 = scf.if %end -> (i32, i32) {
+              %following = arith.addi %tile, %blocks : i32
+              %row1 = ... %following
+              ...
+          }
+          fagpu.send %mail, %next#0, %next#1 : ...
+          %again = arith.cmpi slt, %next#0, %tiles : i32
+          fagpu.yield %again, %next#1, %next#0 : i1, i32, i32
+        }
+      }
     ```
   }];
   let dependentDialects = [

@@ -222,6 +222,12 @@ LogicalResult ChannelOp::verify() {
   if (!over)
     return emitOpError() << "shares the memory of a value that is not made by "
                             "'fagpu.channel'";
+  // Another block of the cluster fills that memory, and does not wait for the
+  // other channel.
+  if (getMulticast() || over.getMulticast())
+    return emitOpError() << "shares memory " << (getMulticast() ? "as" : "with")
+                         << " a channel that all blocks of a cluster fill, "
+                            "expected memory of its own";
   int64_t bytes = getNumStages() * getType().getStageBytes();
   int64_t available = over.getNumStages() * over.getType().getStageBytes();
   if (bytes <= available)

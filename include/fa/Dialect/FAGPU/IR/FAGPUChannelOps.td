@@ -22,6 +22,7 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
     is filled for all blocks of a cluster at once: each block copies its share of
     the rows of a box to all of them, and a stage is empty when the groups of all
     blocks have released it. So these blocks put the same boxes in the same order.
+    Its memory is shared with no other channel (`over`).
     Set by fagpu-plan-resources: `offset`, bytes from the start of shared memory;
     `barriers`, that of the first full barrier (one a stage, the empty ones
     follow); `arrivals`, how many arrivals complete a full and an empty one.
