@@ -16,8 +16,10 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAOUTLINEKERNELSPASS
@@ -40,6 +42,7 @@ public:
 
 private:
   LogicalResult readConfig();
+  void chooseCluster();
   LogicalResult checkView(Value memory);
   LogicalResult collectArguments();
   void passArgument(Value value);
@@ -116,9 +119,25 @@ LogicalResult Outliner::readConfig() {
     suffix = "_copy";
   if (config)
     gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  if (gpuConfig)
-    grid.cluster = gpuConfig.getCluster();
   return failure(result.wasInterrupted());
+}
+
+/// Blocks of a cluster are consecutive query blocks: without a loop over those,
+/// the last dimension is not theirs.
+void Outliner::chooseCluster() {
+  if (!gpuConfig || gpuConfig.getCluster() == 1)
+    return;
+  if (getConstantIntValue(loop.getMixedStep().back()) ==
+      config.getQueryBlock()) {
+    grid.cluster = gpuConfig.getCluster();
+    return;
+  }
+  remark::missed(
+      loc, remark::RemarkOpts::name("Cluster").category("fa-outline-kernels"))
+      << llvm::formatv("no clusters of {0} blocks: each sequence is one query "
+                       "block, of up to {1} queries",
+                       gpuConfig.getCluster(), config.getQueryBlock())
+             .str();
 }
 
 /// Memory that a kernel is given is the caller's: an argument of the function,
@@ -285,6 +304,7 @@ void Outliner::launch(func::FuncOp kernel) {
 LogicalResult Outliner::run() {
   if (failed(readConfig()))
     return failure();
+  chooseCluster();
   hoistSizes(loop);
   sinkReals(loop);
   builder.setInsertionPoint(loop);

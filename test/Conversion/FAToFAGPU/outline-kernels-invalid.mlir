@@ -47,3 +47,20 @@ func.func @returned(%q: memref<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tens
   }
   return %a : tensor<4x16xf32>
 }
+
+// -----
+
+!cached = memref<1x?x1x64xbf16, strided<[8192, 64, 64, 1], offset: ?>>
+!view = memref<1x128x1x64xbf16, strided<[8192, 64, 64, 1], offset: ?>>
+!block = tensor<128x64xf32>
+!rows = tensor<128xf32>
+func.func @keys(%q: memref<2x128x1x64xbf16>, %a: !block, %r: !rows) {
+  scf.forall (%b, %i) = (0, 0) to (2, 128) step (1, 128) {
+    %t = memref.subview %q[%b, %i, 0, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x128x1x64xbf16> to !view
+    %k = memref.cast %t : !view to !cached
+    // expected-error @below {{'fa.online_attention' op has keys that are no argument of 'keys', expected them for tile_order = longest_first; in_order needs none}}
+    %s:3 = fa.online_attention ins(%t, %k, %k : !view, !cached, !cached) outs(%a, %r, %r : !block, !rows, !rows)
+        {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+  }
+  return
+}
