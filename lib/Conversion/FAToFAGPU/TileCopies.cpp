@@ -54,6 +54,9 @@ private:
   Location loc;
   OpBuilder builder;
   Value source, destination;
+  /// Columns are of the last dimension; memory whose elements lie beside each
+  /// other in none has tiles of rows alone.
+  bool hasColumns = true;
   int64_t rowDim = 0, columnDim = 0;
   RankedTensorType tileType;
 };
@@ -86,13 +89,14 @@ LogicalResult CopyTiler::verify() {
            << (isFill() ? "fills " : "copies ") << type
            << ", expected memory of f16, bf16 or f32 of rank 1 and above to "
               "write it in a kernel";
-  if (isFill() || source.getType() == destination.getType() ||
+  if (isFill() ||
       cast<MemRefType>(source.getType()).getElementType() == element) {
-    if (getContiguousDim(type))
+    if (element.isF32() || getContiguousDim(type))
       return success();
     return copy->emitOpError()
            << "writes " << type
-           << ", expected a dimension of stride 1 to write it in a kernel";
+           << ", expected a dimension of stride 1, or elements of f32, to "
+              "write it in a kernel";
   }
   return copy->emitOpError() << "copies " << source.getType() << " to " << type
                              << ", expected the same elements";
@@ -114,6 +118,10 @@ void CopyTiler::putLast(int64_t dim) {
 /// Views with rows and columns, of which those of a row lie beside each other.
 void CopyTiler::makeMatrix() {
   int64_t last = getType().getRank() - 1;
+  std::optional<int64_t> contiguous = getContiguousDim(getType());
+  hasColumns = contiguous.has_value();
+  if (!hasColumns)
+    return;
   if (last == 0) {
     ReassociationIndices both = {0, 1};
     for (Value *memory : getMemory()) {
@@ -126,8 +134,8 @@ void CopyTiler::makeMatrix() {
       *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
                                               {both}, sizes);
     }
-  } else if (int64_t dim = *getContiguousDim(getType()); dim != last) {
-    putLast(dim);
+  } else if (*contiguous != last) {
+    putLast(*contiguous);
   }
 }
 
@@ -140,17 +148,29 @@ void CopyTiler::chooseTile() {
                                   : type.getDimSize(dim);
   };
   // Of (batch, sequence, heads, head dim) the second one.
-  rowDim = type.getRank() == 4 ? 1 : columnDim - 1;
-  for (int64_t dim = 0; dim < columnDim; ++dim)
+  int64_t numRowDims = hasColumns ? columnDim : columnDim + 1;
+  rowDim = type.getRank() == 4 ? 1 : numRowDims - 1;
+  for (int64_t dim = 0; dim < numRowDims; ++dim)
     if (getLength(dim) > getLength(rowDim))
       rowDim = dim;
+  MLIRContext *context = builder.getContext();
+  if (!hasColumns) {
+    // Where a vector is stored.
+    if (rowDim != columnDim)
+      putLast(rowDim);
+    rowDim = columnDim;
+    tileType =
+        RankedTensorType::get({rowsOfTile}, type.getElementType(),
+                              fagpu::RowLayoutAttr::get(context, warpsOfTile));
+    return;
+  }
   int64_t columns = columnsOfTile;
   if (!type.isDynamicDim(columnDim))
     columns = std::clamp<int64_t>(padColumns(type.getDimSize(columnDim)), 16,
                                   columnsOfTile);
   tileType = RankedTensorType::get(
       {rowsOfTile, columns}, type.getElementType(),
-      fagpu::AccumulatorLayoutAttr::get(builder.getContext(), warpsOfTile));
+      fagpu::AccumulatorLayoutAttr::get(context, warpsOfTile));
 }
 
 Value CopyTiler::getSize(OpBuilder &at, int64_t dim) {
@@ -166,7 +186,7 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
       first, [&](Value index) { return blocks.cast32(index); });
   SmallVector<Value> indices(offsets);
   Value isInside, ends[2];
-  for (int32_t dim : {0, 1}) {
+  for (int32_t dim = 0; dim < tileType.getRank(); ++dim) {
     int64_t inMemory = dim ? columnDim : rowDim;
     Type numbers = tileType.clone(at.getI32Type());
     Value number =
@@ -190,14 +210,18 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
                                                   /*pairs=*/false,
                                                   /*in_order=*/false)
                               .getResult();
-  SmallVector<int64_t> sizes(offsets.size(), 1);
-  sizes[rowDim] = tileType.getDimSize(0);
-  sizes[columnDim] = tileType.getDimSize(1);
+  DenseI64ArrayAttr box;
   // Nothing is known of where rows start.
-  int64_t align = tileType.getElementTypeBitWidth() / 8;
-  fagpu::StoreOp::create(at, loc, tile, destination, offsets,
-                         at.getDenseI64ArrayAttr(sizes), ends[0], ends[1],
-                         /*via=*/Value(), /*bank=*/Value(), align);
+  int64_t align = 16;
+  if (hasColumns) {
+    SmallVector<int64_t> sizes(offsets.size(), 1);
+    sizes[rowDim] = tileType.getDimSize(0);
+    sizes[columnDim] = tileType.getDimSize(1);
+    box = at.getDenseI64ArrayAttr(sizes);
+    align = tileType.getElementTypeBitWidth() / 8;
+  }
+  fagpu::StoreOp::create(at, loc, tile, destination, offsets, box, ends[0],
+                         ends[1], /*via=*/Value(), /*bank=*/Value(), align);
 }
 
 LogicalResult CopyTiler::run() {
@@ -215,7 +239,7 @@ LogicalResult CopyTiler::run() {
     lower.push_back(builder.getIndexAttr(0));
     upper.push_back(memref::getMixedSize(builder, loc, destination, dim));
     steps.push_back(builder.getIndexAttr(dim == rowDim ? tileType.getDimSize(0)
-                                         : dim == columnDim
+                                         : hasColumns && dim == columnDim
                                              ? tileType.getDimSize(1)
                                              : 1));
   }

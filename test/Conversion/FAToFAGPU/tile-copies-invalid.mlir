@@ -16,9 +16,33 @@ func.func @types(%a: memref<8x64xf32>, %b: memref<8x64xf16>) {
 
 // -----
 
-!t = memref<8x64xf32, strided<[200, 2]>>
+func.func @filled_elements(%number: i32, %b: memref<8x64xi32>) {
+  // expected-error @below {{'linalg.fill' op fills 'memref<8x64xi32>', expected memory of f16, bf16 or f32 of rank 1 and above to write it in a kernel}}
+  linalg.fill ins(%number : i32) outs(%b : memref<8x64xi32>)
+  return
+}
+
+// -----
+
+func.func @filled_rank(%number: f32, %b: memref<f32>) {
+  // expected-error @below {{'linalg.fill' op fills 'memref<f32>', expected memory of f16, bf16 or f32 of rank 1 and above to write it in a kernel}}
+  linalg.fill ins(%number : f32) outs(%b : memref<f32>)
+  return
+}
+
+// -----
+
+!t = memref<8x64xf16, strided<[200, 2]>>
 func.func @steps(%a: !t, %b: !t) {
-  // expected-error @below {{'linalg.copy' op writes 'memref<8x64xf32, strided<[200, 2]>>', expected a dimension of stride 1 to write it in a kernel}}
+  // expected-error @below {{'linalg.copy' op writes 'memref<8x64xf16, strided<[200, 2]>>', expected a dimension of stride 1, or elements of f32, to write it in a kernel}}
   linalg.copy ins(%a : !t) outs(%b : !t)
+  return
+}
+
+// -----
+
+func.func @filled_steps(%number: bf16, %b: memref<?xbf16, strided<[?]>>) {
+  // expected-error @below {{'linalg.fill' op writes 'memref<?xbf16, strided<[?]>>', expected a dimension of stride 1, or elements of f32, to write it in a kernel}}
+  linalg.fill ins(%number : bf16) outs(%b : memref<?xbf16, strided<[?]>>)
   return
 }

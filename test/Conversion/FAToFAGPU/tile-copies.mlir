@@ -70,3 +70,31 @@ func.func @fill(%b: memref<2x3x200xf32>) {
   linalg.fill ins(%none : f32) outs(%b : memref<2x3x200xf32>)
   return
 }
+
+// -----
+
+// Where elements lie beside each other in no dimension, a tile is rows alone, of
+// the last dimension unless another one is longer.
+// CHECK-LABEL: func.func @fill_apart(
+// CHECK-SAME: %[[B:[^:]*]]: memref<2x3x?xf32, strided<[?, ?, ?], offset: ?>>
+// CHECK: %[[TILE:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32, #fagpu.row<4>>
+// CHECK: scf.forall (%[[I:.*]], %[[J:.*]], %[[R:.*]]) = (0, 0, 0) to (2, 3, %{{.*}}) step (1, 1, 64) {
+// CHECK:   fagpu.store %[[TILE]], %[[B]][%{{.+}}, %{{.+}}, %{{.+}}] rows(%{{.+}}) :
+func.func @fill_apart(%b: memref<2x3x?xf32, strided<[?, ?, ?], offset: ?>>) {
+  %none = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%none : f32) outs(%b : memref<2x3x?xf32, strided<[?, ?, ?], offset: ?>>)
+  return
+}
+
+// CHECK-LABEL: func.func @copy_apart(
+// CHECK-SAME: %[[A:[^:]*]]: memref<100x3xf32, strided<[200, 2]>>, %[[B:[^:]*]]: memref
+// CHECK: %[[TA:.+]] = memref.transpose %[[A]] (d0, d1) -> (d1, d0)
+// CHECK: %[[TB:.+]] = memref.transpose %[[B]] (d0, d1) -> (d1, d0)
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100) step (1, 64) {
+// CHECK:   %[[TILE:.+]] = fagpu.gather %[[TA]][%{{.+}}, %{{.+}}] mask(%{{.+}} : tensor<64xi1, #fagpu.row<4>>)
+// CHECK:   fagpu.store %[[TILE]], %[[TB]][%{{.+}}, %{{.+}}] rows(%{{.+}}) :
+!apart = memref<100x3xf32, strided<[200, 2]>>
+func.func @copy_apart(%a: !apart, %b: !apart) {
+  linalg.copy ins(%a : !apart) outs(%b : !apart)
+  return
+}

@@ -6,6 +6,8 @@
 // RUN: %{run} --entry=no_keys --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_keys_f32 --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_keys_in_memory --chip=sm_80 | FileCheck %s
+// RUN: %{run} --entry=no_keys_apart --chip=sm_80 | FileCheck %s
+// RUN: %{run} --entry=no_keys_apart --chip=sm_90a | FileCheck %s
 // RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_80 | FileCheck %s
 // RUN: %{run} --entry=no_keys_up_to_lengths --chip=sm_90a | FileCheck %s
 // RUN: fa-run %s --target=cpu --verify --entry=no_keys_up_to_lengths | FileCheck %s
@@ -30,6 +32,7 @@
 //
 // RUN: fa-opt %s -fa-to-ptx=format=isa | FileCheck %s --check-prefix=PTX
 // PTX: .visible .entry no_keys_kernel(
+// PTX: .visible .entry no_keys_apart_kernel(
 // PTX: .visible .entry no_queries_kernel(
 
 func.func @no_keys(%q: tensor<2x20x3x64xbf16>, %k: tensor<2x0x3x64xbf16>, %o: tensor<2x20x3x64xbf16>, %l: tensor<2x3x20xf32>)
@@ -49,6 +52,13 @@ func.func @no_keys_f32(%q: tensor<2x70x3x96xf32>, %k: tensor<2x0x3x96xf32>, %o: 
 func.func @no_keys_in_memory(%q: memref<2x20x3x64xbf16>, %k: memref<2x0x3x64xbf16>, %o: memref<2x20x3x64xbf16>, %l: memref<2x3x20xf32>) {
   fa.attention ins(%q, %k, %k : memref<2x20x3x64xbf16>, memref<2x0x3x64xbf16>, memref<2x0x3x64xbf16>)
       outs(%o, %l : memref<2x20x3x64xbf16>, memref<2x3x20xf32>)
+  return
+}
+
+// Elements of lse that lie apart.
+func.func @no_keys_apart(%q: memref<2x70x3x64xbf16>, %k: memref<2x0x3x64xbf16>, %o: memref<2x70x3x64xbf16>, %l: memref<2x3x70xf32, strided<[?, ?, ?], offset: ?>>) {
+  fa.attention ins(%q, %k, %k : memref<2x70x3x64xbf16>, memref<2x0x3x64xbf16>, memref<2x0x3x64xbf16>)
+      outs(%o, %l : memref<2x70x3x64xbf16>, memref<2x3x70xf32, strided<[?, ?, ?], offset: ?>>)
   return
 }
 
