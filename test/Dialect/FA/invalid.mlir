@@ -781,6 +781,58 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 
 // -----
 
+// A region is evaluated for pairs whose result nobody reads, so that a division
+// has a divisor that is known.
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %n: index) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'arith.divui' in its mask region by a divisor that may be 0, expected a division of arith by a constant that is not 0, nor -1 if it is signed}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) captures(%x = %n : index) {
+        %seven = arith.constant 7 : index
+        %legal = arith.divui %j, %seven : index
+        // expected-note @+1 {{operation is here}}
+        %part = arith.divui %legal, %x : index
+        %visible = arith.cmpi ule, %part, %i : index
+        fa.yield %visible : i1
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'arith.divsi' in its mask region by a divisor that may be 0, expected a division of arith by a constant that is not 0, nor -1 if it is signed}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+        %minus = arith.constant -1 : index
+        // expected-note @+1 {{operation is here}}
+        %part = arith.divsi %j, %minus : index
+        %visible = arith.cmpi ule, %part, %i : index
+        fa.yield %visible : i1
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'index.divu' in its mask region by a divisor that may be 0, expected a division of arith by a constant that is not 0, nor -1 if it is signed}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+        %seven = index.constant 7
+        // expected-note @+1 {{operation is here}}
+        %part = index.divu %j, %seven
+        %visible = arith.cmpi ule, %part, %i : index
+        fa.yield %visible : i1
+      }
+  return
+}
+
+// -----
+
 func.func @f(%q: tensor<2x8x4x16xf32>, %t: memref<8xf32>) {
   // expected-error @+1 {{'fa.attention' op does not allow 'memref.store' in its score region, expected arith, math and index operations and loads from captures}}
   %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)

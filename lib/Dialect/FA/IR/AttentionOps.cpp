@@ -206,9 +206,14 @@ static LogicalResult verifyRegionOp(Operation *op, StringRef name,
     return success();
   InFlightDiagnostic diagnostic = op->emitOpError()
                                   << "does not allow '" << nested->getName()
-                                  << "' in its " << name
-                                  << " region, expected arith, math and index "
-                                     "operations and loads from captures";
+                                  << "' in its " << name << " region";
+  // It is evaluated for pairs whose result nobody reads.
+  if (allowedDialect && isMemoryEffectFree(nested))
+    diagnostic << " by a divisor that may be 0, expected a division of arith "
+                  "by a constant that is not 0, nor -1 if it is signed";
+  else
+    diagnostic << ", expected arith, math and index operations and loads from "
+                  "captures";
   diagnostic.attachNote(nested->getLoc()) << "operation is here";
   return diagnostic;
 }
