@@ -95,11 +95,12 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     parallel loop over tiles, of which a kernel is made as of the others. A tile has
     64 rows of the longest dimension (of the second one of four where sizes are
     only known at run time) and up to 64 columns of the one whose elements lie
-    beside each other. What is filled, as results over no keys, becomes such a
-    loop too, whose tiles are one number.
+    beside each other; of f32 where they do in none, it has 64 rows alone. What is
+    filled, as results over no keys, becomes such a loop too, whose tiles are one
+    number.
 
-    Refused: a destination without a dimension of stride 1, elements other than
-    f16, bf16 and f32, and copies between element types.
+    Refused: elements other than f16, bf16 and f32, 16-bit elements without a
+    dimension of stride 1, memory of rank 0, and copies between element types.
 
     Before:
     ```mlir
@@ -115,6 +116,23 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
       fagpu.store %tile, %b[%i0, %r0, %c0] sizes [1, 64, 64] rows(%c3) columns(%c200) align(4) : ...
     }
     ```
+
+    Before, without and with a dimension whose elements lie beside each other:
+    ```mlir
+    linalg.fill ins(%none : f32) outs(%lse : memref<2x3x200xf32, strided<[?, ?, ?]>>)
+    linalg.fill ins(%zero : bf16) outs(%o : memref<2x200x3x64xbf16>)
+    ```
+    After:
+    ```mlir
+    scf.forall (%b, %h, %r) = (0, 0, 0) to (2, 3, 200) step (1, 1, 64) {
+      %tile = tensor.splat %none : tensor<64xf32, #fagpu.row<4>>
+      fagpu.store %tile, %lse[%b0, %h0, %r0] rows(%c200) : ...
+    }
+    scf.forall (%b, %r, %h, %c) = (0, 0, 0, 0) to (2, 200, 3, 64) step (1, 64, 1, 64) {
+      %tile = tensor.splat %zero : tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.store %tile, %o[%b0, %r0, %h0, %c0] sizes [1, 64, 1, 64] rows(%c200) align(2) : ...
+    }
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::fagpu::FAGPUDialect",
@@ -127,13 +145,15 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Make a kernel of each parallel loop over tiles";
   let description = [{
     A tile becomes a block of threads: the loop's indices are computed from the
-    number of the block, the last one fastest and from its end (with a causal
-    mask the longest rows come first, so that no block starts late with much to
-    do). The function that held the loop is left as the host side; what it
-    computes before the loop is passed to the kernel, sizes (of slices too) as
-    i32, other indices that come from an argument, which may be any number, as
-    i64. Views of arguments (slices, dims split, joined or transposed) are passed
-    as they are: the launch gives their address and strides.
+    number of the block, the last one fastest and, without clusters, from its end
+    (with a causal mask the longest rows come first, so that no block starts late
+    with much to do). The function that held the loop is left as the host side;
+    what it computes before the loop is passed to the kernel, sizes (of slices
+    too) as i32, other indices that come from an argument, which may be any
+    number, as i64. Integers that the host has as they are keep their type, and
+    their argument has `fa.captured`: it may be any number, as no size is. Views
+    of arguments (slices, dims split, joined or transposed) are passed as they
+    are: the launch gives their address and strides.
 
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `form = warp_groups` its groups share the role. With
@@ -143,11 +163,20 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     the keys that a query block sees at a time count, of a table of blocks an
     eighth of the keys: larger groups leave shorter tiles for the end.
 
+    With `cluster = n` the kernel gets `fagpu.cluster = n`. Blocks of a cluster
+    are consecutive query blocks of a sequence, in their order: the grid has a
+    multiple of `n` for each sequence, of which the last ones may start behind its
+    last row and store nothing. A loop whose last dimension does not step by the
+    query block, where each sequence is one, gets no clusters, and a remark of the
+    category `fa-outline-kernels` says so.
+
     A function that computes nothing, as memory that it is given has no elements,
     launches a kernel on no blocks.
 
     Refused: a loop that yields values, memory that is neither an argument of the
-    function nor a view of one, and steps of different configurations.
+    function nor a view of one, steps of different configurations, a result of a
+    single tile that leaves it, and with `tile_order = longest_first` keys that
+    are no memory of the host, whose number is then not known.
 
     Before:
     ```mlir
@@ -170,6 +199,19 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
       fagpu.launch @f_kernel grid(%blocks) (%q, %o, %n0, %n1) : ...
       return
     }
+    ```
+    With `cluster = 2` and `chip=sm_90a`:
+    ```mlir
+    func.func @f_kernel(...) attributes {fagpu.cluster = 2 : i64, fagpu.kernel = "sm_90a"} {
+      %block = gpu.block_id x
+      %cluster = arith.divui %block, %c2 : index
+      %in_cluster = ... // %block - 2 * %cluster
+      %b = arith.divui %cluster, %clusters_of_sequence : index
+      %place = ... // %cluster - %b * %clusters_of_sequence
+      %first = arith.muli %place, %c2 : index
+      %number = arith.addi %first, %in_cluster : index
+      %i = arith.muli %number, %c128 : index
+      ...
     ```
   }];
   let options = [

@@ -59,6 +59,22 @@ def FAGPUSplitColumnsPass
       fagpu.yield %y0, %y1 : tensor<64x32xf32>, tensor<64x32xf32>
     }
     ```
+    After, of a sum over 144 columns with `columns = 32` and `rolled = true`, two
+    pairs of whole parts and the rest:
+    ```mlir
+    %s0 = fagpu.for %turn = %c0 step 1 rolled segments(%all: to %c2) iter(%x = %zero) -> (!s) {
+      %first = arith.muli %turn, %c64 : i32
+      %second = arith.addi %first, %c32 : i32
+      %q0 = fagpu.fetch %query[..., %first] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %k0 = fagpu.fetch %key[..., %first] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      ...
+      %y = fagpu.product nt %q1, %k1 acc(%x0 : !s) : tensor<64x32xf32>, tensor<64x32xf32> -> !s
+      fagpu.yield %y : !s
+    }
+    %q4 = fagpu.fetch %query[..., %c128] [1, 64, 1, 16] : !mem -> tensor<64x16xf32>
+    %k4 = fagpu.fetch %key[..., %c128] [1, 64, 1, 16] : !mem -> tensor<64x16xf32>
+    %s = fagpu.product nt %q4, %k4 acc(%s0 : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
