@@ -1,5 +1,4 @@
-//===- FloatArithmetic.h - Arithmetic on f32 and its bits --------*- C++
-//-*-===//
+//===- FloatArithmetic.h - Arithmetic on f32 and its bits -------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- GPUPipeline.cpp - From GPU schedules to the LLVM dialect
-//------------===//
+//===- GPUPipeline.cpp - From GPU schedules to the LLVM dialect -----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

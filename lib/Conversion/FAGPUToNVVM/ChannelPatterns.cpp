@@ -1,5 +1,4 @@
-//===- ChannelPatterns.cpp - Channels to shared memory and mbarriers
-//----------===//
+//===- ChannelPatterns.cpp - Channels to shared memory and mbarriers ------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ElementaryMath.h - Elementary functions in arithmetic -----*- C++
-//-*-===//
+//===- ElementaryMath.h - Elementary functions in arithmetic ----*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Emitter.cpp - Short forms of what the lowering emits
-//-------------------===//
+//===- Emitter.cpp - Short forms of what the lowering emits ---------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- MathApproximations.cpp - Fast math to NVVM approximations
-//--------------===//
+//===- MathApproximations.cpp - Fast math to NVVM approximations ----------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

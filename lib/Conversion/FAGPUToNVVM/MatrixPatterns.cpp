@@ -1,5 +1,4 @@
-//===- MatrixPatterns.cpp - Products of warp groups
-//---------------------------===//
+//===- MatrixPatterns.cpp - Products of warp groups -----------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- MemoryPatterns.cpp - Global memory and tile counters
-//-------------------===//
+//===- MemoryPatterns.cpp - Global memory and tile counters ---------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SplitSum.h - Sums over parts of the columns ---------------*- C++
-//-*-===//
+//===- SplitSum.h - Sums over parts of the columns --------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Passes.h - From the fagpu dialect to NVVM -------------------*- C++
-//-*-===//
+//===- Passes.h - From the fagpu dialect to NVVM ----------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- AssignStages.cpp - Stages and phases of channel uses
-//-------------------===//
+//===- AssignStages.cpp - Stages and phases of channel uses ---------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- AssignWaits.cpp - Products that may stay in flight
-//---------------------===//
+//===- AssignWaits.cpp - Products that may stay in flight -----------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

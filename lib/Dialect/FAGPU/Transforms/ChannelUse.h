@@ -1,5 +1,4 @@
-//===- ChannelUse.h - Uses of channels and mails -----------------*- C++
-//-*-===//
+//===- ChannelUse.h - Uses of channels and mails ----------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

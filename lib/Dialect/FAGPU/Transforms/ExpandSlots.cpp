@@ -1,5 +1,4 @@
-//===- ExpandSlots.cpp - Explicit and consistent slots
-//------------------------===//
+//===- ExpandSlots.cpp - Explicit and consistent slots --------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

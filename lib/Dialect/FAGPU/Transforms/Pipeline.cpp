@@ -1,5 +1,4 @@
-//===- Pipeline.cpp - Overlap iterations of the loops of a kernel
-//----------===//
+//===- Pipeline.cpp - Overlap iterations of the loops of a kernel ---------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

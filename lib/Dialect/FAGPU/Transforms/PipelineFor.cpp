@@ -1,5 +1,4 @@
-//===- PipelineFor.cpp - Overlap iterations of a counted loop
-//--------------===//
+//===- PipelineFor.cpp - Overlap iterations of a counted loop -------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- PlanResources.cpp - Shared memory and barriers of a kernel
-//-------------===//
+//===- PlanResources.cpp - Shared memory and barriers of a kernel ---------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SplitIota.cpp - Indices as thread part and element part
-//---------------===//
+//===- SplitIota.cpp - Indices as thread part and element part ------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Transforms.h - Transformations of the fagpu dialect ----------*- C++
-//-*-===//
+//===- Transforms.h - Transformations of the fagpu dialect ------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

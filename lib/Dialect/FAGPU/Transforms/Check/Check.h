@@ -1,5 +1,4 @@
-//===- Check.h - Rules of a GPU schedule -------------------------*- C++
-//-*-===//
+//===- Check.h - Rules of a GPU schedule ------------------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

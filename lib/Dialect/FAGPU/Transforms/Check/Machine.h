@@ -1,5 +1,4 @@
-//===- Machine.h - Execution of the protocol between roles -------*- C++
-//-*-===//
+//===- Machine.h - Execution of the protocol between roles ------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

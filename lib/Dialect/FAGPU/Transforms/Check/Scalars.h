@@ -1,5 +1,4 @@
-//===- Scalars.h - Scalars of an execution of a skeleton ---------*- C++
-//-*-===//
+//===- Scalars.h - Scalars of an execution of a skeleton --------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

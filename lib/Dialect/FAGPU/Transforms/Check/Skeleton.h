@@ -1,5 +1,4 @@
-//===- Skeleton.h - What a role does to channels, mail and turns -*- C++
-//-*-===//
+//===- Skeleton.h - How a role uses channels, mail and turns ----*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
