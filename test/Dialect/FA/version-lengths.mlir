@@ -89,7 +89,7 @@ func.func @one(%q: memref<1x?x8x64xf16>) {
 
 !m = memref<1x?x8x64xf16>
 
-// The number of queries may have a say too; one that is known is not asked for.
+// The number of queries may have a say too.
 // CHECK-LABEL: func.func @queries
 // CHECK: %[[KEYS:.*]] = memref.dim %arg1, %{{.*}} : memref<1x?x8x64xf16>
 // CHECK: %[[ENOUGH_KEYS:.*]] = arith.cmpi uge, %[[KEYS]], %c4096
@@ -117,5 +117,82 @@ func.func @queries(%q: !m, %k: !m, %o: !m) {
 func.func @few_queries(%q: !few, %k: !m, %o: !few) {
   fa.attention ins(%q, %k, %k : !few, !m, !m) outs(%o : !few)
       {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096, from_queries = 512>>}
+  return
+}
+
+// -----
+
+!t = memref<?x?x?x64xf16>
+
+// One value may be queries and keys, whose lengths are different dimensions of it.
+// CHECK-LABEL: func.func @same
+// CHECK: %[[KEYS:.*]] = memref.dim %arg0, %c2
+// CHECK: arith.cmpi uge, %[[KEYS]], %c100
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %c1
+// CHECK: arith.cmpi uge, %[[QUERIES]], %c50
+func.func @same(%x: !t, %o: !t) {
+  fa.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {key_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>, config = #fa.config<query_block = 64, key_block = 64,
+         longer = #fa.config<query_block = 64, key_block = 128, from_keys = 100, from_queries = 50>>}
+  return
+}
+
+// -----
+
+!q = memref<1x?x8x64xf16>
+!k = memref<1x5000x8x64xf16>
+
+// Of known keys, two of the chain are left, between which the queries alone choose.
+// CHECK-LABEL: func.func @known_keys
+// CHECK-NOT: memref.dim %arg1
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %c1
+// CHECK: %[[ENOUGH:.*]] = arith.cmpi uge, %[[QUERIES]], %c100
+// CHECK: scf.if %[[ENOUGH]] {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: } else {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK-NOT: fa.attention
+// CHECK: return
+func.func @known_keys(%q: !q, %k: !k, %o: !q) {
+  fa.attention ins(%q, %k, %k : !q, !k, !k) outs(%o : !q)
+      {config = #fa.config<query_block = 64, key_block = 64, longer =
+         #fa.config<query_block = 64, key_block = 128, from_keys = 100, longer =
+           #fa.config<query_block = 64, key_block = 256, from_keys = 200, from_queries = 100, longer =
+             #fa.config<query_block = 64, key_block = 512, from_keys = 9000, from_queries = 100>>>>}
+  return
+}
+
+// -----
+
+!q = memref<1x150x8x64xf16>
+!k = memref<1x?x8x64xf16>
+
+// Of known queries, three are left, between which the keys alone choose.
+// CHECK-LABEL: func.func @known_queries
+// CHECK-NOT: memref.dim %arg0
+// CHECK: %[[KEYS:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[SOME:.*]] = arith.cmpi uge, %[[KEYS]], %c100
+// CHECK: scf.if %[[SOME]] {
+// CHECK: %[[MANY:.*]] = arith.cmpi uge, %[[KEYS]], %c200
+// CHECK: scf.if %[[MANY]] {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: } else {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK: }
+// CHECK: } else {
+// CHECK: fa.attention
+// CHECK-SAME: config = #fa.config<query_block = 64, key_block = 64>
+// CHECK-NOT: fa.attention
+// CHECK: return
+func.func @known_queries(%q: !q, %k: !k, %o: !q) {
+  fa.attention ins(%q, %k, %k : !q, !k, !k) outs(%o : !q)
+      {config = #fa.config<query_block = 64, key_block = 64, longer =
+         #fa.config<query_block = 64, key_block = 128, from_keys = 100, longer =
+           #fa.config<query_block = 64, key_block = 256, from_keys = 200, from_queries = 100, longer =
+             #fa.config<query_block = 64, key_block = 512, from_keys = 9000, from_queries = 1000>>>>}
   return
 }

@@ -28,11 +28,13 @@ public:
   LengthVersioner(RewriterBase &rewriter, AttentionOp op)
       : rewriter(rewriter), op(op), loc(op.getLoc()) {}
 
+  /// What of `config` and its longer ones the known lengths leave.
+  ConfigAttr getPossible(ConfigAttr config);
   /// The results of the attention by `config` or one of its longer ones.
   SmallVector<Value> build(ConfigAttr config);
 
 private:
-  Value getLength(Value operand, DimsAttr order);
+  Value getLength(Value operand, int64_t dim);
   Value isAtLeast(Value operand, DimsAttr order, int64_t length);
   Value isLonger(ConfigAttr config);
   void buildBranch(Region &region, ConfigAttr config);
@@ -40,37 +42,52 @@ private:
   RewriterBase &rewriter;
   AttentionOp op;
   Location loc;
-  /// Sizes of sequences, by operand.
-  DenseMap<Value, Value> lengths;
+  /// Sizes of sequences, by operand and dimension.
+  DenseMap<std::pair<Value, int64_t>, Value> lengths;
 };
 
 } // namespace
 
-Value LengthVersioner::getLength(Value operand, DimsAttr order) {
-  Value &length = lengths[operand];
+/// The number of rows of an operand, where it is known.
+static int64_t getKnownLength(Value operand, DimsAttr order) {
+  return cast<ShapedType>(operand.getType())
+      .getDimSize(order.positionOf(DimKind::Sequence));
+}
+
+ConfigAttr LengthVersioner::getPossible(ConfigAttr config) {
+  return config.getForLengths(getKnownLength(op.getQuery(), op.getQueryOrder()),
+                              getKnownLength(op.getKey(), op.getKeyOrder()));
+}
+
+Value LengthVersioner::getLength(Value operand, int64_t dim) {
+  Value &length = lengths[{operand, dim}];
   if (length)
     return length;
-  int64_t dim = order.positionOf(DimKind::Sequence);
   if (isa<MemRefType>(operand.getType()))
     return length = memref::DimOp::create(rewriter, loc, operand, dim);
   return length = tensor::DimOp::create(rewriter, loc, operand, dim);
 }
 
+/// Whether an operand has so many rows; null where that is known to hold.
 Value LengthVersioner::isAtLeast(Value operand, DimsAttr order,
                                  int64_t length) {
+  if (length == 0 || !ShapedType::isDynamic(getKnownLength(operand, order)))
+    return {};
   Value least = arith::ConstantIndexOp::create(rewriter, loc, length);
-  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
-                               getLength(operand, order), least);
+  Value found = getLength(operand, order.positionOf(DimKind::Sequence));
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, found,
+                               least);
 }
 
-/// Whether the lengths of the call are those that `config` is for.
+/// Whether the lengths of the call are those that `config`, which known ones
+/// leave open, is for.
 Value LengthVersioner::isLonger(ConfigAttr config) {
   Value enoughKeys =
       isAtLeast(op.getKey(), op.getKeyOrder(), config.getFromKeys());
-  if (config.getFromQueries() == 0)
-    return enoughKeys;
   Value enoughQueries =
       isAtLeast(op.getQuery(), op.getQueryOrder(), config.getFromQueries());
+  if (!enoughKeys || !enoughQueries)
+    return enoughKeys ? enoughKeys : enoughQueries;
   return arith::AndIOp::create(rewriter, loc, enoughKeys, enoughQueries);
 }
 
@@ -91,28 +108,23 @@ SmallVector<Value> LengthVersioner::build(ConfigAttr config) {
   auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(),
                                   isLonger(longer), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
-  buildBranch(branch.getThenRegion(), longer);
+  buildBranch(branch.getThenRegion(), getPossible(longer));
   buildBranch(branch.getElseRegion(), config.forAnyLengths());
   return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionOp op) {
-  ConfigAttr config = op.getConfigAttr();
-  if (!config || !config.getLonger())
+  if (!op.getConfigAttr() || !op.getConfigAttr().getLonger())
     return;
-  auto lengthOf = [](Value operand, DimsAttr order) {
-    return cast<ShapedType>(operand.getType())
-        .getDimSize(order.positionOf(DimKind::Sequence));
-  };
-  config = config.getForLengths(lengthOf(op.getQuery(), op.getQueryOrder()),
-                                lengthOf(op.getKey(), op.getKeyOrder()));
+  LengthVersioner versioner(rewriter, op);
+  ConfigAttr config = versioner.getPossible(op.getConfigAttr());
   if (!config.getLonger()) {
     rewriter.modifyOpInPlace(op, [&] { op.setConfigAttr(config); });
     return;
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, LengthVersioner(rewriter, op).build(config));
+  rewriter.replaceOp(op, versioner.build(config));
 }
 
 LogicalResult mlir::fa::verifyForAnyKeys(AttentionOp op) {
