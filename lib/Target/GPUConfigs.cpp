@@ -261,11 +261,23 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
                     config.getDeterministic());
 }
 
-/// Names the largest tile at or below `tile` that fits.
+/// The largest tile at or below `tile` that fits, or else what the table has.
+static GPUTile findNearest(const GPUTile &tile, const GPUTarget &target,
+                           const AttentionProblem &problem) {
+  GPUTile smaller = shrinkToGPU(tile, target, problem);
+  if (fitsGPU(smaller, target, problem))
+    return smaller;
+  std::string reason;
+  ConfigAttr chosen =
+      selectGPUConfig(tile.part.getContext(), target, problem, reason);
+  return {chosen.getQueryBlock(), chosen.getKeyBlock(),
+          cast<GPUConfigAttr>(chosen.getTarget())};
+}
+
 static void appendNearest(InFlightDiagnostic &diagnostic, const GPUTile &tile,
                           const GPUTarget &target,
                           const AttentionProblem &problem) {
-  GPUTile nearest = shrinkToGPU(tile, target, problem);
+  GPUTile nearest = findNearest(tile, target, problem);
   if (!fitsGPU(nearest, target, problem)) {
     diagnostic << "; no smaller blocks fit";
     return;

@@ -98,6 +98,19 @@
 // RUN: %{check}
 // DIMS: error: 'fa.attention' op config does not fit: head dim is 512, but sm_90a takes at most 256
 
+// Of f32 above head dim 128 no whole operands fit, but parts of them do.
+// REDEFINE: %{file} = wide
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = WIDE
+// RUN: %{check}
+// WIDE: error: 'fa.attention' op config does not fit: query_block is 70, expected a multiple of 64; the nearest is query_block = 64 and key_block = 64 with #fa.gpu<columns = 16, rolled = true>
+
+// REDEFINE: %{file} = whole
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = WHOLE
+// RUN: %{check}
+// WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of form = warps need at least {{.*}}; the nearest is query_block = 64 and key_block = 64 with #fa.gpu<columns = 16, rolled = true>
+
 //--- registers.mlir
 !t = tensor<1x?x1x128xbf16>
 func.func @registers(%q: !t) -> !t {
@@ -214,5 +227,21 @@ func.func @large(%q: !t) -> !t {
 func.func @splits(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<>>}
+  return %r : !t
+}
+
+//--- wide.mlir
+!t = tensor<1x?x1x250xf32>
+func.func @wide(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 70, key_block = 70>}
+  return %r : !t
+}
+
+//--- whole.mlir
+!t = tensor<1x?x1x250xf32>
+func.func @whole(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>}
   return %r : !t
 }
