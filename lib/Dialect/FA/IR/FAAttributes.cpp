@@ -355,6 +355,9 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 StringRef GPUConfigAttr::getTargetName() const { return "gpu"; }
 
+// Blocks of a cluster share the copies of keys.
+bool GPUConfigAttr::needsEqualKeyRanges() const { return getCluster() > 1; }
+
 LogicalResult
 GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                             int64_t queryBlock, int64_t keyBlock,

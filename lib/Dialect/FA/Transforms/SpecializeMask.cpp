@@ -131,13 +131,12 @@ static bool isNeverEmpty(Value rows) {
   });
 }
 
-/// Whether blocks of queries are to share copies of their keys, of which they
-/// then have to see equally many. Elsewhere a test for rows costs nothing, and
-/// ptxas 13.0 spills 116 bytes of a bias at head dim 64 without it.
-static bool sharesKeys(OnlineAttentionOp op) {
-  auto part =
-      dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
-  return part && part.getCluster() > 1;
+/// Whether key ranges are to leave out the test for rows, which differs between
+/// query blocks. Elsewhere that test costs nothing, and ptxas 13.0 spills 116
+/// bytes of a bias at head dim 64 without it.
+static bool needsEqualKeyRanges(OnlineAttentionOp op) {
+  TargetConfigAttrInterface target = op.getConfigAttr().getTarget();
+  return target && target.needsEqualKeyRanges();
 }
 
 FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
@@ -161,7 +160,7 @@ FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
   place.head = op.getOffsets()[1];
   place.firstQuery = op.getOffsets()[2];
   place.numQueries = getValueOrCreateConstantIndexOp(rewriter, loc, rows);
-  place.hasQueries = sharesKeys(op) && isNeverEmpty(place.numQueries);
+  place.hasQueries = needsEqualKeyRanges(op) && isNeverEmpty(place.numQueries);
   place.firstKey = op.getOffsets()[3];
   place.numKeys = getNumValidKeys(rewriter, op);
   place.queryLength = op.getExtents()[0];

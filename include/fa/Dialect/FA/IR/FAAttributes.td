@@ -144,7 +144,8 @@ class FA_EnumParameter<FA_Enum enum, string default>
 }
 
 def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
-    DeclareAttrInterfaceMethods<FA_TargetConfigAttrInterface>]> {
+    DeclareAttrInterfaceMethods<FA_TargetConfigAttrInterface,
+                                ["needsEqualKeyRanges"]>]> {
   let summary = "The GPU's part of a configuration";
   let description = [{
     How the threads of a block share a query block.

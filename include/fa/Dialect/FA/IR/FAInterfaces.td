@@ -28,7 +28,14 @@ def FA_TargetConfigAttrInterface : AttrInterface<"TargetConfigAttrInterface"> {
       "::llvm::LogicalResult", "verifyConfig",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "int64_t":$queryBlock, "int64_t":$keyBlock, "int64_t":$queryHeadDim,
-           "int64_t":$valueHeadDim, "::mlir::Type":$elementType)>
+           "int64_t":$valueHeadDim, "::mlir::Type":$elementType)>,
+    InterfaceMethod<[{
+        Whether query blocks of a head that a mask leaves the same keys share
+        the work on these, so that their key ranges have to be the same values:
+        nothing but what the mask says may be in them.
+      }],
+      "bool", "needsEqualKeyRanges", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return false;">
   ];
 }
 
