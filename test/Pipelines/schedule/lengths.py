@@ -23,12 +23,13 @@ def shapes(batch, queries, keys, heads, kv_heads, head_dim=64):
     return [query, key, key, query, f"{batch}x{heads}x{queries}xf32"]
 
 
-
 def all_forms():
     for keys in (0, 1, 299, 300, 301, 500):
         run("full", *shapes(2, 150, keys, 2, 1))
     for keys in (99, 100, 399, 400, 450):
         run("causal", *shapes(2, keys, keys, 2, 2), f"2xi32=[{keys},{keys // 3}]")
+    for queries, keys in ((49, 300), (50, 199), (50, 200), (129, 300), (130, 299), (130, 300)):
+        run("by_queries", *shapes(1, queries, keys, 2, 1))
     for keys in (299, 300, 420):
         ids = ",".join(str(i // 70) for i in range(keys))
         run("documents", *shapes(1, keys, keys, 2, 1), f"1x{keys}xi32=[{ids}]")
@@ -37,6 +38,8 @@ def all_forms():
 
 
 def wide():
+    for queries in (149, 150):
+        run("wide_full", *shapes(1, queries, 353, 2, 1, 128))
     for keys in (199, 200, 352, 353, 700):
         run("wide_full", *shapes(1, 200, keys, 2, 1, 128))
         run("wide_causal", *shapes(1, keys, keys, 3, 1, 128))

@@ -19,6 +19,15 @@ func.func @causal(%query: !t, %key: !t, %value: !t, %output: !t, %lse: !lse, %le
   return
 }
 
+// The number of queries has a say too.
+func.func @by_queries(%query: !t, %key: !t, %value: !t, %output: !t, %lse: !lse) {
+  fa.attention ins(%query, %key, %value : !t, !t, !t) outs(%output, %lse : !t, !lse)
+      {config = #fa.config<query_block = 128, key_block = 64, longer =
+         #fa.config<query_block = 128, key_block = 96, from_keys = 200, from_queries = 50, longer =
+           #fa.config<query_block = 128, key_block = 32, from_keys = 300, from_queries = 130>>>}
+  return
+}
+
 // Each version has a table of its own of the key blocks that its blocks see.
 func.func @documents(%query: !t, %key: !t, %value: !t, %output: !t, %lse: !lse, %ids: memref<?x?xi32>) {
   fa.attention ins(%query, %key, %value : !t, !t, !t) outs(%output, %lse : !t, !lse)

@@ -50,9 +50,11 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     run, and the fields that only one target knows.
 
     What suits few keys may not suit many: `longer` is another configuration, in
-    place of this one for `from_keys` keys and more. Where the number of keys is
-    known at run time only, both are compiled (`fa-version-lengths`). A `longer`
-    one may have a `longer` one itself, for still more keys.
+    place of this one where there are `from_keys` keys and more, and
+    `from_queries` queries and more (0 unless it says otherwise: any number).
+    Where these numbers are known at run time only, both are compiled
+    (`fa-version-lengths`). A `longer` one may have a `longer` one itself, for
+    still more keys, and for as many queries or more.
 
     Examples:
 
@@ -60,6 +62,8 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 8>>
     #fa.config<query_block = 64, key_block = 64, longer =
         #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>
+    #fa.config<query_block = 64, key_block = 64, longer =
+        #fa.config<query_block = 128, key_block = 128, from_keys = 4096, from_queries = 512>>
     ```
   }];
   let parameters = (ins

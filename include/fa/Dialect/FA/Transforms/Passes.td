@@ -138,27 +138,33 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
 }
 
 def FAVersionLengths : Pass<"fa-version-lengths"> {
-  let summary = "Choose between configurations by the number of keys";
+  let summary = "Choose between configurations by the numbers of keys and queries";
   let description = [{
     An `fa.attention` whose config has a `longer` one becomes two, each with a
-    config of its own, and the number of keys chooses between them where the
-    function runs; a `longer` one of the `longer` one is chosen inside. Where the
-    number of keys is static, the config that is for it remains. Works on memrefs
-    and on tensors.
+    config of its own, and the numbers of keys and queries choose between them
+    where the function runs: the `longer` one needs at least `from_keys` and
+    `from_queries` of them. A `longer` one of the `longer` one is chosen inside.
+    A number that is static is not asked for, and configs that it rules out get
+    no version; where one remains there is no choice. Works on memrefs and on
+    tensors.
 
     Before:
 
     ```mlir
-    fa.attention ins(%q, %k, %v : ..., memref<1x?x8x64xf16>, ...) outs(%o : ...)
+    fa.attention ins(%q, %k, %v : memref<1x?x8x64xf16>, memref<1x?x8x64xf16>, ...) outs(%o : ...)
         {config = #fa.config<query_block = 64, key_block = 64,
-                             longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>}
+                             longer = #fa.config<query_block = 64, key_block = 256,
+                                                 from_keys = 4096, from_queries = 512>>}
     ```
 
     After:
 
     ```mlir
     %keys = memref.dim %k, %c1 : memref<1x?x8x64xf16>
-    %isLonger = arith.cmpi uge, %keys, %c4096 : index
+    %enoughKeys = arith.cmpi uge, %keys, %c4096 : index
+    %queries = memref.dim %q, %c1 : memref<1x?x8x64xf16>
+    %enoughQueries = arith.cmpi uge, %queries, %c512 : index
+    %isLonger = arith.andi %enoughKeys, %enoughQueries : i1
     scf.if %isLonger {
       fa.attention ... {config = #fa.config<query_block = 64, key_block = 256>}
     } else {
@@ -383,7 +389,9 @@ def FASelectConfig : Pass<"fa-select-config"> {
     that the regions read at each key or pair, and functions that they compute
     on pairs, count as registers. Rows from so many keys on become `longer`
     ones where that row has them and there is neither a score function nor a mask
-    of several bounds; of a static number of keys the one that is for it remains.
+    of several bounds; those in clusters also ask for so many queries that blocks
+    that only fill up a cluster are few. Of static numbers of keys and queries the
+    one that is for them remains.
     A config given by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says
@@ -413,8 +421,8 @@ def FASelectConfig : Pass<"fa-select-config"> {
         {config = #fa.config<query_block = 128, key_block = 128,
             target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
             longer = #fa.config<query_block = 128, key_block = 176,
-                target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40>,
-                from_keys = 6144>>}
+                target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40, cluster = 2>,
+                from_keys = 6144, from_queries = 4096>>}
     ```
   }];
   let options = [
