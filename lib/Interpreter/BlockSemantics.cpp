@@ -186,6 +186,28 @@ static LogicalResult compileIota(fagpu::IotaOp op, ProgramBuilder &builder) {
   return success();
 }
 
+static LogicalResult compileBetween(fagpu::BetweenOp op,
+                                    ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getResult())))
+    return failure();
+  RankedTensorType type = getTensorType(op.getResult());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  unsigned first = builder.getRegister(op.getFirst());
+  unsigned end = builder.getRegister(op.getEnd());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr from = packArray(frame.arrayRef(first));
+    ArrayRefPtr to = packArray(frame.arrayRef(end));
+    Slot *target = getResultArray(frame, result, {rows, columns}).data();
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        (target++)->integer = from->data()[row].integer <= column &&
+                              column < to->data()[row].integer;
+    return success();
+  });
+  return success();
+}
+
 static LogicalResult compileConvert(fagpu::ConvertOp op,
                                     ProgramBuilder &builder) {
   Use source = builder.getUse(op.getSourceMutable());
@@ -318,6 +340,7 @@ static LogicalResult compileExtremes(fagpu::ExtremesOp op,
 void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::ReduceOp>(compileReduce);
   semantics.add<fagpu::AnyOp>(compileAny);
+  semantics.add<fagpu::BetweenOp>(compileBetween);
   semantics.add<fagpu::BroadcastOp>(compileBroadcast);
   semantics.add<fagpu::IotaOp>(compileIota);
   semantics.add<fagpu::ConvertOp>(compileConvert);

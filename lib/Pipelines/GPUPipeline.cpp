@@ -56,6 +56,7 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(fagpu::createFAGPUPinPass());
   // No loop-invariant code motion from here on: column indices are immediates
   // where they are used, and registers if they are hoisted.
+  manager.addPass(fagpu::createFAGPUJoinLimitsPass());
   manager.addPass(fagpu::createFAGPUSplitIotaPass());
   manager.addPass(createCSEPass());
   manager.addPass(fagpu::createConvertFAGPUToNVVMPass());

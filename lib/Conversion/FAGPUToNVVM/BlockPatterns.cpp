@@ -166,6 +166,16 @@ Value mlir::fagpu::expandIndex(Emitter &emit, AffineExpr expression,
              : emit.shiftRight(left, llvm::Log2_64(right));
 }
 
+Value mlir::fagpu::getThreadIndex(Emitter &emit, const KernelContext &kernel,
+                                  Operation *op, RankedTensorType type,
+                                  unsigned dim) {
+  Value thread = kernel.getThreads(op).thread;
+  OpBuilder::InsertionGuard guard(emit.builder);
+  emit.builder.setInsertionPointAfter(thread.getDefiningOp());
+  return expandIndex(emit, getBlockLayout(type).getThreadMap().getResult(dim),
+                     thread);
+}
+
 namespace {
 
 /// An index does not wrap around, so that an address made of it is one of the
@@ -184,14 +194,8 @@ struct IotaPattern : public LoweringPattern<IotaOp> {
     RankedTensorType type = blockType(op);
     LayoutInterface layout = getBlockLayout(type);
     Value threadPart;
-    if (op.getPart() != IndexPart::element) {
-      // At the kernel's entry, so that loops do not compute it again.
-      Value thread = kernel.getThreads(op).thread;
-      OpBuilder::InsertionGuard guard(emit.builder);
-      emit.builder.setInsertionPointAfter(thread.getDefiningOp());
-      threadPart = expandIndex(
-          emit, layout.getThreadMap().getResult(op.getDim()), thread);
-    }
+    if (op.getPart() != IndexPart::element)
+      threadPart = getThreadIndex(emit, kernel, op, type, op.getDim());
     SmallVector<Value> results;
     for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
       int64_t offset = layout.getElementOffset(type.getShape(), i)[op.getDim()];

@@ -31,6 +31,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   TypeConverter converter;
   populateRegisterTypes(converter);
   RewritePatternSet patterns(context);
+  populateBetweenPatterns(patterns, converter, kernel);
   populateBlockPatterns(patterns, converter, kernel);
   populateChannelPatterns(patterns, converter, kernel);
   populateCopyPatterns(patterns, converter, kernel);
@@ -64,6 +65,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
       [&](Operation *op) { return converter.isLegal(op); });
   if (failed(applyPartialConversion(function, target, std::move(patterns))))
     return failure();
+  sinkBitTests(function);
   kernel.finish();
   return success();
 }

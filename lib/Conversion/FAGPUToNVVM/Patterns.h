@@ -56,6 +56,11 @@ protected:
 void populateRegisterTypes(TypeConverter &converter);
 
 /// Each takes the patterns of one kind of operation.
+void populateBetweenPatterns(RewritePatternSet &patterns,
+                             const TypeConverter &converter,
+                             const KernelContext &kernel);
+/// Moves what tests a bit for one operation in front of that operation.
+void sinkBitTests(func::FuncOp kernel);
 void populateBlockPatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);
@@ -109,6 +114,11 @@ inline bool isStagedBy(StoreOp op, Engine engine) {
 
 /// A layout's index expression of the thread's number.
 Value expandIndex(Emitter &emit, AffineExpr expression, Value thread);
+
+/// The thread's part of the index along `dim` of a block value, at the kernel's
+/// entry, so that loops do not compute it again.
+Value getThreadIndex(Emitter &emit, const KernelContext &kernel, Operation *op,
+                     RankedTensorType type, unsigned dim);
 
 /// Whether each thread holds the same elements in the same order.
 bool keepsElementsInPlace(RankedTensorType source, RankedTensorType type);

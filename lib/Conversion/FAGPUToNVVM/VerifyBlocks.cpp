@@ -119,6 +119,7 @@ static LogicalResult verifyForeign(Operation *op) {
 
 LogicalResult mlir::fagpu::verifyBlockOperation(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](BetweenOp) { return success(); })
       .Case([](ConvertOp op) { return verifyConvert(op); })
       .Case([](BroadcastOp op) { return verifyUnpacked(op); })
       .Case([](PinOp op) { return verifyPin(op); })

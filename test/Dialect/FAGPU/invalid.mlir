@@ -1048,6 +1048,22 @@ func.func @f() {
 
 // -----
 
+func.func @f(%first: tensor<64xi32, #fagpu.row<4>>) {
+  // expected-error @below {{'fagpu.between' op goes from 'tensor<64xi32, #fagpu.row<4>>' to 'tensor<128x128xi1, #fagpu.acc<4>>', expected row to acc, of the same rows and warps}}
+  %y = fagpu.between %first, %first : tensor<64xi32, #fagpu.row<4>> -> tensor<128x128xi1, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+func.func @f(%first: tensor<64xf32, #fagpu.row<4>>) {
+  // expected-error @below {{'fagpu.between' op goes from 'tensor<64xf32, #fagpu.row<4>>' to 'tensor<64x128xi1, #fagpu.acc<4>>', expected i32 to i1}}
+  %y = fagpu.between %first, %first : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xi1, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
 !acc = tensor<64x128xf32, #fagpu.acc<4>>
 !row = tensor<64xf32, #fagpu.row<4>>
 !col = tensor<128xf32, #fagpu.col<4>>

@@ -113,6 +113,31 @@ LogicalResult BroadcastOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// BetweenOp
+//===----------------------------------------------------------------------===//
+
+void BetweenOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "between");
+}
+
+LogicalResult BetweenOp::verify() {
+  RankedTensorType limits = tensorOf(getFirst()),
+                   result = tensorOf(getResult());
+  bool legal = hasLayouts(*this)
+                   ? has<RowLayoutAttr>(getFirst()) &&
+                         has<AccumulatorLayoutAttr>(getResult())
+                   : limits.getRank() == 1 && result.getRank() == 2;
+  if (!legal || !sameWarps(getFirst(), getResult()) ||
+      limits.getDimSize(0) != result.getDimSize(0))
+    return emitLayouts(*this, getFirst(), getResult(),
+                       "row to acc, of the same rows and warps");
+  if (!limits.getElementType().isInteger(32) ||
+      !result.getElementType().isInteger(1))
+    return emitLayouts(*this, getFirst(), getResult(), "i32 to i1");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // IotaOp, ConvertOp, LoadOp
 //===----------------------------------------------------------------------===//
 

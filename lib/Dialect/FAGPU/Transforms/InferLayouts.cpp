@@ -275,6 +275,11 @@ LogicalResult LayoutInference::fixVectors() {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       if (getTensor(reduce.getResult()).getRank() == 1)
         return fix(op, reduce.getResult(), row);
+    if (auto between = dyn_cast<BetweenOp>(op)) {
+      if (failed(fix(op, between.getEnd(), row)))
+        return WalkResult::interrupt();
+      return fix(op, between.getFirst(), row);
+    }
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       RankedTensorType to = getTensor(broadcast.getResult());
       int64_t size = getTensor(broadcast.getSource()).getDimSize(0);

@@ -17,8 +17,10 @@ from execute_cases import run_cases
 from ptx_machine import Block, Kernel, Memory, compile_to_ptx, decode, encode
 
 BATCH, QUERIES, KEYS, HEADS, KEY_HEADS = 2, 150, 170, 4, 2
-PREFIXES, QUERY_BLOCK = [40, 7], 128
+PREFIXES = [40, 7]
 CAP, HIDDEN_KEY = 2.0, 37
+LEFT, RIGHT = 33, 5
+QUERY_BLOCKS = {"window": 64}
 BOUNDS = {"f16": 1e-3, "bf16": 6e-3}
 PROBLEM = """
 !q = tensor<{batch}x{queries}x{heads}x{head_dim}x{element}>
@@ -28,12 +30,16 @@ PROBLEM = """
 func.func @attention(%q: !q, %k: !k, %v: !v) -> !o {{
   %prefix = arith.constant dense<{prefixes}> : tensor<{batch}xi32>
   %cap = arith.constant {cap} : f32
+  %left = arith.constant {left} : index
+  %right = arith.constant {right} : index
   %init = tensor.empty() : !o
   %o = fa.attention ins(%q, %k, %v : !q, !k, !v) outs(%init : !o) {mask}
   return %o : !o
 }}
 """
 MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)",
+         "window": "mask window(%left, %right) "
+                   "{config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warps>>}",
          "capped": """score softcap(%cap) mask(%b, %h, %i, %j) {
     %hidden = arith.constant HIDDEN : index
     %seen = arith.cmpi ne, %j, %hidden : index
@@ -45,7 +51,8 @@ MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : 
 def compile_problem(fa_opt, **fields):
     """The PTX of the one kernel, and how many blocks it is launched with."""
     text = PROBLEM.format(
-        batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, cap=CAP, **fields
+        batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, cap=CAP,
+        left=LEFT, right=RIGHT, **fields
     )
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as schedule:
         derive = [fa_opt, "--fa-to-schedule=chip=sm_80"]
@@ -61,6 +68,8 @@ def visible(mask):
     causal = key <= query
     if mask == "prefix":
         return np.stack([causal | (key < prefix) for prefix in PREFIXES])
+    if mask == "window":
+        return np.stack([(key >= query - LEFT) & (key <= query + RIGHT)] * BATCH)
     if mask == "capped":
         return np.stack([np.broadcast_to(key != HIDDEN_KEY, causal.shape)] * BATCH)
     return np.stack([causal if mask == "causal" else np.ones_like(causal)] * BATCH)
@@ -118,7 +127,8 @@ def check(fa_opt, case, fault):
     for byte in range(4 if output == "f32" else 2):
         changed[(places + byte)[written]] = False
     # Heads of a batch whose rows a block of queries has stored: all of them.
-    tiles = [written[:, :QUERY_BLOCK], written[:, QUERY_BLOCK:]]
+    rows = QUERY_BLOCKS.get(mask, 128)
+    tiles = [written[:, first:first + rows] for first in range(0, QUERIES, rows)]
     whole = sum(tile.all(1).sum() for tile in tiles) == sum(tile.any(1).sum() for tile in tiles) == len(numbers)
     ok = whole and error < BOUNDS[element] and not changed.any()
     state = "ok" if ok else "failed"

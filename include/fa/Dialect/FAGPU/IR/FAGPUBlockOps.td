@@ -73,6 +73,23 @@ def FAGPU_IotaOp : FAGPU_NamedOp<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_BetweenOp : FAGPU_NamedOp<"between", [Pure, SameTypeOperands]> {
+  let summary = "Whether a column lies between two limits of its row";
+  let description = [{
+    From `row` to `acc`: an element is true if its column is at least the row's
+    `first` and less than its `end`. A thread computes the columns of a row that
+    are true as bits of a word, of which each element asks one: that takes fewer
+    instructions than two comparisons. fagpu-join-limits makes it of these.
+
+    Example: `%seen = fagpu.between %first, %end : !irow -> !bacc`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$first, FAGPU_BlockValue:$end);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat =
+      "$first `,` $end attr-dict `:` type($first) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def FAGPU_ConvertOp : FAGPU_NamedOp<"convert", [Pure]> {
   let summary = "Changes the layout of a block value";
   let description = [{

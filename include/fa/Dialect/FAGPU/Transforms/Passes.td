@@ -351,6 +351,30 @@ def FAGPUPinPass : Pass<"fagpu-pin"> {
   }];
 }
 
+def FAGPUJoinLimitsPass : Pass<"fagpu-join-limits"> {
+  let summary = "Compare column indices with both of their limits at once";
+  let description = [{
+    A conjunction of two comparisons of the column with numbers of the row, one
+    that it reaches and one that it stays below, becomes a `fagpu.between`, where
+    the columns of a thread are bits of two words at most. One comparison alone
+    stays: it takes no more instructions than a bit.
+
+    Before:
+    ```mlir
+    %column = fagpu.iota 1 : !iacc
+    %from = fagpu.broadcast %first : !irow -> !iacc
+    %to = fagpu.broadcast %end : !irow -> !iacc
+    %reached = arith.cmpi sge, %column, %from : !iacc
+    %below = arith.cmpi slt, %column, %to : !iacc
+    %seen = arith.andi %below, %reached : !bacc
+    ```
+    After:
+    ```mlir
+    %seen = fagpu.between %first, %end : !irow -> !bacc
+    ```
+  }];
+}
+
 def FAGPUSplitIotaPass : Pass<"fagpu-split-iota"> {
   let summary = "Compare, scale and add indices by their constant part";
   let description = [{
