@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmptyKernels.h"
 #include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "TileBodies.h"
@@ -369,46 +370,6 @@ static void collectBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
   for (auto branch : region.front().getOps<scf::IfOp>())
     for (Region &inner : branch->getRegions())
       collectBlocks(inner, blocks);
-}
-
-/// Whether a function computes nothing since memory that it is given has no
-/// elements.
-static bool isOverNothing(func::FuncOp function) {
-  return function.isPublic() &&
-         llvm::any_of(function.getArgumentTypes(),
-                      [](Type type) {
-                        auto memory = dyn_cast<MemRefType>(type);
-                        return memory && memory.hasStaticShape() &&
-                               memory.getNumElements() == 0;
-                      }) &&
-         llvm::all_of(function.getBody().front().without_terminator(),
-                      [](Operation &op) { return isMemoryEffectFree(&op); });
-}
-
-/// A launch of no blocks, so that there is a schedule of a function that
-/// computes nothing.
-static void launchNothing(func::FuncOp function, StringRef chip, int64_t warps,
-                          SymbolTable &symbols) {
-  Location loc = function.getLoc();
-  OpBuilder builder(function);
-  auto kernel =
-      func::FuncOp::create(builder, loc, (function.getName() + "_kernel").str(),
-                           builder.getFunctionType({}, {}));
-  kernel->setAttr(fagpu::FAGPUDialect::kernelAttrName,
-                  builder.getStringAttr(chip));
-  symbols.insert(kernel);
-  builder.setInsertionPointToStart(kernel.addEntryBlock());
-  auto role = fagpu::RoleOp::create(
-      builder, loc, builder.getStringAttr("compute"),
-      builder.getI32IntegerAttr(1),
-      builder.getI32IntegerAttr(static_cast<int32_t>(warps)), IntegerAttr(),
-      UnitAttr(), IntegerAttr());
-  func::ReturnOp::create(builder, loc);
-  builder.createBlock(&role.getBody(), {}, {builder.getI32Type()}, {loc});
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  Value blocks = arith::ConstantIndexOp::create(builder, loc, 0);
-  fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
-                          /*condition=*/Value(), ValueRange());
 }
 
 namespace {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarryScalars.h"
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,9 +47,6 @@ private:
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
   Value getNextTile(OpBuilder &at);
   SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
-  SmallVector<Value>
-  carryThrough(ForOp old, TypeRange added, bool isEarly,
-               function_ref<SmallVector<Value>(OpBuilder &)> make);
   void persistCopies();
   void persistCompute(RoleOp role);
   void launchFewer();
@@ -211,65 +209,12 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   if (isEarly)
     llvm::append_range(types, ValueRange(words).getTypes());
   SmallVector<Value> taken = carryThrough(
-      loops.back(), types, isEarly, [&](OpBuilder &at) -> SmallVector<Value> {
+      builder, loops.back(), types, isEarly,
+      [&](OpBuilder &at) -> SmallVector<Value> {
         Value next = getNextTile(at);
         return isEarly ? withWords(at, next) : SmallVector<Value>{next};
       });
   return isEarly ? taken : withWords(builder, taken.front());
-}
-
-/// Makes scalars in one iteration of a loop, the last one or, where
-/// there is one, the one before it (`isEarly`), and carries them to its end.
-SmallVector<Value>
-Persister::carryThrough(ForOp old, TypeRange added, bool isEarly,
-                        function_ref<SmallVector<Value>(OpBuilder &)> make) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(old);
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantIntOp::create(builder, loc, number, 32);
-  };
-  int64_t direction = old.getDirection();
-  // The bound is the last index of a loop that falls, and past that of one that
-  // rises.
-  Value at = old.getBounds().back();
-  if (int64_t before = (direction > 0) + isEarly)
-    at = arith::SubIOp::create(builder, loc, at, constant(before * direction));
-  if (isEarly)
-    at = direction > 0
-             ? arith::MaxSIOp::create(builder, loc, at, old.getStart())
-                   .getResult()
-             : arith::MinSIOp::create(builder, loc, at, old.getStart())
-                   .getResult();
-  SmallVector<Value> inits(old.getInits());
-  for (Type type : added)
-    inits.push_back(
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
-  SmallVector<Type> types(old.getResultTypes());
-  llvm::append_range(types, added);
-  auto loop =
-      ForOp::create(builder, loc, types, old.getStart(), old.getBounds(), inits,
-                    old.getStepAttr(), old.getOnceAttr(), old.getRolledAttr());
-  loop.getBody().takeBody(old.getBody());
-  Block &body = loop.getBody().front();
-  SmallVector<Value> seen;
-  for (Type type : added)
-    seen.push_back(body.addArgument(type, loc));
-  builder.setInsertionPointToStart(&body);
-  Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        loop.getIndex(), at);
-  auto branch = scf::IfOp::create(builder, loc, added, isThere,
-                                  /*withElseRegion=*/true);
-  OpBuilder making = branch.getThenBodyBuilder();
-  scf::YieldOp::create(making, loc, make(making));
-  OpBuilder keeping = branch.getElseBodyBuilder();
-  scf::YieldOp::create(keeping, loc, seen);
-  if (isEarly)
-    branch->moveBefore(body.getTerminator());
-  auto yield = cast<fagpu::YieldOp>(body.getTerminator());
-  yield.getValuesMutable().append(branch.getResults());
-  old.replaceAllUsesWith(loop.getResults().drop_back(added.size()));
-  old.erase();
-  return llvm::to_vector_of<Value>(loop.getResults().take_back(added.size()));
 }
 
 void Persister::persistCopies() {

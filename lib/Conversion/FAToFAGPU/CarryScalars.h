@@ -1,0 +1,25 @@
+//===- CarryScalars.h - Scalars made once in a loop -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
+#define FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
+
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+
+namespace mlir::fa {
+
+/// Makes scalars of the types `added` in one iteration of a loop, the last one
+/// or, where there is one, the one before it (`isEarly`), and carries them to
+/// its end. The loop is replaced by one that has them as last results, which
+/// come back.
+SmallVector<Value>
+carryThrough(OpBuilder &builder, fagpu::ForOp loop, TypeRange added,
+             bool isEarly, function_ref<SmallVector<Value>(OpBuilder &)> make);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
