@@ -1,4 +1,4 @@
-//===- IntegerKernels.h - Integers in the executor --------------*- C++ -*-===//
+//===- IntegerKernels.h - Integer arithmetic of the executor ----*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
