@@ -81,15 +81,25 @@ LogicalResult HostValues::requireNonNegative(Operation *op, Value operand) {
   return success();
 }
 
-void HostValues::requireFit(Operation *op, unsigned width) {
-  Value source = op->getOperand(0);
+void HostValues::requireFit(Value value, unsigned width) {
   int64_t least = width == 1 ? 0 : llvm::minIntN(width);
   int64_t most = width == 1 ? 1 : llvm::maxIntN(width);
   std::string message =
-      describe(source) + " does not fit " + std::to_string(width) + " bits";
-  if (!isNonNegative(source))
-    addRequirement(emit("less_equal", {least, get(source)}), message);
-  addRequirement(emit("less_equal", {get(source), most}), message);
+      describe(value) + " does not fit " + std::to_string(width) + " bits";
+  if (!isNonNegative(value))
+    addRequirement(emit("less_equal", {least, get(value)}), message);
+  addRequirement(emit("less_equal", {get(value), most}), message);
+}
+
+void HostValues::requireNoWrap(Operation *op) {
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return;
+  unsigned width = getWidth(op->getResult(0).getType());
+  auto flags = cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  // The launcher checks that a number fits its parameter.
+  if (width < 64 && !flags.hasNoSignedWrap() &&
+      !llvm::all_of(op->getUsers(), llvm::IsaPred<fagpu::LaunchOp>))
+    requireFit(op->getResult(0), width);
 }
 
 LogicalResult HostValues::requireOperands(Operation *op) {
@@ -107,6 +117,6 @@ LogicalResult HostValues::requireOperands(Operation *op) {
   // The launcher checks that a number fits its parameter.
   if (width > 1 && llvm::all_of(op->getUsers(), llvm::IsaPred<fagpu::LaunchOp>))
     return success();
-  requireFit(op, width);
+  requireFit(op->getOperand(0), width);
   return success();
 }

@@ -122,6 +122,7 @@ LogicalResult HostValues::add(Operation *op) {
     return failure();
   if (op->getNumResults() == 1 && computesNonNegative(op))
     nonNegative[op->getResult(0)].add(demand);
+  requireNoWrap(op);
   return success();
 }
 

@@ -111,7 +111,8 @@ private:
   /// both.
   LogicalResult requireOperands(Operation *op);
   LogicalResult requireNonNegative(Operation *op, Value operand);
-  void requireFit(Operation *op, unsigned width);
+  void requireFit(Value value, unsigned width);
+  void requireNoWrap(Operation *op);
   std::string describe(Value value) const;
   /// Whether an operation reads the bits of its operands as unsigned.
   static bool isUnsigned(Operation *op);

@@ -50,6 +50,13 @@ class Unsigned(CompiledTest):
         with self.assertRaises(fa_mlir.Error):
             self.kernel(5, 0, 2**31 - 1)
 
+    def test_sums_that_wrap_are_refused(self):
+        for n, m, operation in ((0, -(2**31), "subi"), (2**31 - 1, 2**31 - 1, "addi")):
+            with self.subTest(n=n, m=m), self.assertRaisesRegex(
+                fa_mlir.Error, f"the result of 'arith.{operation}' does not fit 32 bits"
+            ):
+                self.kernel(n, m, 5)
+
     def test_each_number_is_checked_once(self):
         messages = [requirement["message"] for requirement in self.manifest["requirements"]]
         self.assertEqual(len([message for message in messages if "negative" in message]), 2)

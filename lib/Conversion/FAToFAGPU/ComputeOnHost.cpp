@@ -138,6 +138,11 @@ Value HostComputer::computeOnHost(Value value) {
       operands.push_back(computeOperand(op, operand));
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
+  // What is moved does not wrap, which a launcher need not check.
+  if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(copy))
+    copy->setAttr(flags.getIntegerOverflowAttrName(),
+                  arith::IntegerOverflowFlagsAttr::get(
+                      copy->getContext(), arith::IntegerOverflowFlags::nsw));
   onHost.map(value, copy->getResult(0));
   return copy->getResult(0);
 }

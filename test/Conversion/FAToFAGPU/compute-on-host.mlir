@@ -45,7 +45,7 @@ func.func @host(%queryHeads: index, %keyHeads: index, %s: f32, %grid: index) {
   // CHECK: %[[DIVISOR:.*]] = arith.maxui %[[K]], %[[ONE]] : i32
   // CHECK: %[[QUOTIENT:.*]] = arith.divui %[[H]], %[[DIVISOR]] : i32
   // CHECK: %[[ALL:.*]] = arith.muli %[[H]], %[[K]] overflow<nsw> : i32
-  // CHECK: %[[END:.*]] = arith.subi %[[ALL]], %{{.*}} : i32
+  // CHECK: %[[END:.*]] = arith.subi %[[ALL]], %{{.*}} overflow<nsw> : i32
   // CHECK: fagpu.launch @kernel grid(%arg3) (%[[H]], %[[K]], %arg2, %[[QUOTIENT]], %[[END]]) : i32, i32, f32, i32, i32
   %h = arith.index_cast %queryHeads : index to i32
   %k = arith.index_cast %keyHeads : index to i32
@@ -119,7 +119,7 @@ func.func @bounds(%keys: i32) attributes {fagpu.kernel = "sm_90a"} {
 func.func @ofMemory(%m: memref<?xf32>, %grid: index) {
   // CHECK: %[[KEYS:.*]] = arith.index_cast
   // CHECK-NOT: arith.muli %[[KEYS]]
-  // CHECK: %[[REST:.*]] = arith.subi %[[KEYS]], %{{.*}} : i32
+  // CHECK: %[[REST:.*]] = arith.subi %[[KEYS]], %{{.*}} overflow<nsw> : i32
   // CHECK: %[[BLOCKS:.*]] = arith.ceildivsi %[[REST]], %{{.*}} : i32
   // CHECK: fagpu.launch @bounds grid(%{{.*}}) (%[[KEYS]], %[[REST]], %[[BLOCKS]], %{{.*}})
   %c0 = arith.constant 0 : index
