@@ -19,18 +19,12 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.fa_build_root, "test")
 
 
-def find_ptxas():
-    """The assembler of the CUDA toolkit: from PATH, from the toolkit's usual
-    place, or from the PyPI package nvidia-cuda-nvcc in the venv."""
-    candidates = [shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas"]
+def find_cuda_program(name):
+    """A program of the CUDA toolkit: from PATH, from the toolkit's usual place,
+    or from the PyPI packages in the venv."""
+    candidates = [shutil.which(name), f"/usr/local/cuda/bin/{name}"]
     venv = os.path.dirname(os.path.dirname(config.fa_python))
-    candidates += glob.glob(venv + "/lib/python3*/site-packages/nvidia/*/bin/ptxas")
-    return next((path for path in candidates if path and os.path.exists(path)), None)
-
-
-def find_compute_sanitizer():
-    """That of the CUDA toolkit: from PATH or from the toolkit's usual place."""
-    candidates = [shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer"]
+    candidates += glob.glob(f"{venv}/lib/python3*/site-packages/nvidia/*/bin/{name}")
     return next((path for path in candidates if path and os.path.exists(path)), None)
 
 
@@ -101,7 +95,7 @@ if "avx512f" in flags:
 else:
     lit_config.note("no AVX-512 in this processor: tests that run it are skipped")
 
-ptxas = find_ptxas()
+ptxas = find_cuda_program("ptxas")
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
@@ -110,11 +104,18 @@ if ptxas:
 else:
     lit_config.note("no ptxas on this machine: tests that assemble PTX are skipped")
 
+nvdisasm = find_cuda_program("nvdisasm")
+if nvdisasm:
+    config.available_features.add("nvdisasm")
+    config.substitutions.append(("%nvdisasm", nvdisasm))
+else:
+    lit_config.note("no nvdisasm on this machine: tests that read machine code are skipped")
+
 if has_cuda_device():
     config.available_features.add("cuda")
     # Tests that measure what they take of the device run one at a time.
     lit_config.parallelism_groups["cuda"] = 1
-    compute_sanitizer = find_compute_sanitizer()
+    compute_sanitizer = find_cuda_program("compute-sanitizer")
     if compute_sanitizer:
         config.available_features.add("compute-sanitizer")
         config.substitutions.append(("%compute_sanitizer", compute_sanitizer))

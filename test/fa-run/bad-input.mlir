@@ -40,6 +40,8 @@
 
 // RUN: not fa-run %s --entry=configured --target=cpu 2>&1 | FileCheck %s --check-prefix=CONFIG --implicit-check-not=error:
 // CONFIG: fa-run: error: 'configured' has a configuration for a GPU, but runs on the CPU: use --target=interpret, or cuda where there is a device
+// RUN: not fa-run %fa_src_root/examples/schedules/sm_90a_causal.mlir --target=cpu 2>&1 | FileCheck %s --check-prefix=SCHEDULE --implicit-check-not=error:
+// SCHEDULE: fa-run: error: 'attention' launches a GPU kernel, but runs on the CPU: use --target=interpret, or cuda where there is a device
 // RUN: not fa-run %s --entry=half --target=cpu --strategy=%fa_src_root/strategies/none.mlir 2>&1 | FileCheck %s --check-prefix=NOSTRATEGY --implicit-check-not=error:
 // NOSTRATEGY: error: cannot open input file '{{.*}}none.mlir'
 

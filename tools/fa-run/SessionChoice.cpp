@@ -93,6 +93,10 @@ LogicalResult Session::chooseTarget() {
                          "device: use --target=interpret");
     target = usesDevice ? TargetKind::CUDA : TargetKind::CPU;
   }
+  if (target == TargetKind::CPU && launches)
+    return reportError("'" + running.getName() +
+                       "' launches a GPU kernel, but runs on the CPU: use "
+                       "--target=interpret, or cuda where there is a device");
   if (target == TargetKind::CPU && isConfiguredForGPU(running))
     return reportError("'" + running.getName() + "' has a configuration for " +
                        (options.strategy.empty()
