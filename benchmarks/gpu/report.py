@@ -77,31 +77,40 @@ def markdown(cells, kind="derived"):
     return "\n".join(lines)
 
 
+def rates(cell):
+    """TFLOP/s by series: the fastest kernel of each kind, then everybody else."""
+    others = next(iter(cell["ratios"].values()))
+    return ({kind: cell["tflops"][name] for kind, name in cell["own"].items()}
+            | {other: cell["tflops"][other] for other in others if other in cell["tflops"]})
+
+
 def plot(results, path):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    entries = [e for e in results["cells"] if e["mode"] == "burst" and e["own"]]
-    groups = list(dict.fromkeys(e["group"] for e in entries))
+    cells = [cell for cell in results["cells"] if cell["mode"] == "burst" and cell["own"]]
+    groups = list(dict.fromkeys(cell["group"] for cell in cells))
+    # The same colour for the same series in every group.
+    series = list(dict.fromkeys(name for cell in cells for name in rates(cell)))
+    colours = {name: f"C{i}" for i, name in enumerate(series)}
     columns = min(2, len(groups))
     rows = -(-len(groups) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(7 * columns, 3.4 * rows), squeeze=False)
+    width = 7 if columns > 1 else 10
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, 3.4 * rows), squeeze=False)
     for axis, group in zip(axes.flat, groups):
-        cells = [e for e in entries if e["group"] == group]
-        names = list(dict.fromkeys(name for e in cells for name in e["tflops"]))
-        place = np.arange(len(cells))
-        for i, name in enumerate(names):
-            own = any(name in e["own"].values() for e in cells)
-            axis.bar(place + (i - (len(names) - 1) / 2) * 0.8 / len(names),
-                     [e["tflops"].get(name, 0) for e in cells], 0.8 / len(names), label=name,
-                     edgecolor="black" if own else "none", linewidth=0.8)
-        axis.set_xticks(place, [e["label"] for e in cells])
+        found = [(cell["label"], rates(cell)) for cell in cells if cell["group"] == group]
+        for place, (_, values) in enumerate(found):
+            for i, (name, value) in enumerate(values.items()):
+                axis.bar(place + (i - (len(values) - 1) / 2) * 0.8 / len(values), value, 0.8 / len(values),
+                         color=colours[name], edgecolor="black" if name in ("derived", "written") else "none", linewidth=0.8)
+        axis.set_xticks(range(len(found)), [label for label, _ in found])
         axis.set_title(group)
         axis.set_ylabel("TFLOP/s")
-        axis.legend(fontsize=7, ncols=2)
     for axis in list(axes.flat)[len(groups):]:
         axis.axis("off")
     figure.suptitle(f"{results['device']}, {results['date']} (burst; visible pairs counted exactly)")
-    figure.tight_layout()
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[name]) for name in series]
+    figure.legend(handles, series, loc="lower center", ncols=len(series), fontsize=8)
+    figure.tight_layout(rect=(0, 0.12 / rows, 1, 1))
     figure.savefig(path, dpi=110)

@@ -85,6 +85,15 @@ def check_markdown():
     assert lines[-1] == "| length 512 | 1.200 [1.100, 1.300] | 512 |", lines
 
 
+def check_rates():
+    # One series for each kind of own kernel, and one for each other that took part.
+    value = {"ratio": 1.0, "low": 1.0, "high": 1.0}
+    found = cell(512, 1.2, 0.1, own={"derived": "mine", "written": "hand b"},
+                 ratios={"derived": {"written": value, "fa3": value, "fa3 or fa4": value}, "written": {"fa3": value}},
+                 tflops={"mine": 5, "hand a": 3, "hand b": 4, "fa3": 2})
+    assert report.rates(found) == {"derived": 5, "written": 4, "fa3": 2}, report.rates(found)
+
+
 def check_counts():
     header = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
     rows = [(0, "spin_kernel(long)", 99), (1, "attention", 1000), (2, "combine", 24), (3, "spin_kernel(long)", 99),
@@ -105,5 +114,6 @@ check_ratio()
 check_compare()
 check_bars()
 check_markdown()
+check_rates()
 check_counts()
 print("good")
