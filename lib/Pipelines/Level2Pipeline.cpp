@@ -16,6 +16,7 @@ using namespace mlir;
 void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
                                  const Level2Options &options) {
   manager.addPass(createFATruncateIndices());
+  manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());
   FASelectConfigOptions selection;
   selection.target = options.target;

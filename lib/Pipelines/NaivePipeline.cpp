@@ -20,6 +20,7 @@ using namespace mlir;
 void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
                                  const NaiveOptions &options) {
   manager.addPass(createFATruncateIndices());
+  manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());
   manager.addPass(createFANaive());
   manager.addPass(createCanonicalizerPass());

@@ -31,7 +31,8 @@ struct RowElements {
 
 } // namespace
 
-static std::optional<ColumnRuns> findRuns(ArrayRef<int64_t> columns) {
+/// An accumulator's layout gives a thread pairs of columns, 8 apart.
+static ColumnRuns findRuns(ArrayRef<int64_t> columns) {
   int64_t first = columns.front(), length = 1;
   while (length < static_cast<int64_t>(columns.size()) &&
          columns[length] == first + length)
@@ -39,14 +40,12 @@ static std::optional<ColumnRuns> findRuns(ArrayRef<int64_t> columns) {
   int64_t period = length < static_cast<int64_t>(columns.size())
                        ? columns[length] - first
                        : length;
-  ColumnRuns runs{first, length, period};
-  if (!llvm::isPowerOf2_64(length) || !llvm::isPowerOf2_64(period))
-    return std::nullopt;
-  for (auto [index, column] : llvm::enumerate(columns))
-    if (column != first + static_cast<int64_t>(index) / length * period +
-                      static_cast<int64_t>(index) % length)
-      return std::nullopt;
-  return runs;
+  assert(llvm::isPowerOf2_64(length) && llvm::isPowerOf2_64(period));
+  assert(llvm::all_of(llvm::enumerate(columns), [&](auto found) {
+    int64_t index = found.index();
+    return found.value() == first + index / length * period + index % length;
+  }));
+  return {first, length, period};
 }
 
 static Value least(Emitter &emit, Value a, int64_t b) {
@@ -148,31 +147,14 @@ private:
   static void lowerWord(Emitter &emit, Value first, Value end,
                         ArrayRef<int64_t> elements, ArrayRef<int64_t> columns,
                         MutableArrayRef<Value> results) {
-    std::optional<ColumnRuns> runs = findRuns(columns);
-    if (!runs)
-      return compareEach(emit, first, end, elements, columns, results);
-    Value below = emit.bitXor(getBitsFrom(emit, end, *runs), emit.constant(-1));
+    ColumnRuns runs = findRuns(columns);
+    Value below = emit.bitXor(getBitsFrom(emit, end, runs), emit.constant(-1));
     Value bits = arith::AndIOp::create(emit.builder, emit.location, below,
-                                       getBitsFrom(emit, first, *runs));
+                                       getBitsFrom(emit, first, runs));
     for (auto [bit, element] : llvm::enumerate(elements))
       results[element] = arith::CmpIOp::create(
           emit.builder, emit.location, arith::CmpIPredicate::ne,
           getBit(emit, bits, bit), emit.constant(0));
-  }
-
-  static void compareEach(Emitter &emit, Value first, Value end,
-                          ArrayRef<int64_t> elements, ArrayRef<int64_t> columns,
-                          MutableArrayRef<Value> results) {
-    for (auto [element, offset] : llvm::zip_equal(elements, columns)) {
-      Value column = emit.constant(offset);
-      auto compare = [&](arith::CmpIPredicate predicate, Value limit) -> Value {
-        return arith::CmpIOp::create(emit.builder, emit.location, predicate,
-                                     column, limit);
-      };
-      results[element] =
-          emit.logicalAnd(compare(arith::CmpIPredicate::sge, first),
-                          compare(arith::CmpIPredicate::slt, end));
-    }
   }
 };
 

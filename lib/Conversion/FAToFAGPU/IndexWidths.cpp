@@ -128,7 +128,7 @@ IndexWidths::Bounds IndexWidths::computeResult(Operation *op, unsigned number) {
     };
     return {add(a.low, b.low), add(a.high, b.high)};
   }
-  // Powers and sizes, of which little is known.
+  // Shifts, powers and sizes, of which little is known.
   if (isa<arith::ShLIOp, math::IPowIOp, math::AbsIOp>(op))
     return {Width::Long, Width::Long};
   // What is read as unsigned depends on the number of bits below 0, where sizes

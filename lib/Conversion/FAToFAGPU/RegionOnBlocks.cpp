@@ -172,7 +172,7 @@ Value RegionOnBlocks::computeScalar(Operation *op, ValueRange operands) {
 
 FailureOr<Value> RegionOnBlocks::convert(Operation *op,
                                          const IRMapping &mapping) {
-  if (op->getNumResults() != 1 || op->getNumRegions()) {
+  if (op->getNumResults() != 1) {
     op->emitOpError() << "has " << op->getNumResults()
                       << " results, which block values have not; expected one "
                          "(fa-separate-results)";
@@ -219,6 +219,13 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
 
 FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
                                        ValueRange captures) {
+  for (Type type : captures.getTypes())
+    if (isa<TensorType>(type)) {
+      region.getParentOp()->emitOpError()
+          << "captures " << type
+          << ", expected memory (fa-results-to-out-parameters)";
+      return failure();
+    }
   if (!queryIndex) {
     queryIndex = makeIndex(Kind::Row);
     keyIndex = makeIndex(Kind::Column);

@@ -5,6 +5,11 @@
 // RUN: sed -e 's/step 128/step 72/' %S/decompose-to-blocks.mlir | not fa-opt -fa-decompose-to-blocks 2>&1 | FileCheck %s
 // CHECK: error: 'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80
 
+// fa-results-to-out-parameters would have come before.
+// RUN: not fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-select-config=target=sm_80 -fa-tile -fa-convert-to-online -canonicalize \
+// RUN:   -fa-specialize-mask -fa-outline-kernels=chip=sm_80 -fa-decompose-to-blocks 2>&1 | FileCheck %s --check-prefix=TENSOR --implicit-check-not=error:
+// TENSOR: error: 'fa.online_attention' op captures 'tensor<70xi32>', expected memory (fa-results-to-out-parameters)
+
 // fa-put-head-dims-last would have come before.
 !mem = memref<1x256x64x2xf16, strided<[?, ?, 1, ?], offset: ?>>
 func.func @order(%q: !mem, %k: !mem, %v: !mem, %o: !mem) {

@@ -46,6 +46,10 @@ func.func @vectors() attributes {fagpu.kernel = "sm_80"} {
     %jj = fagpu.broadcast %j : tensor<64xi32> -> tensor<32x64xi32>
     // CHECK: fagpu.broadcast %[[ROW]] : tensor<32xi32, #fagpu.row<2>> -> tensor<32x64xi32, #fagpu.acc<2>>
     %ii = fagpu.broadcast %i : tensor<32xi32> -> tensor<32x64xi32>
+    // Limits are of rows, though the matrix is square.
+    // CHECK: fagpu.between %{{.*}}, %{{.*}} : tensor<32xi32, #fagpu.row<2>> -> tensor<32x32xi1, #fagpu.acc<2>>
+    %limit = fagpu.iota 0 : tensor<32xi32>
+    %between = fagpu.between %limit, %limit : tensor<32xi32> -> tensor<32x32xi1>
   }
   return
 }

@@ -1056,6 +1056,14 @@ func.func @f(%first: tensor<64xi32, #fagpu.row<4>>) {
 
 // -----
 
+func.func @f(%first: tensor<64x1xi32>) {
+  // expected-error @below {{'fagpu.between' op goes from 'tensor<64x1xi32>' to 'tensor<64x128xi1>', expected row to acc, of the same rows and warps}}
+  %y = fagpu.between %first, %first : tensor<64x1xi32> -> tensor<64x128xi1>
+  return
+}
+
+// -----
+
 func.func @f(%first: tensor<64xf32, #fagpu.row<4>>) {
   // expected-error @below {{'fagpu.between' op goes from 'tensor<64xf32, #fagpu.row<4>>' to 'tensor<64x128xi1, #fagpu.acc<4>>', expected i32 to i1}}
   %y = fagpu.between %first, %first : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xi1, #fagpu.acc<4>>

@@ -8,6 +8,8 @@
 !column = tensor<128xf32, #fagpu.col<4>>
 !quad = tensor<64x4xf32, #fagpu.quad<4>>
 !index = tensor<64x128xi32, #fagpu.acc<4>>
+!bits = tensor<64x128xi1, #fagpu.acc<4>>
+!limits = tensor<64xi32, #fagpu.row<4>>
 !tile = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 2>
 !half = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
 !vector = !fagpu.channel<128xf32, #fagpu.smem<0>, 2>
@@ -125,6 +127,10 @@ func.func @values(%q: !halfView, %k: !tileView, %p: !operand, %o: !acc,
   %i = fagpu.iota 1 : !index
   // CHECK: fagpu.iota 0 part(element) : tensor<64x128xi32, #fagpu.acc<4>>
   %e = fagpu.iota 0 part(element) : !index
+  // CHECK: %[[LIMIT:.*]] = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
+  %limit = fagpu.iota 0 : !limits
+  // CHECK: fagpu.between %[[LIMIT]], %[[LIMIT]] : tensor<64xi32, #fagpu.row<4>> -> tensor<64x128xi1, #fagpu.acc<4>>
+  %between = fagpu.between %limit, %limit : !limits -> !bits
   %h = arith.truncf %x : !acc to !packed
   // CHECK: fagpu.convert %{{.*}} : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
   %c = fagpu.convert %h : !packed -> !operand

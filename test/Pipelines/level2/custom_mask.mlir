@@ -48,17 +48,20 @@ module {
         %subview_5 = memref.subview %subview_2[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
         %25:3 = fa.online_attention ins(%subview, %subview_4, %subview_5 : memref<1x64x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg7, %arg8, %arg9 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%arg4, %arg5, %arg6, %key) extents(%c256, %c256) mask(%batch, %head, %query, %key_6) captures(%capture = %0 : memref<4xi32>) {
           %c-31 = arith.constant -31 : index
-          %c0_7 = arith.constant 0 : index
+          %c1_7 = arith.constant 1 : index
+          %c0_8 = arith.constant 0 : index
           %26 = memref.load %capture[%head] : memref<4xi32>
           %27 = arith.index_cast %26 : i32 to index
           %28 = arith.addi %query, %c-31 : index
           %29 = arith.cmpi sge, %key_6, %28 : index
-          %30 = arith.remsi %key_6, %27 : index
-          %31 = arith.cmpi eq, %30, %c0_7 : index
-          %32 = arith.ori %29, %31 : i1
-          %33 = arith.cmpi sle, %key_6, %query : index
-          %34 = arith.andi %33, %32 : i1
-          fa.yield %34 : i1
+          %30 = arith.cmpi eq, %27, %c0_8 : index
+          %31 = arith.select %30, %c1_7, %27 : index
+          %32 = arith.remsi %key_6, %31 : index
+          %33 = arith.cmpi eq, %32, %c0_8 : index
+          %34 = arith.ori %29, %33 : i1
+          %35 = arith.cmpi sle, %key_6, %query : index
+          %36 = arith.andi %35, %34 : i1
+          fa.yield %36 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
         fa.yield %25#0, %25#1, %25#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
       }

@@ -120,7 +120,8 @@ def FAGPUComputeOnHostPass
     A launcher computes exactly, on numbers with a sign, and refuses an argument
     that 32 bits do not hold. So only what cannot leave these is moved, and no
     unsigned operation on what may be below 0: ranges of the arguments tell, with
-    sizes of memory between 0 and 2^30, or `nsw` on a product; the host's sums and
+    sizes of memory, and index arguments of the host that are passed as i32
+    (sizes of slices), between 0 and 2^30, or `nsw` on a product; the host's sums and
     products are marked so, which a launcher then need not check. A ceiling of a
     quotient is moved where the divisor is a constant above 0. All else stays in
     the kernel, where it wraps around. A kernel that several operations launch

@@ -9,9 +9,12 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -192,6 +195,22 @@ static Value getLoadedCapture(Operation *nested) {
   return base && isa<BlockArgument>(base) ? base : Value();
 }
 
+/// Why a division is none that may be evaluated for pairs whose result nobody
+/// reads.
+static void describeDivision(InFlightDiagnostic &diagnostic, Operation *op) {
+  if (isa<index::IndexDialect>(op->getDialect())) {
+    diagnostic << ", expected a division of arith";
+    return;
+  }
+  APInt divisor;
+  if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
+    diagnostic << " by " << llvm::toString(divisor, 10, /*Signed=*/true);
+  else
+    diagnostic << " by a divisor that is not a constant";
+  diagnostic << ", expected a constant that is not 0"
+             << (isa<arith::DivSIOp, arith::CeilDivSIOp>(op) ? " or -1" : "");
+}
+
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
                                     Operation *nested) {
   if (isa<KeyLengthOp, QueryLengthOp, YieldOp, memref::DimOp, tensor::DimOp,
@@ -207,10 +226,8 @@ static LogicalResult verifyRegionOp(Operation *op, StringRef name,
   InFlightDiagnostic diagnostic = op->emitOpError()
                                   << "does not allow '" << nested->getName()
                                   << "' in its " << name << " region";
-  // It is evaluated for pairs whose result nobody reads.
   if (allowedDialect && isMemoryEffectFree(nested))
-    diagnostic << " by a divisor that may be 0, expected a division of arith "
-                  "by a constant that is not 0, nor -1 if it is signed";
+    describeDivision(diagnostic, nested);
   else
     diagnostic << ", expected arith, math and index operations and loads from "
                   "captures";

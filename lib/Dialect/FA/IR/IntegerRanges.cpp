@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/IntegerRanges.h"
+#include "MaskParts.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -191,9 +191,8 @@ IntegerRange IntegerRanges::compute(Value value) {
     bool isPosition = number >= firstPosition && number < firstPosition + 4;
     return isPosition ? IntegerRange::getOfPosition() : all;
   }
-  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)) &&
-                      constant.getSignificantBits() <= 64)
-    return IntegerRange::getOne(constant.getSExtValue());
+  if (std::optional<int64_t> constant = getIntegerConstant(value))
+    return IntegerRange::getOne(*constant);
   Operation *op = value.getDefiningOp();
   IntegerRange range = computeResult(cast<OpResult>(value));
   // Of the ends of 62 and 63 bits nothing is known but that they wrap.

@@ -46,6 +46,16 @@ static bool hasTensor(TypeRange types) {
   return llvm::any_of(types, llvm::IsaPred<TensorType>);
 }
 
+/// Whether attention on memory captures a table that is a tensor.
+static bool capturesTensor(func::FuncOp function) {
+  return function
+      .walk([](AttentionLikeOpInterface op) {
+        return hasTensor(op->getOperandTypes()) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static LogicalResult checkFunction(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError()
@@ -250,7 +260,8 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
                                                       func::FuncOp function) {
   FunctionType type = function.getFunctionType();
   if (function.isExternal() ||
-      (!hasTensor(type.getInputs()) && !hasTensor(type.getResults())))
+      (!hasTensor(type.getInputs()) && !hasTensor(type.getResults()) &&
+       !capturesTensor(function)))
     return success();
   if (failed(checkFunction(function)))
     return failure();

@@ -88,6 +88,31 @@ def FATruncateIndices : Pass<"fa-truncate-indices"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FAGuardDivisors : Pass<"fa-guard-divisors"> {
+  let summary = "Hold divisors of regions to what a processor divides by";
+  let description = [{
+    Score and mask regions are evaluated for pairs that do not exist, too, where
+    what is loaded reads as 0, and a captured number may be 0. An
+    `arith.remsi`, `remui` or `floordivsi` by a divisor that is not known to
+    be another number divides by 1 in place of 0, and in place of -1 where the dividend
+    may be the least number of its type, which has no opposite. A quotient by -1
+    is then the difference of 0 and the dividend. Other divisions have constants
+    for divisors.
+
+    Before:
+    ```mlir
+    %rest = arith.remui %j, %stride : index
+    ```
+    After:
+    ```mlir
+    %none = arith.cmpi eq, %stride, %c0 : index
+    %divisor = arith.select %none, %c1, %stride : index
+    %rest = arith.remui %j, %divisor : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FAVersionBounds : Pass<"fa-version-bounds"> {
   let summary = "Choose a version of attention whose scores are known to be small";
   let description = [{
