@@ -147,18 +147,44 @@ LogicalResult executor::compileElementLoadLanes(Operation *op, Value array,
   return success();
 }
 
+static FailureOr<int64_t> getDim(Operation *op, const Array &values,
+                                 int64_t index) {
+  if (index >= 0 && index < values.getRank())
+    return values.shape[index];
+  return op->emitError() << "'" << op->getName() << "' dimension " << index
+                         << " of a value of rank " << values.getRank();
+}
+
+LogicalResult executor::compileDimLanes(Operation *op, Value array, Value dim,
+                                        LaneBuilder &builder) {
+  unsigned source = builder.getObject(array);
+  unsigned position = builder.getLanes(dim);
+  unsigned result = builder.getLanes(op->getResult(0));
+  builder.emit([=](LaneState &state, int64_t count) -> LogicalResult {
+    const Array &values = state.objects[source].array();
+    for (int64_t lane = 0; lane < count; ++lane) {
+      FailureOr<int64_t> size =
+          getDim(op, values, state.lanes(position)[lane].integer);
+      if (failed(size))
+        return failure();
+      state.lanes(result)[lane].integer = *size;
+    }
+    return success();
+  });
+  return success();
+}
+
 LogicalResult executor::compileDim(Operation *op, Value array, Value dim,
                                    ProgramBuilder &builder) {
   unsigned source = builder.getRegister(array);
   unsigned position = builder.getRegister(dim);
   unsigned result = builder.getRegister(op->getResult(0));
   builder.emit([=](Frame &frame) -> LogicalResult {
-    const Array &values = frame.array(source);
-    int64_t index = frame.integer(position);
-    if (index < 0 || index >= values.getRank())
-      return op->emitError() << "'" << op->getName() << "' dimension " << index
-                             << " of a value of rank " << values.getRank();
-    frame.slot(result).integer = values.shape[index];
+    FailureOr<int64_t> size =
+        getDim(op, frame.array(source), frame.integer(position));
+    if (failed(size))
+      return failure();
+    frame.slot(result).integer = *size;
     return success();
   });
   return success();

@@ -207,6 +207,10 @@ static LogicalResult compileMemRefDim(memref::DimOp op,
                                       ProgramBuilder &builder) {
   return compileDim(op, op.getSource(), op.getIndex(), builder);
 }
+static LogicalResult compileMemRefDimLanes(memref::DimOp op,
+                                           LaneBuilder &builder) {
+  return compileDimLanes(op, op.getSource(), op.getIndex(), builder);
+}
 static LogicalResult compileMemRefRank(memref::RankOp op,
                                        ProgramBuilder &builder) {
   return compileRank(op, op.getMemref(), builder);
@@ -237,6 +241,7 @@ void executor::addMemRefSemantics(Semantics &semantics) {
   semantics.add<memref::TransposeOp>(compileTranspose);
   semantics.add<memref::ExtractStridedMetadataOp>(compileMetadata);
   semantics.add<memref::DimOp>(compileMemRefDim);
+  semantics.addLanes<memref::DimOp>(compileMemRefDimLanes);
   semantics.add<memref::RankOp>(compileMemRefRank);
   semantics.add<memref::CastOp>(compileCast<memref::CastOp>);
   semantics.add<memref::MemorySpaceCastOp>(

@@ -298,6 +298,10 @@ static LogicalResult compileTensorDim(tensor::DimOp op,
                                       ProgramBuilder &builder) {
   return compileDim(op, op.getSource(), op.getIndex(), builder);
 }
+static LogicalResult compileTensorDimLanes(tensor::DimOp op,
+                                           LaneBuilder &builder) {
+  return compileDimLanes(op, op.getSource(), op.getIndex(), builder);
+}
 static LogicalResult compileTensorRank(tensor::RankOp op,
                                        ProgramBuilder &builder) {
   return compileRank(op, op.getTensor(), builder);
@@ -323,6 +327,7 @@ void executor::addTensorSemantics(Semantics &semantics) {
   semantics.add<tensor::ExpandShapeOp>(compileExpand);
   semantics.add<tensor::ReshapeOp>(compileReshape);
   semantics.add<tensor::DimOp>(compileTensorDim);
+  semantics.addLanes<tensor::DimOp>(compileTensorDimLanes);
   semantics.add<tensor::RankOp>(compileTensorRank);
   semantics.add<tensor::CastOp>(compileCast);
 }

@@ -83,6 +83,15 @@ LogicalResult
 mlir::fa::verifyCPUConfig(function_ref<InFlightDiagnostic()> emitError,
                           StringRef target, const CPULimits &limits,
                           ConfigAttr config) {
+  // A thread holds a block of scores; splits are launched one by one.
+  constexpr int64_t mostOfBlock = 4096, mostSplits = 4096;
+  for (auto [name, value, most] :
+       {std::tuple("query_block", config.getQueryBlock(), mostOfBlock),
+        std::tuple("key_block", config.getKeyBlock(), mostOfBlock),
+        std::tuple("key_splits", config.getKeySplits(), mostSplits)})
+    if (value > most)
+      return emitError() << name << " is " << value << ", expected at most "
+                         << most << " on " << target;
   auto tile = cast<CPUConfigAttr>(config.getTarget());
   if (tile.getLanes() > limits.lanes)
     return emitError() << "lanes is " << tile.getLanes() << ", but a vector of "

@@ -7,6 +7,7 @@
 
 #include "PastLengths.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -46,6 +47,9 @@ void fa::poisonPastLengths(func::FuncOp function,
       poisonRows(arguments[*data], order, arguments[*bounds]);
   };
   function.walk([&](AttentionOp op) {
+    // Rows of a piece are not those that lengths count.
+    if (!op.getExtents().empty())
+      return;
     poison(op.getQuery(), op.getQueryOrder(), op.getQueryLengths());
     poison(op.getKey(), op.getKeyOrder(), op.getKeyLengths());
     poison(op.getValue(), op.getValueOrder(), op.getKeyLengths());
@@ -56,13 +60,21 @@ llvm::Error fa::boundLengths(func::FuncOp function,
                              MutableArrayRef<HostBuffer> arguments,
                              llvm::function_ref<bool(unsigned)> mayChange) {
   std::string error;
-  auto bound = [&](Value operand, DimsAttr order, Value lengths,
-                   StringRef what) {
+  auto bound = [&](Value operand, DimsAttr order, Value lengths, StringRef what,
+                   OperandRange extents) {
     auto data = getPosition(function, operand);
     auto bounds = getPosition(function, lengths);
     if (!data || !bounds || std::max(*data, *bounds) >= arguments.size())
       return;
     int64_t limit = arguments[*data].shape[order.positionOf(DimKind::Sequence)];
+    // Of a piece of a problem the operand does not hold all rows.
+    if (!extents.empty()) {
+      std::optional<int64_t> extent =
+          getConstantIntValue(extents[what == "query" ? 0 : 1]);
+      if (!extent)
+        return;
+      limit = *extent;
+    }
     HostBuffer &values = arguments[*bounds];
     for (int64_t b = 0, e = values.getNumElements(); b < e; ++b) {
       int64_t length = values.get(b).integer;
@@ -71,16 +83,19 @@ llvm::Error fa::boundLengths(func::FuncOp function,
       if (mayChange(*bounds))
         values.set(b, Slot::ofInteger(length % (limit + 1)));
       else if (error.empty())
-        error = llvm::formatv("argument {0} of '{1}': the {2} length of batch "
-                              "item {3} is {4}, expected 0 to {5}, the size of "
-                              "argument {6}",
-                              *bounds, function.getName(), what, b, length,
-                              limit, *data);
+        error = llvm::formatv(
+            "argument {0} of '{1}': the {2} length of batch "
+            "item {3} is {4}, expected 0 to {5}, {6}",
+            *bounds, function.getName(), what, b, length, limit,
+            extents.empty() ? "the size of argument " + std::to_string(*data)
+                            : "the extent");
     }
   };
   function.walk([&](AttentionOp op) {
-    bound(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), "query");
-    bound(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), "key");
+    bound(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), "query",
+          op.getExtents());
+    bound(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), "key",
+          op.getExtents());
   });
   if (error.empty())
     return llvm::Error::success();

@@ -95,6 +95,8 @@ LogicalResult compileElementLoadLanes(Operation *op, Value array,
                                       ValueRange indices, LaneBuilder &builder);
 LogicalResult compileDim(Operation *op, Value array, Value dim,
                          ProgramBuilder &builder);
+LogicalResult compileDimLanes(Operation *op, Value array, Value dim,
+                              LaneBuilder &builder);
 LogicalResult compileRank(Operation *op, Value array, ProgramBuilder &builder);
 /// The result is the operand, whose shape the result type must allow.
 LogicalResult compileShapeCast(Operation *op, ProgramBuilder &builder);

@@ -120,8 +120,9 @@ struct ExpandPattern : public OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "not on f32");
+    if (!getElementTypeOrSelf(op.getType()).isF32() ||
+        isa<TensorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not on f32 or vectors of it");
     FloatArithmetic arithmetic(rewriter, op.getLoc(), op.getType());
     rewriter.replaceOp(op, expand(arithmetic, op.getOperand()));
     return success();

@@ -193,7 +193,8 @@ void QueryBlock::shift(OpBuilder &builder, Value &offset, Value by) {
 /// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
 /// the first one); null `limit`: up to the end of the slice.
 FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
-                                   DimsAttr order, int64_t rows, Value limit,
+                                   DimsAttr order, int64_t rows,
+                                   std::optional<EndOfKeys> end,
                                    Value shiftBy) {
   Location loc = finalize.getLoc();
   Blocks blocks(builder, loc);
@@ -204,8 +205,12 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
   int64_t sequence = order.positionOf(DimKind::Sequence);
   int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
   int64_t columns = getColumns(headDim);
-  if (!limit)
-    limit = getEnd(builder, *tile, sequence);
+  Value at = tile->offsets[sequence];
+  Value limit = end ? end->end : getEnd(builder, *tile, sequence);
+  // Memory of a piece of the keys counts from elsewhere.
+  if (end && end->place != at)
+    limit = builder.createOrFold<arith::AddIOp>(
+        loc, at, builder.createOrFold<arith::SubIOp>(loc, limit, end->place));
   shift(builder, tile->offsets[sequence], shiftBy);
   SmallVector<int64_t> sizes(type.getRank(), 1);
   sizes[sequence] = rows;
@@ -276,7 +281,7 @@ LogicalResult QueryBlock::rebuildRanges() {
   exponentScale = makeExponentScale(outside);
   findGroupRow(outside);
   FailureOr<Value> q = fetch(outside, step.getQuery(), step.getQueryOrder(),
-                             rows, Value(), groupRow);
+                             rows, std::nullopt, groupRow);
   if (failed(q))
     return failure();
   query = *q;

@@ -33,6 +33,15 @@ static bool isNarrowed(Operation *op, IndexWidths &widths) {
          llvm::all_of(op->getOperands(), fits);
 }
 
+/// Regions of the fa dialect have indices for arguments, of what becomes block
+/// values later.
+static bool isInRegionOfAttention(Operation *op) {
+  while ((op = op->getParentOp()))
+    if (isa<FADialect>(op->getDialect()))
+      return true;
+  return false;
+}
+
 static void narrowResults(Operation *op) {
   Type i32 = IntegerType::get(op->getContext(), 32);
   auto narrow = [&](Value value) {
@@ -84,7 +93,8 @@ struct NarrowIndicesPass
     SmallVector<Operation *> narrowed, kept;
     IndexWidths widths;
     kernel.getBody().walk([&](Operation *op) {
-      (isNarrowed(op, widths) ? narrowed : kept).push_back(op);
+      bool narrows = !isInRegionOfAttention(op) && isNarrowed(op, widths);
+      (narrows ? narrowed : kept).push_back(op);
     });
     SmallVector<OpOperand *> indices;
     for (Operation *op : kept)

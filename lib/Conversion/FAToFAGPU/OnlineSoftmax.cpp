@@ -156,16 +156,15 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Value end =
       inside.createOrFold<arith::AddIOp>(loc, place.key, countKeys(mapping));
   shift(outside, place.query, groupRow);
-  Value loadLimit;
   if (step.getExtents().empty())
     return step.emitOpError() << "has no extents, expected the valid queries "
                                  "and keys of its batch";
   place.queries = mapped(step.getExtents()[0]);
   place.keys = mapped(step.getExtents()[1]);
-  loadLimit = place.keys;
+  EndOfKeys endOfKeys = {place.keys, place.key};
 
   FailureOr<Value> k =
-      fetch(inside, mapped(step.getKey()), step.getKeyOrder(), keys, loadLimit);
+      fetch(inside, mapped(step.getKey()), step.getKeyOrder(), keys, endOfKeys);
   if (failed(k))
     return failure();
   FailureOr<Value> s = emitScores(outside, inside, place, mapping, end, *k);
@@ -175,7 +174,7 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Weights weights =
       isBounded ? weighBounded(inside, *s) : weigh(inside, *s, config);
   FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
-                             step.getValueOrder(), keys, loadLimit);
+                             step.getValueOrder(), keys, endOfKeys);
   if (failed(v))
     return failure();
   Value newAcc = fagpu::ProductOp::create(

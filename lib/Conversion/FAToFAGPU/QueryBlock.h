@@ -42,6 +42,11 @@ struct Tile {
   SmallVector<OpFoldResult> sizes;
 };
 
+/// Where valid keys end, and the first one of a slice, among all keys.
+struct EndOfKeys {
+  Value end, place;
+};
+
 /// Creates operations on block values.
 class Blocks {
 public:
@@ -138,7 +143,8 @@ private:
   bool isEmpty();
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
   FailureOr<Value> fetch(OpBuilder &builder, Value memory, DimsAttr order,
-                         int64_t rows, Value limit, Value shiftBy = {});
+                         int64_t rows, std::optional<EndOfKeys> end,
+                         Value shiftBy = {});
   void findGroupRow(OpBuilder &builder);
   /// Columns of a tile of queries, keys, values or results.
   int64_t getColumns(int64_t headDim);

@@ -1,3 +1,7 @@
+// Block values of GPU schedules stay.
+// RUN: fa-opt %fa_src_root/examples/schedules/sm_90a_causal.mlir -fa-expand-math | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: math.exp2 %{{.*}} : tensor<
+
 // RUN: fa-opt %s --fa-expand-math | FileCheck %s
 
 // Their errors are measured by the unit tests of the CPU compiler.

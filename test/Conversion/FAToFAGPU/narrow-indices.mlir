@@ -1,5 +1,12 @@
 // RUN: fa-opt %s -fa-narrow-indices | FileCheck %s
 
+// Before fa-decompose-to-blocks regions of attention keep their indices.
+// RUN: fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-to-level2=target=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 \
+// RUN:   -fa-narrow-indices | FileCheck %s --check-prefix=REGIONS
+// REGIONS: fa.key_ranges
+// REGIONS: mask(%{{.*}}, %{{.*}}, %{{.*}}, %[[KEY:.*]]) captures
+// REGIONS: arith.remsi %[[KEY]], %{{.*}} : index
+
 // CHECK-LABEL: func.func @kernel
 // CHECK-SAME: (%[[N:.*]]: i32, %[[M:.*]]: memref<?xi32>, %[[W:.*]]: i64)
 func.func @kernel(%n: i32, %m: memref<?xi32>, %w: i64) attributes {fagpu.kernel = "sm_80"} {

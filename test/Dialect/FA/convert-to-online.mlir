@@ -1,7 +1,10 @@
 // RUN: fa-opt %s -fa-convert-to-online -canonicalize -cse | FileCheck %s
 
 // CHECK-DAG: #[[$LEFT:.+]] = affine_map<()[s0, s1, s2] -> (s1 - s2, s0)>
+// CHECK-DAG: #[[$END:.+]] = affine_map<()[s0, s1, s2] -> (s2, s0 + s1)>
 // CHECK-DAG: #[[$POSITIVE:.+]] = affine_map<()[s0] -> (0, s0)>
+
+// Keys end where those of the piece do, and the mask keeps the number of all.
 
 // CHECK-LABEL: func.func @block(
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<1x64x1x64xbf16>, %[[K:[a-z0-9]+]]: memref<1x?x1x64xbf16>, %[[V:[a-z0-9]+]]: memref<1x?x1x32xbf16>,
@@ -16,10 +19,14 @@ func.func @block(%q: memref<1x64x1x64xbf16>, %k: memref<1x?x1x64xbf16>, %v: memr
   // CHECK-DAG: %[[ACC:.+]] = linalg.fill ins(%[[ZERO]] : f32) outs(%{{.+}} : tensor<64x32xf32>)
   // CHECK-DAG: %[[MAX:.+]] = linalg.fill ins(%[[MINUS_INFINITY]] : f32) outs(%[[EMPTY]] : tensor<64xf32>)
   // CHECK-DAG: %[[SUM:.+]] = linalg.fill ins(%[[ZERO]] : f32) outs(%[[EMPTY]] : tensor<64xf32>)
+  // CHECK-DAG: %[[SIZE:.+]] = memref.dim %[[K]], %{{.+}}
+  // CHECK-DAG: %[[END:.+]] = affine.min #[[$END]]()[%[[SIZE]], %[[J]], %[[KEYS]]]
   // CHECK: %[[STATE:.+]]:3 = fa.online_attention ins(%[[Q]], %[[K]], %[[V]] :
   // CHECK-SAME: outs(%[[ACC]], %[[MAX]], %[[SUM]] : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
-  // CHECK-SAME: scale(%[[SCALE]]) offsets(%[[B]], %[[H]], %[[I]], %[[J]]) extents(%[[QUERIES]], %[[KEYS]])
-  // CHECK-SAME: mask(
+  // CHECK-SAME: scale(%[[SCALE]]) offsets(%[[B]], %[[H]], %[[I]], %[[J]]) extents(%[[QUERIES]], %[[END]])
+  // CHECK-SAME: mask(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) captures(%[[ALL:.+]] = %[[KEYS]] : index)
+  // CHECK-NOT: fa.key_length
+  // CHECK: arith.subi %[[ALL]], %{{.+}} : index
   // CHECK: config = #fa.config<query_block = 64, key_block = 128>
   // CHECK: fa.finalize ins(%[[STATE]]#0, %[[STATE]]#1, %[[STATE]]#2 : {{.*}}) outs(%[[O]], %[[LSE]] : memref<1x64x1x32xbf16>, memref<1x1x64xf32>)
   // CHECK-NOT: rows
@@ -47,6 +54,7 @@ func.func @lengths(%q: memref<1x32x1x64xf32>, %k: memref<1x?x1x64xf32>, %o: memr
   // CHECK: %[[KL1:.+]] = arith.index_cast %[[KL0]] : i32 to index
   // CHECK: %[[KL2:.+]] = arith.maxsi %[[KL1]], %[[C0]] : index
   // CHECK: %[[KL3:.+]] = arith.minsi %[[KL2]], %[[KEYS]] : index
+  // CHECK: %[[END:.+]] = affine.min #[[$END]]()[%{{.+}}, %[[J]], %[[KL3]]]
   // CHECK: %[[R0:.+]] = affine.min #{{.+}}()[%[[QL3]], %[[I]]]
   // CHECK: %[[R:.+]] = affine.max #[[$POSITIVE]]()[%[[R0]]]
   // CHECK: %[[Q1:.+]] = memref.subview %[[Q]][0, 0, 0, 0] [1, %[[R]], 1, 64]
@@ -55,7 +63,7 @@ func.func @lengths(%q: memref<1x32x1x64xf32>, %k: memref<1x?x1x64xf32>, %o: memr
   // CHECK: %[[K1:.+]] = memref.subview %[[K]][0, 0, 0, 0] [1, %[[N]], 1, 64]
   // CHECK: fa.online_attention ins(%[[Q1]], %[[K1]], %[[K1]] : memref<1x?x1x64xf32, 
   // CHECK-SAME: outs({{[^:]*}} : tensor<48x64xf32>, tensor<48xf32>, tensor<48xf32>)
-  // CHECK-SAME: offsets(%[[B]], %{{.+}}, %[[I]], %[[J]]) extents(%[[QL3]], %[[KL3]])
+  // CHECK-SAME: offsets(%[[B]], %{{.+}}, %[[I]], %[[J]]) extents(%[[QL3]], %[[END]])
   // CHECK: fa.finalize {{.*}} outs(%[[O]] : memref<1x32x1x64xf32>) rows(%[[R]])
   fa.attention ins(%q, %k, %k : memref<1x32x1x64xf32>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>)
       outs(%o : memref<1x32x1x64xf32>) query_lengths(%ql : memref<?xi32>) key_lengths(%kl : memref<?xi32>)
@@ -86,5 +94,23 @@ func.func @no_config(%q: memref<1x?x1x64xf32>, %o: memref<1x?x1x64xf32>) {
   // CHECK: fa.online_attention {{.*}} outs({{.*}} : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>)
   fa.attention ins(%q, %q, %q : memref<1x?x1x64xf32>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>)
       outs(%o : memref<1x?x1x64xf32>)
+  return
+}
+
+// All keys: extents and masks stay.
+// CHECK-LABEL: func.func @whole(
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<1x64x1x64xbf16>, %[[K:[a-z0-9]+]]: memref<1x?x1x64xbf16>, %[[I:[a-z0-9]+]]: index)
+// CHECK: %[[KEYS:.+]] = memref.dim %[[K]]
+// CHECK-NOT: affine.min
+// CHECK: fa.online_attention
+// CHECK-SAME: extents(%[[KEYS]], %[[KEYS]]) mask(
+// CHECK-NEXT: fa.key_length
+func.func @whole(%q: memref<1x64x1x64xbf16>, %k: memref<1x?x1x64xbf16>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %keys = memref.dim %k, %c1 : memref<1x?x1x64xbf16>
+  fa.attention ins(%q, %k, %k : memref<1x64x1x64xbf16>, memref<1x?x1x64xbf16>, memref<1x?x1x64xbf16>)
+      outs(%q : memref<1x64x1x64xbf16>) offsets(%c0, %c0, %i, %c0) extents(%keys, %keys) mask causal
+      {config = #fa.config<query_block = 64, key_block = 128>}
   return
 }

@@ -140,17 +140,17 @@ func.func @longer_target(%q: tensor<1x?x1x64xf32>) {
 
 // -----
 
-// expected-error @+1 {{lanes is 6, expected a power of two from 1 up}}
+// expected-error @+1 {{lanes is 6, expected a power of two from 1 to 1024}}
 func.func private @f() attributes {a = #fa.cpu<lanes = 6>}
 
 // -----
 
-// expected-error @+1 {{register_rows is 0, expected at least 1}}
+// expected-error @+1 {{register_rows is 0, expected 1 to 1024}}
 func.func private @f() attributes {a = #fa.cpu<register_rows = 0>}
 
 // -----
 
-// expected-error @+1 {{register_vectors is 0, expected at least 1}}
+// expected-error @+1 {{register_vectors is 0, expected 1 to 1024}}
 func.func private @f() attributes {a = #fa.cpu<register_vectors = 0>}
 
 // -----
@@ -775,6 +775,28 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
           scf.yield %s : f32
         }
         fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op mask region is empty, expected 'fa.yield'}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op score region is empty, expected 'fa.yield'}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) {
       }
   return
 }
@@ -1505,5 +1527,25 @@ func.func @clause_after_attributes(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64x
 func.func @lengths_of_a_step(%q: tensor<1x8x1x64xf32>, %a: tensor<8x64xf32>, %m: tensor<8xf32>, %i: index, %n: tensor<1xi32>) {
   // expected-error @below {{'key_lengths' is out of place, expected each clause once, in this order: ins, outs, scale, offsets, extents, score, mask, attributes}}
   fa.online_attention ins(%q, %q, %q : tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>) outs(%a, %m, %m : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) key_lengths(%n : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      // expected-error @+1 {{custom op 'fa.attention' attribute 'query_dims' failed to satisfy constraint}}
+      {query_dims = 3}
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      // expected-error @+1 {{custom op 'fa.attention' attribute 'config' failed to satisfy constraint}}
+      {config = #fa.cpu<lanes = 8>}
   return
 }

@@ -4,6 +4,9 @@
 // RUN: fa-opt %t/registers.mlir -fa-select-config=target=avx512 | FileCheck %s --check-prefix=FITS
 // RUN: not fa-opt %t/columns.mlir -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not fa-opt %t/lanes.mlir -fa-select-config=target=sm_90a 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: sed -e s/BLOCKS/262144,key_block=64/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=QUERIES --implicit-check-not=error:
+// RUN: sed -e s/BLOCKS/64,key_block=4294967296/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=KEYS --implicit-check-not=error:
+// RUN: sed -e s/BLOCKS/64,key_block=128,key_splits=100000/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=SPLITS --implicit-check-not=error:
 // RUN: not fa-opt %t/dims.mlir -fa-select-config=target=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
 
 // LANES: error: 'fa.attention' op config does not fit: lanes is 16, but a vector of avx2 holds 8 f32; the nearest is 8
@@ -32,6 +35,17 @@ func.func @registers(%q: !t) -> !t {
 func.func @columns(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<register_rows = 1, register_vectors = 8>>}
+  return %r : !t
+}
+
+// QUERIES: error: 'fa.attention' op config does not fit: query_block is 262144, expected at most 4096 on avx2
+// KEYS: error: 'fa.attention' op config does not fit: key_block is 4294967296, expected at most 4096 on avx2
+// SPLITS: error: 'fa.attention' op config does not fit: key_splits is 100000, expected at most 4096 on avx2
+//--- sizes.mlir
+!t = tensor<1x?x1x64xf32>
+func.func @sizes(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block=BLOCKS>}
   return %r : !t
 }
 

@@ -58,6 +58,7 @@ private:
                                  TypedOperands &group);
   ParseResult parseRegionClause(bool isScore, RegionClause &clause);
   ParseResult checkNoClause(bool hasLengths);
+  ParseResult parseAttributes();
   ParseResult parseExplicitRegion(bool isScore, RegionClause &clause);
   ParseResult parseShortSpellings(bool isScore, RegionClause &clause);
   ParseResult parseShortMask(StringRef name, SMLoc loc, Block &block,
@@ -390,6 +391,15 @@ ParseResult AttentionParser::checkNoClause(bool hasLengths) {
          << "this order: " << llvm::join(order, ", ") << ", attributes";
 }
 
+// What is not of its type would be dropped when the operation is created.
+ParseResult AttentionParser::parseAttributes() {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  return result.name.verifyInherentAttrs(result.attributes,
+                                         [&] { return parser.emitError(loc); });
+}
+
 ParseResult AttentionParser::parse(bool hasLengths) {
   TypedOperands ins, outs, scale, queryLengths, keyLengths, offsets, extents;
   RegionClause score, mask;
@@ -422,8 +432,7 @@ ParseResult AttentionParser::parse(bool hasLengths) {
       parseOptionalPlain("extents", index, 2, extents) ||
       parseRegionClause(/*isScore=*/true, score) ||
       parseRegionClause(/*isScore=*/false, mask) || checkNoClause(hasLengths) ||
-      parser.parseOptionalAttrDict(result.attributes) ||
-      checkNoClause(hasLengths))
+      parseAttributes() || checkNoClause(hasLengths))
     return failure();
   // A piece of a larger problem keeps the captures of the whole.
   if (hasLengths && offsets.operands.empty() &&

@@ -268,6 +268,8 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
       return op->emitOpError()
              << name << " region argument " << position << " has type "
              << argument.getType() << ", expected " << type;
+  if (block.empty())
+    return op->emitOpError() << name << " region is empty, expected 'fa.yield'";
   for (Operation &nested : block)
     if (failed(verifyRegionOp(op, name, &nested)))
       return failure();

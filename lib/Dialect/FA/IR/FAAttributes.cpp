@@ -251,16 +251,18 @@ LogicalResult
 CPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       int64_t lanes, int64_t registerRows,
                       int64_t registerVectors) {
-  if (lanes < 1 || !llvm::isPowerOf2_64(lanes))
+  // More than any processor has, so that products of them fit their type.
+  constexpr int64_t most = 1024;
+  if (lanes < 1 || lanes > most || !llvm::isPowerOf2_64(lanes))
     return emitError() << "lanes is " << lanes
-                       << ", expected a power of two from 1 up";
-  if (registerRows < 1)
-    return emitError() << "register_rows is " << registerRows
-                       << ", expected at least 1";
-  if (registerVectors < 1)
-    return emitError() << "register_vectors is " << registerVectors
-                       << ", expected at least 1";
-  return success();
+                       << ", expected a power of two from 1 to " << most;
+  auto check = [&](StringRef name, int64_t value) -> LogicalResult {
+    if (value >= 1 && value <= most)
+      return success();
+    return emitError() << name << " is " << value << ", expected 1 to " << most;
+  };
+  return success(succeeded(check("register_rows", registerRows)) &&
+                 succeeded(check("register_vectors", registerVectors)));
 }
 
 StringRef CPUConfigAttr::getTargetName() const { return "cpu"; }

@@ -66,6 +66,7 @@ private:
   Value getValidLength(Value lengths, Value extent);
   OpFoldResult getValidSize(Value operand, DimsAttr order, Value validLength,
                             Value offset, Value extent);
+  Value getEndOfKeys(Value validLength);
   Value createState(ArrayRef<OpFoldResult> sizes, float value);
   Value toValue(OpFoldResult size) {
     return getValueOrCreateConstantIndexOp(rewriter, loc, size);
@@ -117,6 +118,40 @@ OpFoldResult OnlineConverter::getValidSize(Value operand, DimsAttr order,
       {within});
 }
 
+// Where valid keys end: with their number, or earlier where the operand holds a
+// piece of them.
+Value OnlineConverter::getEndOfKeys(Value validLength) {
+  Value offset = op.getOffsets()[3];
+  DimsAttr order = op.getKeyOrder();
+  if (isConstantIntValue(getAsOpFoldResult(offset), 0) &&
+      isProvenEqual(op.getKey(), order.positionOf(DimKind::Sequence),
+                    op.getExtents()[1]))
+    return validLength;
+  AffineExpr s0, s1, s2;
+  bindSymbols(rewriter.getContext(), s0, s1, s2);
+  return toValue(affine::makeComposedFoldedAffineMin(
+      rewriter, loc, AffineMap::get(0, 3, {s0 + s1, s2}, rewriter.getContext()),
+      {getMixedSize(rewriter, loc, op.getKey(), order, DimKind::Sequence),
+       getAsOpFoldResult(offset), getAsOpFoldResult(validLength)}));
+}
+
+/// Regions see `length` as a captured number where they ask for the number of
+/// keys.
+static void captureKeyLength(RewriterBase &rewriter, OnlineAttentionOp op,
+                             Value length) {
+  auto capture = [&](Region &region, MutableOperandRange captures) {
+    SmallVector<KeyLengthOp> reads(region.getOps<KeyLengthOp>());
+    if (reads.empty())
+      return;
+    rewriter.modifyOpInPlace(op, [&] { captures.append(length); });
+    Value argument = region.addArgument(length.getType(), op.getLoc());
+    for (KeyLengthOp read : reads)
+      rewriter.replaceOp(read, argument);
+  };
+  capture(op.getScore(), op.getScoreCapturesMutable());
+  capture(op.getMask(), op.getMaskCapturesMutable());
+}
+
 Value OnlineConverter::createState(ArrayRef<OpFoldResult> sizes, float value) {
   Value empty =
       tensor::EmptyOp::create(rewriter, loc, sizes, rewriter.getF32Type());
@@ -142,7 +177,7 @@ FinalizeOp OnlineConverter::convert() {
                                       op.getValueOrder(), DimKind::HeadDim);
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   OpFoldResult zero = rewriter.getIndexAttr(0);
-  Value rows;
+  Value rows, endOfKeys = getEndOfKeys(extents[1]);
   if (op.getQueryLengths()) {
     OpFoldResult valid = getValidSize(query, op.getQueryOrder(), extents[0],
                                       op.getOffsets()[2], op.getExtents()[0]);
@@ -166,14 +201,16 @@ FinalizeOp OnlineConverter::convert() {
   auto online = OnlineAttentionOp::create(
       rewriter, loc,
       TypeRange{accumulator.getType(), maximum.getType(), sum.getType()}, query,
-      key, value, op.getScale(), op.getOffsets(), extents,
-      op.getScoreCaptures(), op.getMaskCaptures(), accumulator, maximum, sum,
-      op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
-      op.getConfigAttr());
+      key, value, op.getScale(), op.getOffsets(),
+      ValueRange{extents[0], endOfKeys}, op.getScoreCaptures(),
+      op.getMaskCaptures(), accumulator, maximum, sum, op.getQueryDimsAttr(),
+      op.getKeyDimsAttr(), op.getValueDimsAttr(), op.getConfigAttr());
   rewriter.inlineRegionBefore(op.getScore(), online.getScore(),
                               online.getScore().end());
   rewriter.inlineRegionBefore(op.getMask(), online.getMask(),
                               online.getMask().end());
+  if (endOfKeys != extents[1])
+    captureKeyLength(rewriter, online, extents[1]);
   auto finalize = FinalizeOp::create(rewriter, loc, op.getResultTypes(),
                                      online.getResult(0), online.getResult(1),
                                      online.getResult(2), op.getOutput(),

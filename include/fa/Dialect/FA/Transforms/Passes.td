@@ -312,6 +312,10 @@ def FAConvertToOnline : Pass<"fa-convert-to-online"> {
     values shrink to the valid ones, the extents become the valid lengths, and
     `fa.finalize` leaves the other rows alone. Works on memrefs and on tensors.
 
+    Of a piece of the keys, as by an offset or an extent that is not the size of
+    the operand, the second extent is where its valid keys end among all of them;
+    regions that ask for the number of all keys capture it.
+
     Fails where an attention has more than one batch or head, or where its
     queries are not proven to fit the query block: `fa-tile` comes first.
 
