@@ -9,9 +9,11 @@
 // CHECK-LABEL: func.func @causal
 // CHECK-NOT:   memref.alloc
 // CHECK:       scf.forall
+// CHECK-NOT:   memref.alloc
 // CHECK:         fa.key_ranges {{.*}} = [full %{{.*}} to %[[diagonal:.*]], partial %[[diagonal]] to %{{.*}}] step 128
 // CHECK:           fa.online_attention
 // CHECK-SAME:        mask
+// CHECK-NOT:   memref.alloc
 // CHECK:         fa.finalize
 // CHECK-NOT:   fa.attention
 func.func @causal(%query: !operand, %key: !operand, %value: !operand, %output: !operand) {

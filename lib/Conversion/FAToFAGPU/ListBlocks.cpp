@@ -14,6 +14,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -140,13 +141,19 @@ void BlockLister::findNeeds() {
   bool readsQueries = !mask.getOps<QueryLengthOp>().empty(),
        readsKeys = !mask.getOps<KeyLengthOp>().empty();
   // Lengths of batch items would make rows for each of these: where the mask
-  // does not ask for them, what no length exceeds is enough.
+  // does not ask for them, what no length exceeds is enough. A piece of a
+  // problem does not begin with the first one, and its memory ends elsewhere.
   Value queries = getWhole(step.getQuery());
-  extents = {readsQueries ? step.getExtents()[0]
-             : queries    ? getLength(queries, step.getQueryOrder())
-                          : zero,
-             readsKeys ? step.getExtents()[1]
-                       : getLength(keys, step.getKeyOrder())};
+  Value query = step.getOffsets()[2];
+  auto argument = dyn_cast<BlockArgument>(query);
+  bool hasAllQueries = (argument && argument.getOwner() == loop.getBody()) ||
+                       isConstantIntValue(query, 0);
+  bool hasAllKeys = step.getOffsets()[3] == ranges.getKey();
+  extents = {readsQueries || !hasAllQueries ? step.getExtents()[0]
+             : queries ? getLength(queries, step.getQueryOrder())
+                       : zero,
+             readsKeys || !hasAllKeys ? step.getExtents()[1]
+                                      : getLength(keys, step.getKeyOrder())};
   for (Value value : llvm::concat<Value>(offsets, extents))
     need(value);
   need(ranges.getBegins().front());

@@ -49,7 +49,7 @@ static bool hasTensor(TypeRange types) {
 /// Whether attention on memory captures a table that is a tensor.
 static bool capturesTensor(func::FuncOp function) {
   return function
-      .walk([](AttentionLikeOpInterface op) {
+      .walk([](AttentionOp op) {
         return hasTensor(op->getOperandTypes()) ? WalkResult::interrupt()
                                                 : WalkResult::advance();
       })

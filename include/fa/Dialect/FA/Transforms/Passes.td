@@ -99,6 +99,9 @@ def FAGuardDivisors : Pass<"fa-guard-divisors"> {
     is then the difference of 0 and the dividend. Other divisions have constants
     for divisors.
 
+    To run before what expands regions: fa-decompose, fa-naive and
+    fa-decompose-to-blocks. Pipelines do.
+
     Before:
     ```mlir
     %rest = arith.remui %j, %stride : index
