@@ -169,7 +169,8 @@ def FA_OnlineAttentionOp : FA_AttentionLikeOp<"online_attention", [
     maximum -inf, sum 0, and `fa.finalize` turns it into a result.
 
     `offsets`, `extents` and the regions are those of `fa.attention`; here
-    `extents` are the numbers of valid queries and keys of this batch.
+    `extents` are where the valid queries and keys of this batch end: with their
+    numbers, or earlier for keys where the operand holds a piece of them.
 
     Example:
 
