@@ -30,9 +30,11 @@ static LogicalResult compileConstant(arith::ConstantOp op,
     });
     return success();
   }
+  if (failed(checkElementTypes(op)))
+    return failure();
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements || !isSlotType(elements.getElementType()))
-    return refuse(op, "of this type");
+  if (!elements)
+    return refuse(op, "whose elements are not listed");
   ArrayRefPtr array = makeArray(elements.getType().getShape());
   Slot *target = array->data();
   if (elements.isSplat())
@@ -51,8 +53,10 @@ static LogicalResult compileConstant(arith::ConstantOp op,
 
 static LogicalResult compileConstantLanes(arith::ConstantOp op,
                                           LaneBuilder &builder) {
+  if (failed(checkElementTypes(op)))
+    return failure();
   if (!isSlotType(op.getType()))
-    return refuse(op, "of this type in a scalar body");
+    return refuse(op, "of a vector or tensor in a scalar body");
   builder.setConstant(op.getResult(), getSlot(op.getValue()));
   return success();
 }

@@ -25,6 +25,16 @@ LogicalResult executor::refuse(Operation *op, const Twine &reason) {
                          << "' " << reason;
 }
 
+LogicalResult executor::checkElementTypes(Operation *op) {
+  for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
+                                      SmallVector<Type>(op->getResultTypes())))
+    if (!isSlotType(getElementTypeOrSelf(type)))
+      return op->emitError()
+             << "the evaluator does not cover the type " << type
+             << ": expected an index, an integer or a float of at most 64 bits";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Registers and uses
 //===----------------------------------------------------------------------===//
@@ -225,11 +235,8 @@ static Action makeArrayAction(Operation *op, Kernel kernel,
 LogicalResult
 ProgramBuilder::compileElementwise(Operation *op,
                                    const Semantics::MakeKernelFn &makeKernel) {
-  for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
-                                      SmallVector<Type>(op->getResultTypes())))
-    if (!isSlotType(getElementTypeOrSelf(type)))
-      return op->emitError()
-             << "the evaluator does not cover the type " << type;
+  if (failed(checkElementTypes(op)))
+    return failure();
   FailureOr<Kernel> kernel = makeRoundedKernel(op, policy, makeKernel);
   if (failed(kernel))
     return failure();
@@ -327,6 +334,8 @@ LogicalResult LaneBuilder::compile(Block &block) {
         return failure();
       continue;
     }
+    if (entry && entry->makeKernel && failed(checkElementTypes(&op)))
+      return failure();
     if (!entry || !entry->makeKernel || !isScalarOperation(op))
       return refuse(&op, "in a scalar body");
     FailureOr<Kernel> kernel =

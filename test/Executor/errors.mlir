@@ -1,5 +1,7 @@
 // Every error is one diagnostic at the operation, and a failing exit.
 // RUN: not fa-run %s --entry=uncovered --target=reference 2>&1 | FileCheck %s --check-prefix=UNCOVERED --implicit-check-not=error:
+// RUN: not fa-run %s --entry=wide --target=reference 2>&1 | FileCheck %s --check-prefix=WIDE --implicit-check-not=error:
+// RUN: not fa-run %s --entry=wide_constant --target=reference 2>&1 | FileCheck %s --check-prefix=CONSTANT --implicit-check-not=error:
 // RUN: not fa-run %s --entry=load --target=reference --input=index=4 2>&1 | FileCheck %s --check-prefix=LOAD --implicit-check-not=error:
 // RUN: not fa-run %s --entry=load --target=reference --input=index=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE --implicit-check-not=error:
 // RUN: not fa-run %s --entry=slice --target=reference --input=index=3 2>&1 | FileCheck %s --check-prefix=SLICE --implicit-check-not=error:
@@ -21,6 +23,27 @@
 func.func @uncovered() -> index {
   %n = vector.vscale
   return %n : index
+}
+
+// Types of more than 64 bits, in regions and outside.
+!q = tensor<1x4x1x8xf32>
+func.func @wide(%t: !q) -> !q {
+  %init = tensor.empty() : !q
+  %o = fa.attention ins(%t, %t, %t : !q, !q, !q) outs(%init : !q) mask(%b, %h, %i, %j) {
+    // WIDE: errors.mlir:[[@LINE+1]]:{{.*}} error: the evaluator does not cover the type 'i128': expected an index, an integer or a float of at most 64 bits
+    %query = arith.index_cast %i : index to i128
+    %key = arith.index_cast %j : index to i128
+    %visible = arith.cmpi sge, %query, %key : i128
+    fa.yield %visible : i1
+  }
+  return %o : !q
+}
+
+func.func @wide_constant() -> i64 {
+  // CONSTANT: errors.mlir:[[@LINE+1]]:{{.*}} error: the evaluator does not cover the type 'i65'
+  %c = arith.constant 5 : i65
+  %n = arith.trunci %c : i65 to i64
+  return %n : i64
 }
 
 func.func @load(%i: index) -> f32 {

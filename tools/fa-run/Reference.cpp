@@ -179,6 +179,15 @@ static RuntimeValue toRuntime(const HostBuffer &buffer, Type type) {
                                : RuntimeValue(buffer.get(0));
 }
 
+/// Another function's argument may have another element type, as f16 beside
+/// f32, but no other shape.
+static bool fits(Type type, const HostBuffer &buffer) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped)
+    return buffer.shape.empty();
+  return succeeded(verifyCompatibleShape(shaped.getShape(), buffer.shape));
+}
+
 static FailureOr<SmallVector<RuntimeValue>>
 bindArguments(func::FuncOp function, ArrayRef<HostBuffer> arguments,
               ArrayRef<HostBuffer> outputs) {
@@ -193,8 +202,14 @@ bindArguments(func::FuncOp function, ArrayRef<HostBuffer> arguments,
            << function.getName() << "' takes " << function.getNumArguments()
            << " arguments, but " << buffers.size() << " are given";
   SmallVector<RuntimeValue> values;
-  for (auto [type, buffer] : llvm::zip(function.getArgumentTypes(), buffers))
-    values.push_back(toRuntime(*buffer, type));
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    const HostBuffer &buffer = *buffers[i];
+    if (!fits(type, buffer))
+      return function.emitError("'")
+             << function.getName() << "' argument " << i << " has type " << type
+             << ", but is given " << buffer.getTypeName();
+    values.push_back(toRuntime(buffer, type));
+  }
   return values;
 }
 

@@ -9,6 +9,7 @@
 #include "PastLengths.h"
 #include "SessionState.h"
 #include "fa/Dialect/FA/IR/FADialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -24,6 +25,10 @@ LogicalResult Session::load() {
   if (!options.grid.empty() && target != TargetKind::Interpret)
     return reportError("--grid is for --target=interpret, not for --target=" +
                        getTargetName(target));
+  if (!(options.verifyWork >= 0))
+    return reportError(
+        "--verify-work=" + llvm::formatv("{0}", options.verifyWork).str() +
+        " is no amount of work: expected 0 or more operations");
   original = parseProgram(options.file, &context);
   if (!original)
     return failure();

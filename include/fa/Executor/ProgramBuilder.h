@@ -138,6 +138,9 @@ private:
 LogicalResult refuse(Operation *op);
 /// The same with the reason: a type, an attribute.
 LogicalResult refuse(Operation *op, const Twine &reason);
+/// Fails, naming the type, where elements of an operand or result of `op` fit
+/// no slot, as i128.
+LogicalResult checkElementTypes(Operation *op);
 
 } // namespace mlir::fa::executor
 

@@ -22,3 +22,38 @@ func.func @caller(%q: tensor<4xf32>) -> tensor<4xf32> {
   %r = call @callee(%q) : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func @size(%q: tensor<1x?x4x8xf32>, %sizes: memref<1xindex>, %c: i1) -> tensor<1x?x4x8xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'scf.if' op returns a tensor whose dimension 1 has a size that is known inside of a branch alone: expected a static one, or one computed before}}
+  %x = scf.if %c -> (tensor<1x?x4x8xf32>) {
+    %n = memref.load %sizes[%c0] : memref<1xindex>
+    %p = tensor.extract_slice %q[0, 0, 0, 0] [1, %n, 4, 8] [1, 1, 1, 1] : tensor<1x?x4x8xf32> to tensor<1x?x4x8xf32>
+    scf.yield %p : tensor<1x?x4x8xf32>
+  } else {
+    scf.yield %q : tensor<1x?x4x8xf32>
+  }
+  %e = linalg.exp ins(%x : tensor<1x?x4x8xf32>) outs(%x : tensor<1x?x4x8xf32>) -> tensor<1x?x4x8xf32>
+  return %e : tensor<1x?x4x8xf32>
+}
+
+// -----
+
+func.func @switch(%q: tensor<2x16x4x8xf32>, %c: index) -> tensor<2x16x4x8xf32> {
+  %init = tensor.empty() : tensor<2x16x4x8xf32>
+  // expected-error @below {{'scf.index_switch' op returns a tensor in memory of its own, which nothing would free: expected scf.for, scf.if or scf.forall}}
+  %x = scf.index_switch %c -> tensor<2x16x4x8xf32>
+  case 0 {
+    %n = fa.attention ins(%q, %q, %q : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        outs(%init : tensor<2x16x4x8xf32>)
+    %e = linalg.exp ins(%n : tensor<2x16x4x8xf32>) outs(%q : tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32>
+    scf.yield %e : tensor<2x16x4x8xf32>
+  }
+  default {
+    scf.yield %q : tensor<2x16x4x8xf32>
+  }
+  %o = arith.addf %x, %q : tensor<2x16x4x8xf32>
+  return %o : tensor<2x16x4x8xf32>
+}

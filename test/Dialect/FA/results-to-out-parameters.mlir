@@ -175,3 +175,109 @@ func.func @tiled(%q: tensor<2x128x2x8xf32>, %init: tensor<2x128x2x8xf32>, %lengt
   }
   return %o : tensor<2x128x2x8xf32>
 }
+
+// -----
+
+// A loop updates in place what it carries: the attention, which reads it, writes to other memory.
+// CHECK-LABEL: func.func @layers(
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<2x16x4x8xf32, strided<[?, ?, ?, 1], offset: ?>>, %[[K:[a-z0-9]+]]: memref<2x16x4x8xf32, {{.*}}, %[[O:[a-z0-9]+]]: memref<2x16x4x8xf32
+// CHECK: linalg.copy ins(%[[Q]] : {{.*}}) outs(%[[X:.+]] :
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: fa.attention ins(%[[X]], %[[K]], %[[K]] : {{.*}}) outs(%[[MADE:.+]] :
+// CHECK-NEXT: linalg.copy ins(%[[MADE]] : {{.*}}) outs(%[[X]] :
+// CHECK-NEXT: }
+// CHECK-NEXT: linalg.copy ins(%[[X]] : {{.*}}) outs(%[[O]] :
+// CHECK-DAG: memref.dealloc %[[X]]
+// CHECK-DAG: memref.dealloc %[[MADE]]
+// CHECK: return
+func.func @layers(%q: tensor<2x16x4x8xf32>, %k: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %init = tensor.empty() : tensor<2x16x4x8xf32>
+  %o = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %q) -> (tensor<2x16x4x8xf32>) {
+    %n = fa.attention ins(%x, %k, %k : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        outs(%init : tensor<2x16x4x8xf32>)
+    scf.yield %n : tensor<2x16x4x8xf32>
+  }
+  return %o : tensor<2x16x4x8xf32>
+}
+
+// -----
+
+// Branches whose tensor is returned write to the out-parameter.
+// CHECK-LABEL: func.func @branches(
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<2x16x4x8xf32, strided<[?, ?, ?, 1], offset: ?>>, %[[C:[a-z0-9]+]]: i1, %[[O:[a-z0-9]+]]: memref<2x16x4x8xf32
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: scf.if %[[C]] {
+// CHECK: fa.attention {{.*}} outs(%[[O]] :
+// CHECK: } else {
+// CHECK: fa.attention {{.*}} outs(%[[O]] :
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: return
+func.func @branches(%q: tensor<2x16x4x8xf32>, %c: i1) -> tensor<2x16x4x8xf32> {
+  %init = tensor.empty() : tensor<2x16x4x8xf32>
+  %o = scf.if %c -> (tensor<2x16x4x8xf32>) {
+    %n = fa.attention ins(%q, %q, %q : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        outs(%init : tensor<2x16x4x8xf32>) mask causal
+    scf.yield %n : tensor<2x16x4x8xf32>
+  } else {
+    %n = fa.attention ins(%q, %q, %q : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        outs(%init : tensor<2x16x4x8xf32>)
+    scf.yield %n : tensor<2x16x4x8xf32>
+  }
+  return %o : tensor<2x16x4x8xf32>
+}
+
+// -----
+
+// Branches whose tensor is read later write to memory made and freed outside, of the size of the one taken.
+// CHECK-LABEL: func.func @read(
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<1x?x4x8xf32, strided<[?, ?, ?, 1], offset: ?>>, %[[N:[a-z0-9]+]]: index, %[[C:[a-z0-9]+]]: i1, %[[O:[a-z0-9]+]]: memref
+// CHECK: %[[DIM:.+]] = memref.dim %[[Q]]
+// CHECK: %[[SIZE:.+]] = arith.select %[[C]], %[[N]], %[[DIM]] : index
+// CHECK: %[[THEN:.+]] = memref.alloc(%[[SIZE]])
+// CHECK: %[[ELSE:.+]] = memref.alloc(%[[SIZE]])
+// CHECK: %[[X:.+]] = arith.select %[[C]], %[[THEN]], %[[ELSE]] : memref
+// CHECK: scf.if %[[C]] {
+// CHECK: fa.attention {{.*}} outs(%[[THEN]] :
+// CHECK: } else {
+// CHECK-NEXT: linalg.copy ins(%[[Q]] : {{.*}}) outs(%[[ELSE]] :
+// CHECK: linalg.exp ins(%[[X]] : {{.*}}) outs(%[[O]] :
+// CHECK-DAG: memref.dealloc %[[THEN]]
+// CHECK-DAG: memref.dealloc %[[ELSE]]
+// CHECK: return
+func.func @read(%q: tensor<1x?x4x8xf32>, %n: index, %c: i1) -> tensor<1x?x4x8xf32> {
+  %x = scf.if %c -> (tensor<1x?x4x8xf32>) {
+    %init = tensor.empty(%n) : tensor<1x?x4x8xf32>
+    %p = tensor.extract_slice %q[0, 0, 0, 0] [1, %n, 4, 8] [1, 1, 1, 1] : tensor<1x?x4x8xf32> to tensor<1x?x4x8xf32>
+    %a = fa.attention ins(%p, %q, %q : tensor<1x?x4x8xf32>, tensor<1x?x4x8xf32>, tensor<1x?x4x8xf32>)
+        outs(%init : tensor<1x?x4x8xf32>)
+    scf.yield %a : tensor<1x?x4x8xf32>
+  } else {
+    scf.yield %q : tensor<1x?x4x8xf32>
+  }
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %x, %c1 : tensor<1x?x4x8xf32>
+  %to = tensor.empty(%size) : tensor<1x?x4x8xf32>
+  %e = linalg.exp ins(%x : tensor<1x?x4x8xf32>) outs(%to : tensor<1x?x4x8xf32>) -> tensor<1x?x4x8xf32>
+  return %e : tensor<1x?x4x8xf32>
+}
+
+// -----
+
+// Arithmetic on whole tensors.
+// CHECK-LABEL: func.func @residual(
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: memref<2x16x4x8xf32, strided<[?, ?, ?, 1], offset: ?>>, %[[O:[a-z0-9]+]]: memref<2x16x4x8xf32
+// CHECK-NOT: {{memref.alloc|copy}}
+// CHECK: fa.attention {{.*}} outs(%[[O]] :
+// CHECK: linalg.generic {{.*}} ins(%[[O]], %[[Q]] : {{.*}}) outs(%[[O]] :
+// CHECK: arith.addf %{{.+}}, %{{.+}} : f32
+// CHECK: return
+func.func @residual(%q: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
+  %init = tensor.empty() : tensor<2x16x4x8xf32>
+  %n = fa.attention ins(%q, %q, %q : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+      outs(%init : tensor<2x16x4x8xf32>)
+  %o = arith.addf %n, %q : tensor<2x16x4x8xf32>
+  return %o : tensor<2x16x4x8xf32>
+}

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "PlaceTensors.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -24,11 +25,14 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FARESULTSTOOUTPARAMETERS
@@ -208,6 +212,13 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
   });
 }
 
+/// Arithmetic on whole tensors becomes structured, which has destinations.
+static void convertElementwiseOps(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+  walkAndApplyPatterns(function, std::move(patterns));
+}
+
 static LogicalResult bufferizeBody(func::FuncOp function) {
   bufferization::OneShotBufferizationOptions options;
   // Strided copies are loops of linalg: memref.copy would need a runtime.
@@ -231,10 +242,23 @@ static bool isSameMemory(Value a, Value b) {
              viewA, viewB, OperationEquivalence::IgnoreLocations);
 }
 
+/// Whether the end of `block` hands on `memory`, which is made there, as it is
+/// or by way of other operations.
+static bool isHandedOn(Value memory, Block *block) {
+  return llvm::any_of(memory.getUsers(), [&](Operation *user) {
+    if (user->getBlock() == block && user->hasTrait<OpTrait::IsTerminator>())
+      return true;
+    Operation *handing =
+        user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
+    return llvm::any_of(handing->getResults(), [&](Value result) {
+      return isa<BaseMemRefType>(result.getType()) && isHandedOn(result, block);
+    });
+  });
+}
+
 // Removes what stores a value into itself, and frees temporary memory at the
-// end of the block that allocated it. No block hands memory on: the function
-// returns none, and carried tensors are updated in place.
-static void cleanUp(RewriterBase &rewriter, func::FuncOp function) {
+// end of the block that allocated it.
+static LogicalResult cleanUp(RewriterBase &rewriter, func::FuncOp function) {
   SmallVector<linalg::CopyOp> copies;
   SmallVector<memref::AllocOp> allocations;
   function.walk([&](Operation *op) {
@@ -248,12 +272,14 @@ static void cleanUp(RewriterBase &rewriter, func::FuncOp function) {
         isSameMemory(copy.getInputs()[0], copy.getOutputs()[0]))
       rewriter.eraseOp(copy);
   for (memref::AllocOp allocation : allocations) {
-    Operation *terminator = allocation->getBlock()->getTerminator();
-    if (llvm::any_of(terminator->getOperandTypes(), llvm::IsaPred<MemRefType>))
-      continue;
-    rewriter.setInsertionPoint(terminator);
+    if (isHandedOn(allocation, allocation->getBlock()))
+      return allocation->getParentOp()->emitOpError()
+             << "returns a tensor in memory of its own, which nothing would "
+                "free: expected scf.for, scf.if or scf.forall";
+    rewriter.setInsertionPoint(allocation->getBlock()->getTerminator());
     memref::DeallocOp::create(rewriter, allocation.getLoc(), allocation);
   }
+  return success();
 }
 
 LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
@@ -269,12 +295,17 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
   convertArguments(rewriter, function);
   if (failed(convertResults(rewriter, function)))
     return failure();
+  sinkStoresIntoBranches(rewriter, function);
+  convertElementwiseOps(function);
   freeDestinations(rewriter, function);
-  if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
-      failed(bufferizeBody(function)))
+  if (failed(placeBranchTensors(rewriter, function)))
     return failure();
-  cleanUp(rewriter, function);
-  return success();
+  if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
+      failed(placeLoopTensors(rewriter, function)))
+    return failure();
+  if (failed(bufferizeBody(function)))
+    return failure();
+  return cleanUp(rewriter, function);
 }
 
 void mlir::fa::registerTransformDependencies(DialectRegistry &registry) {

@@ -32,8 +32,13 @@ def FAResultsToOutParameters
     body goes through upstream's one-shot bufferization; copies are
     `linalg.copy`.
 
-    Fails on functions of several blocks, on unranked tensors, and on calls
-    that pass tensors, which are to be inlined first.
+    Arithmetic on whole tensors beside an attention becomes `linalg.generic`. An
+    attention may be in an `scf.for`, which then updates what it carries in
+    place, or in an `scf.if`, both branches of which write to the same memory.
+
+    Fails on functions of several blocks, on unranked tensors, on calls
+    that pass tensors, which are to be inlined first, and where another
+    operation with regions returns a tensor.
 
     Before:
 
@@ -57,7 +62,8 @@ def FAResultsToOutParameters
     ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
     "::mlir::tensor::TensorDialect"
   ];

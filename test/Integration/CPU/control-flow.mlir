@@ -1,0 +1,103 @@
+// Attention in loops and branches on tensors, with arithmetic on tensors beside
+// it, compiled for the CPU; and a branch of launches of both GPU forms.
+
+// DEFINE: %{entry} = layers
+// DEFINE: %{inputs} =
+// DEFINE: %{run} = fa-run %s --entry=%{entry} --verify %{inputs}
+// RUN: %{run} --target=cpu | FileCheck %s
+
+// REDEFINE: %{entry} = nest
+// REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=2x70x2x16xf32 --input=i1=1
+// RUN: %{run} --target=cpu | FileCheck %s
+// REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=2x70x2x16xf32 --input=i1=0
+// RUN: %{run} --target=cpu | FileCheck %s
+
+// REDEFINE: %{entry} = sizes
+// REDEFINE: %{inputs} = --input=1x33x2x16xf32 --input=index=17 --input=i1=1
+// RUN: %{run} --target=cpu | FileCheck %s
+// REDEFINE: %{inputs} = --input=1x33x2x16xf32 --input=index=17 --input=i1=0
+// RUN: %{run} --target=cpu | FileCheck %s
+
+// REDEFINE: %{entry} = choice
+// REDEFINE: %{inputs} = --input=1x70x2x64xbf16 --input=1x90x2x64xbf16 --input=i1=1
+// RUN: %{run} --target=cpu | FileCheck %s
+// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
+// RUN: %{run} --target=interpret --chip=sm_90a | FileCheck %s
+// REDEFINE: %{inputs} = --input=1x70x2x64xbf16 --input=1x90x2x64xbf16 --input=i1=0
+// RUN: %{run} --target=cpu | FileCheck %s
+// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
+
+// CHECK: verified all rows
+
+// Memory that a kernel would need beside its arguments is refused by name.
+// RUN: not fa-run %s --entry=layers --target=interpret 2>&1 | FileCheck %s --check-prefix=KERNEL --implicit-check-not=error:
+// KERNEL: error: 'memref.alloc' op makes memory for a kernel, expected an argument of 'layers' or a view of one
+
+!q = tensor<2x33x2x16xf32>
+!k = tensor<2x70x2x16xf32>
+func.func @layers(%query: !q, %key: !k, %value: !k) -> !q {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %init = tensor.empty() : !q
+  %o = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %query) -> (!q) {
+    %n = fa.attention ins(%x, %key, %value : !q, !k, !k) outs(%init : !q)
+    %r = arith.addf %n, %x : !q
+    scf.yield %r : !q
+  }
+  return %o : !q
+}
+
+func.func @nest(%query: !q, %key: !k, %c: i1) -> (!q, !q) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %init = tensor.empty() : !q
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%o = %query, %p = %query) -> (!q, !q) {
+    %bit = arith.remsi %i, %c2 : index
+    %even = arith.cmpi eq, %bit, %c0 : index
+    %z = scf.if %even -> (!q) {
+      %w = scf.if %c -> (!q) {
+        %n = fa.attention ins(%o, %key, %key : !q, !k, !k) outs(%init : !q)
+        scf.yield %n : !q
+      } else {
+        scf.yield %p : !q
+      }
+      %x = arith.addf %w, %o : !q
+      scf.yield %x : !q
+    } else {
+      scf.yield %o : !q
+    }
+    scf.yield %p, %z : !q, !q
+  }
+  return %r#0, %r#1 : !q, !q
+}
+
+!d = tensor<1x?x2x16xf32>
+func.func @sizes(%query: !d, %n: index, %c: i1) -> !d {
+  %x = scf.if %c -> (!d) {
+    %init = tensor.empty(%n) : !d
+    %p = tensor.extract_slice %query[0, 0, 0, 0] [1, %n, 2, 16] [1, 1, 1, 1] : !d to !d
+    %a = fa.attention ins(%p, %query, %query : !d, !d, !d) outs(%init : !d)
+    scf.yield %a : !d
+  } else {
+    scf.yield %query : !d
+  }
+  %o = arith.addf %x, %x : !d
+  return %o : !d
+}
+
+!bq = tensor<1x70x2x64xbf16>
+!bk = tensor<1x90x2x64xbf16>
+func.func @choice(%query: !bq, %key: !bk, %c: i1) -> !bq {
+  %init = tensor.empty() : !bq
+  %o = scf.if %c -> (!bq) {
+    %n = fa.attention ins(%query, %key, %key : !bq, !bk, !bk) outs(%init : !bq) mask causal
+    scf.yield %n : !bq
+  } else {
+    %n = fa.attention ins(%query, %key, %key : !bq, !bk, !bk) outs(%init : !bq)
+    scf.yield %n : !bq
+  }
+  return %o : !bq
+}
