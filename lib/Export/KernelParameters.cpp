@@ -231,14 +231,19 @@ LogicalResult KernelParameters::addPointer(Value value,
 
 LogicalResult KernelParameters::addScalar(Value value) {
   Type type = value.getType();
-  StringRef kind = type.isInteger(32)                     ? "i32"
+  StringRef kind = type.isInteger(1)                      ? "i1"
+                   : type.isInteger(8)                    ? "i8"
+                   : type.isInteger(32)                   ? "i32"
                    : type.isInteger(64) || type.isIndex() ? "i64"
+                   : type.isF16()                         ? "f16"
+                   : type.isBF16()                        ? "bf16"
                    : type.isF32()                         ? "f32"
                    : type.isF64()                         ? "f64"
                                                           : "";
   if (kind.empty())
-    return launch.emitOpError() << "passes a scalar of type " << type
-                                << ", expected i32, i64, index, f32 or f64";
+    return launch.emitOpError()
+           << "passes a scalar of type " << type
+           << ", expected i1, i8, i32, i64, index, f16, bf16, f32 or f64";
   parameters.push_back(Object{{kind, values.get(value)}});
   return success();
 }

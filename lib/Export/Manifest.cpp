@@ -18,6 +18,9 @@ using llvm::json::Object;
 
 /// The name of a type in a manifest; "" where it has none.
 static StringRef getTypeName(Type type) {
+  // In memory a byte of 0 or 1.
+  if (type.isInteger(1))
+    return "i1";
   if (type.isIndex() || type.isInteger(64))
     return "i64";
   if (type.isInteger(32))
@@ -162,17 +165,14 @@ FailureOr<Array> ManifestBuilder::describeArguments() {
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto memref = dyn_cast<MemRefType>(argument.getType());
-    // An i1 in memory is a byte of 0 or 1.
-    StringRef type = memref && memref.getElementType().isInteger(1)
-                         ? "i1"
-                         : getTypeName(memref ? memref.getElementType()
-                                              : argument.getType());
+    StringRef type =
+        getTypeName(memref ? memref.getElementType() : argument.getType());
     if (type.empty() || (memref && !memref.isStrided())) {
       host.emitOpError() << "takes " << argument.getType() << " as argument "
                          << number
                          << ", which a manifest cannot express; expected a "
-                            "strided memref or a scalar of i8, i32, i64, f16, "
-                            "bf16, f32, f64 or f8";
+                            "strided memref or a scalar of i1, i8, i32, i64, "
+                            "f16, bf16, f32, f64 or f8";
       return failure();
     }
     Object entry;

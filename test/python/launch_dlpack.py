@@ -93,8 +93,8 @@ class LaunchDLPack(LaunchTest):
         self.expect("argument 'x' is a tensor, got list, which has no __dlpack__", [1, 2], y=y)
         self.expect("argument 'factor' is a number of type f32, got str", x, "two", y=y)
         self.expect("argument 'shift' is a number of type i32, got float", x, shift=1.5, y=y)
-        self.expect("parameter 3 of kernel 'scale' is of type i32, got 4294967296; at most "
-                    "2147483647 can be passed", x, shift=1 << 32, y=y)
+        self.expect("argument 'shift' is a number of type i32, got 4294967296; expected -2147483648 to 2147483647",
+                    x, shift=1 << 32, y=y)
         self.expect("argument 'shift' has the value 36893488147419103232, which does not fit 64 bits",
                     x, shift=1 << 65, y=y)
 

@@ -94,9 +94,9 @@ TEST_F(HostProgramTest, ReadsArguments) {
   arguments[2].value.integer = 5;
   Slot dim = program.addDim(0, 1);
   Slot stride = program.addStride(0, 0);
-  Slot real = program.addScalar(1, /*isReal=*/true);
-  Slot integer = program.addScalar(2, /*isReal=*/false);
-  Slot converted = program.addScalar(2, /*isReal=*/true);
+  Slot real = program.addScalar(1, FA_TYPE_F64);
+  Slot integer = program.addScalar(2, FA_TYPE_I64);
+  Slot converted = program.addScalar(2, FA_TYPE_F64);
   Slot processors = program.addMultiprocessors();
   EXPECT_EQ(program.addDim(0, 1), dim) << "read once";
   llvm::SmallVector<Number, 8> values = evaluate(arguments);

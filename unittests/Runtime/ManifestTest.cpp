@@ -107,8 +107,8 @@ static const Mistake mistakes[] = {
     {"{\"pointer\": \"lse\"}", "{\"pointer\": \"lse\", \"offset\": \"scale2\"}",
      "parameters[2].offset: expected an integer, got an f64"},
     {"{\"pointer\": \"lse\"}", "{\"address\": \"lse\"}",
-     "parameters[2].pointer: expected a parameter of tensor_map, pointer, i32, "
-     "i64, f32, f64, counter or workspace"},
+     "parameters[2].pointer: expected a parameter of tensor_map, pointer, i1, "
+     "i8, i32, i64, f16, bf16, f32, f64, counter or workspace"},
     {"{\"pointer\": \"lse\"}", "7", "parameters[2]: expected an object, got 7"},
     {"{\"i32\": \"tiles\"}", "{\"i32\": \"scale2\"}",
      "parameters[3].i32: expected an integer, got an f64"},

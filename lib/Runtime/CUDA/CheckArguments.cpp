@@ -7,6 +7,7 @@
 
 #include "fa/Runtime/CUDA/Driver.h"
 #include "fa/Runtime/CUDA/KernelDescription.h"
+#include "fa/Runtime/CUDA/RoundNumbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -37,12 +38,18 @@ static Error checkScalar(const ArgumentSpec &spec, const FaArgument &argument) {
   if (argument.rank != FA_SCALAR)
     return invalid(spec, "is a number of type " + getName(spec.type) +
                              ", got a tensor of rank " + Twine(argument.rank));
-  if (argument.type == FA_TYPE_I64 ||
-      (argument.type == FA_TYPE_F64 && isFloat(spec.type)))
-    return Error::success();
-  return invalid(spec, "is a number of type " + getName(spec.type) +
-                           ", got one of type " + getName(argument.type) +
-                           "; numbers are passed as i64 or f64");
+  bool isReal = isFloat(spec.type);
+  if (argument.type != FA_TYPE_I64 && !(argument.type == FA_TYPE_F64 && isReal))
+    return invalid(spec, "is a number of type " + getName(spec.type) +
+                             ", got one of type " + getName(argument.type) +
+                             "; numbers are passed as i64 or f64");
+  auto [least, greatest] = getIntegerRange(spec.type);
+  int64_t number = argument.value.integer;
+  if (!isReal && (number < least || number > greatest))
+    return invalid(spec, "is a number of type " + getName(spec.type) +
+                             ", got " + Twine(number) + "; expected " +
+                             Twine(least) + " to " + Twine(greatest));
+  return Error::success();
 }
 
 static Error checkShape(const KernelDescription &description,

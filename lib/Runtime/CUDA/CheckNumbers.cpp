@@ -76,8 +76,7 @@ Error Kernel::checkNumbers(const LaunchDescription &launch,
     llvm::SmallVector<Slot, 12> used;
     if (parameter.kind == ParameterSpec::Workspace)
       used.push_back(description.workspaces[parameter.argument].bytes);
-    else if (parameter.kind >= ParameterSpec::I32 &&
-             parameter.kind <= ParameterSpec::F64)
+    else if (parameter.isNumber())
       used.push_back(parameter.value);
     if (parameter.offset)
       used.push_back(*parameter.offset);

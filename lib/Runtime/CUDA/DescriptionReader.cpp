@@ -180,7 +180,7 @@ bool DescriptionReader::readArgument(const ManifestObject &object) {
         return object.fail(object.at("default"), "expected a number of type " +
                                                      *type + ", got " +
                                                      show(*value));
-    Slot slot = description.program.addScalar(index, isFloat(spec.type));
+    Slot slot = description.program.addScalar(index, spec.type);
     description.arguments.push_back(std::move(spec));
     return define(object, "name", *name, slot);
   }

@@ -8,6 +8,8 @@
 #include "fa/Runtime/CUDA/HostProgram.h"
 
 #include "fa/Runtime/CUDA/Driver.h"
+#include "fa/Runtime/CUDA/KernelDescription.h"
+#include "fa/Runtime/CUDA/RoundNumbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -126,8 +128,14 @@ Slot HostProgram::addStride(unsigned argument, unsigned dim) {
   return addLoad(Source::Stride, argument, dim, /*isReal=*/false);
 }
 
-Slot HostProgram::addScalar(unsigned argument, bool isReal) {
-  return addLoad(isReal ? Source::Real : Source::Integer, argument, 0, isReal);
+Slot HostProgram::addScalar(unsigned argument, FaDataType type) {
+  bool isReal = isFloat(type);
+  Slot slot =
+      addLoad(isReal ? Source::Real : Source::Integer, argument, 0, isReal);
+  llvm::find_if(loads, [&](const Load &load) {
+    return load.slot == slot;
+  })->type = type;
+  return slot;
 }
 
 Slot HostProgram::addMultiprocessors() {
@@ -331,9 +339,10 @@ void HostProgram::load(ArrayRef<FaArgument> arguments, int multiprocessors,
       slot.integer = arguments[load.argument].value.integer;
       break;
     case Source::Real:
-      slot.real = arguments[load.argument].type == FA_TYPE_F64
-                      ? arguments[load.argument].value.real
-                      : double(arguments[load.argument].value.integer);
+      slot.real = roundTo(load.type,
+                          arguments[load.argument].type == FA_TYPE_F64
+                              ? arguments[load.argument].value.real
+                              : double(arguments[load.argument].value.integer));
       break;
     case Source::Multiprocessors:
       slot.integer = multiprocessors;

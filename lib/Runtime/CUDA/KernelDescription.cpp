@@ -85,6 +85,12 @@ unsigned ParameterSpec::getSizeInBytes() const {
   switch (kind) {
   case TensorMap:
     return sizeof(cuda::TensorMap);
+  case I1:
+  case I8:
+    return 1;
+  case F16:
+  case BF16:
+    return 2;
   case I32:
   case F32:
     return 4;

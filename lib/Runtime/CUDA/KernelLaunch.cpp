@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Kernel.h"
+#include "fa/Runtime/CUDA/RoundNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -140,34 +141,69 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
   return runtime.getTensorMaps().get(request, spec.name, map);
 }
 
+/// Writes a number to where a parameter of an integer type `T` lies.
+template <typename T> static void store(void *target, int64_t number) {
+  T narrow = static_cast<T>(number);
+  std::memcpy(target, &narrow, sizeof(narrow));
+}
+
+static FaDataType getType(ParameterSpec::Kind kind) {
+  switch (kind) {
+  case ParameterSpec::I1:
+    return FA_TYPE_I1;
+  case ParameterSpec::I8:
+    return FA_TYPE_I8;
+  case ParameterSpec::I32:
+    return FA_TYPE_I32;
+  case ParameterSpec::I64:
+    return FA_TYPE_I64;
+  case ParameterSpec::F16:
+    return FA_TYPE_F16;
+  case ParameterSpec::BF16:
+    return FA_TYPE_BF16;
+  case ParameterSpec::F32:
+    return FA_TYPE_F32;
+  case ParameterSpec::F64:
+    return FA_TYPE_F64;
+  default:
+    llvm_unreachable("a parameter that is no number");
+  }
+}
+
 Error Kernel::fillNumber(const LaunchDescription &launch, unsigned index,
                          ArrayRef<Number> values, void *target) const {
   const ParameterSpec &parameter = launch.parameters[index];
   Number value = values[parameter.value];
   bool isReal = description.program.isReal(parameter.value);
-  double real = isReal ? value.real : double(value.integer);
-  switch (parameter.kind) {
-  case ParameterSpec::I32: {
-    if (value.integer < INT32_MIN || value.integer > INT32_MAX)
-      return makeError(FA_INVALID_ARGUMENT,
-                       "parameter " + Twine(index) + " of kernel '" +
-                           launch.name + "' is of type i32, got " +
-                           Twine(value.integer) +
-                           "; at most 2147483647 can be passed");
-    int32_t integer = value.integer;
-    std::memcpy(target, &integer, sizeof(integer));
-    break;
+  FaDataType type = getType(parameter.kind);
+  if (parameter.isReal()) {
+    double real = isReal ? value.real : double(value.integer);
+    if (type == FA_TYPE_F64) {
+      std::memcpy(target, &real, sizeof(real));
+    } else if (type == FA_TYPE_F32) {
+      float single = real;
+      std::memcpy(target, &single, sizeof(single));
+    } else {
+      store<uint16_t>(target, getHalfBits(type, real));
+    }
+    return Error::success();
   }
-  case ParameterSpec::F32: {
-    float single = real;
-    std::memcpy(target, &single, sizeof(single));
+  auto [least, greatest] = getIntegerRange(type);
+  if (value.integer < least || value.integer > greatest)
+    return makeError(FA_INVALID_ARGUMENT,
+                     "parameter " + Twine(index) + " of kernel '" +
+                         launch.name + "' is of type " + getName(type) +
+                         ", got " + Twine(value.integer) + "; at most " +
+                         Twine(greatest) + " can be passed");
+  switch (getSize(type)) {
+  case 1:
+    store<int8_t>(target, value.integer);
     break;
-  }
-  case ParameterSpec::F64:
-    std::memcpy(target, &real, sizeof(real));
+  case 4:
+    store<int32_t>(target, value.integer);
     break;
   default:
-    std::memcpy(target, &value.integer, sizeof(value.integer));
+    store<int64_t>(target, value.integer);
   }
   return Error::success();
 }

@@ -40,8 +40,12 @@ bool DescriptionReader::readParameter(const ManifestObject &object,
   static constexpr std::pair<StringRef, ParameterSpec::Kind> kinds[] = {
       {"tensor_map", ParameterSpec::TensorMap},
       {"pointer", ParameterSpec::Pointer},
+      {"i1", ParameterSpec::I1},
+      {"i8", ParameterSpec::I8},
       {"i32", ParameterSpec::I32},
       {"i64", ParameterSpec::I64},
+      {"f16", ParameterSpec::F16},
+      {"bf16", ParameterSpec::BF16},
       {"f32", ParameterSpec::F32},
       {"f64", ParameterSpec::F64},
       {"counter", ParameterSpec::Counter},
@@ -50,8 +54,9 @@ bool DescriptionReader::readParameter(const ManifestObject &object,
       kinds, [&](const auto &kind) { return object.has(kind.first); });
   if (kind == std::end(kinds))
     return object.fail(object.at("pointer"),
-                       "expected a parameter of tensor_map, pointer, i32, "
-                       "i64, f32, f64, counter or workspace");
+                       "expected a parameter of tensor_map, pointer, i1, "
+                       "i8, i32, i64, f16, bf16, f32, f64, counter or "
+                       "workspace");
   ParameterSpec parameter;
   parameter.kind = kind->second;
   if (parameter.kind == ParameterSpec::TensorMap) {
@@ -90,9 +95,7 @@ bool DescriptionReader::readParameter(const ManifestObject &object,
     std::optional<Slot> slot = readOperand(object, kind->first);
     if (!slot)
       return false;
-    bool takesReal = parameter.kind == ParameterSpec::F32 ||
-                     parameter.kind == ParameterSpec::F64;
-    if (description.program.isReal(*slot) && !takesReal)
+    if (description.program.isReal(*slot) && !parameter.isReal())
       return object.fail(object.at(kind->first),
                          "expected an integer, got an f64");
     parameter.value = *slot;

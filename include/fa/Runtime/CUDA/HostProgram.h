@@ -85,8 +85,8 @@ public:
   Slot addReal(double value);
   Slot addDim(unsigned argument, unsigned dim);
   Slot addStride(unsigned argument, unsigned dim);
-  /// A scalar argument, which is an integer or an f64 by `isReal`.
-  Slot addScalar(unsigned argument, bool isReal);
+  /// A scalar argument of a type; a float is rounded to it.
+  Slot addScalar(unsigned argument, FaDataType type);
   /// The number of multiprocessors of the device of the launch.
   Slot addMultiprocessors();
   /// Fails where the count or the types of `operands` do not fit. `name` is
@@ -113,6 +113,8 @@ private:
     unsigned argument;
     unsigned dim;
     Slot slot;
+    /// Real: what the number is rounded to.
+    FaDataType type = FA_TYPE_F64;
   };
   struct Step {
     Opcode opcode;

@@ -85,18 +85,33 @@ struct MapDim {
 };
 
 struct ParameterSpec {
-  enum Kind { TensorMap, Pointer, I32, I64, F32, F64, Counter, Workspace } kind;
+  enum Kind {
+    TensorMap,
+    Pointer,
+    I1,
+    I8,
+    I32,
+    I64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    Counter,
+    Workspace
+  } kind;
   /// TensorMap, Pointer: the argument, and where in it a view starts, in
   /// elements. Workspace: the workspace.
   unsigned argument = 0;
   std::optional<Slot> offset;
-  /// I32 to F64: the value.
+  /// I1 to F64: the value.
   Slot value = 0;
   /// TensorMap.
   llvm::SmallVector<MapDim, 5> dims;
   cuda::TensorMapSwizzle swizzle = cuda::TensorMapSwizzleNone;
   cuda::TensorMapL2Promotion promotion = cuda::TensorMapL2Promotion256B;
 
+  bool isNumber() const { return kind >= I1 && kind <= F64; }
+  bool isReal() const { return kind >= F16 && kind <= F64; }
   unsigned getSizeInBytes() const;
 };
 
