@@ -48,7 +48,7 @@
 // RUN: not fa-run %s --entry=static --target=reference --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
 // BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda
 // RUN: not fa-run %s --entry=static --target=reference --verify --verify-work=-2 2>&1 | FileCheck %s --check-prefix=WORK --implicit-check-not=error:
-// WORK: fa-run: error: --verify-work=-2.00 is no amount of work: expected 0 or more operations
+// WORK: fa-run: error: --verify-work=-2.000000e+00 is no amount of work: expected 0 or more operations
 // RUN: echo "func.func @other(%%t: tensor<f32>) -> tensor<f32> { return %%t : tensor<f32> }" > %t/other.mlir
 // RUN: not fa-run %s --entry=static --target=reference --against=%t/other.mlir 2>&1 | FileCheck %s --check-prefix=AGAINST --implicit-check-not=error:
 // AGAINST: other.mlir:1:1: error: 'other' argument 0 has type 'tensor<f32>', but is given 2x3xf32

@@ -27,7 +27,7 @@ LogicalResult Session::load() {
                        getTargetName(target));
   if (!(options.verifyWork >= 0))
     return reportError(
-        "--verify-work=" + llvm::formatv("{0}", options.verifyWork).str() +
+        "--verify-work=" + llvm::formatv("{0:e}", options.verifyWork).str() +
         " is no amount of work: expected 0 or more operations");
   original = parseProgram(options.file, &context);
   if (!original)

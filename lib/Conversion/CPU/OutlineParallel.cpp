@@ -101,6 +101,23 @@ LLVM::LLVMStructType LoopOutliner::getContextType() {
   return LLVM::LLVMStructType::getLiteral(builder.getContext(), types);
 }
 
+/// Whether something frees `memory` by way of another value: the result of a
+/// branch, a view.
+static bool isFreedAsAnother(Value memory) {
+  return llvm::any_of(memory.getUsers(), [](Operation *user) {
+    bool ends = user->hasTrait<OpTrait::IsTerminator>();
+    Operation *handing = ends ? user->getParentOp() : user;
+    if (ends && isa<func::FuncOp>(handing))
+      return true;
+    return llvm::any_of(handing->getResults(), [](Value result) {
+      return isa<MemRefType>(result.getType()) &&
+             (isFreedAsAnother(result) ||
+              llvm::any_of(result.getUsers(),
+                           llvm::IsaPred<memref::DeallocOp>));
+    });
+  });
+}
+
 /// Gives every buffer of static size in the body its place in the scratch and
 /// returns the bytes of all of them.
 int64_t LoopOutliner::placeScratch() {
@@ -110,7 +127,8 @@ int64_t LoopOutliner::placeScratch() {
       return;
     auto type = cast<MemRefType>(op->getResult(0).getType());
     if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-        !type.getElementType().isIntOrFloat())
+        !type.getElementType().isIntOrFloat() ||
+        isFreedAsAnother(op->getResult(0)))
       return;
     buffers.push_back({op, bytes});
     int64_t size = type.getNumElements() *
@@ -268,12 +286,11 @@ LogicalResult LoopOutliner::outline() {
   function.setPrivate();
   symbols.insert(function);
 
-  loop.walk([](memref::DeallocOp dealloc) {
-    Operation *source = dealloc.getMemref().getDefiningOp();
-    if (isa_and_nonnull<memref::AllocOp>(source))
-      dealloc.erase();
-  });
   int64_t scratchBytes = placeScratch();
+  for (const auto &[op, offset] : buffers)
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (isa<memref::DeallocOp>(user))
+        user->erase();
   buildCall(function, scratchBytes);
   buildBody(function);
   loop.erase();
@@ -291,7 +308,8 @@ static void placeOnStack(RewriterBase &rewriter, func::FuncOp function) {
         !cast<MemRefType>(op->getResult(0).getType()).hasStaticShape())
       return;
     bool isFreed =
-        llvm::any_of(op->getUsers(), llvm::IsaPred<memref::DeallocOp>);
+        llvm::any_of(op->getUsers(), llvm::IsaPred<memref::DeallocOp>) ||
+        isFreedAsAnother(op->getResult(0));
     bool isInLoop = op->getParentOfType<scf::ForOp>() != nullptr;
     if (!isFreed && (isa<memref::AllocOp>(op) || isInLoop))
       buffers.push_back(op);

@@ -18,6 +18,20 @@
 // REDEFINE: %{inputs} = --input=1x33x2x16xf32 --input=index=17 --input=i1=0
 // RUN: %{run} --target=cpu | FileCheck %s
 
+// REDEFINE: %{entry} = own
+// REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=i1=1
+// RUN: %{run} --target=cpu | FileCheck %s
+
+// REDEFINE: %{entry} = shared
+// REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=2x70x2x16xf32 --input=i1=1
+// RUN: %{run} --target=cpu | FileCheck %s
+// REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=2x70x2x16xf32 --input=i1=0
+// RUN: %{run} --target=cpu | FileCheck %s
+
+// REDEFINE: %{entry} = swap
+// REDEFINE: %{inputs} =
+// RUN: %{run} --target=cpu | FileCheck %s
+
 // REDEFINE: %{entry} = choice
 // REDEFINE: %{inputs} = --input=1x70x2x64xbf16 --input=1x90x2x64xbf16 --input=i1=1
 // RUN: %{run} --target=cpu | FileCheck %s
@@ -100,4 +114,53 @@ func.func @choice(%query: !bq, %key: !bk, %c: i1) -> !bq {
     scf.yield %n : !bq
   }
   return %o : !bq
+}
+
+// Memory of the function's own, freed by way of a branch's result.
+func.func @own(%query: !q, %c: i1) -> !q {
+  %c0 = arith.constant 0 : index
+  %m = scf.if %c -> memref<4xf32> {
+    %a = memref.alloc() : memref<4xf32>
+    scf.yield %a : memref<4xf32>
+  } else {
+    %a = memref.alloc() : memref<4xf32>
+    scf.yield %a : memref<4xf32>
+  }
+  %two = arith.constant 2.0 : f32
+  memref.store %two, %m[%c0] : memref<4xf32>
+  %x = memref.load %m[%c0] : memref<4xf32>
+  memref.dealloc %m : memref<4xf32>
+  %s = tensor.splat %x : !q
+  %o = arith.mulf %query, %s : !q
+  return %o : !q
+}
+
+// A result that is returned twice, and what is made of it, in any order: an
+// out-parameter holds nothing that is read once it is written.
+func.func @shared(%query: !q, %key: !k, %c: i1) -> (!q, !q, !q, !q) {
+  %init = tensor.empty() : !q
+  %n = fa.attention ins(%query, %key, %key : !q, !k, !k) outs(%init : !q)
+  %e = arith.addf %n, %query : !q
+  %p:2 = scf.if %c -> (!q, !q) {
+    %f = linalg.exp ins(%n : !q) outs(%n : !q) -> !q
+    scf.yield %f, %n : !q, !q
+  } else {
+    scf.yield %e, %query : !q, !q
+  }
+  return %e, %p#1, %n, %p#0 : !q, !q, !q, !q
+}
+
+// What a loop carries changes places.
+func.func @swap(%query: !q, %key: !k) -> (!q, !q, !q) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %init = tensor.empty() : !q
+  %zero = arith.constant 0.0 : f32
+  %filled = linalg.fill ins(%zero : f32) outs(%init : !q) -> !q
+  %r:3 = scf.for %i = %c0 to %c4 step %c1 iter_args(%x = %query, %y = %filled, %z = %filled) -> (!q, !q, !q) {
+    %n = fa.attention ins(%x, %key, %key : !q, !k, !k) outs(%init : !q)
+    scf.yield %y, %n, %x : !q, !q, !q
+  }
+  return %r#0, %r#1, %filled : !q, !q, !q
 }

@@ -11,8 +11,10 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -29,73 +31,57 @@ static void writeInto(RewriterBase &rewriter, OpOperand &handedOn,
 }
 
 //===----------------------------------------------------------------------===//
-// Stores
-//===----------------------------------------------------------------------===//
-
-/// `op` without its result `number`, which has no use.
-static void eraseResult(RewriterBase &rewriter, scf::IfOp op, unsigned number) {
-  for (scf::YieldOp yield : {op.thenYield(), op.elseYield()})
-    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperand(number); });
-  SmallVector<Type> types(op.getResultTypes());
-  SmallVector<Value> kept(op.getResults());
-  types.erase(types.begin() + number);
-  kept.erase(kept.begin() + number);
-  rewriter.setInsertionPoint(op);
-  auto smaller = scf::IfOp::create(rewriter, op.getLoc(), types,
-                                   op.getCondition(), /*withElseRegion=*/true);
-  smaller.getThenRegion().takeBody(op.getThenRegion());
-  smaller.getElseRegion().takeBody(op.getElseRegion());
-  for (auto [old, result] : llvm::zip_equal(kept, smaller.getResults()))
-    rewriter.replaceAllUsesWith(old, result);
-  rewriter.eraseOp(op);
-}
-
-void fa::sinkStoresIntoBranches(RewriterBase &rewriter, func::FuncOp function) {
-  SmallVector<bufferization::MaterializeInDestinationOp> stores;
-  function.walk([&](bufferization::MaterializeInDestinationOp store) {
-    if (isa<MemRefType>(store.getDest().getType()))
-      stores.push_back(store);
-  });
-  while (!stores.empty()) {
-    auto store = stores.pop_back_val();
-    auto op = store.getSource().getDefiningOp<scf::IfOp>();
-    if (!op || !store.getSource().hasOneUse() ||
-        op->getBlock() != store->getBlock())
-      continue;
-    unsigned number = cast<OpResult>(store.getSource()).getResultNumber();
-    for (scf::YieldOp yield : {op.thenYield(), op.elseYield()}) {
-      rewriter.setInsertionPoint(yield);
-      auto inner = cast<bufferization::MaterializeInDestinationOp>(
-          rewriter.clone(*store));
-      rewriter.modifyOpInPlace(inner, [&] {
-        inner.getSourceMutable().assign(yield.getOperand(number));
-      });
-      stores.push_back(inner);
-    }
-    rewriter.eraseOp(store);
-    eraseResult(rewriter, op, number);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Branches
 //===----------------------------------------------------------------------===//
 
 /// The size of a dimension of `value`, which a branch of `op` returns, in terms
-/// of what is known before `op`.
+/// of what is known before `op`; nothing where it is not.
+static FailureOr<Value> getSizeBefore(RewriterBase &rewriter, scf::IfOp op,
+                                      Value value, int64_t dim);
+
+/// What the condition of `chosen`, in `op` or `op` itself, chooses between.
+static FailureOr<Value> chooseSize(RewriterBase &rewriter, scf::IfOp op,
+                                   scf::IfOp chosen, unsigned number,
+                                   int64_t dim) {
+  auto thenSize =
+      getSizeBefore(rewriter, op, chosen.thenYield().getOperand(number), dim);
+  auto elseSize =
+      getSizeBefore(rewriter, op, chosen.elseYield().getOperand(number), dim);
+  if (failed(thenSize) || failed(elseSize))
+    return failure();
+  if (*thenSize == *elseSize)
+    return *thenSize;
+  return arith::SelectOp::create(rewriter, op.getLoc(), chosen.getCondition(),
+                                 *thenSize, *elseSize)
+      .getResult();
+}
+
+static bool isBefore(Value value, scf::IfOp op) {
+  return !op->isAncestor(value.getParentBlock()->getParentOp());
+}
+
 static FailureOr<Value> getSizeBefore(RewriterBase &rewriter, scf::IfOp op,
                                       Value value, int64_t dim) {
-  auto isBefore = [&](Value known, std::optional<int64_t>,
-                      ValueBoundsConstraintSet &) {
-    return !op->isAncestor(known.getParentBlock()->getParentOp());
-  };
+  // A result has the sizes of its destination.
+  while (auto made = value.getDefiningOp<DestinationStyleOpInterface>()) {
+    OpOperand *destination = made.getTiedOpOperand(cast<OpResult>(value));
+    if (!op->isProperAncestor(made) || !destination ||
+        destination->get().getType() != value.getType())
+      break;
+    value = destination->get();
+  }
+  if (auto inner = value.getDefiningOp<scf::IfOp>();
+      inner && op->isProperAncestor(inner) &&
+      isBefore(inner.getCondition(), op))
+    return chooseSize(rewriter, op, inner,
+                      cast<OpResult>(value).getResultNumber(), dim);
   FailureOr<OpFoldResult> size = affine::reifyShapedValueDimBound(
-      rewriter, op.getLoc(), presburger::BoundType::EQ, value, dim, isBefore);
+      rewriter, op.getLoc(), presburger::BoundType::EQ, value, dim,
+      [&](Value known, std::optional<int64_t>, ValueBoundsConstraintSet &) {
+        return isBefore(known, op);
+      });
   if (failed(size))
-    return op.emitOpError()
-           << "returns a tensor whose dimension " << dim
-           << " has a size that is known inside of a branch alone: expected a "
-              "static one, or one computed before";
+    return failure();
   return getValueOrCreateConstantIndexOp(rewriter, op.getLoc(), *size);
 }
 
@@ -108,19 +94,14 @@ getSizesBefore(RewriterBase &rewriter, scf::IfOp op, unsigned number) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     if (!type.isDynamicDim(dim))
       continue;
-    auto thenSize =
-        getSizeBefore(rewriter, op, op.thenYield().getOperand(number), dim);
-    if (failed(thenSize))
-      return failure();
-    auto elseSize =
-        getSizeBefore(rewriter, op, op.elseYield().getOperand(number), dim);
-    if (failed(elseSize))
-      return failure();
-    sizes.push_back(*thenSize == *elseSize
-                        ? *thenSize
-                        : arith::SelectOp::create(rewriter, op.getLoc(),
-                                                  op.getCondition(), *thenSize,
-                                                  *elseSize));
+    FailureOr<Value> size = chooseSize(rewriter, op, op, number, dim);
+    if (failed(size))
+      return op.emitOpError()
+             << "returns " << type << " as result " << number
+             << ", whose dimension " << dim
+             << " has a size that is known inside of a branch alone: expected "
+                "a static one, or one computed before";
+    sizes.push_back(*size);
   }
   return sizes;
 }
@@ -173,22 +154,83 @@ LogicalResult fa::placeBranchTensors(RewriterBase &rewriter,
 // Loops
 //===----------------------------------------------------------------------===//
 
-LogicalResult fa::placeLoopTensors(RewriterBase &rewriter,
-                                   func::FuncOp function) {
+namespace {
+/// A tensor that a loop hands on in other memory than that of the one it
+/// carries.
+struct MovedTensor {
+  scf::ForOp loop;
+  OpOperand *yielded;
+  Value carried;
+};
+} // namespace
+
+/// Memory keeps its size from one iteration to the next.
+static LogicalResult checkSize(MovedTensor moved) {
+  auto type = cast<RankedTensorType>(moved.carried.getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!type.isDynamicDim(dim))
+      continue;
+    FailureOr<bool> isSame = ValueBoundsConstraintSet::areEqual(
+        {moved.yielded->get(), dim}, {moved.carried, dim});
+    if (failed(isSame) || !*isSame)
+      return moved.loop.emitOpError()
+             << "carries " << type << " as argument "
+             << moved.yielded->getOperandNumber() << ", whose dimension " << dim
+             << " is not known to keep its size: expected a tensor of the size "
+                "of the one carried";
+  }
+  return success();
+}
+
+/// A copy of what a loop hands on, made before what it carries is overwritten.
+static void copyFirst(RewriterBase &rewriter, OpOperand &yielded) {
+  rewriter.setInsertionPoint(yielded.getOwner());
+  Location loc = yielded.getOwner()->getLoc();
+  auto type = cast<RankedTensorType>(yielded.get().getType());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, yielded.get()),
+      type.getElementType());
+  if (empty.getType() != type)
+    empty = tensor::CastOp::create(rewriter, loc, type, empty);
+  auto copy = linalg::CopyOp::create(rewriter, loc, yielded.get(), empty);
+  rewriter.modifyOpInPlace(yielded.getOwner(),
+                           [&] { yielded.set(copy.getResult(0)); });
+}
+
+/// The tensors that loops do not update in place.
+static FailureOr<SmallVector<MovedTensor>> findMoved(func::FuncOp function) {
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
   bufferization::OneShotAnalysisState state(function, options);
   if (failed(bufferization::analyzeOp(function, state)))
     return failure();
-  SmallVector<std::pair<OpOperand *, Value>> elsewhere;
+  SmallVector<MovedTensor> moved;
   function.walk([&](scf::ForOp loop) {
     for (auto [carried, yielded] : llvm::zip_equal(
              loop.getRegionIterArgs(), *loop.getYieldedValuesMutable()))
-      if (isa<TensorType>(carried.getType()) &&
+      if (isa<RankedTensorType>(carried.getType()) &&
           !state.areEquivalentBufferizedValues(carried, yielded.get()))
-        elsewhere.emplace_back(&yielded, carried);
+        moved.push_back({loop, &yielded, carried});
   });
-  for (auto [yielded, carried] : elsewhere)
-    writeInto(rewriter, *yielded, carried);
+  return moved;
+}
+
+LogicalResult fa::placeLoopTensors(RewriterBase &rewriter,
+                                   func::FuncOp function) {
+  auto moved = findMoved(function);
+  if (failed(moved))
+    return failure();
+  for (const MovedTensor &each : *moved)
+    if (failed(checkSize(each)))
+      return failure();
+  // Of several, the first one written might be another one's source.
+  llvm::SmallDenseMap<Operation *, unsigned> count;
+  for (const MovedTensor &each : *moved)
+    ++count[each.loop];
+  for (const MovedTensor &each : *moved)
+    if (count[each.loop] > 1 || isa<BlockArgument>(each.yielded->get()))
+      copyFirst(rewriter, *each.yielded);
+  for (const MovedTensor &each : *moved)
+    writeInto(rewriter, *each.yielded, each.carried);
   return success();
 }

@@ -20,15 +20,13 @@
 
 namespace mlir::fa {
 
-/// What an `scf.if` returns only to be stored in memory, its branches store.
-void sinkStoresIntoBranches(RewriterBase &rewriter, func::FuncOp function);
-
 /// Both branches of each `scf.if` write their tensors into an empty one before
 /// it. Fails where the sizes of a tensor are known inside of the branch alone.
 LogicalResult placeBranchTensors(RewriterBase &rewriter, func::FuncOp function);
 
 /// Each `scf.for` updates in place what it carries: a tensor of its body that
-/// lies in other memory, as the result of an attention, is copied there.
+/// lies in other memory, as the result of an attention, is copied there. Fails
+/// where its size may be another one.
 LogicalResult placeLoopTensors(RewriterBase &rewriter, func::FuncOp function);
 
 } // namespace mlir::fa

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "PlaceResults.h"
 #include "PlaceTensors.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
@@ -72,8 +73,19 @@ static LogicalResult checkFunction(func::FuncOp function) {
       return function.emitOpError() << "has " << each
                                     << " in its signature, expected ranked "
                                        "tensors";
-  WalkResult result = function.walk([&](func::CallOp call) {
-    if (!hasTensor(call.getOperandTypes()) && !hasTensor(call.getResultTypes()))
+  WalkResult result = function.walk([&](Operation *op) {
+    for (Type each : op->getResultTypes())
+      if (isa<UnrankedTensorType>(each)) {
+        op->emitOpError() << "makes " << each << ", expected ranked tensors";
+        return WalkResult::interrupt();
+      }
+    if (isa<scf::WhileOp>(op) && hasTensor(op->getResultTypes())) {
+      op->emitOpError() << "carries tensors, expected scf.for";
+      return WalkResult::interrupt();
+    }
+    auto call = dyn_cast<func::CallOp>(op);
+    if (!call || (!hasTensor(call.getOperandTypes()) &&
+                  !hasTensor(call.getResultTypes())))
       return WalkResult::advance();
     call.emitOpError() << "passes tensors to '" << call.getCallee()
                        << "', expected no calls on tensors: inline it first";
@@ -113,8 +125,15 @@ static int64_t getContiguousDim(BlockArgument argument) {
   return cast<RankedTensorType>(argument.getType()).getRank() - 1;
 }
 
-// The head dim of what an attention returns, else the last dimension.
+// The head dim of what an attention returns, in a branch or a loop too, else
+// the last dimension.
 static int64_t getContiguousDim(Value result) {
+  if (auto branch = result.getDefiningOp<scf::IfOp>())
+    return getContiguousDim(branch.thenYield().getOperand(
+        cast<OpResult>(result).getResultNumber()));
+  if (auto loop = result.getDefiningOp<scf::ForOp>())
+    return getContiguousDim(
+        loop.getYieldedValues()[cast<OpResult>(result).getResultNumber()]);
   if (auto op = result.getDefiningOp<AttentionOp>())
     if (cast<OpResult>(result).getResultNumber() == 0)
       return op.getOutputOrder().positionOf(DimKind::HeadDim);
@@ -139,11 +158,13 @@ static void convertArguments(RewriterBase &rewriter, func::FuncOp function) {
                                      function.getResultTypes()));
 }
 
-static LogicalResult convertResults(RewriterBase &rewriter,
-                                    func::FuncOp function) {
+/// Stores the results that are tensors into new arguments; returns the stores.
+static FailureOr<SmallVector<StoreOp>> convertResults(RewriterBase &rewriter,
+                                                      func::FuncOp function) {
   auto returnOp = cast<func::ReturnOp>(function.front().getTerminator());
   llvm::BitVector stored(function.getNumResults());
   SmallVector<Value> remaining;
+  SmallVector<StoreOp> stores;
   rewriter.setInsertionPoint(returnOp);
   for (auto [number, value] : llvm::enumerate(returnOp.getOperands())) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -157,13 +178,15 @@ static LogicalResult convertResults(RewriterBase &rewriter,
             position, getStridedType(type, getContiguousDim(value)),
             function.getResultAttrDict(number), value.getLoc())))
       return failure();
-    bufferization::MaterializeInDestinationOp::create(
-        rewriter, value.getLoc(), Type(), value, function.getArgument(position),
-        /*restrict=*/true, /*writable=*/true);
+    stores.push_back(StoreOp::create(rewriter, value.getLoc(), Type(), value,
+                                     function.getArgument(position),
+                                     /*restrict=*/true, /*writable=*/true));
   }
   rewriter.modifyOpInPlace(
       returnOp, [&] { returnOp.getOperandsMutable().assign(remaining); });
-  return function.eraseResults(stored);
+  if (failed(function.eraseResults(stored)))
+    return failure();
+  return stores;
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,6 +242,26 @@ static void convertElementwiseOps(func::FuncOp function) {
   walkAndApplyPatterns(function, std::move(patterns));
 }
 
+/// Upstream's elimination, but for stores into memory: what they store is in
+/// place, or a copy keeps it from what is read later.
+static LogicalResult eliminateEmptyTensors(RewriterBase &rewriter,
+                                           func::FuncOp function) {
+  bufferization::OneShotBufferizationOptions options;
+  options.allowReturnAllocsFromLoops = true;
+  bufferization::OneShotAnalysisState state(function, options);
+  if (failed(bufferization::analyzeOp(function, state)))
+    return failure();
+  return bufferization::eliminateEmptyTensors(
+      rewriter, function, state,
+      [](RewriterBase &rewriter, SubsetInsertionOpInterface op,
+         tensor::EmptyOp empty, Operation *user) -> Value {
+        auto store = dyn_cast<StoreOp>(op.getOperation());
+        if (store && isa<BaseMemRefType>(store.getDest().getType()))
+          return Value();
+        return bufferization::buildSubsetExtraction(rewriter, op, empty, user);
+      });
+}
+
 static LogicalResult bufferizeBody(func::FuncOp function) {
   bufferization::OneShotBufferizationOptions options;
   // Strided copies are loops of linalg: memref.copy would need a runtime.
@@ -257,14 +300,16 @@ static bool isHandedOn(Value memory, Block *block) {
 }
 
 // Removes what stores a value into itself, and frees temporary memory at the
-// end of the block that allocated it.
-static LogicalResult cleanUp(RewriterBase &rewriter, func::FuncOp function) {
+// end of the block that allocated it, but for the function's `own`.
+static LogicalResult cleanUp(RewriterBase &rewriter, func::FuncOp function,
+                             const DenseSet<Operation *> &own) {
   SmallVector<linalg::CopyOp> copies;
   SmallVector<memref::AllocOp> allocations;
   function.walk([&](Operation *op) {
     if (auto copy = dyn_cast<linalg::CopyOp>(op))
       copies.push_back(copy);
-    if (auto allocation = dyn_cast<memref::AllocOp>(op))
+    auto allocation = dyn_cast<memref::AllocOp>(op);
+    if (allocation && !own.contains(op))
       allocations.push_back(allocation);
   });
   for (linalg::CopyOp copy : copies)
@@ -274,8 +319,9 @@ static LogicalResult cleanUp(RewriterBase &rewriter, func::FuncOp function) {
   for (memref::AllocOp allocation : allocations) {
     if (isHandedOn(allocation, allocation->getBlock()))
       return allocation->getParentOp()->emitOpError()
-             << "returns a tensor in memory of its own, which nothing would "
-                "free: expected scf.for, scf.if or scf.forall";
+             << "returns a tensor of " << allocation.getType().getElementType()
+             << " in memory of its own, which nothing would free: expected "
+                "scf.for, scf.if or scf.forall";
     rewriter.setInsertionPoint(allocation->getBlock()->getTerminator());
     memref::DeallocOp::create(rewriter, allocation.getLoc(), allocation);
   }
@@ -292,20 +338,21 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
   if (failed(checkFunction(function)))
     return failure();
   OpBuilder::InsertionGuard guard(rewriter);
+  DenseSet<Operation *> own;
+  function.walk([&](memref::AllocOp allocation) { own.insert(allocation); });
   convertArguments(rewriter, function);
-  if (failed(convertResults(rewriter, function)))
+  auto stores = convertResults(rewriter, function);
+  if (failed(stores))
     return failure();
-  sinkStoresIntoBranches(rewriter, function);
   convertElementwiseOps(function);
   freeDestinations(rewriter, function);
-  if (failed(placeBranchTensors(rewriter, function)))
+  writeInPlace(rewriter, sinkIntoBranches(rewriter, *stores));
+  if (failed(placeBranchTensors(rewriter, function)) ||
+      failed(eliminateEmptyTensors(rewriter, function)) ||
+      failed(placeLoopTensors(rewriter, function)) ||
+      failed(bufferizeBody(function)))
     return failure();
-  if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
-      failed(placeLoopTensors(rewriter, function)))
-    return failure();
-  if (failed(bufferizeBody(function)))
-    return failure();
-  return cleanUp(rewriter, function);
+  return cleanUp(rewriter, function, own);
 }
 
 void mlir::fa::registerTransformDependencies(DialectRegistry &registry) {
