@@ -92,10 +92,7 @@ static bool isOverwritten(OpOperand &destination) {
       destination);
 }
 
-/// Makes what becomes `value` lie in `memory` from its beginning. On the way
-/// there is only what the next operation alone uses, so that nothing is lost
-/// when that overwrites it.
-static bool makeIn(RewriterBase &rewriter, Value value, Value memory) {
+bool fa::makeIn(RewriterBase &rewriter, Value value, MakeMemoryFn makeMemory) {
   OpOperand *destination = getDestination(value);
   if (!destination)
     return false;
@@ -107,30 +104,31 @@ static bool makeIn(RewriterBase &rewriter, Value value, Value memory) {
   // Element by element an operation can update what it reads.
   bool updates = isOfOp && (init.hasOneUse() || isa<linalg::LinalgOp>(op)) &&
                  init.getParentBlock() == op->getBlock();
-  if (!isEmpty && updates && makeIn(rewriter, init, memory))
+  if (!isEmpty && updates && makeIn(rewriter, init, makeMemory))
     return true;
   if (!isEmpty && !isOverwritten(*destination))
     return false;
   rewriter.setInsertionPoint(op);
-  Value inside = bufferization::ToTensorOp::create(
-      rewriter, op->getLoc(),
-      memref::getTensorTypeFromMemRefType(memory.getType()), memory,
-      /*restrict=*/true, /*writable=*/true);
-  if (inside.getType() != init.getType())
-    inside =
-        tensor::CastOp::create(rewriter, op->getLoc(), init.getType(), inside);
-  rewriter.modifyOpInPlace(op, [&] { destination->set(inside); });
+  Value memory = makeMemory(op->getLoc());
+  if (memory.getType() != init.getType())
+    memory =
+        tensor::CastOp::create(rewriter, op->getLoc(), init.getType(), memory);
+  rewriter.modifyOpInPlace(op, [&] { destination->set(memory); });
   return true;
 }
 
 void fa::writeInPlace(RewriterBase &rewriter, ArrayRef<StoreOp> stores) {
   DenseSet<Value> placed;
   for (StoreOp store : stores) {
-    Value value = store.getSource();
+    Value value = store.getSource(), memory = store.getDest();
+    auto readMemory = [&](Location loc) -> Value {
+      return bufferization::ToTensorOp::create(
+          rewriter, loc, memref::getTensorTypeFromMemRefType(memory.getType()),
+          memory, /*restrict=*/true, /*writable=*/true);
+    };
     // What is made before a branch is not always what the branch stores.
-    if (value.getParentBlock() != store->getBlock() || placed.contains(value) ||
-        !makeIn(rewriter, value, store.getDest()))
-      continue;
-    placed.insert(value);
+    if (value.getParentBlock() == store->getBlock() &&
+        !placed.contains(value) && makeIn(rewriter, value, readMemory))
+      placed.insert(value);
   }
 }

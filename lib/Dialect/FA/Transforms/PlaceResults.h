@@ -29,6 +29,14 @@ using StoreOp = bufferization::MaterializeInDestinationOp;
 SmallVector<StoreOp> sinkIntoBranches(RewriterBase &rewriter,
                                       ArrayRef<StoreOp> stores);
 
+/// Makes memory as a tensor, before the operation that writes to it.
+using MakeMemoryFn = llvm::function_ref<Value(Location)>;
+
+/// Makes what becomes `value` lie in some memory from its beginning, if that
+/// can be. On the way there is only what the next operation alone uses, so that
+/// nothing is lost when that overwrites it.
+bool makeIn(RewriterBase &rewriter, Value value, MakeMemoryFn makeMemory);
+
 /// Operations whose result is stored write to the out-parameter, if they can,
 /// in place of an empty tensor.
 void writeInPlace(RewriterBase &rewriter, ArrayRef<StoreOp> stores);

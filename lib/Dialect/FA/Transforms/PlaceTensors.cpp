@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlaceTensors.h"
+#include "PlaceResults.h"
 #include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -106,27 +107,8 @@ getSizesBefore(RewriterBase &rewriter, scf::IfOp op, unsigned number) {
   return sizes;
 }
 
-/// Upstream's elimination replaces one use of an empty tensor, whichever comes
-/// first in memory. One that several blocks use becomes one for each.
-static void splitSharedEmptyTensors(RewriterBase &rewriter,
-                                    func::FuncOp function) {
-  function.walk([&](tensor::EmptyOp empty) {
-    DenseMap<Block *, Value> ofBlock;
-    for (OpOperand &use : llvm::make_early_inc_range(empty->getUses())) {
-      Value &own = ofBlock[use.getOwner()->getBlock()];
-      if (!own && ofBlock.size() == 1)
-        own = empty;
-      rewriter.setInsertionPoint(empty);
-      if (!own)
-        own = rewriter.clone(*empty)->getResult(0);
-      rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(own); });
-    }
-  });
-}
-
 LogicalResult fa::placeBranchTensors(RewriterBase &rewriter,
                                      func::FuncOp function) {
-  splitSharedEmptyTensors(rewriter, function);
   SmallVector<scf::IfOp> branches;
   // Outer ones first: an inner one then writes to the memory of the outer one.
   function.walk<WalkOrder::PreOrder>(
@@ -144,7 +126,12 @@ LogicalResult fa::placeBranchTensors(RewriterBase &rewriter,
         rewriter.setInsertionPoint(op);
         Value memory = tensor::EmptyOp::create(rewriter, op.getLoc(),
                                                result.getType(), *sizes);
-        writeInto(rewriter, yield->getOpOperand(number), memory);
+        OpOperand &handedOn = yield->getOpOperand(number);
+        Value value = handedOn.get();
+        // What is made before the branch is not always what it returns.
+        if (value.getParentBlock() == yield->getBlock())
+          makeIn(rewriter, value, [&](Location) { return memory; });
+        writeInto(rewriter, handedOn, memory);
       }
     }
   return success();
@@ -215,22 +202,34 @@ static FailureOr<SmallVector<MovedTensor>> findMoved(func::FuncOp function) {
   return moved;
 }
 
-LogicalResult fa::placeLoopTensors(RewriterBase &rewriter,
-                                   func::FuncOp function) {
-  auto moved = findMoved(function);
-  if (failed(moved))
-    return failure();
-  for (const MovedTensor &each : *moved)
+/// What lies elsewhere is copied to where the loop's tensors are.
+static LogicalResult moveBack(RewriterBase &rewriter,
+                              ArrayRef<MovedTensor> moved) {
+  for (const MovedTensor &each : moved)
     if (failed(checkSize(each)))
       return failure();
   // Of several, the first one written might be another one's source.
   llvm::SmallDenseMap<Operation *, unsigned> count;
-  for (const MovedTensor &each : *moved)
+  for (const MovedTensor &each : moved)
     ++count[each.loop];
-  for (const MovedTensor &each : *moved)
+  for (const MovedTensor &each : moved)
     if (count[each.loop] > 1 || isa<BlockArgument>(each.yielded->get()))
       copyFirst(rewriter, *each.yielded);
-  for (const MovedTensor &each : *moved)
+  for (const MovedTensor &each : moved)
     writeInto(rewriter, *each.yielded, each.carried);
   return success();
+}
+
+LogicalResult fa::placeLoopTensors(RewriterBase &rewriter,
+                                   func::FuncOp function) {
+  // A copy into one tensor may keep another one from being updated in place.
+  while (true) {
+    auto moved = findMoved(function);
+    if (failed(moved))
+      return failure();
+    if (moved->empty())
+      return success();
+    if (failed(moveBack(rewriter, *moved)))
+      return failure();
+  }
 }

@@ -7,9 +7,9 @@
 
 //
 // The signature changes while the body is still on tensors: arguments become
-// read-only memrefs, results are stored into new arguments. Upstream's
-// elimination of empty tensors then makes each computation write to where its
-// result is stored, and one-shot bufferization turns the body into memrefs.
+// read-only memrefs, results are stored into new arguments. Computations are
+// then made to write to where their result is stored, and one-shot
+// bufferization turns the body into memrefs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -194,13 +194,14 @@ static FailureOr<SmallVector<StoreOp>> convertResults(RewriterBase &rewriter,
 //===----------------------------------------------------------------------===//
 
 // A destination that is an argument cannot be written. It becomes an empty
-// tensor, where it is read too after a copy, and elimination then replaces that
-// by the out-parameter.
+// tensor, where it is read too after a copy, whose place an out-parameter may
+// take.
 static void freeDestination(RewriterBase &rewriter, Operation *op,
                             OpOperand &destination, bool isRead) {
   Value init = destination.get();
   auto type = dyn_cast<RankedTensorType>(init.getType());
-  if (!type || !init.getDefiningOp<bufferization::ToTensorOp>())
+  auto read = init.getDefiningOp<bufferization::ToTensorOp>();
+  if (!type || !read || read.getWritable())
     return;
   rewriter.setInsertionPoint(op);
   Location loc = op->getLoc();
@@ -242,10 +243,29 @@ static void convertElementwiseOps(func::FuncOp function) {
   walkAndApplyPatterns(function, std::move(patterns));
 }
 
-/// Upstream's elimination, but for stores into memory: what they store is in
-/// place, or a copy keeps it from what is read later.
+/// Upstream's elimination replaces one use of an empty tensor, whichever comes
+/// first in memory. One that several blocks use becomes one for each.
+static void splitSharedEmptyTensors(RewriterBase &rewriter,
+                                    func::FuncOp function) {
+  function.walk([&](tensor::EmptyOp empty) {
+    DenseMap<Block *, Value> ofBlock;
+    for (OpOperand &use : llvm::make_early_inc_range(empty->getUses())) {
+      Value &own = ofBlock[use.getOwner()->getBlock()];
+      if (!own && ofBlock.size() == 1)
+        own = empty;
+      rewriter.setInsertionPoint(empty);
+      if (!own)
+        own = rewriter.clone(*empty)->getResult(0);
+      rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(own); });
+    }
+  });
+}
+
+/// Upstream's elimination, for slices. Of what is stored or copied as a whole
+/// it would put more in one place than can be there.
 static LogicalResult eliminateEmptyTensors(RewriterBase &rewriter,
                                            func::FuncOp function) {
+  splitSharedEmptyTensors(rewriter, function);
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
   bufferization::OneShotAnalysisState state(function, options);
@@ -255,8 +275,7 @@ static LogicalResult eliminateEmptyTensors(RewriterBase &rewriter,
       rewriter, function, state,
       [](RewriterBase &rewriter, SubsetInsertionOpInterface op,
          tensor::EmptyOp empty, Operation *user) -> Value {
-        auto store = dyn_cast<StoreOp>(op.getOperation());
-        if (store && isa<BaseMemRefType>(store.getDest().getType()))
+        if (isa<StoreOp, linalg::CopyOp>(op.getOperation()))
           return Value();
         return bufferization::buildSubsetExtraction(rewriter, op, empty, user);
       });
@@ -346,9 +365,10 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
     return failure();
   convertElementwiseOps(function);
   freeDestinations(rewriter, function);
+  if (failed(eliminateEmptyTensors(rewriter, function)))
+    return failure();
   writeInPlace(rewriter, sinkIntoBranches(rewriter, *stores));
   if (failed(placeBranchTensors(rewriter, function)) ||
-      failed(eliminateEmptyTensors(rewriter, function)) ||
       failed(placeLoopTensors(rewriter, function)) ||
       failed(bufferizeBody(function)))
     return failure();
