@@ -172,3 +172,16 @@ func.func @no_keys(%q: memref<2x8x4x64xf32>, %k: memref<2x0x4x64xf32>, %o: memre
       outs(%o : memref<2x8x4x64xf32>) {config = #fa.config<query_block = 8, key_block = 8>}
   return
 }
+
+
+// The keys of a cast of a cast are all of them.
+// CHECK-LABEL: func.func @cast_of_cast(
+// CHECK: scf.forall
+// CHECK: fa.attention
+func.func @cast_of_cast(%q: memref<1x?x2x8xf32>, %k: memref<1x?x2x8xf32>, %o: memref<1x?x2x8xf32>) {
+  %a = memref.cast %k : memref<1x?x2x8xf32> to memref<?x?x2x8xf32>
+  %b = memref.cast %a : memref<?x?x2x8xf32> to memref<1x?x2x8xf32>
+  fa.attention ins(%q, %b, %b : memref<1x?x2x8xf32>, memref<1x?x2x8xf32>, memref<1x?x2x8xf32>) outs(%o : memref<1x?x2x8xf32>)
+      {config = #fa.config<query_block = 64, key_block = 32>}
+  return
+}

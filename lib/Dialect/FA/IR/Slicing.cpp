@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -29,6 +30,15 @@ OpFoldResult mlir::fa::getMixedSize(OpBuilder &builder, Location loc,
   return getMixedSize(builder, loc, shaped, order.positionOf(kind));
 }
 
+static Value getUncast(Value shaped) {
+  while (Operation *cast = shaped.getDefiningOp()) {
+    if (!isa<memref::CastOp, tensor::CastOp>(cast))
+      break;
+    shaped = cast->getOperand(0);
+  }
+  return shaped;
+}
+
 bool mlir::fa::isWholeDim(OpBuilder &builder, OpFoldResult offset,
                           OpFoldResult size, Value shaped, DimsAttr order,
                           DimKind kind) {
@@ -40,13 +50,17 @@ bool mlir::fa::isWholeDim(OpBuilder &builder, OpFoldResult offset,
     return isConstantIntValue(size, whole);
   auto value = dyn_cast<Value>(size);
   if (auto dim = value ? value.getDefiningOp<ShapedDimOpInterface>() : nullptr)
-    if (dim.getShapedValue() == shaped &&
+    if (getUncast(dim.getShapedValue()) == getUncast(shaped) &&
         isConstantIntValue(dim.getDimension(), position))
       return true;
   // The size of a slice folds to what the slice was made with, that of a cast
   // to the size that was cast.
-  return isEqualConstantIntOrValue(
-      getMixedSize(builder, shaped.getLoc(), shaped, position), size);
+  if (isEqualConstantIntOrValue(
+          getMixedSize(builder, shaped.getLoc(), shaped, position), size))
+    return true;
+  FailureOr<bool> isEqual =
+      ValueBoundsConstraintSet::areEqual({shaped, position}, {size});
+  return succeeded(isEqual) && *isEqual;
 }
 
 SmallVector<OpFoldResult> DimValues::inOrder(DimsAttr order) const {
