@@ -28,6 +28,12 @@
 // REDEFINE: %{inputs} = --input=2x33x2x16xf32 --input=2x70x2x16xf32 --input=i1=0
 // RUN: %{run} --target=cpu | FileCheck %s
 
+// REDEFINE: %{entry} = layered
+// REDEFINE: %{inputs} = --input=1x33x2x16xf32 --input=1x70x2x16xf32 --input=i1=1 --input=index=3
+// RUN: %{run} --target=cpu | FileCheck %s
+// REDEFINE: %{inputs} = --input=1x33x2x16xf32 --input=1x70x2x16xf32 --input=i1=0 --input=index=0
+// RUN: %{run} --target=cpu | FileCheck %s
+
 // REDEFINE: %{entry} = swap
 // REDEFINE: %{inputs} =
 // RUN: %{run} --target=cpu | FileCheck %s
@@ -148,6 +154,24 @@ func.func @shared(%query: !q, %key: !k, %c: i1) -> (!q, !q, !q, !q) {
     scf.yield %e, %query : !q, !q
   }
   return %e, %p#1, %n, %p#0 : !q, !q, !q, !q
+}
+
+// Loops in loops of dynamic sizes, and a choice of tensors of different sizes.
+func.func @layered(%query: !d, %key: !d, %c: i1, %n: index) -> (!d, !d) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %query, %c1 : !d
+  %init = tensor.empty(%size) : !d
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %query) -> (!d) {
+    %a = fa.attention ins(%x, %key, %key : !d, !d, !d) outs(%init : !d)
+    %s:2 = scf.for %j = %c0 to %n step %c1 iter_args(%y = %a, %z = %x) -> (!d, !d) {
+      scf.yield %z, %y : !d, !d
+    }
+    scf.yield %s#1 : !d
+  }
+  %chosen = arith.select %c, %r, %key : !d
+  %twice = arith.addf %chosen, %chosen : !d
+  return %twice, %r : !d, !d
 }
 
 // What a loop carries changes places.

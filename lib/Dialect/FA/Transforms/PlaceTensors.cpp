@@ -40,7 +40,7 @@ static void writeInto(RewriterBase &rewriter, OpOperand &handedOn,
 static FailureOr<Value> getSizeBefore(RewriterBase &rewriter, scf::IfOp op,
                                       Value value, int64_t dim);
 
-/// What the condition of `chosen`, in `op` or `op` itself, chooses between.
+/// That of what `chosen`, in `op` or `op` itself, returns as result `number`.
 static FailureOr<Value> chooseSize(RewriterBase &rewriter, scf::IfOp op,
                                    scf::IfOp chosen, unsigned number,
                                    int64_t dim) {
@@ -63,13 +63,24 @@ static bool isBefore(Value value, scf::IfOp op) {
 
 static FailureOr<Value> getSizeBefore(RewriterBase &rewriter, scf::IfOp op,
                                       Value value, int64_t dim) {
-  // A result has the sizes of its destination.
-  while (auto made = value.getDefiningOp<DestinationStyleOpInterface>()) {
-    OpOperand *destination = made.getTiedOpOperand(cast<OpResult>(value));
-    if (!op->isProperAncestor(made) || !destination ||
-        destination->get().getType() != value.getType())
+  // A result has the sizes of its destination, one of a loop of what the loop
+  // begins with.
+  while (Operation *made = value.getDefiningOp()) {
+    if (!op->isProperAncestor(made))
       break;
-    value = destination->get();
+    Value source;
+    if (auto style = dyn_cast<DestinationStyleOpInterface>(made)) {
+      if (OpOperand *destination =
+              style.getTiedOpOperand(cast<OpResult>(value)))
+        source = destination->get();
+    } else if (auto loop = dyn_cast<scf::ForOp>(made)) {
+      source = loop.getTiedLoopInit(cast<OpResult>(value))->get();
+    } else if (auto cast = dyn_cast<tensor::CastOp>(made)) {
+      source = cast.getSource();
+    }
+    if (!source)
+      break;
+    value = source;
   }
   if (auto inner = value.getDefiningOp<scf::IfOp>();
       inner && op->isProperAncestor(inner) &&
@@ -151,18 +162,39 @@ struct MovedTensor {
 };
 } // namespace
 
+/// What loops carry has the size of what they begin with, by induction.
+static Value getBeginning(Value value) {
+  while (true) {
+    if (auto loop = value.getDefiningOp<scf::ForOp>()) {
+      value = loop.getTiedLoopInit(cast<OpResult>(value))->get();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto loop = argument
+                    ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                    : nullptr;
+    if (!loop)
+      return value;
+    value = loop.getTiedLoopInit(argument)->get();
+  }
+}
+
 /// Memory keeps its size from one iteration to the next.
 static LogicalResult checkSize(MovedTensor moved) {
+  unsigned number = moved.yielded->getOperandNumber();
+  Value value = getBeginning(moved.yielded->get());
   auto type = cast<RankedTensorType>(moved.carried.getType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    if (!type.isDynamicDim(dim))
-      continue;
-    FailureOr<bool> isSame = ValueBoundsConstraintSet::areEqual(
-        {moved.yielded->get(), dim}, {moved.carried, dim});
-    if (failed(isSame) || !*isSame)
+    auto isSizeOf = [&](Value other) {
+      FailureOr<bool> isEqual =
+          ValueBoundsConstraintSet::areEqual({value, dim}, {other, dim});
+      return succeeded(isEqual) && *isEqual;
+    };
+    if (type.isDynamicDim(dim) && !isSizeOf(moved.carried) &&
+        !isSizeOf(getBeginning(moved.carried)))
       return moved.loop.emitOpError()
-             << "carries " << type << " as argument "
-             << moved.yielded->getOperandNumber() << ", whose dimension " << dim
+             << "carries " << type << " as argument " << number
+             << ", whose dimension " << dim
              << " is not known to keep its size: expected a tensor of the size "
                 "of the one carried";
   }
@@ -184,7 +216,8 @@ static void copyFirst(RewriterBase &rewriter, OpOperand &yielded) {
                            [&] { yielded.set(copy.getResult(0)); });
 }
 
-/// The tensors that loops do not update in place.
+/// The tensors that loops do not update in place, of those that contain no
+/// other such loop.
 static FailureOr<SmallVector<MovedTensor>> findMoved(func::FuncOp function) {
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
@@ -199,7 +232,15 @@ static FailureOr<SmallVector<MovedTensor>> findMoved(func::FuncOp function) {
           !state.areEquivalentBufferizedValues(carried, yielded.get()))
         moved.push_back({loop, &yielded, carried});
   });
-  return moved;
+  // Once an inner loop updates its tensors in place, an outer one may, too.
+  auto isOuter = [&](const MovedTensor &one) {
+    return llvm::any_of(moved, [&](const MovedTensor &other) {
+      return one.loop->isProperAncestor(other.loop);
+    });
+  };
+  SmallVector<MovedTensor> innermost(
+      llvm::make_filter_range(moved, std::not_fn(isOuter)));
+  return innermost;
 }
 
 /// What lies elsewhere is copied to where the loop's tensors are.

@@ -236,6 +236,26 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
   });
 }
 
+/// A choice of one of two tensors, whose sizes need not be the same, becomes a
+/// branch.
+static void convertChoices(RewriterBase &rewriter, func::FuncOp function) {
+  function.walk([&](arith::SelectOp op) {
+    if (!isa<RankedTensorType>(op.getType()) ||
+        !op.getCondition().getType().isInteger(1))
+      return;
+    rewriter.setInsertionPoint(op);
+    auto yield = [](Value value) {
+      return [value](OpBuilder &builder, Location loc) {
+        scf::YieldOp::create(builder, loc, value);
+      };
+    };
+    rewriter.replaceOp(op, scf::IfOp::create(rewriter, op.getLoc(),
+                                             op.getCondition(),
+                                             yield(op.getTrueValue()),
+                                             yield(op.getFalseValue())));
+  });
+}
+
 /// Arithmetic on whole tensors becomes structured, which has destinations.
 static void convertElementwiseOps(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
@@ -304,16 +324,31 @@ static bool isSameMemory(Value a, Value b) {
              viewA, viewB, OperationEquivalence::IgnoreLocations);
 }
 
+/// The values that `use` makes the same memory known by.
+static SmallVector<Value> getNextNames(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (auto loop = dyn_cast<scf::ForOp>(user))
+    return use.getOperandNumber() < loop.getNumControlOperands()
+               ? SmallVector<Value>()
+               : SmallVector<Value>{loop.getTiedLoopResult(&use),
+                                    loop.getTiedLoopRegionIterArg(&use)};
+  auto yield = dyn_cast<scf::YieldOp>(user);
+  if (yield && isa<scf::ForOp, scf::IfOp>(yield->getParentOp()))
+    return {yield->getParentOp()->getResult(use.getOperandNumber())};
+  return SmallVector<Value>(user->hasTrait<OpTrait::IsTerminator>()
+                                ? user->getParentOp()->getResults()
+                                : user->getResults());
+}
+
 /// Whether the end of `block` hands on `memory`, which is made there, as it is
 /// or by way of other operations.
 static bool isHandedOn(Value memory, Block *block) {
-  return llvm::any_of(memory.getUsers(), [&](Operation *user) {
+  return llvm::any_of(memory.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
     if (user->getBlock() == block && user->hasTrait<OpTrait::IsTerminator>())
       return true;
-    Operation *handing =
-        user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
-    return llvm::any_of(handing->getResults(), [&](Value result) {
-      return isa<BaseMemRefType>(result.getType()) && isHandedOn(result, block);
+    return llvm::any_of(getNextNames(use), [&](Value next) {
+      return isa<BaseMemRefType>(next.getType()) && isHandedOn(next, block);
     });
   });
 }
@@ -363,13 +398,16 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
   auto stores = convertResults(rewriter, function);
   if (failed(stores))
     return failure();
+  convertChoices(rewriter, function);
   convertElementwiseOps(function);
   freeDestinations(rewriter, function);
   if (failed(eliminateEmptyTensors(rewriter, function)))
     return failure();
-  writeInPlace(rewriter, sinkIntoBranches(rewriter, *stores));
-  if (failed(placeBranchTensors(rewriter, function)) ||
-      failed(placeLoopTensors(rewriter, function)) ||
+  SmallVector<StoreOp> sunk = sinkIntoBranches(rewriter, *stores);
+  if (failed(placeBranchTensors(rewriter, function)))
+    return failure();
+  writeInPlace(rewriter, sunk);
+  if (failed(placeLoopTensors(rewriter, function)) ||
       failed(bufferizeBody(function)))
     return failure();
   return cleanUp(rewriter, function, own);

@@ -16,9 +16,9 @@ def FAResultsToOutParameters
   let summary = "Turn the tensors of functions into memrefs";
   let description = [{
     Level 0 to 1. Tensor arguments become memrefs that are only read; tensor
-    results become further arguments, after the others and in their order, that
-    are only written; scalar results stay. Attributes of a result move to its
-    argument. The caller keeps arguments and out-parameters apart in memory.
+    results become further arguments, after the others and in their order, whose
+    first values are not read; scalar results stay. Attributes of a result move to
+    its argument. The caller keeps arguments and out-parameters apart in memory.
 
     All these memrefs have free offset and strides, but for one dimension of
     stride 1: the head dim of an operand or result of `fa.attention`, the last
@@ -27,10 +27,10 @@ def FAResultsToOutParameters
     An attention whose result is returned writes to the out-parameter, without
     a copy or a temporary: whatever its destination was where all of it is
     overwritten; else (with `query_lengths`) the destination is copied into the
-    out-parameter first, unless it is a `tensor.empty`. Results that other
-    operations read live in temporary memory, freed at the end. The rest of the
-    body goes through upstream's one-shot bufferization; copies are
-    `linalg.copy`.
+    out-parameter first, unless it is a `tensor.empty`. What is no result, and
+    does not become one by updates in place, lies in temporary memory, freed at
+    the end. The rest of the body goes through upstream's one-shot bufferization;
+    copies are `linalg.copy`.
 
     Arithmetic on whole tensors beside an attention becomes `linalg.generic`. An
     attention may be in an `scf.for`, which then updates what it carries in
