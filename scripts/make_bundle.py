@@ -21,8 +21,7 @@ TOOLS = ("fa-opt", "fa-run", "fa-compile", "fa-grid", "FileCheck")
 # Every system has these, of its own version; they belong together.
 GLIBC = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so")
 TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/Integration/CPU/numeric_grid.py",
-         "test/Integration/CPU/grid", "test/Integration/CPU/control-flow.mlir", "test/Integration/CPU/scalars.mlir",
-         "test/python/cuda_runtime.py", "test/python/Inputs",
+         "test/Integration/CPU/grid", "test/python/cuda_runtime.py", "test/python/Inputs",
          "test/python/lit.local.cfg", "test/Pipelines/schedule/Inputs")
 ARCHIVE_LIMIT = 40 << 20
 

@@ -1,5 +1,5 @@
 // Attention in loops and branches on tensors, with arithmetic on tensors beside
-// it, compiled for the CPU; and a branch of launches of both GPU forms.
+// it, compiled for the CPU.
 
 // DEFINE: %{entry} = layers
 // DEFINE: %{inputs} =
@@ -37,15 +37,6 @@
 // REDEFINE: %{entry} = swap
 // REDEFINE: %{inputs} =
 // RUN: %{run} --target=cpu | FileCheck %s
-
-// REDEFINE: %{entry} = choice
-// REDEFINE: %{inputs} = --input=1x70x2x64xbf16 --input=1x90x2x64xbf16 --input=i1=1
-// RUN: %{run} --target=cpu | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_90a | FileCheck %s
-// REDEFINE: %{inputs} = --input=1x70x2x64xbf16 --input=1x90x2x64xbf16 --input=i1=0
-// RUN: %{run} --target=cpu | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
 
 // CHECK: verified all rows
 
@@ -106,20 +97,6 @@ func.func @sizes(%query: !d, %n: index, %c: i1) -> !d {
   }
   %o = arith.addf %x, %x : !d
   return %o : !d
-}
-
-!bq = tensor<1x70x2x64xbf16>
-!bk = tensor<1x90x2x64xbf16>
-func.func @choice(%query: !bq, %key: !bk, %c: i1) -> !bq {
-  %init = tensor.empty() : !bq
-  %o = scf.if %c -> (!bq) {
-    %n = fa.attention ins(%query, %key, %key : !bq, !bk, !bk) outs(%init : !bq) mask causal
-    scf.yield %n : !bq
-  } else {
-    %n = fa.attention ins(%query, %key, %key : !bq, !bk, !bk) outs(%init : !bq)
-    scf.yield %n : !bq
-  }
-  return %o : !bq
 }
 
 // Memory of the function's own, freed by way of a branch's result.

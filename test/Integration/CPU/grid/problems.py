@@ -20,6 +20,8 @@ DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd", "bhds", "dbsh"]
 # Errors allowed for o, as norms relative to the reference, and for lse, absolute.
 OUTPUT_BOUNDS = {"f32": 2e-6, "f16": 1e-3, "bf16": 6e-3}
 LSE_BOUNDS = {"f32": 1e-5, "f16": 1e-4, "bf16": 1e-4}
+# Outputs of fewer elements than these have no norm to speak of.
+FEW_ELEMENTS = 64
 
 
 @dataclass
@@ -390,6 +392,7 @@ class Problem:
                   "value": self.shape(v, s.key_heads, s.keys, f.value_head_dim)}
         for name, shape in shapes.items():
             self.arrays[name] = rng.standard_normal(shape).astype(ELEMENTS[f.element])
+        self.keep_from_cancelling()
         for name, most in (("query_lengths", s.queries), ("key_lengths", s.keys)):
             if getattr(f, name):
                 lengths = rng.integers(0, most + 1, s.batch)
@@ -404,6 +407,15 @@ class Problem:
         if self.bad_query:
             index = [int(rng.integers(size)) for size in self.arrays["query"].shape]
             self.arrays["query"][tuple(index)] = np.nan
+
+    def keep_from_cancelling(self):
+        """The sums of an output of a few elements may all be near zero, and the errors of a
+        softmax rounded to the values' type, which are relative to its terms, then exceed any
+        bound relative to the sums. There values have a mean of 1."""
+        f, s = self.function, self.sizes
+        if s.batch * s.heads * s.queries * f.value_head_dim < FEW_ELEMENTS:
+            value = self.arrays["value"]
+            self.arrays["value"] = (value.astype(np.float64) + 1).astype(value.dtype)
 
     def spoil(self, name, dims, lengths):
         if lengths not in self.arrays:

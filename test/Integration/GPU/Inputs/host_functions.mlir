@@ -1,19 +1,8 @@
-// Captured numbers of every type, in a score function and a mask, and a branch
-// on one of them: compiled for the CPU and in schedules of both forms.
-
-// DEFINE: %{flag} = i1=1
-// DEFINE: %{run} = fa-run %s --entry=captured --verify --input=1x70x2x64xbf16 --input=1x90x1x64xbf16 --input=%{flag} --input=i8=-3 --input=i32=40 --input=i64=7 --input=f16=0.1 --input=bf16=0.3 --input=f32=0.7 --input=f64=0.9
-// RUN: %{run} --target=cpu | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_90a | FileCheck %s
-// REDEFINE: %{flag} = i1=0
-// RUN: %{run} --target=cpu | FileCheck %s
-// RUN: %{run} --target=interpret --chip=sm_80 | FileCheck %s
-
-// CHECK: verified all rows
+// What host functions pass to kernels and choose between.
 
 !q = tensor<1x70x2x64xbf16>
 !k = tensor<1x90x1x64xbf16>
+// Numbers of every type, in a score function and a mask.
 func.func @captured(%query: !q, %key: !k, %flag: i1, %byte: i8, %word: i32, %long: i64,
                     %half: f16, %brain: bf16, %single: f32, %double: f64) -> !q {
   %init = tensor.empty() : !q
@@ -45,5 +34,19 @@ func.func @captured(%query: !q, %key: !k, %flag: i1, %byte: i8, %word: i32, %lon
       %is_visible = arith.andi %is_kept, %is_before : i1
       fa.yield %is_visible : i1
     }
+  return %o : !q
+}
+
+// A branch on one of the arguments.
+!two_heads = tensor<1x90x2x64xbf16>
+func.func @choice(%query: !q, %key: !two_heads, %c: i1) -> !q {
+  %init = tensor.empty() : !q
+  %o = scf.if %c -> (!q) {
+    %n = fa.attention ins(%query, %key, %key : !q, !two_heads, !two_heads) outs(%init : !q) mask causal
+    scf.yield %n : !q
+  } else {
+    %n = fa.attention ins(%query, %key, %key : !q, !two_heads, !two_heads) outs(%init : !q)
+    scf.yield %n : !q
+  }
   return %o : !q
 }
