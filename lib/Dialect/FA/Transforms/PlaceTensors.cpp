@@ -201,19 +201,19 @@ static LogicalResult checkSize(MovedTensor moved) {
   return success();
 }
 
-/// A copy of what a loop hands on, made before what it carries is overwritten.
-static void copyFirst(RewriterBase &rewriter, OpOperand &yielded) {
-  rewriter.setInsertionPoint(yielded.getOwner());
-  Location loc = yielded.getOwner()->getLoc();
-  auto type = cast<RankedTensorType>(yielded.get().getType());
+/// A copy of what a loop is given or hands on, made before that is overwritten.
+static void copyFirst(RewriterBase &rewriter, OpOperand &operand) {
+  rewriter.setInsertionPoint(operand.getOwner());
+  Location loc = operand.getOwner()->getLoc();
+  auto type = cast<RankedTensorType>(operand.get().getType());
   Value empty = tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, yielded.get()),
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, operand.get()),
       type.getElementType());
   if (empty.getType() != type)
     empty = tensor::CastOp::create(rewriter, loc, type, empty);
-  auto copy = linalg::CopyOp::create(rewriter, loc, yielded.get(), empty);
-  rewriter.modifyOpInPlace(yielded.getOwner(),
-                           [&] { yielded.set(copy.getResult(0)); });
+  auto copy = linalg::CopyOp::create(rewriter, loc, operand.get(), empty);
+  rewriter.modifyOpInPlace(operand.getOwner(),
+                           [&] { operand.set(copy.getResult(0)); });
 }
 
 /// The tensors that loops do not update in place, of those that contain no
@@ -249,6 +249,13 @@ static LogicalResult moveBack(RewriterBase &rewriter,
   for (const MovedTensor &each : moved)
     if (failed(checkSize(each)))
       return failure();
+  // What a loop begins with is overwritten too, and may be read elsewhere.
+  for (MovedTensor each : moved) {
+    OpOperand &init =
+        each.loop.getInitsMutable()[each.yielded->getOperandNumber()];
+    if (!init.get().hasOneUse())
+      copyFirst(rewriter, init);
+  }
   // Of several, the first one written might be another one's source.
   llvm::SmallDenseMap<Operation *, unsigned> count;
   for (const MovedTensor &each : moved)

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Random functions on tensors, compiled for the CPU and compared with their evaluation in float64.
+
+    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K]
+
+Attention, arithmetic on tensors, operations that write to a destination, slices, choices, branches and loops, whose
+values are used again and returned in any order, several times too: what is checked is where results lie in memory.
+Functions that the compiler refuses by name count apart; any other error is a failure. A seed is printed; `--only K`
+prints function K of it and runs that alone. The last line is `N passed, N failed`.
+"""
+
+import argparse
+import random
+import secrets
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TENSOR = {False: "tensor<2x9x2x8xf32>", True: "tensor<1x?x2x8xf32>"}
+SLICE = {False: "tensor<2x9x1x8xf32>", True: "tensor<1x?x1x8xf32>"}
+# The last one in the words of MLIR's bufferization: some loops in loops that carry one value twice.
+REFUSALS = ("is not known to keep its size", "is known inside of a branch alone", "in memory of its own, which nothing would free",
+            "cannot avoid RaW conflict")
+
+
+class Sampler:
+    """The text of one function. Values are names, all of one type."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.dynamic = self.rng.random() < 0.3
+        self.type, self.slice = TENSOR[self.dynamic], SLICE[self.dynamic]
+        self.arguments = ["%a"] if self.dynamic else ["%a", "%b"][:self.rng.randint(1, 2)]
+        self.lines, self.count, self.left = [], 0, self.rng.randint(4, 12)
+
+    def emit(self, text):
+        """A line that defines the value it returns; `{}` is its name."""
+        self.count += 1
+        name = f"%v{self.count}"
+        self.lines.append(text.replace("{}", name))
+        return name
+
+    def pick(self, values):
+        """A value, one of the last ones as often as any."""
+        return self.rng.choice(values[-3:] if self.rng.random() < 0.5 else values)
+
+    def empty(self):
+        return self.emit(f"{{}} = tensor.empty({'%size' if self.dynamic else ''}) : {self.type}")
+
+    def destination(self, values):
+        chance = self.rng.random()
+        if chance < 0.45:
+            return self.pick(values)
+        empty = self.empty()
+        if chance < 0.8:
+            return empty
+        return self.emit(f"{{}} = linalg.fill ins(%half : f32) outs({empty} : {self.type}) -> {self.type}")
+
+    def attention(self, values):
+        query, key = self.pick(values), "%keys" if self.dynamic else self.pick(values)
+        mask = " mask causal" if self.rng.random() < 0.3 else ""
+        return self.emit(f"{{}} = fa.attention ins({query}, {key}, {key} : {self.type}, {self.type}, {self.type}) "
+                         f"outs({self.destination(values)} : {self.type}){mask}")
+
+    def arithmetic(self, values):
+        a, b = self.pick(values), self.pick(values)
+        return self.emit(f"{{}} = arith.{self.rng.choice(['subf', 'maximumf', 'minimumf'])} {a}, {b} : {self.type}")
+
+    def overwriting(self, values):
+        a = self.pick(values)
+        to = a if self.rng.random() < 0.3 else self.destination(values)
+        name = self.rng.choice(["abs", "negf", "tanh", "copy"])
+        return self.emit(f"{{}} = linalg.{name} ins({a} : {self.type}) outs({to} : {self.type}) -> {self.type}")
+
+    def updating(self, values):
+        """Reads what it overwrites."""
+        a, to = self.pick(values), self.pick(values)
+        return self.emit(f"{{}} = linalg.generic {{indexing_maps = [#id, #id], iterator_types = [\"parallel\", \"parallel\", "
+                         f"\"parallel\", \"parallel\"]}} ins({a} : {self.type}) outs({to} : {self.type}) {{\n"
+                         f"^bb0(%x: f32, %y: f32):\n  %z = arith.subf %x, %y : f32\n  %w = arith.mulf %z, %half : f32\n"
+                         f"  linalg.yield %w : f32\n}} -> {self.type}")
+
+    def moving(self, values):
+        """A head of one value put into a head of another one."""
+        batch, size = (1, "%size") if self.dynamic else (2, "9")
+        place = "[0, 0, {}, 0] [{}, {}, 1, 8] [1, 1, 1, 1]"
+        source, to = (place.format(self.rng.randint(0, 1), batch, size) for _ in range(2))
+        head = self.emit(f"{{}} = tensor.extract_slice {self.pick(values)}{source} : {self.type} to {self.slice}")
+        if self.rng.random() < 0.5:
+            head = self.emit(f"{{}} = linalg.negf ins({head} : {self.slice}) outs({head} : {self.slice}) -> {self.slice}")
+        return self.emit(f"{{}} = tensor.insert_slice {head} into {self.pick(values)}{to} : {self.slice} into {self.type}")
+
+    def choice(self, values):
+        condition, a, b = self.rng.choice(["%p", "%q"]), self.pick(values), self.pick(values)
+        return self.emit(f"{{}} = arith.select {condition}, {a}, {b} : {self.type}")
+
+    def body(self, values, depth, results):
+        inner = list(values)
+        for _ in range(self.rng.randint(0, 3)):
+            self.operation(inner, depth + 1)
+        given = [self.pick(inner) for _ in range(results)]
+        self.lines.append(f"scf.yield {', '.join(given)} : {', '.join([self.type] * results)}")
+
+    def branch(self, values, depth):
+        results = self.rng.randint(1, 3)
+        name = self.emit(f"{{}}:{results} = scf.if {self.rng.choice(['%p', '%q'])} -> ({', '.join([self.type] * results)}) {{")
+        self.body(values, depth, results)
+        self.lines.append("} else {")
+        self.body(values, depth, results)
+        self.lines.append("}")
+        values += [f"{name}#{i}" for i in range(results)]
+
+    def loop(self, values, depth):
+        results = self.rng.randint(1, 3)
+        carried = [f"%c{self.count}_{i}" for i in range(results)]
+        begins = ", ".join(f"{name} = {self.pick(values)}" for name in carried)
+        name = self.emit(f"{{}}:{results} = scf.for %i{self.count} = %zero to %n step %one iter_args({begins}) "
+                         f"-> ({', '.join([self.type] * results)}) {{")
+        self.body(values + carried, depth, results)
+        self.lines.append("}")
+        values += [f"{name}#{i}" for i in range(results)]
+
+    def operation(self, values, depth):
+        self.left -= 1
+        if self.left > 0 and depth < 2 and self.rng.random() < 0.3:
+            self.rng.choice([self.branch, self.loop])(values, depth)
+            return
+        kinds = [self.attention, self.arithmetic, self.overwriting, self.overwriting, self.updating, self.moving, self.choice]
+        values.append(self.rng.choice(kinds)(values))
+
+    def sample(self):
+        values = list(self.arguments)
+        while self.left > 0:
+            self.operation(values, 0)
+        results = [self.pick(values) for _ in range(self.rng.randint(1, 4))]
+        inputs = self.arguments + (["%keys"] if self.dynamic else [])
+        head = ["#id = affine_map<(a, b, c, d) -> (a, b, c, d)>",
+                f"func.func @f({', '.join(f'{name}: {self.type}' for name in inputs)}, %p: i1, %q: i1, %n: index)",
+                f"    -> ({', '.join([self.type] * len(results))}) {{",
+                "%zero = arith.constant 0 : index", "%one = arith.constant 1 : index", "%half = arith.constant 0.5 : f32",
+                f"%size = tensor.dim %a, %one : {self.type}"]
+        tail = [f"return {', '.join(results)} : {', '.join([self.type] * len(results))}", "}"]
+        return "\n".join(head + self.lines + tail) + "\n"
+
+    def inputs(self):
+        shapes = ["1x9x2x8xf32", "1x5x2x8xf32"] if self.dynamic else ["2x9x2x8xf32"] * len(self.arguments)
+        flags = [f"i1={self.rng.randint(0, 1)}", f"i1={self.rng.randint(0, 1)}", f"index={self.rng.choice([0, 1, 3])}"]
+        return [f"--input={each}" for each in shapes + flags]
+
+
+def run(program, folder, seed):
+    """"" for what passes, the name of a refusal, or what went wrong."""
+    sampler = Sampler(seed)
+    file = Path(folder) / f"{seed}.mlir"
+    file.write_text(sampler.sample())
+    # Values add up through attention: a bound of ten times that of one.
+    command = [program, file, "--verify", "--target=cpu", f"--seed={seed}", "--bound=2e-5", *sampler.inputs()]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "", f"function {seed} takes more than 120 s"
+    if done.returncode == 0 and "verified all rows" in done.stdout:
+        return "", ""
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    refusal = next((text for text in REFUSALS if len(errors) == 1 and text in errors[0]), "")
+    if refusal and done.returncode == 1:
+        return refusal, ""
+    return "", f"function {seed}, exit status {done.returncode}:\n{done.stdout}{done.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, help="fa-run")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
+    parser.add_argument("--functions", type=int, default=40)
+    parser.add_argument("--only", type=int, metavar="K")
+    arguments = parser.parse_args()
+    seeds = [arguments.seed + k for k in range(arguments.functions)]
+    if arguments.only is not None:
+        seeds = [arguments.seed + arguments.only]
+        print(Sampler(seeds[0]).sample())
+    print(f"{len(seeds)} functions, seed {arguments.seed}")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed), seeds))
+    refused = [refusal for refusal, _ in outcomes if refusal]
+    failures = [failure for _, failure in outcomes if failure]
+    for failure in failures:
+        print(failure)
+    print(f"refused by name: {len(refused)}")
+    print(f"{len(seeds) - len(refused) - len(failures)} passed, {len(failures)} failed")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
