@@ -141,10 +141,11 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
   return runtime.getTensorMaps().get(request, spec.name, map);
 }
 
-/// Writes a number to where a parameter of an integer type `T` lies.
-template <typename T> static void store(void *target, int64_t number) {
-  T narrow = static_cast<T>(number);
-  std::memcpy(target, &narrow, sizeof(narrow));
+/// Writes a number as a `T` to where a parameter lies.
+template <typename T, typename NumberT>
+static void store(void *target, NumberT number) {
+  T stored = static_cast<T>(number);
+  std::memcpy(target, &stored, sizeof(stored));
 }
 
 static FaDataType getType(ParameterSpec::Kind kind) {
@@ -178,14 +179,12 @@ Error Kernel::fillNumber(const LaunchDescription &launch, unsigned index,
   FaDataType type = getType(parameter.kind);
   if (parameter.isReal()) {
     double real = isReal ? value.real : double(value.integer);
-    if (type == FA_TYPE_F64) {
-      std::memcpy(target, &real, sizeof(real));
-    } else if (type == FA_TYPE_F32) {
-      float single = real;
-      std::memcpy(target, &single, sizeof(single));
-    } else {
+    if (type == FA_TYPE_F64)
+      store<double>(target, real);
+    else if (type == FA_TYPE_F32)
+      store<float>(target, real);
+    else
       store<uint16_t>(target, getHalfBits(type, real));
-    }
     return Error::success();
   }
   auto [least, greatest] = getIntegerRange(type);
