@@ -244,10 +244,17 @@ static LogicalResult compileSync(fagpu::SyncOp op, ProgramBuilder &builder) {
   return success();
 }
 
+/// Of what the assembler does there is nothing here.
+static LogicalResult compileScheduleBarrier(fagpu::ScheduleBarrierOp op,
+                                            ProgramBuilder &builder) {
+  return success();
+}
+
 void interpreter::addChannelSemantics(Semantics &semantics) {
   semantics.add<fagpu::ChannelOp>(compileChannel);
   semantics.add<fagpu::AcquireOp>(compileAcquire);
   semantics.add<fagpu::ReleaseOp>(compileRelease);
   semantics.add<fagpu::SliceOp>(compileSlice);
   semantics.add<fagpu::SyncOp>(compileSync);
+  semantics.add<fagpu::ScheduleBarrierOp>(compileScheduleBarrier);
 }

@@ -81,6 +81,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUShareOperandsPass());
     functions.addPass(createFAGPUFormChannelsPass());
     functions.addPass(createFAGPUSelectProductsPass());
+    functions.addPass(createFAGPUSinkWaitsPass());
     functions.addPass(createFAGPUJoinProductsPass());
     functions.addPass(createFAGPUShareScalarsPass());
     functions.addPass(createFAGPUSplitRolesPass());

@@ -29,7 +29,7 @@ struct ConfigRow {
   TileOrder tileOrder;
   int64_t copyingRegisters;
   int64_t columns;
-  bool commonStages;
+  bool keepsQueries, commonStages;
   int64_t cluster;
 
   GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
@@ -48,11 +48,11 @@ constexpr ConfigRow configRows[] = {
 // clang-format off
 #define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
                       KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
-                      COPYING, COLUMNS, COMMON, CLUSTER)                       \
+                      COPYING, COLUMNS, KEEPS, COMMON, CLUSTER)                \
   {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
    FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
-   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, COMMON,   \
-   CLUSTER},
+   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, KEEPS,    \
+   COMMON, CLUSTER},
 // clang-format on
 #include "GPUConfigs.def"
 };
@@ -78,7 +78,8 @@ GPUTile ConfigRow::getTile(MLIRContext *context,
   return {queryBlock, keyBlock,
           GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
                              takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying, columns, commonStages, rolled,
+                             captures, copying, columns, keepsQueries,
+                             commonStages, rolled,
                              sharesCopies(problem) ? cluster : 1)};
 }
 
@@ -140,13 +141,14 @@ static GPUTile addBlockTable(const GPUTile &tile,
     return tile;
   GPUConfigAttr part = tile.part;
   return {tile.queryBlock, tile.keyBlock,
-          GPUConfigAttr::get(
-              part.getContext(), part.getForm(), part.getGroups(),
-              part.getStages(), part.getOverlap(), part.getRescale(),
-              part.getTurns(), part.getTileOrder(),
-              /*blockTable=*/true, part.getCaptures(),
-              part.getCopyingRegisters(), part.getColumns(),
-              part.getCommonStages(), part.getRolled(), part.getCluster())};
+          GPUConfigAttr::get(part.getContext(), part.getForm(),
+                             part.getGroups(), part.getStages(),
+                             part.getOverlap(), part.getRescale(),
+                             part.getTurns(), part.getTileOrder(),
+                             /*blockTable=*/true, part.getCaptures(),
+                             part.getCopyingRegisters(), part.getColumns(),
+                             part.getKeepsQueries(), part.getCommonStages(),
+                             part.getRolled(), part.getCluster())};
 }
 
 static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
@@ -255,7 +257,8 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
         context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
         RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
         /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
-        /*columns=*/0, /*commonStages=*/false, /*rolled=*/false,
+        /*columns=*/0, /*keepsQueries=*/false, /*commonStages=*/false,
+        /*rolled=*/false,
         /*cluster=*/1);
   return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
                     config.getDeterministic());

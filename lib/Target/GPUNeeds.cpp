@@ -119,8 +119,11 @@ static int64_t countSharedElements(const GPUTile &tile,
       for (int64_t width : {std::min(columns, all), all % columns})
         if (width)
           widths.insert(width);
-    return turns * tile.keyBlock *
-           std::accumulate(widths.begin(), widths.end(), int64_t(0));
+    int64_t queries =
+        tile.part.getKeepsQueries() ? tile.queryBlock * queryColumns : 0;
+    return queries +
+           turns * tile.keyBlock *
+               std::accumulate(widths.begin(), widths.end(), int64_t(0));
   }
   // The next tile's queries come while this one's are read.
   int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
@@ -152,11 +155,14 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t terms = std::max(perThread(tile.keyBlock),
                            perThread(termsOfFloat * tile.keyBlock) / 2);
   if (int64_t columns = tile.part.getColumns()) {
-    // Terms of queries beside two sums of scores, then what regions hold, then
-    // those of weights.
+    // Terms of queries, or two parts of keys that are on their way, beside two
+    // sums of scores; then what regions hold, then terms of weights.
+    int64_t operands =
+        tile.part.getKeepsQueries()
+            ? llvm::divideCeil(2 * tile.keyBlock * columns, threads)
+            : perThread(termsOfFloat * columns) / 2;
     accumulators = perThread(valueColumns) +
-                   std::max({perThread(2 * tile.keyBlock) +
-                                 perThread(termsOfFloat * columns) / 2,
+                   std::max({perThread(2 * tile.keyBlock) + operands,
                              perThread(tile.keyBlock) + regions,
                              perThread(columns) + terms});
     regions = 0;
@@ -180,12 +186,21 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
               (groups ? barrierBytes : 0),
           accumulators + weights + regions +
               (groups ? registersBesideGroups : registersBesideWarps),
-          groups ? getCopyingRegisters(problem.regions) : 0};
+          groups && !tile.part.getColumns()
+              ? getCopyingRegisters(problem.regions)
+              : 0};
 }
 
 GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
   if (!hasGroups(part))
     return {target.sharedMemoryPerBlock, target.registersPerThread, 0};
+  // Parts of f32 operands are loaded by the groups, not by a thread of its own.
+  if (part.getColumns()) {
+    constexpr int64_t registersOfBlock = 65536, step = 8;
+    int64_t all = registersOfBlock / (threadsPerGroup * part.getGroups());
+    return {target.sharedMemoryPerBlock,
+            std::min<int64_t>(all / step * step, target.registersPerThread), 0};
+  }
   RegisterShare share =
       getRegisterShare(part.getGroups(), part.getCopyingRegisters());
   return {target.sharedMemoryPerBlock, share.computing, share.copying};
@@ -207,8 +222,8 @@ static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
       part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
       part.getRescale(), part.getTurns(), part.getTileOrder(),
       part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters(),
-      part.getColumns(), part.getCommonStages(), part.getRolled(),
-      part.getCluster());
+      part.getColumns(), part.getKeepsQueries(), part.getCommonStages(),
+      part.getRolled(), part.getCluster());
 }
 
 /// Fewer keys, then fewer stages; nothing if neither helps.

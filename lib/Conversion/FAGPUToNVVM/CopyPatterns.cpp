@@ -276,6 +276,18 @@ struct AcquireCopyPattern : public KernelPattern<AcquireOp> {
   }
 };
 
+struct ScheduleBarrierPattern : public KernelPattern<ScheduleBarrierOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ScheduleBarrierOp op, Adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter(rewriter, op.getLoc()).endBasicBlock();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct SyncPattern : public KernelPattern<SyncOp> {
   using KernelPattern::KernelPattern;
 
@@ -336,6 +348,7 @@ LogicalResult mlir::fagpu::verifyCopiedTile(PutOp op) {
 void mlir::fagpu::populateCopyPatterns(RewritePatternSet &patterns,
                                        const TypeConverter &converter,
                                        const KernelContext &kernel) {
-  patterns.add<PutCopyPattern, AcquireCopyPattern, SyncPattern>(
-      converter, patterns.getContext(), kernel);
+  patterns.add<PutCopyPattern, AcquireCopyPattern, SyncPattern,
+               ScheduleBarrierPattern>(converter, patterns.getContext(),
+                                       kernel);
 }

@@ -100,6 +100,14 @@ void Emitter::waitPhase(Value barrier, Value phase) {
             "r,r,~{memory}", {barrier, phase}, {});
 }
 
+// By a branch whose condition the assembler does not know: whether the grid is
+// empty.
+void Emitter::endBasicBlock() {
+  inlinePTX("{ .reg .pred %empty; .reg .b32 %blocks; mov.u32 %blocks, "
+            "%nctaid.x; setp.eq.u32 %empty, %blocks, 0; @%empty trap; }",
+            "~{memory}", {}, {});
+}
+
 void Emitter::synchronizeCluster() {
   NVVM::ClusterArriveOp::create(builder, location, /*aligned=*/UnitAttr());
   NVVM::ClusterWaitOp::create(builder, location, /*aligned=*/UnitAttr());

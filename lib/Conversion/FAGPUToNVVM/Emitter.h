@@ -49,6 +49,8 @@ public:
   /// Arrives at the mbarrier that another block of the cluster has at the same
   /// address (PTX ISA, "mapa", "mbarrier.arrive").
   void arriveInCluster(Value barrier, Value block, Value predicate);
+  /// Ends the basic block within which the assembler moves instructions.
+  void endBasicBlock();
   /// All threads of all blocks of the cluster wait for each other.
   void synchronizeCluster();
   /// Waits until the phase of an mbarrier has completed.

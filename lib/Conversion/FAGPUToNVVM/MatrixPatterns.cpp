@@ -15,6 +15,7 @@
 
 #include "Patterns.h"
 #include "SharedTile.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -83,6 +84,23 @@ struct OperandTile {
   }
 };
 
+/// Bytes from the start of a stage to a slice of it; 0 where they are not
+/// known.
+static int64_t getKnownOffset(Value view) {
+  auto slice = view.getDefiningOp<SliceOp>();
+  if (!slice)
+    return 0;
+  std::optional<int64_t> row = getConstantIntValue(slice.getOffsets()[0]),
+                         column = getConstantIntValue(slice.getOffsets()[1]);
+  if (!row || !column)
+    return 0;
+  auto whole = cast<ViewType>(getWholeView(view).getType());
+  Panels panels(whole.getLayout());
+  int64_t panel = *column / panels.getColumns();
+  return (panel * whole.getShape()[0] + *row) * panels.rowBytes +
+         getKnownOffset(slice.getView());
+}
+
 struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -103,17 +121,23 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
       llvm::append_range(inputs, adaptor.getAcc().take_front(numResults));
     }
     auto view = dyn_cast<ViewType>(op.getA().getType());
-    int64_t firstA = numResults + inputs.size();
+    int64_t firstA = numResults + inputs.size(), offsetA = 0;
     if (view) {
       OperandTile tileA(op.getA(), /*depthContiguous=*/true);
-      inputs.push_back(tileA.getDescriptor(emit, adaptor.getA()[0]));
+      int64_t bytes = getKnownOffset(op.getA());
+      offsetA = bytes / 16;
+      inputs.push_back(
+          tileA.getDescriptor(emit, emit.add(adaptor.getA()[0], -bytes)));
       append(constraints, "l", 1);
     } else {
       llvm::append_range(inputs, adaptor.getA());
       append(constraints, "r", adaptor.getA().size());
     }
     std::string descriptorB = "$" + std::to_string(numResults + inputs.size());
-    inputs.push_back(tileB.getDescriptor(emit, adaptor.getB()[0]));
+    // What slices of a stage have in common is computed once.
+    int64_t bytesB = getKnownOffset(op.getB());
+    inputs.push_back(
+        tileB.getDescriptor(emit, emit.add(adaptor.getB()[0], -bytesB)));
     append(constraints, "l", 1);
 
     std::string element = b.getElementType().isBF16() ? "bf16" : "f16";
@@ -124,13 +148,14 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
       std::string a = "a";
       if (view)
         text += "add.s64 a, $" + std::to_string(firstA) + ", " +
-                std::to_string(OperandTile(op.getA(), /*depthContiguous=*/true)
+                std::to_string(offsetA +
+                               OperandTile(op.getA(), /*depthContiguous=*/true)
                                    .stepOffset(step)) +
                 "; ";
       else
         a = registerList(firstA + 4 * step, 4);
       text += "add.s64 b, " + descriptorB + ", " +
-              std::to_string(tileB.stepOffset(step)) + "; ";
+              std::to_string(bytesB / 16 + tileB.stepOffset(step)) + "; ";
       text += "wgmma.mma_async.sync.aligned.m64n" +
               std::to_string(type.getDimSize(1)) + "k16.f32." + element + "." +
               element + " " + registerList(0, numResults) + ", " + a + ", b, ";

@@ -179,7 +179,7 @@ public:
           std::min(columns, sums.front() == zero ? columnsOfSum : columnsAdded);
     for (int64_t first = 0; first < columns; first += width) {
       if (first)
-        endBasicBlock();
+        emit.endBasicBlock();
       multiplyColumns(first, std::min(width, columns - first));
     }
     return sums;
@@ -193,15 +193,6 @@ private:
   static constexpr int64_t columnsOfSum = 64;
   /// Of sums that are added to others, which are all in registers.
   static constexpr int64_t columnsAdded = 32;
-
-  /// By a branch whose condition the assembler does not know: whether the grid
-  /// is empty.
-  void endBasicBlock() {
-    emit.inlinePTX("{ .reg .pred %empty; .reg .b32 %blocks; "
-                   "mov.u32 %blocks, %nctaid.x; "
-                   "setp.eq.u32 %empty, %blocks, 0; @%empty trap; }",
-                   "~{memory}", {}, {});
-  }
 
   void multiplyColumns(int64_t first, int64_t number) {
     SmallVector<RowFragments> rows;

@@ -7,6 +7,7 @@
 
 #include "SharedTile.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -22,6 +23,39 @@ SharedTile SharedTile::at(Emitter &emit, Value row, Value column) const {
   Value offset = emit.add(emit.multiply(panel, rows * rowBytes),
                           emit.multiply(row, rowBytes));
   return {emit.add(address, offset), rows, panels};
+}
+
+/// The value of an index that is computed from constants.
+static std::optional<int64_t> getKnown(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return number;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp, arith::ShRUIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = getKnown(op->getOperand(0)),
+                         b = getKnown(op->getOperand(1));
+  if (!a || !b || *a < 0)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *a + *b;
+  return isa<arith::MulIOp>(op) ? *a * *b : *a >> *b;
+}
+
+/// Takes what is known off a sum, and returns it. The sum is null if that was
+/// all.
+static int64_t takeKnown(Emitter &emit, Value &sum) {
+  if (std::optional<int64_t> known = getKnown(sum)) {
+    sum = Value();
+    return *known;
+  }
+  auto add = sum.getDefiningOp<arith::AddIOp>();
+  if (!add)
+    return 0;
+  Value a = add.getLhs(), b = add.getRhs();
+  int64_t known = takeKnown(emit, a) + takeKnown(emit, b);
+  if (known)
+    sum = a && b ? emit.add(a, b) : a ? a : b;
+  return known;
 }
 
 // Four 8x8 matrices at once, 16 rows by 16 columns of the value. A lane gives
@@ -49,7 +83,15 @@ void SharedTile::forEachFour(
   // The chunk is in bits of its own, and chunks that follow differ from the
   // first one by an exclusive or.
   Value swizzled = emit.bitXor(firstChunk, panels.getPhase(emit, matrixRow));
-  Value start = emit.add(emit.add(address, emit.multiply(row, panels.rowBytes)),
+  // Tiles that are written once each have most of their addresses in common.
+  bool isOne = numRows == rowsAtOnce && numColumns == 16;
+  Value first = address;
+  int64_t known = isOne ? takeKnown(emit, first) : 0;
+  if (!first || known % 128) {
+    first = address;
+    known = 0;
+  }
+  Value start = emit.add(emit.add(first, emit.multiply(row, panels.rowBytes)),
                          emit.shiftLeft(swizzled, 4));
   // Opaque to LLVM, which would hoist every address into a register of its own.
   start = emit.inlinePTX("mov.b32 $0, $1;", "=r,r", {start},
@@ -60,8 +102,8 @@ void SharedTile::forEachFour(
     Value chunk =
         emit.sharedPointer(emit.bitXor(start, emit.constant(16 * inPanel)));
     // A constant offset of the pointer needs no register.
-    auto offset =
-        static_cast<int32_t>((panel * rows + moreRows) * panels.rowBytes);
+    auto offset = static_cast<int32_t>(
+        (panel * rows + moreRows) * panels.rowBytes + known);
     access(LLVM::GEPOp::create(emit.builder, emit.location, chunk.getType(),
                                emit.builder.getI8Type(), chunk,
                                ArrayRef<LLVM::GEPArg>{offset}));

@@ -298,8 +298,8 @@ static LogicalResult verifyOperation(Operation *op) {
       })
       .Case([](DrainOp op) { return verifyDrain(op); })
       .Case<ReduceOp, AnyOp, IotaOp, GatherOp, ExtremesOp, ReleaseOp, SyncOp,
-            TicketOp, RetireOp, RoleOp, ChannelOp, MailOp, TurnsOp>(
-          [](Operation *) { return success(); })
+            ScheduleBarrierOp, TicketOp, RetireOp, RoleOp, ChannelOp, MailOp,
+            TurnsOp>([](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 

@@ -27,7 +27,7 @@ struct WritePattern : public LoweringPattern<WriteOp> {
     Value bank = getOptional(adaptor.getBank());
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       adaptor.getStage()[0], bank);
-    if (channel.getBarriers())
+    if (channel.getBarriers() && !op.getContinues())
       emit.waitPhase(stage.empty, adaptor.getPhase()[0]);
     SharedTile tile = {stage.data, channel.getType().getShape()[0], panels};
     if (!op.getPart().empty()) {
@@ -49,6 +49,8 @@ struct WritePattern : public LoweringPattern<WriteOp> {
       NVVM::CpAsyncCommitGroupOp::create(emit.builder, emit.location);
       return {};
     }
+    if (op.getUnfinished())
+      return {};
     // Products and bulk stores read by the asynchronous proxy.
     NVVM::FenceProxyOp::create(
         emit.builder, emit.location, NVVM::ProxyKind::async_shared,

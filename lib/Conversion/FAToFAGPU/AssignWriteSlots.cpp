@@ -61,13 +61,15 @@ bool WritingLoop::isSecond(Operation *op) {
   // What a loop carries in flight was made in another step.
   if (!product)
     return false;
-  Operation *made = product.getA().getDefiningOp();
+  Operation *made = getWholeView(product.getA()).getDefiningOp();
   return made && made->getBlock() == body && !isa<AcquireOp>(made);
 }
 
 static bool isReadBySecond(Value view,
                            llvm::function_ref<bool(Operation *)> is) {
   return llvm::any_of(view.getUsers(), [&](Operation *user) {
+    if (auto slice = dyn_cast<SliceOp>(user))
+      return isReadBySecond(slice.getResult(), is);
     return isa<MmaAsyncOp>(user) && is(user);
   });
 }

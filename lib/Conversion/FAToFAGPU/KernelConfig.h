@@ -24,7 +24,8 @@ inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
                             RescalePlace::after_product, /*turns=*/false,
                             TileOrder::in_order, /*blockTable=*/false,
                             Captures::elements, /*copying_registers=*/0,
-                            /*columns=*/0, /*commonStages=*/false,
+                            /*columns=*/0, /*keepsQueries=*/false,
+                            /*commonStages=*/false,
                             /*rolled=*/false, /*cluster=*/1);
 }
 

@@ -97,7 +97,7 @@ static void deferReleases(func::FuncOp kernel) {
   for (MmaAsyncOp product : products) {
     WaitOp wait = product.getWait();
     for (Value operand : product->getOperands().take_front(2))
-      for (Operation *user : operand.getUsers())
+      for (Operation *user : getWholeView(operand).getUsers())
         if (isa<ReleaseOp>(user) && user->getBlock() == wait->getBlock() &&
             user->isBeforeInBlock(wait))
           user->moveAfter(wait);

@@ -28,7 +28,6 @@ namespace {
 struct SharedValue {
   Value value;
   SmallVector<OpOperand *> uses;
-  ChannelOp channel = nullptr;
   /// What is written: all of it, to a bank of the group or for all groups, or
   /// the group's part of it, at this place.
   Value written, bank;
@@ -48,6 +47,20 @@ private:
         end = op;
     }
     return end;
+  }
+};
+
+/// Values that are written and acquired together, one below the other in the
+/// stages of one channel.
+struct Stack {
+  SmallVector<SharedValue *> values;
+  ChannelOp channel = nullptr;
+
+  Value getFirst() const { return values.front()->value; }
+  RankedTensorType getType() const {
+    auto type = cast<RankedTensorType>(getFirst().getType());
+    int64_t rows = type.getDimSize(0) * static_cast<int64_t>(values.size());
+    return type.clone({rows, type.getDimSize(1)});
   }
 };
 } // namespace
@@ -78,18 +91,18 @@ static llvm::MapVector<Value, SharedValue> collect(func::FuncOp kernel) {
 }
 
 namespace {
-/// Makes the channels of one kernel.
+/// Says what is written of the values of one kernel, and makes their channels.
 class ChannelMaker {
 public:
   explicit ChannelMaker(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getContext()),
         hasGroups(hasWarpGroups(kernel)) {}
-  LogicalResult make(SharedValue &shared);
+  LogicalResult place(SharedValue &shared);
+  SmallVector<Stack> stack(ArrayRef<SharedValue *> together);
+  void make(Stack &stack);
 
 private:
-  void setChannel(SharedValue &shared, ArrayRef<int64_t> written,
-                  int64_t banks);
-  bool reuseChannel(SharedValue &shared);
+  bool reuseChannel(Stack &stack);
   FailureOr<SmallVector<int64_t>> getPartShape(Value value, RoleOp role);
   LogicalResult divide(SharedValue &shared, RoleOp role);
 
@@ -115,42 +128,62 @@ static Block *getOuterBlock(Value value) {
   return block;
 }
 
-/// Operands take turns at channels: those that come by parts at those of two
-/// products, of which one is written while the other is read, and those of
-/// common stages at those of one.
-bool ChannelMaker::reuseChannel(SharedValue &shared) {
+/// Operands of a loop take turns at channels: those that come by parts at those
+/// of two products, of which one is written while the other is read, and those
+/// of common stages at those of one.
+bool ChannelMaker::reuseChannel(Stack &stack) {
   GPUConfigAttr config = getGPUConfig(kernel);
-  if (!config.getColumns() && !config.getCommonStages())
+  bool isInLoop = isa<ForOp>(stack.getFirst().getParentBlock()->getParentOp());
+  if (!isInLoop || (!config.getColumns() && !config.getCommonStages()))
     return false;
   constexpr size_t terms = 3;
+  size_t ofProduct = stack.values.size() == 1 ? terms : 1;
   std::deque<ChannelOp> &channels =
-      inTurns[{getOuterBlock(shared.value), shared.value.getType()}];
-  if (channels.size() < (config.getColumns() ? 2 * terms : terms))
+      inTurns[{getOuterBlock(stack.getFirst()), stack.getType()}];
+  if (channels.size() < (config.getColumns() ? 2 : 1) * ofProduct)
     return false;
-  shared.channel = channels.front();
+  stack.channel = channels.front();
   channels.pop_front();
-  channels.push_back(shared.channel);
+  channels.push_back(stack.channel);
   return true;
 }
 
 /// Panels are no wider than what a group writes.
-void ChannelMaker::setChannel(SharedValue &shared, ArrayRef<int64_t> written,
-                              int64_t banks) {
-  if (reuseChannel(shared))
+void ChannelMaker::make(Stack &stack) {
+  if (reuseChannel(stack))
     return;
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  auto type = cast<RankedTensorType>(shared.value.getType());
+  SharedValue &first = *stack.values.front();
+  auto role = first.value.getParentRegion()->getParentOfType<RoleOp>();
+  RankedTensorType type = stack.getType();
   unsigned swizzle =
-      chooseSwizzle(RankedTensorType::get(written, type.getElementType()));
-  shared.channel = ChannelOp::create(
-      builder, shared.value.getLoc(),
+      chooseSwizzle(cast<RankedTensorType>(first.written.getType()));
+  stack.channel = ChannelOp::create(
+      builder, first.value.getLoc(),
       ChannelType::get(
           type.getContext(), type.getShape(), type.getElementType(),
           SharedLayoutAttr::get(type.getContext(), swizzle), /*depth=*/1),
       hasGroups ? Engine::threads : Engine::cp_async, /*multicast=*/false,
-      static_cast<int32_t>(banks), Value(), IntegerAttr(), IntegerAttr(),
+      first.bank ? role.getGroups() : 1, Value(), IntegerAttr(), IntegerAttr(),
       DenseI32ArrayAttr());
-  inTurns[{getOuterBlock(shared.value), type}].push_back(shared.channel);
+  inTurns[{getOuterBlock(first.value), type}].push_back(stack.channel);
+}
+
+/// Values of one type of which a group writes the same part. Copies of threads
+/// fill whole stages.
+SmallVector<Stack> ChannelMaker::stack(ArrayRef<SharedValue *> together) {
+  SmallVector<Stack> stacks;
+  for (SharedValue *shared : together) {
+    auto *found = llvm::find_if(stacks, [&](const Stack &stack) {
+      const SharedValue &first = *stack.values.front();
+      return hasGroups && first.value.getType() == shared->value.getType() &&
+             first.bank == shared->bank && first.part == shared->part;
+    });
+    if (found == stacks.end())
+      found = stacks.insert(stacks.end(), Stack());
+    found->values.push_back(shared);
+  }
+  return stacks;
 }
 
 /// Rows of whole warps where there are as many, else columns of whole panels.
@@ -192,7 +225,6 @@ LogicalResult ChannelMaker::divide(SharedValue &shared, RoleOp role) {
     SmallVector<Value> offsets = {ofRows ? first : zero, ofRows ? zero : first};
     known = parts.insert({key, PartOfValue(*shape, offsets)}).first;
   }
-  setChannel(shared, *shape, /*banks=*/1);
   shared.written = known->second.get(shared.value);
   if (!shared.written)
     return emitError(shared.value.getLoc())
@@ -202,39 +234,87 @@ LogicalResult ChannelMaker::divide(SharedValue &shared, RoleOp role) {
   return success();
 }
 
-LogicalResult ChannelMaker::make(SharedValue &shared) {
+LogicalResult ChannelMaker::place(SharedValue &shared) {
   auto role = shared.value.getParentRegion()->getParentOfType<RoleOp>();
   int64_t groups = role.getGroups();
   bool isOfGroup = groups > 1 && dependsOnGroup(shared.value, role);
   if (groups > 1 && !isOfGroup)
     return divide(shared, role);
-  setChannel(shared, cast<RankedTensorType>(shared.value.getType()).getShape(),
-             isOfGroup ? groups : 1);
   shared.written = shared.value;
   if (isOfGroup)
     shared.bank = role.getGroup();
   return success();
 }
 
-/// Acquires the values that are there, all before the first use of one of them,
-/// so that the threads wait for each other once.
-static void acquireTogether(OpBuilder &builder, ArrayRef<SharedValue *> values,
-                            Operation *first) {
-  for (SharedValue *shared : values) {
-    Location loc = shared->value.getLoc();
-    Operation *last = shared->getLast();
-    builder.setInsertionPointAfterValue(shared->written);
-    WriteOp::create(builder, loc, shared->channel, shared->bank, shared->part,
-                    shared->written, UnitAttr(), Value(), Value());
-    builder.setInsertionPoint(first);
-    Value view = AcquireOp::create(
-        builder, loc, shared->channel.getType().getView(), shared->channel,
-        shared->bank, Value(), Value(), IntegerAttr());
-    for (OpOperand *use : shared->uses)
-      use->set(view);
-    builder.setInsertionPointAfter(last);
-    ReleaseOp::create(builder, loc, view);
+/// Writes the value to rows of a stage from `firstRow` on.
+static void write(OpBuilder &builder, Stack &stack, SharedValue &shared,
+                  int64_t firstRow) {
+  Location loc = shared.value.getLoc();
+  builder.setInsertionPointAfterValue(shared.written);
+  SmallVector<Value> part = shared.part;
+  if (stack.values.size() > 1) {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIntOp::create(builder, loc, value, 32);
+    };
+    if (part.empty())
+      part = {constant(firstRow), constant(0)};
+    else
+      part[0] =
+          builder.createOrFold<arith::AddIOp>(loc, part[0], constant(firstRow));
   }
+  WriteOp::create(builder, loc, stack.channel, shared.bank, part,
+                  shared.written, /*transposed=*/UnitAttr(),
+                  /*continues=*/UnitAttr(), /*unfinished=*/UnitAttr(), Value(),
+                  Value());
+}
+
+/// Acquires the values before the first use of one of them, and releases them
+/// behind the last.
+static void acquire(OpBuilder &builder, Stack &stack, Operation *first) {
+  Operation *last = nullptr;
+  for (SharedValue *shared : stack.values)
+    if (!last || last->isBeforeInBlock(shared->getLast()))
+      last = shared->getLast();
+  builder.setInsertionPoint(first);
+  Location loc = stack.getFirst().getLoc();
+  ViewType type = stack.channel.getType().getView();
+  Value view = AcquireOp::create(builder, loc, type, stack.channel,
+                                 stack.values.front()->bank, Value(), Value(),
+                                 IntegerAttr());
+  for (auto [number, shared] : llvm::enumerate(stack.values)) {
+    auto part = cast<RankedTensorType>(shared->value.getType());
+    Value own = view;
+    if (stack.values.size() > 1) {
+      int64_t row = static_cast<int64_t>(number) * part.getDimSize(0);
+      Value offsets[] = {arith::ConstantIntOp::create(builder, loc, row, 32),
+                         arith::ConstantIntOp::create(builder, loc, 0, 32)};
+      own = SliceOp::create(builder, loc,
+                            ViewType::get(builder.getContext(), part.getShape(),
+                                          type.getElementType(),
+                                          type.getLayout()),
+                            view, offsets);
+    }
+    for (OpOperand *use : shared->uses)
+      use->set(own);
+  }
+  builder.setInsertionPointAfter(last);
+  ReleaseOp::create(builder, loc, view);
+}
+
+/// The values that are there before the first use of one of them: the threads
+/// wait for each other once.
+static SmallVector<SharedValue *> takeTogether(SmallVector<SharedValue *> &rest,
+                                               Operation *&first) {
+  first = rest.front()->getFirst();
+  for (SharedValue *shared : rest)
+    if (shared->getFirst()->isBeforeInBlock(first))
+      first = shared->getFirst();
+  SmallVector<SharedValue *> together, later;
+  for (SharedValue *shared : rest)
+    (shared->value.getDefiningOp()->isBeforeInBlock(first) ? together : later)
+        .push_back(shared);
+  rest = later;
+  return together;
 }
 
 namespace {
@@ -249,23 +329,23 @@ struct ShareOperandsPass
     llvm::MapVector<Block *, SmallVector<SharedValue *>> blocks;
     ChannelMaker channels(kernel);
     for (auto &[value, shared] : all) {
-      if (failed(channels.make(shared)))
+      if (failed(channels.place(shared)))
         return signalPassFailure();
       blocks[value.getParentBlock()].push_back(&shared);
     }
     for (auto &[block, rest] : blocks) {
       while (!rest.empty()) {
-        Operation *first = rest.front()->getFirst();
-        for (SharedValue *shared : rest)
-          if (shared->getFirst()->isBeforeInBlock(first))
-            first = shared->getFirst();
-        SmallVector<SharedValue *> together, later;
-        for (SharedValue *shared : rest)
-          (shared->value.getDefiningOp()->isBeforeInBlock(first) ? together
-                                                                 : later)
-              .push_back(shared);
-        rest = later;
-        acquireTogether(builder, together, first);
+        Operation *first;
+        for (Stack &stack : channels.stack(takeTogether(rest, first))) {
+          channels.make(stack);
+          int64_t row = 0;
+          for (SharedValue *shared : stack.values) {
+            write(builder, stack, *shared, row);
+            row +=
+                cast<RankedTensorType>(shared->value.getType()).getDimSize(0);
+          }
+          acquire(builder, stack, first);
+        }
       }
     }
   }

@@ -25,8 +25,10 @@ namespace {
 /// Splits products over many columns, and what is added to, into parts.
 class ColumnSplitter {
 public:
-  ColumnSplitter(func::FuncOp kernel, int64_t width, bool isRolled)
-      : kernel(kernel), width(width), isRolled(isRolled),
+  ColumnSplitter(func::FuncOp kernel, GPUConfigAttr config)
+      : kernel(kernel), width(config.getColumns()),
+        keepsFirst(config.getKeepsQueries()),
+        isRolled(config.getRolled() && !keepsFirst),
         builder(kernel.getContext()) {}
   LogicalResult run();
 
@@ -53,6 +55,9 @@ private:
 
   func::FuncOp kernel;
   int64_t width;
+  /// Whether parts of a first operand from before the loop stay there, each at
+  /// a place of its own, so that no loop can run over them.
+  bool keepsFirst;
   bool isRolled;
   OpBuilder builder;
   /// Values with more columns than `width` that are split, and all of what
@@ -351,8 +356,8 @@ LogicalResult ColumnSplitter::run() {
   });
   llvm::for_each(ordered, [&](Operation *op) { splitOp(op); });
   finishLoops();
-  llvm::for_each(
-      sums, [&](ProductOp product) { splitSum(product, width, isRolled); });
+  for (ProductOp product : sums)
+    splitSum(product, width, isRolled, keepsFirst);
   fetchAhead();
   sinkSums();
   return success();
@@ -366,9 +371,7 @@ struct SplitColumnsPass
       return;
     GPUConfigAttr config = getGPUConfig(getOperation());
     if (config.getColumns() &&
-        failed(ColumnSplitter(getOperation(), config.getColumns(),
-                              config.getRolled())
-                   .run()))
+        failed(ColumnSplitter(getOperation(), config).run()))
       signalPassFailure();
   }
 };

@@ -37,22 +37,24 @@ Value mlir::fagpu::fetchPart(OpBuilder &builder, FetchOp fetch, Value first,
 namespace {
 class SumSplitter {
 public:
-  SumSplitter(ProductOp product, int64_t width)
+  SumSplitter(ProductOp product, int64_t width, bool keepsFirst)
       : product(product), a(product.getA().getDefiningOp<FetchOp>()),
         b(product.getB().getDefiningOp<FetchOp>()), width(width),
-        builder(product), loc(product.getLoc()) {}
+        keepsFirst(keepsFirst), builder(product), loc(product.getLoc()) {}
   void run(bool isRolled);
 
 private:
   Value constant(int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, value, 32);
   }
+  Value fetchFirst(Value first, int64_t columns, bool isInside);
   void addPart(Value first, int64_t columns, bool isInside);
   void addInLoop(int64_t turns);
 
   ProductOp product;
   FetchOp a, b;
   int64_t width;
+  bool keepsFirst;
   OpBuilder builder;
   Location loc;
   /// Of the parts so far.
@@ -60,8 +62,18 @@ private:
 };
 } // namespace
 
+/// A part of the first operand, where it is multiplied or where all of it was
+/// fetched.
+Value SumSplitter::fetchFirst(Value first, int64_t columns, bool isInside) {
+  if (!keepsFirst)
+    return fetchPart(builder, a, first, columns, isInside);
+  OpBuilder before(a);
+  Value there = before.clone(*first.getDefiningOp())->getResult(0);
+  return fetchPart(before, a, there, columns, isInside);
+}
+
 void SumSplitter::addPart(Value first, int64_t columns, bool isInside) {
-  Value left = fetchPart(builder, a, first, columns, isInside),
+  Value left = fetchFirst(first, columns, isInside),
         right = fetchPart(builder, b, first, columns, isInside);
   sum = ProductOp::create(builder, loc, product.getType(), product.getForm(),
                           left, right, sum);
@@ -118,6 +130,7 @@ void SumSplitter::run(bool isRolled) {
       fetch.erase();
 }
 
-void mlir::fagpu::splitSum(ProductOp product, int64_t width, bool isRolled) {
-  SumSplitter(product, width).run(isRolled);
+void mlir::fagpu::splitSum(ProductOp product, int64_t width, bool isRolled,
+                           bool keepsFirst) {
+  SumSplitter(product, width, keepsFirst).run(isRolled);
 }

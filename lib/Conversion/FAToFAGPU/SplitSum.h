@@ -18,8 +18,9 @@ Value fetchPart(OpBuilder &builder, FetchOp fetch, Value first, int64_t columns,
                 bool isInside = false);
 
 /// Makes a product that sums over many columns of fetched operands a sum of
-/// products over `width` of them; with `isRolled` most of them in a loop.
-void splitSum(ProductOp product, int64_t width, bool isRolled);
+/// products over `width` of them; with `isRolled` most of them in a loop. With
+/// `keepsFirst` parts of the first operand are fetched where it was.
+void splitSum(ProductOp product, int64_t width, bool isRolled, bool keepsFirst);
 
 } // namespace mlir::fagpu
 

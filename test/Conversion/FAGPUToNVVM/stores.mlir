@@ -152,6 +152,41 @@ func.func @write_part(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// Two parts of a stage: the first write waits until it is empty, the last one
+// fences both and arrives. What is computed behind a schedule barrier is behind
+// a branch that nobody takes. Slices share a descriptor: the second one's rows
+// are 8192 bytes on.
+// CHECK-LABEL: func.func @write_parts
+func.func @write_parts(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %ch = fagpu.channel threads : !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
+  %other = fagpu.channel threads : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : tensor<64x64xf32, #acc>
+    %h = arith.truncf %s : tensor<64x64xf32, #acc> to tensor<64x64xbf16, #acc>
+    // CHECK: mbarrier.try_wait.parity
+    // CHECK-COUNT-4: nvvm.stmatrix
+    // CHECK-NOT: nvvm.fence.proxy
+    // CHECK-NOT: mbarrier
+    fagpu.write %ch part(%c0, %c0), %h : tensor<64x64xbf16, #acc> into !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
+    // CHECK-COUNT-4: nvvm.stmatrix
+    // CHECK: nvvm.fence.proxy
+    // CHECK: mbarrier.arrive
+    fagpu.write %ch part(%c64, %c0), %h : tensor<64x64xbf16, #acc> into !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
+    // CHECK: @%empty trap;
+    fagpu.schedule_barrier
+    %v = fagpu.acquire %ch : !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
+    %a = fagpu.slice %v[%c0, %c0] : !fagpu.view<128x64xbf16, #fagpu.smem<128>> to !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+    %b = fagpu.slice %v[%c64, %c0] : !fagpu.view<128x64xbf16, #fagpu.smem<128>> to !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+    // CHECK: wgmma.fence{{.*}}add.s64 a, ${{[0-9]+}}, 0; add.s64 b, ${{[0-9]+}}, 512;
+    %f = fagpu.mma_async nt %a, %b : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x64xf32, #acc>>
+    %p = fagpu.wait %f pending(0) : !fagpu.inflight<tensor<64x64xf32, #acc>>
+    fagpu.release %v : !fagpu.view<128x64xbf16, #fagpu.smem<128>>
+  }
+  return
+}
+
 // The rows of a matrix lie along the dimension before the last, or dimension 1
 // of four; the map covers the whole tile.
 // CHECK-LABEL: func.func @bulk_rank_2

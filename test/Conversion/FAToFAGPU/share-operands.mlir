@@ -109,9 +109,9 @@ func.func @groups(%n: i32, %m: !mem) attributes {
 // on the group; what comes by branches and loops for all of them does not.
 // CHECK-LABEL: func.func @by_regions
 // CHECK: %[[BRANCH:.*]] = fagpu.channel threads banks(2) : <64x128xbf16
-// CHECK: %[[FIRST:.*]] = fagpu.channel threads : <64x128xbf16
 // CHECK: %[[LOOP:.*]] = fagpu.channel threads banks(2) : <64x128xbf16
 // CHECK: %[[ALL:.*]] = fagpu.channel threads : <64x128xbf16
+// CHECK: %[[FIRST:.*]] = fagpu.channel threads : <64x128xbf16
 // CHECK: fagpu.role @math(%[[GROUP:[a-z]+]])
 // CHECK: fagpu.write %[[FIRST]] part(%
 // CHECK: fagpu.write %[[BRANCH]] bank(%[[GROUP]]), %
@@ -153,6 +153,56 @@ func.func @by_regions(%n: i32, %is: i1, %m: !mem) attributes {
       %next_x = arith.addi %x, %c64 : i32
       %next_y = arith.addi %y, %i : i32
       fagpu.yield %next_x, %next_y : i32, i32
+    }
+  }
+  return
+}
+
+// Values of one type that are there together lie in one channel: each group
+// writes its columns of both, and products read slices.
+// CHECK-LABEL: func.func @stacked
+// CHECK: %[[STACK:.*]] = fagpu.channel threads : <128x128xbf16, #fagpu.smem<128>, 1>
+// CHECK-NEXT: %[[OWN:.*]] = fagpu.channel threads banks(2) : <128x128xbf16, #fagpu.smem<128>, 1>
+// CHECK: fagpu.role @math(%[[GROUP:[a-z]+]])
+// CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %{{.*}} : i32
+// CHECK: fagpu.write %[[OWN]] bank(%[[GROUP]]) part(%c0{{.*}}, %c0{{.*}}),
+// CHECK: fagpu.write %[[OWN]] bank(%[[GROUP]]) part(%c64{{.*}}, %c0{{.*}}),
+// CHECK: %[[Q:.*]] = fagpu.acquire %[[OWN]] bank(%[[GROUP]])
+// CHECK: %[[Q1:.*]] = fagpu.slice %[[Q]][%c0{{.*}}, %c0{{.*}}]
+// CHECK: %[[Q0:.*]] = fagpu.slice %[[Q]][%c64{{.*}}, %c0{{.*}}]
+// CHECK: fagpu.for
+// CHECK: %[[K0:.*]] = arith.truncf {{.*}} : tensor<64x64xf32> to tensor<64x64xbf16>
+// CHECK: fagpu.write %[[STACK]] part(%c0{{.*}}, %[[FIRST]]), %[[K0]]
+// CHECK: fagpu.write %[[STACK]] part(%c64{{.*}}, %[[FIRST]]),
+// CHECK: %[[K:.*]] = fagpu.acquire %[[STACK]] :
+// CHECK: %[[A:.*]] = fagpu.slice %[[K]][%c0{{.*}}, %c0{{.*}}] : {{.*}} to <64x128xbf16, #fagpu.smem<128>>
+// CHECK: %[[B:.*]] = fagpu.slice %[[K]][%c64{{.*}}, %c0{{.*}}]
+// CHECK: fagpu.product nt %[[Q1]], %[[A]]
+// CHECK-NEXT: fagpu.product nt %[[Q0]], %[[B]]
+// CHECK-NEXT: fagpu.release %[[K]]
+// CHECK: fagpu.release %[[Q]]
+func.func @stacked(%n: i32, %m: !mem) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math(%g) groups(2) {
+    %row = fagpu.iota 0 : tensor<64x128xi32>
+    %column = fagpu.iota 1 : tensor<64x128xi32>
+    %splat = tensor.splat %g : tensor<64x128xi32>
+    %own = arith.addi %row, %splat : tensor<64x128xi32>
+    %x = fagpu.gather %m[%own, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+    %q1 = arith.truncf %x : !widef to !wide
+    %x0 = arith.negf %x : !widef
+    %q0 = arith.truncf %x0 : !widef to !wide
+    fagpu.for %i = %n step -1 segments(%all: to %c0) {
+      %y = fagpu.gather %m[%row, %column] pairs : !mem[tensor<64x128xi32>, tensor<64x128xi32>] -> !widef
+      %k1 = arith.truncf %y : !widef to !wide
+      %y0 = arith.negf %y : !widef
+      %k0 = arith.truncf %y0 : !widef to !wide
+      %s = fagpu.product nt %q1, %k1 : !wide, !wide -> !s
+      %t = fagpu.product nt %q0, %k0 acc(%s : !s) : !wide, !wide -> !s
+      %use = arith.addf %t, %t : !s
+      fagpu.yield
     }
   }
   return

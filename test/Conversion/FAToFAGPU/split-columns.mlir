@@ -133,3 +133,42 @@ func.func @bound_behind(%q: memref<?x?x?x160xf32>, %k: memref<?x?x?x160xf32>, %n
   }
   return
 }
+
+#kept = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true, rolled = true>>
+
+// Queries that stay: their parts are fetched before the loop, and sums are
+// written out.
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: %[[Q:[^:]*]]: memref<?x?x?x80xf32>, %[[K:[^:]*]]: memref<?x?x?x80xf32>
+// CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i32
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK: fagpu.role
+// CHECK: %[[Q0:.*]] = fagpu.fetch %[[Q]][{{.*}}] [1, 64, 1, 32] rows(%{{.*}}) : {{.*}} -> tensor<64x32xf32>
+// CHECK: %[[Q1:.*]] = fagpu.fetch %[[Q]][{{.*}}, %[[C32]]] [1, 64, 1, 32]
+// CHECK: %[[Q2:.*]] = fagpu.fetch %[[Q]][{{.*}}, %[[C64]]] [1, 64, 1, 16] rows(%{{.*}}) columns(
+// CHECK: fagpu.for
+// CHECK-NOT: fagpu.fetch %[[Q]]
+// CHECK-NOT: fagpu.for
+// CHECK:   %[[K0:.*]] = fagpu.fetch %[[K]][{{.*}}] [1, 64, 1, 32]
+// CHECK:   %[[K1:.*]] = fagpu.fetch %[[K]][{{.*}}, %[[C32]]] [1, 64, 1, 32]
+// CHECK:   %[[S0:.*]] = fagpu.product nt %[[Q0]], %[[K0]] :
+// CHECK:   %[[K2:.*]] = fagpu.fetch %[[K]][{{.*}}, %[[C64]]] [1, 64, 1, 16]
+// CHECK:   %[[S1:.*]] = fagpu.product nt %[[Q1]], %[[K1]] acc(%[[S0]]
+// CHECK:   fagpu.product nt %[[Q2]], %[[K2]] acc(%[[S1]]
+func.func @kept(%q: !mem, %k: !mem, %o: memref<?x?x64xf32>, %n: i32)
+    attributes {fa.config = #kept, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c70 = arith.constant 70 : i32
+  %zero = arith.constant dense<0.0> : !s
+  fagpu.role @math groups(1) {
+    %query = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%x = %zero) -> (!s) {
+      %key = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 80] rows(%n) columns(%c70) : !mem -> !x
+      %s = fagpu.product nt %query, %key : !x, !x -> !s
+      %y = arith.addf %x, %s : !s
+      fagpu.yield %y : !s
+    }
+    fagpu.store %r, %o[%c0, %c0, %c0] : !s into memref<?x?x64xf32>
+  }
+  return
+}

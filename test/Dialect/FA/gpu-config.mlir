@@ -104,8 +104,29 @@ func.func private @odd_columns() attributes {a = #fa.gpu<columns = 40>}
 
 // -----
 
-// expected-error @below {{columns is for form = warps}}
-func.func private @columns_of_groups() attributes {a = #fa.gpu<form = warp_groups, columns = 32>}
+// CHECK-LABEL: func.func private @columns_of_groups
+// CHECK-SAME: #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true>
+func.func private @columns_of_groups() attributes {a = #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true>}
+
+// -----
+
+// expected-error @below {{columns is for overlap = none, not for keys}}
+func.func private @columns_with_overlap() attributes {a = #fa.gpu<form = warp_groups, overlap = keys, columns = 32>}
+
+// -----
+
+// expected-error @below {{keeps_queries is for columns above 0}}
+func.func private @keeps_all_queries() attributes {a = #fa.gpu<keeps_queries = true>}
+
+// -----
+
+!t = tensor<1x?x1x256xf32>
+func.func @columns_of_two_groups(%q: !t) -> !t {
+  // expected-error @below {{columns is 48, expected a multiple of 32, as 2 groups share key_block = 64; the nearest is 64}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, columns = 48>>}
+  return %r : !t
+}
 
 // -----
 

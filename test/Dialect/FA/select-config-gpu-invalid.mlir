@@ -109,7 +109,7 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = WHOLE
 // RUN: %{check}
-// WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of form = warps need at least {{.*}}; the nearest is query_block = 64 and key_block = 64 with #fa.gpu<columns = 16, rolled = true>
+// WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of form = warps need at least {{.*}}; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<form = warp_groups, groups = 2, columns = 32, keeps_queries = true, rolled = true>
 
 //--- registers.mlir
 !t = tensor<1x?x1x128xbf16>

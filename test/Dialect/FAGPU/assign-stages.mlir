@@ -164,3 +164,34 @@ func.func @apart(%n: index, %v: tensor<64x128xbf16, #fagpu.acc<4>>)
   }
   return
 }
+
+// Writes of the parts of a stage are one use: the first waits for it, the last
+// arrives. Two groups write a half each of what has no banks.
+// CHECK-LABEL: func.func @writes
+!parts = !fagpu.channel<192x128xbf16, #fagpu.smem<128>, 1>
+!own = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 1>
+func.func @writes(%x: tensor<64x64xbf16, #fagpu.acc<4>>, %y: tensor<64x128xbf16, #fagpu.acc<4>>)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %ch = fagpu.channel threads : !parts
+  %mine = fagpu.channel threads banks(2) : !own
+  fagpu.role @math(%g) groups(2) {
+    %column = arith.muli %g, %c64 : i32
+    // CHECK: fagpu.write %{{.*}} part(%c64_i32, %{{.*}}), %{{.*}} unfinished stage(
+    // CHECK: fagpu.write %{{.*}} part(%c0_i32, %{{.*}}), %{{.*}} continues unfinished stage(
+    // CHECK-NOT: memref.store
+    // CHECK: memref.load
+    // CHECK: fagpu.write %{{.*}} part(%c128_i32, %{{.*}}), %{{.*}} continues stage(
+    fagpu.write %ch part(%c64, %column), %x : tensor<64x64xbf16, #fagpu.acc<4>> into !parts
+    fagpu.write %ch part(%c0, %column), %x : tensor<64x64xbf16, #fagpu.acc<4>> into !parts
+    fagpu.write %ch part(%c128, %column), %x : tensor<64x64xbf16, #fagpu.acc<4>> into !parts
+    // CHECK: fagpu.write %{{.*}} bank(%{{.*}}) part(%c0_i32, %c0_i32), %{{.*}} unfinished stage(
+    // CHECK: memref.store
+    // CHECK: fagpu.write %{{.*}} bank(%{{.*}}) part(%c64_i32, %c0_i32), %{{.*}} continues stage(
+    fagpu.write %mine bank(%g) part(%c0, %c0), %y : tensor<64x128xbf16, #fagpu.acc<4>> into !own
+    fagpu.write %mine bank(%g) part(%c64, %c0), %y : tensor<64x128xbf16, #fagpu.acc<4>> into !own
+  }
+  return
+}

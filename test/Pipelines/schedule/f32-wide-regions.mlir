@@ -2,11 +2,15 @@
 // the other one reads, so that registers suffice.
 
 // RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s
-// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s
+// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefix=GROUPS
 // CHECK: query_block = 64, key_block = 64, target = #fa.gpu<{{.*}}columns = 16, rolled = true>
+// GROUPS: query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, {{.*}}columns = 32, keeps_queries = true, rolled = true>
 
 // RUN: fa-run %s --target=interpret --chip=sm_80 --verify --input=1x40x2x256xf32 --input=1x70x1x256xf32 \
 // RUN:   --input=1x70x1x256xf32 --input=1x40x2x256xf32 --input=f32=3.0 --input=1x2x40x70xf32 --input=1x70xi32 | \
+// RUN:   FileCheck %s --check-prefix=NUMBERS
+// RUN: fa-run %s --target=interpret --chip=sm_90a --verify --input=1x140x2x256xf32 --input=1x170x1x256xf32 \
+// RUN:   --input=1x170x1x256xf32 --input=1x140x2x256xf32 --input=f32=3.0 --input=1x2x140x170xf32 --input=1x170xi32 | \
 // RUN:   FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: bound 2.0e-06 (relative): ok
 // NUMBERS: verified all rows

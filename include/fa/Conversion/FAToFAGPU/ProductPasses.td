@@ -27,7 +27,8 @@ def FAGPUSplitColumnsPass
 
     That bounds what f32 operands take of registers and shared memory, whatever
     the head dim. A first operand that was fetched before the loop is read again
-    in each iteration.
+    in each iteration. With `keeps_queries` its parts are fetched where it was,
+    each into a value of its own, and sums are written out.
 
     Refused: values that are more than elementwise results, broadcasts of rows,
     and values that loops carry.
@@ -74,6 +75,18 @@ def FAGPUSplitColumnsPass
     %q4 = fagpu.fetch %query[..., %c128] [1, 64, 1, 16] : !mem -> tensor<64x16xf32>
     %k4 = fagpu.fetch %key[..., %c128] [1, 64, 1, 16] : !mem -> tensor<64x16xf32>
     %s = fagpu.product nt %q4, %k4 acc(%s0 : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+    ```
+    After, with `columns = 32` and `keeps_queries = true`:
+    ```mlir
+    %q0 = fagpu.fetch %query[..., %c0] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+    %q1 = fagpu.fetch %query[..., %c32] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+    %o:2 = fagpu.for ... {
+      %k0 = fagpu.fetch %key[..., %c0] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %k1 = fagpu.fetch %key[..., %c32] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
+      %s0 = fagpu.product nt %q0, %k0 : tensor<64x32xf32>, tensor<64x32xf32> -> !s
+      %s = fagpu.product nt %q1, %k1 acc(%s0 : !s) : tensor<64x32xf32>, tensor<64x32xf32> -> !s
+      ...
+    }
     ```
   }];
   let dependentDialects = [
@@ -147,7 +160,9 @@ def FAGPUShareOperandsPass
 
     With `form = warp_groups` the channels have the engine `threads`. What depends
     on the group has a bank for each; of what does not, each group computes and
-    writes a part: rows of whole warps, or else columns of whole panels.
+    writes a part: rows of whole warps, or else columns of whole panels. Values of
+    one type that are acquired together, as the terms of an f32 operand, lie below
+    one another in one channel, so that groups wait for each other once.
 
     Before:
     ```mlir
@@ -161,6 +176,14 @@ def FAGPUShareOperandsPass
     %view = fagpu.acquire %channel : !k
     %s = fagpu.product nt %q0, %view : ...
     fagpu.release %view : !kv
+    ```
+    After, of two terms with `form = warp_groups`:
+    ```mlir
+    fagpu.write %channel part(%c0, %c0), %k0 : tensor<64x64xbf16> into <128x64xbf16, ...>
+    fagpu.write %channel part(%c64, %c0), %k1 : tensor<64x64xbf16> into <128x64xbf16, ...>
+    %view = fagpu.acquire %channel : <128x64xbf16, ...>
+    %first = fagpu.slice %view[%c0, %c0] : ...
+    %second = fagpu.slice %view[%c64, %c0] : ...
     ```
   }];
   let dependentDialects = [
@@ -222,6 +245,44 @@ def FAGPUSelectProductsPass
     ```mlir
     %issued = fagpu.mma_async nt %q, %k : !qv, !kv -> !fagpu.inflight<!s>
     %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
+def FAGPUSinkWaitsPass : Pass<"fagpu-sink-waits", "::mlir::func::FuncOp"> {
+  let summary = "Make the next operand while a product runs";
+  let description = [{
+    Where groups of warps write the operands of products themselves, what is
+    computed, read and written behind the wait for a product and needs neither the
+    product nor a stage that is released behind it runs before the wait, up to the
+    next acquire or product. What is read for later comes last, so that no thread
+    waits for it too soon, and a `fagpu.schedule_barrier` keeps the assembler from
+    moving all of it to before the product. Kernels with an `overlap`, whose order
+    is in slots, and waits behind which nothing is written stay as they are.
+
+    Before:
+    ```mlir
+    %issued = fagpu.mma_async nt %q, %k : !qv, !kv -> !fagpu.inflight<!s>
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    fagpu.release %k : !kv
+    %p = math.exp2 %s : !s
+    %v0 = arith.truncf %v : !vf to !v
+    fagpu.write %channel, %v0 : !v into !vc
+    %vv = fagpu.acquire %channel : !vc
+    ```
+    After:
+    ```mlir
+    %issued = fagpu.mma_async nt %q, %k : !qv, !kv -> !fagpu.inflight<!s>
+    fagpu.schedule_barrier
+    %v0 = arith.truncf %v : !vf to !v
+    fagpu.write %channel, %v0 : !v into !vc
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    fagpu.release %k : !kv
+    %p = math.exp2 %s : !s
+    %vv = fagpu.acquire %channel : !vc
     ```
   }];
   let dependentDialects = [

@@ -286,13 +286,12 @@ CPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
 // GPUConfigAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                      KernelForm form, int64_t groups, int64_t stages,
-                      Overlap overlap, RescalePlace rescale, bool turns,
-                      TileOrder tileOrder, bool blockTable, Captures captures,
-                      int64_t copyingRegisters, int64_t columns,
-                      bool commonStages, bool rolled, int64_t cluster) {
+LogicalResult GPUConfigAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, KernelForm form,
+    int64_t groups, int64_t stages, Overlap overlap, RescalePlace rescale,
+    bool turns, TileOrder tileOrder, bool blockTable, Captures captures,
+    int64_t copyingRegisters, int64_t columns, bool keepsQueries,
+    bool commonStages, bool rolled, int64_t cluster) {
   // Registers are given out for one, two or three groups that multiply.
   constexpr int64_t maxGroups = 3;
   if (groups < 1 || groups > maxGroups)
@@ -308,8 +307,6 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "copying_registers is " << copyingRegisters
                        << ", expected 0 or a multiple of 8 from "
                        << leastRegisters << " to " << mostRegisters;
-  if (columns && form != KernelForm::warps)
-    return emitError() << "columns is for form = warps";
   if (commonStages && form != KernelForm::warps)
     return emitError() << "common_stages is for form = warps";
   if (rolled && overlap != Overlap::none)
@@ -320,6 +317,11 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "columns is " << columns
                        << ", expected a multiple of 16; the nearest is "
                        << llvm::alignTo(std::max<int64_t>(columns, 1), 16);
+  if (keepsQueries && !columns)
+    return emitError() << "keeps_queries is for columns above 0";
+  if (columns && overlap != Overlap::none)
+    return emitError() << "columns is for overlap = none, not for "
+                       << stringifyOverlap(overlap);
   // Larger clusters are not portable.
   if (cluster < 1 || cluster > 8 || !llvm::isPowerOf2_64(cluster))
     return emitError() << "cluster is " << cluster << ", expected 1, 2, 4 or 8";
@@ -375,8 +377,17 @@ GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
   if (getRolled() && elementType.getIntOrFloatBitWidth() <= 16)
     return emitError() << "rolled is for f32 operands, not for " << elementType
                        << "; the nearest is false";
-  // A group of four warps multiplies 64 rows at once.
+  // A group of four warps multiplies 64 rows at once, and writes as many.
   int64_t rows = 64 * getGroups();
+  // Of a key block that they cannot share by rows, groups write columns.
+  int64_t multiple = 16 * getGroups();
+  if (keyBlock % rows != 0 && getColumns() % multiple != 0)
+    return emitError() << "columns is " << getColumns()
+                       << ", expected a multiple of " << multiple << ", as "
+                       << getGroups()
+                       << " groups share key_block = " << keyBlock
+                       << "; the nearest is "
+                       << llvm::alignTo(getColumns(), multiple);
   if (getForm() == KernelForm::warp_groups && queryBlock != rows)
     return emitError() << "query_block is " << queryBlock
                        << ", but groups = " << getGroups()

@@ -31,11 +31,19 @@ Value ChannelUse::getCondition() const {
 }
 
 int64_t ChannelUse::getNumParts() const {
-  auto put = dyn_cast<PutOp>(op);
-  if (!put)
+  if (!isa<PutOp, WriteOp>(op))
     return 1;
-  return ShapedType::getNumElements(put.getChannel().getType().getShape()) /
-         ShapedType::getNumElements(put.getSizes());
+  int64_t tile = ShapedType::getNumElements(
+      cast<ChannelType>(getChannel().getType()).getShape());
+  if (auto put = dyn_cast<PutOp>(op))
+    return tile / ShapedType::getNumElements(put.getSizes());
+  auto write = cast<WriteOp>(op);
+  int64_t elements =
+      cast<RankedTensorType>(write.getValue().getType()).getNumElements();
+  // Without banks, all groups of the role fill a stage together.
+  int64_t groups =
+      write.getBank() ? 1 : op->getParentOfType<RoleOp>().getGroups();
+  return std::max<int64_t>(1, tile / (elements * groups));
 }
 
 std::optional<int64_t> ChannelUse::getConstantBank() const {
@@ -100,6 +108,11 @@ void ChannelUse::setStage(Value stage, Value phase) {
         use.getStageMutable().assign(stage);
         use.getPhaseMutable().assign(phase);
       });
+  if (auto write = dyn_cast<WriteOp>(op)) {
+    int64_t number = getPartNumber();
+    write.setContinues(number > 0);
+    write.setUnfinished(number + 1 < getNumParts());
+  }
 }
 
 static bool isOwnBank(Value bank, RoleOp role) {

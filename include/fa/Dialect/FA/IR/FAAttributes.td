@@ -177,8 +177,10 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
       (`warp_groups`); threads that multiply share the rest. 0 is what suits the
       number of groups.
     - `columns` of f32 operands that are in registers and shared memory at once,
-      0 for all of a head dim (`warps`; fagpu-split-columns). Queries are then
-      read again for each key block.
+      0 for all of a head dim (fagpu-split-columns). Where groups share a key
+      block that is no multiple of 64 for each, they are 16 for each group.
+    - `keeps_queries`: whether with `columns` all of the queries' stay in shared
+      memory, or are read and split again for each key block.
     - `common_stages`: whether values take the place of keys in shared memory,
       and these the place of values (`warps`, f32).
     - `rolled`: whether the machine code holds one copy of a step, which asks
@@ -202,6 +204,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     FA_EnumParameter<FA_Captures, "elements">:$captures,
     DefaultValuedParameter<"int64_t", "0">:$copying_registers,
     DefaultValuedParameter<"int64_t", "0">:$columns,
+    DefaultValuedParameter<"bool", "false">:$keeps_queries,
     DefaultValuedParameter<"bool", "false">:$common_stages,
     DefaultValuedParameter<"bool", "false">:$rolled,
     DefaultValuedParameter<"int64_t", "1">:$cluster);

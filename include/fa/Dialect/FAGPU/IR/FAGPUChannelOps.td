@@ -145,6 +145,16 @@ def FAGPU_SyncOp : FAGPU_Op<"sync"> {
   let assemblyFormat = "attr-dict";
 }
 
+def FAGPU_ScheduleBarrierOp : FAGPU_Op<"schedule_barrier"> {
+  let summary = "Keeps what is computed behind it behind it";
+  let description = [{
+    Waits for nothing. The assembler moves arithmetic ahead as far as its basic
+    block goes, to before the issue of a product that was to run beside it. Becomes
+    a branch that is never taken.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def FAGPU_SliceOp : FAGPU_NamedOp<"slice", [Pure]> {
   let summary = "A part of a view";
   let description = [{
@@ -162,17 +172,22 @@ def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
   let summary = "Writes a block value into the next stage";
   let description = [{
     As `fagpu.put`, from registers, on a channel of the engine `threads`, or of
-    `cp_async`, where it counts as a copy that has ended.
+    `cp_async`, where it counts as a copy that has ended. Where a group writes
+    several parts of a stage, it does so one after the other in one block.
+    Set by fagpu-assign-stages: a write that `continues` a stage does not wait
+    for it, and behind one that leaves it `unfinished` no warp arrives.
 
     Example: `fagpu.write %s part(%c0, %g64), %x transposed : !hacc into !ds`
   }];
   let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
                        Variadic<I32>:$part, FAGPU_BlockValue:$value,
-                       UnitAttr:$transposed, Optional<I32>:$stage,
+                       UnitAttr:$transposed, UnitAttr:$continues,
+                       UnitAttr:$unfinished, Optional<I32>:$stage,
                        Optional<I32>:$phase);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,` $value
-    (`transposed` $transposed^)? (`stage` `(` $stage^ `,` $phase `)`)?
+    (`transposed` $transposed^)? (`continues` $continues^)?
+    (`unfinished` $unfinished^)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($value) `into` type($channel)
   }];
   let hasVerifier = 1;
