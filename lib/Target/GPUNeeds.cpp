@@ -155,11 +155,12 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t terms = std::max(perThread(tile.keyBlock),
                            perThread(termsOfFloat * tile.keyBlock) / 2);
   if (int64_t columns = tile.part.getColumns()) {
-    // Terms of queries, or two parts of keys that are on their way, beside two
-    // sums of scores; then what regions hold, then terms of weights.
+    // Terms of queries, or parts of keys that are on their way, beside two sums
+    // of scores; then what regions hold, then terms of weights.
+    int64_t partsOnTheWay = hasGroups(tile.part) ? 2 : 1;
     int64_t operands =
         tile.part.getKeepsQueries()
-            ? llvm::divideCeil(2 * tile.keyBlock * columns, threads)
+            ? llvm::divideCeil(partsOnTheWay * tile.keyBlock * columns, threads)
             : perThread(termsOfFloat * columns) / 2;
     accumulators = perThread(valueColumns) +
                    std::max({perThread(2 * tile.keyBlock) + operands,
