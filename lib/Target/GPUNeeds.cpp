@@ -59,7 +59,7 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
   // Where columns are split nothing is read ahead: what is read is used up by
   // one part of the regions before the next one reads.
   if (tile.part.getColumns())
-    return std::max({ofPairs, ofKeys, onTheWay});
+    return std::max({regions.pairLoadsOfRegion * pairs, ofKeys, onTheWay});
   return ofPairs + ofKeys + onTheWay;
 }
 

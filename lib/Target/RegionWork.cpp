@@ -230,7 +230,10 @@ void RegionReader::readRegion(Region &region, unsigned firstIndex) {
   key = block.getArgument(firstIndex + 3);
   varies[query].query = true;
   varies[key].key = true;
+  int64_t before = work.pairLoads;
   block.walk<WalkOrder::PreOrder>([&](Operation *op) { readOperation(op); });
+  work.pairLoadsOfRegion =
+      std::max(work.pairLoadsOfRegion, work.pairLoads - before);
   // A mask is computed beside the scores that it hides.
   bool isMask = firstIndex == 0;
   work.pairsBeside =

@@ -37,6 +37,9 @@ struct CPULimits {
 struct RegionWork {
   /// Captured elements that are read at each key, and at each pair.
   int64_t keyLoads = 0, pairLoads = 0;
+  /// Those of `pairLoads` that the score function or the mask has, whichever
+  /// has more: one is computed behind the other.
+  int64_t pairLoadsOfRegion = 0;
   /// Those of `pairLoads` that `findTileRows` takes, of the score function, and
   /// whether all of them start rows at multiples of 16 bytes, by their type or
   /// by `fa.align`.
