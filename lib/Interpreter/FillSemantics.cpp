@@ -70,6 +70,25 @@ static LogicalResult checkPart(Worker &worker, Operation *op,
               "x" + Twine(channel.getColumns()));
 }
 
+/// What is planned of a write: whether its warps wait for the stage before, and
+/// arrive behind it.
+static LogicalResult checkPlan(Worker &worker, Operation *op, int64_t before,
+                               int64_t after, int64_t share) {
+  auto write = dyn_cast<fagpu::WriteOp>(op);
+  if (!write || !write.getStage())
+    return success();
+  if (write.getContinues() != (before % share != 0))
+    return worker.fail(op, write.getContinues()
+                               ? "continues a stage of which nothing is written"
+                               : "does not continue a stage of which a part is "
+                                 "written");
+  if (write.getUnfinished() != (after % share != 0))
+    return worker.fail(op, write.getUnfinished()
+                               ? "leaves a stage unfinished that it fills up"
+                               : "finishes a stage of which a part is missing");
+  return success();
+}
+
 /// Waits until the stage of the next use is empty, and adds the part to it.
 static FailureOr<FillTarget> fillNext(Worker &worker, Frame &frame,
                                       const FillOperands &operands) {
@@ -84,7 +103,9 @@ static FailureOr<FillTarget> fillNext(Worker &worker, Frame &frame,
       std::max<int64_t>(1, channel.getSize() / channel.getNumFillers());
   int64_t use = filled / share;
   filled += part.getNumElements();
-  if (failed(checkPart(worker, op, channel, part)) ||
+  if (failed(checkPlan(worker, op, filled - part.getNumElements(), filled,
+                       share)) ||
+      failed(checkPart(worker, op, channel, part)) ||
       failed(operands.stage.check(worker, op, frame, use, channel.getDepth(),
                                   /*isFiller=*/true)))
     return failure();

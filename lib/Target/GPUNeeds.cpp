@@ -21,6 +21,8 @@ static constexpr int64_t threadsPerGroup = 128;
 /// instructions.
 static constexpr int64_t registersBesideWarps = 48;
 static constexpr int64_t registersBesideGroups = 28;
+/// Where the operands' registers are counted too.
+static constexpr int64_t registersBesideColumns = 8;
 
 /// Barriers and mail between roles.
 static constexpr int64_t barrierBytes = 2048;
@@ -136,6 +138,28 @@ static int64_t countSharedElements(const GPUTile &tile,
   return elements;
 }
 
+/// Registers where groups split parts of f32 operands beside a product: a part
+/// of keys that comes next, one that is split with what is left of it and a
+/// term, and the queries' beside two sums of scores; then what regions hold;
+/// then weights with what is left of them and two terms.
+static int64_t countOfGroupColumns(const GPUTile &tile, int64_t valueColumns,
+                                   int64_t regions) {
+  int64_t columns = tile.part.getColumns();
+  int64_t threads = threadsPerGroup * tile.part.getGroups();
+  auto perThread = [&](int64_t number) {
+    return llvm::divideCeil(tile.queryBlock * number, threads);
+  };
+  int64_t part = llvm::divideCeil(tile.keyBlock * columns, threads);
+  int64_t scores = perThread(tile.keyBlock);
+  int64_t queries =
+      tile.part.getKeepsQueries()
+          ? 0
+          : perThread(columns) + perThread(termsOfFloat * columns) / 2;
+  return perThread(valueColumns) +
+         std::max({2 * scores + 4 * part + part / 2 + queries,
+                   scores + regions + part, 3 * scores + 2 * part});
+}
+
 GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                const AttentionProblem &problem) {
   int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
@@ -154,14 +178,18 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   // Terms of the weights take the place of scores; a product is added apart.
   int64_t terms = std::max(perThread(tile.keyBlock),
                            perThread(termsOfFloat * tile.keyBlock) / 2);
-  if (int64_t columns = tile.part.getColumns()) {
+  bool groups = hasGroups(tile.part);
+  int64_t beside = groups ? registersBesideGroups : registersBesideWarps;
+  if (groups && tile.part.getColumns()) {
+    accumulators = countOfGroupColumns(tile, valueColumns, regions);
+    beside = registersBesideColumns;
+    regions = 0;
+  } else if (int64_t columns = tile.part.getColumns()) {
     // Terms of queries, or parts of keys that are on their way, beside two sums
     // of scores; then what regions hold, then terms of weights.
-    int64_t partsOnTheWay = hasGroups(tile.part) ? 2 : 1;
-    int64_t operands =
-        tile.part.getKeepsQueries()
-            ? llvm::divideCeil(partsOnTheWay * tile.keyBlock * columns, threads)
-            : perThread(termsOfFloat * columns) / 2;
+    int64_t operands = tile.part.getKeepsQueries()
+                           ? llvm::divideCeil(tile.keyBlock * columns, threads)
+                           : perThread(termsOfFloat * columns) / 2;
     accumulators = perThread(valueColumns) +
                    std::max({perThread(2 * tile.keyBlock) + operands,
                              perThread(tile.keyBlock) + regions,
@@ -182,11 +210,9 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
       regions = 0;
     }
   }
-  bool groups = hasGroups(tile.part);
   return {countSharedElements(tile, problem) * elementBytes +
               (groups ? barrierBytes : 0),
-          accumulators + weights + regions +
-              (groups ? registersBesideGroups : registersBesideWarps),
+          accumulators + weights + regions + beside,
           groups && !tile.part.getColumns()
               ? getCopyingRegisters(problem.regions)
               : 0};

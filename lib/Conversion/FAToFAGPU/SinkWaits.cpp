@@ -23,12 +23,12 @@ struct Awaited {
   explicit Awaited(WaitOp wait) { ops.insert(wait); }
 
   /// Whether an operation that needs none of them may run before them: it
-  /// computes, reads memory that a kernel does not write, or fills a stage that
-  /// none of them releases.
+  /// computes, reads memory that none of them writes, or fills a stage that
+  /// none of them fills or releases.
   bool mayPass(Operation *op) const {
     if (auto write = dyn_cast<WriteOp>(op))
-      return !released.contains(write.getChannel());
-    return isMemoryEffectFree(op) || isa<GatherOp>(op);
+      return !channels.contains(write.getChannel());
+    return isMemoryEffectFree(op) || (isa<GatherOp>(op) && !hasStores);
   }
   /// Branches stay behind the wait.
   bool needs(Operation *op) const {
@@ -40,13 +40,25 @@ struct Awaited {
   }
   void add(Operation *op) {
     ops.insert(op);
-    if (auto release = dyn_cast<ReleaseOp>(op))
+    op->walk([&](Operation *nested) {
+      if (auto write = dyn_cast<WriteOp>(nested)) {
+        channels.insert(write.getChannel());
+        return;
+      }
+      auto release = dyn_cast<ReleaseOp>(nested);
+      if (!release) {
+        hasStores |= !nested->getNumRegions() && !isa<GatherOp>(nested) &&
+                     !isMemoryEffectFree(nested);
+        return;
+      }
       if (auto acquire = release.getView().getDefiningOp<AcquireOp>())
-        released.insert(acquire.getChannel());
+        channels.insert(acquire.getChannel());
+    });
   }
 
   SetVector<Operation *> ops;
-  llvm::SmallPtrSet<Value, 8> released;
+  llvm::SmallPtrSet<Value, 8> channels;
+  bool hasStores = false;
 };
 } // namespace
 

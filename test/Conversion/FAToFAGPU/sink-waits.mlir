@@ -116,6 +116,72 @@ func.func @same_slice(%x: tensor<32x64xf32>, %c0: i32, %c32: i32) attributes {
   return
 }
 
+// So it is where a branch releases it, or where a value of the product was
+// written to it before.
+// CHECK-LABEL: func.func @in_a_branch
+// CHECK-NOT: fagpu.schedule_barrier
+func.func @in_a_branch(%x: !s, %flag: i1) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %keys = fagpu.channel threads : !kc
+  fagpu.role @math groups(1) {
+    %k = fagpu.acquire %keys : !kc
+    %issued = fagpu.mma_async nt %k, %k : !kv, !kv -> !fagpu.inflight<!s>
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    scf.if %flag {
+      fagpu.release %k : !kv
+    } else {
+      fagpu.release %k : !kv
+    }
+    %k0 = arith.truncf %x : !s to !h
+    fagpu.write %keys, %k0 : !h into !kc
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @in_order
+// CHECK-NOT: fagpu.schedule_barrier
+func.func @in_order(%x: !s, %m: !mem, %i: tensor<64x64xi32>, %c0: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %keys = fagpu.channel threads : !kc
+  %values = fagpu.channel threads : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+  fagpu.role @math groups(1) {
+    %k = fagpu.acquire %keys : !kc
+    %issued = fagpu.mma_async nt %k, %k : !kv, !kv -> !fagpu.inflight<!s>
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    %p = arith.truncf %s : !s to !h
+    fagpu.write %values, %p : !h into !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+    %v0 = arith.truncf %x : !s to !h
+    fagpu.write %values, %v0 : !h into !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+    fagpu.release %k : !kv
+  }
+  return
+}
+
+// Memory that a value of the product was stored to is read behind it.
+// CHECK-LABEL: func.func @stored
+// CHECK: fagpu.schedule_barrier
+// CHECK-NOT: fagpu.gather
+// CHECK: fagpu.wait
+// CHECK: fagpu.store
+// CHECK: fagpu.gather
+func.func @stored(%x: !s, %m: !mem, %i: tensor<64x64xi32>, %c0: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %keys = fagpu.channel threads : !kc
+  %values = fagpu.channel threads : !kc
+  fagpu.role @math groups(1) {
+    %k = fagpu.acquire %keys : !kc
+    %issued = fagpu.mma_async nt %k, %k : !kv, !kv -> !fagpu.inflight<!s>
+    %s = fagpu.wait %issued : !fagpu.inflight<!s>
+    %v0 = arith.truncf %x : !s to !h
+    fagpu.write %values, %v0 : !h into !kc
+    fagpu.store %s, %m[%c0, %c0] : !s into !mem
+    %later = fagpu.gather %m[%i, %i] : !mem[tensor<64x64xi32>, tensor<64x64xi32>] -> !s
+    fagpu.release %k : !kv
+    %use = arith.addf %later, %s : !s
+  }
+  return
+}
+
 // -----
 
 #overlap = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups, overlap = keys>>

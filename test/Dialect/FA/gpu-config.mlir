@@ -115,6 +115,26 @@ func.func private @columns_with_overlap() attributes {a = #fa.gpu<form = warp_gr
 
 // -----
 
+// expected-error @below {{stages above 1 is not for columns above 0}}
+func.func private @columns_of_stages() attributes {a = #fa.gpu<form = warp_groups, stages = 2, columns = 32>}
+
+// -----
+
+// expected-error @below {{turns is not for columns above 0}}
+func.func private @columns_in_turns() attributes {a = #fa.gpu<form = warp_groups, groups = 2, turns = true, columns = 32>}
+
+// -----
+
+// expected-error @below {{cluster above 1 is not for columns above 0}}
+func.func private @columns_of_clusters() attributes {a = #fa.gpu<form = warp_groups, columns = 32, cluster = 2>}
+
+// -----
+
+// expected-error @below {{copying_registers is not for columns above 0}}
+func.func private @columns_copied() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 56, columns = 32>}
+
+// -----
+
 // expected-error @below {{keeps_queries is for columns above 0}}
 func.func private @keeps_all_queries() attributes {a = #fa.gpu<keeps_queries = true>}
 

@@ -222,6 +222,20 @@ func.func @large(%q: !t) -> !t {
   return %r : !t
 }
 
+// Groups that split queries again hold these beside the parts of keys.
+// REDEFINE: %{file} = again
+// REDEFINE: %{prefix} = AGAIN
+// RUN: %{check}
+// AGAIN: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warp_groups need at least 276 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<form = warp_groups, groups = 2, columns = 32, keeps_queries = true, rolled = true>
+
+//--- again.mlir
+!t = tensor<1x?x1x250xf32>
+func.func @again(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, columns = 32>>}
+  return %r : !t
+}
+
 //--- splits.mlir
 !t = tensor<1x?x1x64xbf16>
 func.func @splits(%q: !t) -> !t {

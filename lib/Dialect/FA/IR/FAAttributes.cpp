@@ -322,6 +322,18 @@ LogicalResult GPUConfigAttr::verify(
   if (columns && overlap != Overlap::none)
     return emitError() << "columns is for overlap = none, not for "
                        << stringifyOverlap(overlap);
+  // What would have no effect: threads fill the one stage of each part.
+  auto hasNoColumns = [&](StringRef field) {
+    return emitError() << field << " is not for columns above 0";
+  };
+  if (columns && stages != 1)
+    return hasNoColumns("stages above 1");
+  if (columns && turns)
+    return hasNoColumns("turns");
+  if (columns && cluster != 1)
+    return hasNoColumns("cluster above 1");
+  if (columns && copyingRegisters != 0)
+    return hasNoColumns("copying_registers");
   // Larger clusters are not portable.
   if (cluster < 1 || cluster > 8 || !llvm::isPowerOf2_64(cluster))
     return emitError() << "cluster is " << cluster << ", expected 1, 2, 4 or 8";

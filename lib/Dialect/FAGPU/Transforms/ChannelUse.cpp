@@ -76,6 +76,29 @@ int64_t ChannelUse::getPartNumber() const {
   return number % getNumParts();
 }
 
+Operation *ChannelUse::getNext() const {
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+    if (next->getName() == op->getName() && next->getOperand(0) == getChannel())
+      return next;
+  return nullptr;
+}
+
+LogicalResult ChannelUse::verifyParts() const {
+  int64_t parts = getNumParts(), number = getPartNumber();
+  if (!isa<WriteOp>(op) || number + 1 == parts)
+    return success();
+  if (Operation *next = getNext()) {
+    ChannelUse after(next);
+    if (after.getConstantBank() == getConstantBank() &&
+        after.getNumParts() == parts)
+      return success();
+  }
+  return op->emitOpError()
+         << "writes part " << number << " of " << parts
+         << " of a stage, expected the next part of that size behind it in its "
+            "block";
+}
+
 bool ChannelUse::endsUse() const {
   if (getPartNumber() + 1 != getNumParts())
     return false;
@@ -85,6 +108,8 @@ bool ChannelUse::endsUse() const {
 }
 
 LogicalResult ChannelUse::verifyLockstep() const {
+  if (failed(verifyParts()))
+    return failure();
   std::optional<int64_t> bank = getConstantBank();
   if (!bank)
     return success();

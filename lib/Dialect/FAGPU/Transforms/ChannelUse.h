@@ -43,7 +43,7 @@ public:
   /// the last part of the last of the banks that are filled in turn.
   bool endsUse() const;
 
-  /// Refuses parts and banks that are not put one after the other.
+  /// Refuses parts and banks that are not filled one after the other.
   LogicalResult verifyLockstep() const;
 
   void setStage(Value stage, Value phase);
@@ -54,6 +54,13 @@ private:
 
   /// The filling operation of the same channel before this one in the block.
   Operation *getPrevious() const;
+
+  /// The one behind this one in the block.
+  Operation *getNext() const;
+
+  /// Refuses to write a part of a stage whose next part is not written behind
+  /// it: the warps arrive behind the last one.
+  LogicalResult verifyParts() const;
 
   /// Which part of a stage this one fills: how many operations like it fill the
   /// same bank before it, modulo the number of parts.

@@ -173,7 +173,8 @@ def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
   let description = [{
     As `fagpu.put`, from registers, on a channel of the engine `threads`, or of
     `cp_async`, where it counts as a copy that has ended. Where a group writes
-    several parts of a stage, it does so one after the other in one block.
+    several parts of a stage, they have one size, fill its share of the tile, and
+    are written one after the other in one block.
     Set by fagpu-assign-stages: a write that `continues` a stage does not wait
     for it, and behind one that leaves it `unfinished` no warp arrives.
 

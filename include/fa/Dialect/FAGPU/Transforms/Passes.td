@@ -273,9 +273,12 @@ def FAGPUAssignStagesPass : Pass<"fagpu-assign-stages", "::mlir::func::FuncOp"> 
     at the kernel's entry, so that no pass has to thread them through loops;
     upstream `mem2reg` makes values of them once control flow is branches.
 
-    Several puts that fill one stage by parts, or the banks of one channel in
-    turn, are one use; they stand in one block, banks from 0 up. A role that reads
-    several banks counts each of them.
+    Several puts or writes that fill one stage by parts, or the banks of one
+    channel in turn, are one use; they stand in one block, banks from 0 up. A role
+    that reads several banks counts each of them. Of writes the first part alone
+    waits for the stage (`continues` marks the others), and the last alone arrives
+    (`unfinished` marks the others); parts of other sizes, or without the next one
+    behind them, are refused.
 
     Before:
     ```mlir
