@@ -57,10 +57,14 @@ struct Stack {
   ChannelOp channel = nullptr;
 
   Value getFirst() const { return values.front()->value; }
+  /// The first row of a value in the stage.
+  int64_t getRow(size_t number) const {
+    auto type = cast<RankedTensorType>(getFirst().getType());
+    return type.getDimSize(0) * static_cast<int64_t>(number);
+  }
   RankedTensorType getType() const {
     auto type = cast<RankedTensorType>(getFirst().getType());
-    int64_t rows = type.getDimSize(0) * static_cast<int64_t>(values.size());
-    return type.clone({rows, type.getDimSize(1)});
+    return type.clone({getRow(values.size()), type.getDimSize(1)});
   }
 };
 } // namespace
@@ -285,9 +289,9 @@ static void acquire(OpBuilder &builder, Stack &stack, Operation *first) {
     auto part = cast<RankedTensorType>(shared->value.getType());
     Value own = view;
     if (stack.values.size() > 1) {
-      int64_t row = static_cast<int64_t>(number) * part.getDimSize(0);
-      Value offsets[] = {arith::ConstantIntOp::create(builder, loc, row, 32),
-                         arith::ConstantIntOp::create(builder, loc, 0, 32)};
+      Value offsets[] = {
+          arith::ConstantIntOp::create(builder, loc, stack.getRow(number), 32),
+          arith::ConstantIntOp::create(builder, loc, 0, 32)};
       own = SliceOp::create(builder, loc,
                             ViewType::get(builder.getContext(), part.getShape(),
                                           type.getElementType(),
@@ -338,12 +342,8 @@ struct ShareOperandsPass
         Operation *first;
         for (Stack &stack : channels.stack(takeTogether(rest, first))) {
           channels.make(stack);
-          int64_t row = 0;
-          for (SharedValue *shared : stack.values) {
-            write(builder, stack, *shared, row);
-            row +=
-                cast<RankedTensorType>(shared->value.getType()).getDimSize(0);
-          }
+          for (auto [number, shared] : llvm::enumerate(stack.values))
+            write(builder, stack, *shared, stack.getRow(number));
           acquire(builder, stack, first);
         }
       }

@@ -123,9 +123,15 @@ private:
     return device;
   }
 
-  /// Says so where the assembler's highest level is not what was taken as it
-  /// is.
+  /// Says so where the text, or the assembler's highest level, is not what was
+  /// taken as it is.
   void remarkLevel(const AssemblyReport &report) {
+    if (report.dropsScheduleBarriers)
+      remark::analysis(getOperation().getLoc(),
+                       remark::RemarkOpts::name("ScheduleBarriers")
+                           .category("fagpu-kernels-to-binary"))
+          << "ptxas waits for products over schedule barriers; the code is "
+             "that of the text without them";
     if (!report.spillsAtLevel1)
       return;
     remark::analysis(getOperation().getLoc(),

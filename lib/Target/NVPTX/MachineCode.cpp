@@ -46,11 +46,14 @@ AssemblyReport mlir::fa::parseAssemblyReport(StringRef messages) {
   return report;
 }
 
-/// The text without what `fagpu.schedule_barrier` becomes, a line each.
+/// What a line has that ends a basic block, as `fagpu.schedule_barrier` becomes
+/// (Emitter::endBasicBlock).
+static constexpr llvm::StringLiteral neverTaken = "@%empty trap;";
+
 static std::string dropScheduleBarriers(StringRef ptx) {
   std::string text;
   for (StringRef line : llvm::split(ptx, '\n'))
-    if (!line.contains("@%empty trap;"))
+    if (!line.contains(neverTaken))
       text += (line + "\n").str();
   return text;
 }
@@ -75,7 +78,7 @@ llvm::Expected<std::string> mlir::fa::assemblePTX(StringRef assembler,
                                                   StringRef ptx, StringRef chip,
                                                   AssemblyReport &report) {
   auto cubin = assembleOnce(assembler, ptx, chip, report);
-  if (!cubin || report.lostPerformance.empty())
+  if (!cubin || report.lostPerformance.empty() || !ptx.contains(neverTaken))
     return cubin;
   std::string text = dropScheduleBarriers(ptx);
   AssemblyReport again;
@@ -85,5 +88,6 @@ llvm::Expected<std::string> mlir::fa::assemblePTX(StringRef assembler,
   if (!again.lostPerformance.empty())
     return cubin;
   report = std::move(again);
+  report.dropsScheduleBarriers = true;
   return other;
 }

@@ -36,6 +36,9 @@ struct AssemblyReport {
   unsigned level = 3;
   int64_t spillsAtLevel3 = 0;
   std::optional<int64_t> spillsAtLevel1;
+  /// Whether the text was assembled without its schedule barriers, over which
+  /// `ptxas` waits for products.
+  bool dropsScheduleBarriers = false;
 };
 
 /// Reads what `ptxas -v` prints.

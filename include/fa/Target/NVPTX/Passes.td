@@ -27,9 +27,11 @@ def FAKernelsToBinaryPass
     machine code, `registers`, `spill_stores`, `spill_loads` and `assembler_level`:
     where `ptxas -O3` spills, the code is assembled again with -O1, which hoists
     fewer reads past the registers that there are, and what spills less is taken.
-    A remark then says what each spills and which one it is.
+    A remark then says what each spills and which one it is. Where `ptxas` waits for
+    products over a `fagpu.schedule_barrier`, it gets the text without these, and a
+    remark says so; the PTX keeps them.
 
-    Errors: a message of `ptxas` with a number C75xx (it runs matrix products one
+    Errors: another message of `ptxas` with a number C75xx (it runs matrix products one
     after the other, or drops a request for registers); with `fail-on-spill`, a
     spill, which is a warning otherwise.
 
