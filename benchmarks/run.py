@@ -18,6 +18,7 @@ import json
 import platform
 import re
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def processor():
             width = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "SSE"
             return f"{name} ({width})"
     return platform.processor()
+
+
+def commit():
+    done = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
 
 
 def measure(runs, seconds):
@@ -175,11 +181,11 @@ def main():
     bench = Bench(arguments)
     for part in arguments.only:
         getattr(bench, part)()
-    results = {"date": datetime.date.today().isoformat(), "processor": processor(),
+    results = {"date": datetime.date.today().isoformat(), "commit": commit(), "processor": processor(),
                "threads": arguments.threads, "load_at_start": load, "torch": bench.torch.torch.__version__,
                "compile_seconds": bench.compile_seconds(), "cases": bench.lines}
     slug = re.sub(r"[^a-z0-9]+", "-", results["processor"].lower()).strip("-")
-    stem = f"{results['date']}-{slug}-{arguments.threads}t"
+    stem = f"{slug}-{arguments.threads}t"
     arguments.results.mkdir(parents=True, exist_ok=True)
     (arguments.results / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n")
     if "speed" in arguments.only:

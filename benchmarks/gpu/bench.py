@@ -18,12 +18,12 @@ PEER_BOUND = {"bf16": 2e-2, "f16": 2e-2, "f32": 1e-4}
 
 
 class Bench:
-    """Collects cells. `rounds` has the number of rounds of each mode; `folder` and `part` say where the
-    record goes."""
+    """Collects cells. `rounds` has the number of rounds of each mode; `kernels` is the folder of kernels,
+    `folder` and `part` say where the record goes."""
 
-    def __init__(self, seed, rounds, folder, part):
+    def __init__(self, seed, rounds, kernels, folder, part):
         self.seed = seed
-        self.machine = device.describe()
+        self.machine = device.describe(kernels)
         self.stem = device.stem(folder, self.machine, part)
         self.rounds = rounds
         self.notes = []
@@ -101,12 +101,6 @@ class Bench:
         for mean in results["means"]:
             print(f"{mean['mode']:9s} {mean['group']:24s} {mean['kind']} to {mean['to']:10s} geometric mean "
                   f"{mean['mean']:.3f}, least {mean['least']:.3f} of {mean['cells']}")
-        tables = [report.markdown(self.cells, kind) for kind in ("derived", "written")
-                  if any(kind in cell["ratios"] for cell in self.cells)]
-        self.stem.with_suffix(".md").write_text("\n\n".join(tables) + "\n")
-        try:
-            report.plot(results, self.stem.with_suffix(".png"))
-        except ImportError as error:
-            print(f"no plot: {error}")
+        report.write(results, self.stem)
         print(f"written to {self.stem}.json")
         return results

@@ -62,6 +62,12 @@ def find_kernels(arguments):
     return found
 
 
+def commit():
+    """The commit of this tree, with a mark where it was changed since; empty outside a repository."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
@@ -84,6 +90,9 @@ def main():
             except RuntimeError as error:
                 failed += 1
                 print(f"{kernel.name}: {error}", flush=True)
+    if commit():
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        (arguments.out / "commit").write_text(commit() + "\n")
     print(f"{len(wanted) - failed} compiled, {failed} failed")
     return 1 if failed else 0
 

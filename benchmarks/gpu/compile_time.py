@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compile import add_options, compile_kernel, find_kernels
+from compile import add_options, commit, compile_kernel, find_kernels
 
 # What fa-compile makes, and the seconds that are wanted.
 WANTED = {"ptx": 1.0, "both": 2.0}
@@ -52,8 +52,9 @@ def main():
             cells = [f"{seconds:.2f}{' (over)' if seconds > WANTED[images] else ''}" for images, seconds in least.items()]
             print(f"| {kernel.name} | {' | '.join(cells)} |", flush=True)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / f"{datetime.date.today().isoformat()}-compile-time.json"
-    path.write_text(json.dumps({"processor": processor(), "wanted": WANTED, "kernels": found}, indent=1) + "\n")
+    path = arguments.out / "compile-time.json"
+    path.write_text(json.dumps({"date": datetime.date.today().isoformat(), "commit": commit(), "processor": processor(),
+                                "wanted": WANTED, "kernels": found}, indent=1) + "\n")
     print(f"{len(found) - over} of {len(found)} within what is wanted; written to {path}")
 
 

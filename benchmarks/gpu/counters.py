@@ -154,7 +154,7 @@ def main():
     for row in rows:
         show(row)
     import device
-    results = device.describe() | {"length": arguments.length, "sustained": sustained, "kernels": rows}
+    results = device.describe(arguments.kernels) | {"length": arguments.length, "sustained": sustained, "kernels": rows}
     path = device.write(arguments.out, results, "counters")
     print(f"written to {path}")
 

@@ -1,8 +1,9 @@
-"""What a record says about the machine it was made on."""
+"""What a record says about the machine and the code it was made with, and how its files are called."""
 
 import datetime
 import json
 import subprocess
+from pathlib import Path
 
 import torch
 
@@ -15,16 +16,23 @@ def driver_version():
         return "unknown"
 
 
-def describe():
+def commit(kernels):
+    """The commit whose compiler made a folder of kernels, as compile.py notes it there."""
+    note = Path(kernels) / "commit"
+    return note.read_text().strip() if note.exists() else "unknown"
+
+
+def describe(kernels):
     properties = torch.cuda.get_device_properties(0)
-    return {"date": datetime.date.today().isoformat(), "device": properties.name,
+    return {"date": datetime.date.today().isoformat(), "commit": commit(kernels), "device": properties.name,
             "multiprocessors": properties.multi_processor_count, "torch": torch.__version__,
             "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "driver": driver_version()}
 
 
 def stem(folder, results, part):
     """Path of a record, without its ending."""
-    return folder / f"{results['date']}-{'-'.join(results['device'].lower().split())}-{part}"
+    chip = "-".join(word for word in results["device"].lower().split() if word != "nvidia")
+    return folder / f"{chip}-{part}"
 
 
 def write(folder, results, part):

@@ -91,7 +91,7 @@ def main():
             notes.append(f"{peer} failed: {type(error).__name__}: {error}"[:200])
     with torch.no_grad():
         times = in_turns(calls, arguments.rounds)
-    results = device.describe() | {"kernel": name, "microseconds": times, "notes": notes}
+    results = device.describe(arguments.kernels) | {"kernel": name, "microseconds": times, "notes": notes}
     for call, values in times.items():
         print(f"{call:18s} {statistics.median(values):6.1f} us a call, least {min(values):.1f}")
     if arguments.overhead:

@@ -103,7 +103,8 @@ CASES = {"alibi": alibi, "softcap": softcap, "approx_softcap": approx_softcap, "
 class Masks:
     def __init__(self, arguments):
         self.arguments = arguments
-        self.bench = Bench(arguments.seed, {"burst": arguments.rounds}, arguments.out, f"{arguments.form}-masks")
+        self.bench = Bench(arguments.seed, {"burst": arguments.rounds}, arguments.kernels, arguments.out,
+                           f"{arguments.form}-masks")
         self.kernels = Kernels(arguments.kernels, arguments.form)
         self.flash = find_flash_attention(self.bench.note)
         self.flex = flex.find_backends(self.bench.note, has_flash="fa4" in self.flash)

@@ -95,7 +95,7 @@ def main():
             problems += filter(None, [find_problem(result, BOUND[kernel.element])])
             print(f"{kernel.name}: workspace {result['workspace_bytes']} bytes, driver {result['driver_bytes']} bytes, "
                   f"error {result['error']:.2e} over {result['rows_checked']} rows of some heads", flush=True)
-    results = device.describe() | {"problems": problems, "kernels": found}
+    results = device.describe(arguments.kernels) | {"problems": problems, "kernels": found}
     path = device.write(arguments.out, results, f"{arguments.form}-memory")
     print(f"written to {path}")
     for problem in problems:

@@ -1,5 +1,7 @@
 """Ratios with their intervals, as text and as a plot."""
 
+import datetime
+
 import numpy as np
 
 SEED = 0
@@ -75,6 +77,26 @@ def markdown(cells, kind="derived"):
         mode = "" if cell["mode"] == "burst" else f" {cell['mode']}"
         lines.append(f"| {cell['case']}{mode} | {' | '.join(values)} | {cell['tflops'][cell['own'][kind]]:.0f} |")
     return "\n".join(lines)
+
+
+def heading(results):
+    """What a table is about: machine, date, code, and which way is better."""
+    date = datetime.date.fromisoformat(results["date"])
+    software = ", ".join(f"{name} {results[name]}" for name in ("driver", "cuda", "torch", "cudnn") if name in results)
+    return (f"{results['device']}, {date.day} {date:%B %Y}, commit {results['commit']}; {software}.\n"
+            "A ratio above 1 says that the kernel of this project is faster; in brackets its 95 % interval. "
+            "TFLOP/s count visible pairs, higher is faster.")
+
+
+def write(results, stem):
+    """The table of each kind of kernel, and a plot."""
+    tables = [markdown(results["cells"], kind) for kind in ("derived", "written")
+              if any(kind in cell["ratios"] for cell in results["cells"])]
+    stem.with_suffix(".md").write_text("\n\n".join([heading(results), *tables]) + "\n")
+    try:
+        plot(results, stem.with_suffix(".png"))
+    except ImportError as error:
+        print(f"no plot: {error}")
 
 
 def rates(cell):

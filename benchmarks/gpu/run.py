@@ -35,10 +35,9 @@ class Forward:
     def __init__(self, arguments):
         self.arguments = arguments
         rounds = {"burst": arguments.rounds, "sustained": arguments.sustained_rounds}
-        name = "derived" if "derived" in arguments.kinds else "forward"
-        elements = "" if arguments.elements == ["bf16"] else "-" + "-".join(arguments.elements)
-        self.bench = Bench(arguments.seed, {mode: rounds[mode] for mode in arguments.modes}, arguments.out,
-                           f"{arguments.form}-{name}{elements}")
+        part = "-".join([arguments.form, *arguments.elements])
+        self.bench = Bench(arguments.seed, {mode: rounds[mode] for mode in arguments.modes}, arguments.kernels,
+                           arguments.out, part)
         self.kernels = Kernels(arguments.kernels, arguments.form)
         self.peers = find_peers(arguments.reference, self.bench.note)
         if arguments.peers is not None:

@@ -106,7 +106,7 @@ def main():
         found.append({"problem": problem, "name": name, "least": least, "ratio": dram / least} | entry)
         print(f"| {problem} | {name} | {entry['dram_read'] / 1e6:.1f} | {entry['dram_written'] / 1e6:.1f} | "
               f"{dram / least:.3f} | {entry['l2'] / 1e6:.0f} |")
-    results = device.describe() | {"length": arguments.length, "heads": arguments.heads, "head_dim": HEAD_DIM,
+    results = device.describe(arguments.kernels) | {"length": arguments.length, "heads": arguments.heads, "head_dim": HEAD_DIM,
                                    "launches": found}
     path = device.write(arguments.out, results, f"{arguments.form}-traffic")
     print(f"least possible {least / 1e6:.1f} MB; written to {path}")

@@ -13,7 +13,7 @@ import bench  # noqa: E402
 import device  # noqa: E402
 
 folder = Path(sys.argv[2])
-device.describe = lambda: {"date": "2026-01-02", "device": "Some GPU"}
+device.describe = lambda kernels: {"date": "2026-01-02", "commit": device.commit(kernels), "device": "NVIDIA Some GPU"}
 
 
 class Contestant:
@@ -35,8 +35,10 @@ def measure(run, case):
     run.measure(prepared, ["mine"], [], 1e9, case=case, group="some", label=case)
 
 
-run = bench.Bench(0, {"burst": 3}, folder / "new", "part")
-record = folder / "new/2026-01-02-some-gpu-part.json"
+(folder / "kernels").mkdir(parents=True)
+(folder / "kernels/commit").write_text("abc1234\n")
+run = bench.Bench(0, {"burst": 3}, folder / "kernels", folder / "new", "part")
+record = folder / "new/some-gpu-part.json"
 bench.timing.burst = burst
 measure(run, "first")
 measure(run, "second")
@@ -49,5 +51,7 @@ except KeyboardInterrupt:
 written = json.loads(record.read_text())
 assert [cell["case"] for cell in written["cells"]] == ["first", "second"], written
 assert written["cells"][0]["ratios"]["derived"]["fa3"]["ratio"] == 2.0, written
+# A record says which code made the kernels, where that is known.
+assert written["commit"] == "abc1234" and device.commit(folder) == "unknown", written
 assert [path.name for path in record.parent.iterdir()] == [record.name]
 print("records hold what was measured")

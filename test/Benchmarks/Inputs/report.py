@@ -7,6 +7,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(sys.argv[1]) / "benchmarks/gpu"))
 import bars  # noqa: E402
+import join  # noqa: E402
 import profiler  # noqa: E402
 import report  # noqa: E402
 import traffic  # noqa: E402
@@ -85,6 +86,23 @@ def check_markdown():
     assert lines[-1] == "| length 512 | 1.200 [1.100, 1.300] | 512 |", lines
 
 
+def check_join():
+    first = {"date": "2026-01-02", "commit": "abc", "device": "NVIDIA Some GPU", "seed": 1, "notes": ["slow"],
+             "cells": [cell(512, 1.0, 0.01), cell(1024, 1.1, 0.01)]}
+    second = first | {"date": "2026-01-03", "seed": 2, "notes": [], "cells": [cell(512, 1.2, 0.01)]}
+    joined = join.join([first, second])
+    # A cell of both is the later run's; what each run says about itself stays.
+    assert [value["ratios"]["derived"]["written"]["ratio"] for value in joined["cells"]] == [1.2, 1.1], joined
+    assert joined["date"] == "2026-01-03" and [run["seed"] for run in joined["runs"]] == [1, 2], joined
+    near(joined["means"][0]["mean"], (1.2 * 1.1) ** 0.5)
+    assert "2 January 2026, commit abc" in report.heading(first), report.heading(first)
+    try:
+        join.join([first, second | {"commit": "def"}])
+        raise AssertionError("runs of two commits are joined")
+    except ValueError as error:
+        assert "differ in commit: abc and def" in str(error), error
+
+
 def check_rates():
     # One series for each kind of own kernel, and one for each other that took part.
     value = {"ratio": 1.0, "low": 1.0, "high": 1.0}
@@ -114,6 +132,7 @@ check_ratio()
 check_compare()
 check_bars()
 check_markdown()
+check_join()
 check_rates()
 check_counts()
 print("good")
