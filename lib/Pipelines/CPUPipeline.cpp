@@ -45,6 +45,7 @@ void fa::buildLowerToLLVMPipeline(OpPassManager &manager) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   manager.addPass(arith::createArithExpandOpsPass(expand));
+  manager.addPass(createFAUnpackVectors());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());

@@ -131,8 +131,10 @@ int64_t LoopOutliner::placeScratch() {
         isFreedAsAnother(op->getResult(0)))
       return;
     buffers.push_back({op, bytes});
-    int64_t size = type.getNumElements() *
-                   llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    // An element of 24 bits lies in 4 bytes.
+    int64_t size =
+        type.getNumElements() *
+        llvm::PowerOf2Ceil(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
     bytes += llvm::alignTo(size, scratchAlignment);
   });
   return bytes;

@@ -83,3 +83,22 @@ func.func @one_block(%n: index) {
   }
   return
 }
+
+// -----
+
+// 24 bits lie in 4 bytes: the second buffer starts behind all 100 of them.
+
+// CHECK-LABEL: func.func private @odd_block(
+// CHECK: llvm.getelementptr %{{.+}}[0]
+// CHECK: llvm.getelementptr %{{.+}}[448]
+func.func @odd(%x: memref<?xi24>) {
+  scf.forall (%i) in (4) {
+    %a = memref.alloca() : memref<100xi24>
+    %b = memref.alloca() : memref<100xi24>
+    %v = memref.load %a[%i] : memref<100xi24>
+    memref.store %v, %b[%i] : memref<100xi24>
+    %w = memref.load %b[%i] : memref<100xi24>
+    memref.store %w, %x[%i] : memref<?xi24>
+  }
+  return
+}

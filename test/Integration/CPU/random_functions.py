@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Random functions on tensors, compiled for the CPU and compared with their evaluation in float64.
 
-    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K]
+    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K] [--narrow]
 
 Attention, arithmetic on tensors, operations that write to a destination, slices, choices, branches and loops, whose
 values are used again and returned in any order, several times too: what is checked is where results lie in memory.
+With --narrow also tensors of i1 and of integers that fill no bytes: arguments, constants, comparisons, arithmetic, in other
+shapes, as conditions and as results.
 Functions that the compiler refuses by name count apart; any other error is a failure. A seed is printed; `--only K`
 prints function K of it and runs that alone. The last line is `N passed, N failed`.
 """
@@ -19,6 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TENSOR = {False: "tensor<2x9x2x8xf32>", True: "tensor<1x?x2x8xf32>"}
+NARROW = {False: "tensor<2x9x2x8x{}>", True: "tensor<1x?x2x8x{}>"}
+FLAT = {False: "tensor<2x9x16x{}>", True: "tensor<1x?x16x{}>"}
+WIDTHS = ["i1", "i1", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i12", "i24"]
 SLICE = {False: "tensor<2x9x1x8xf32>", True: "tensor<1x?x1x8xf32>"}
 # The last one in the words of MLIR's bufferization: some loops in loops that carry one value twice.
 REFUSALS = ("is not known to keep its size", "is known inside of a branch alone", "in memory of its own, which nothing would free",
@@ -28,12 +33,14 @@ REFUSALS = ("is not known to keep its size", "is known inside of a branch alone"
 class Sampler:
     """The text of one function. Values are names, all of one type."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, narrow):
         self.rng = random.Random(seed)
         self.dynamic = self.rng.random() < 0.3
         self.type, self.slice = TENSOR[self.dynamic], SLICE[self.dynamic]
         self.arguments = ["%a"] if self.dynamic else ["%a", "%b"][:self.rng.randint(1, 2)]
         self.lines, self.count, self.left = [], 0, self.rng.randint(4, 12)
+        # Tensors of the function's own block by their elements, if there are narrow ones.
+        self.narrow = {"i1": ["%m"]} if narrow else {}
 
     def emit(self, text):
         """A line that defines the value it returns; `{}` is its name."""
@@ -96,6 +103,41 @@ class Sampler:
         condition, a, b = self.rng.choice(["%p", "%q"]), self.pick(values), self.pick(values)
         return self.emit(f"{{}} = arith.select {condition}, {a}, {b} : {self.type}")
 
+    def narrow_operand(self, element):
+        """A tensor that there is, a constant, or bits of an argument, which are exact."""
+        type, chance = NARROW[self.dynamic].format(element), self.rng.random()
+        if chance < 0.4 and element in self.narrow:
+            return self.rng.choice(self.narrow[element])
+        if chance < 0.6 and not self.dynamic:
+            listed = ", ".join(str(self.rng.randint(0, 1)) for _ in range(288))
+            listed = self.emit(f"{{}} = arith.constant dense<[{listed}]> : tensor<288x{element}>")
+            return self.emit(f"{{}} = tensor.expand_shape {listed} [[0, 1, 2, 3]] output_shape [2, 9, 2, 8] "
+                             f": tensor<288x{element}> into {type}")
+        wide = NARROW[self.dynamic].format("i32")
+        bits = self.emit(f"{{}} = arith.bitcast {self.rng.choice(self.arguments)} : {self.type} to {wide}")
+        return self.emit(f"{{}} = arith.trunci {bits} : {wide} to {type}")
+
+    def conditions(self, values, depth):
+        """Narrow integers are computed, read in another shape, kept, and choose elements of values."""
+        element = self.rng.choice(WIDTHS)
+        type, flat = NARROW[self.dynamic].format(element), FLAT[self.dynamic].format(element)
+        a, b = self.narrow_operand(element), self.narrow_operand(element)
+        kinds = ["xori", "andi", "ori", "addi", "subi", "maxsi", "minui"]
+        result = self.emit(f"{{}} = arith.{self.rng.choice(kinds)} {a}, {b} : {type}")
+        if self.rng.random() < 0.5:
+            collapsed = self.emit(f"{{}} = tensor.collapse_shape {result} [[0], [1], [2, 3]] : {type} into {flat}")
+            other = self.emit(f"{{}} = arith.addi {collapsed}, {collapsed} : {flat}")
+            other = self.emit(f"{{}} = arith.subi {other}, {collapsed} : {flat}")
+            sizes = "1, %size, 2, 8" if self.dynamic else "2, 9, 2, 8"
+            result = self.emit(f"{{}} = tensor.expand_shape {other} [[0], [1], [2, 3]] output_shape [{sizes}] : {flat} into {type}")
+        chosen, bit = result, NARROW[self.dynamic].format("i1")
+        if element != "i1":
+            chosen = self.emit(f"{{}} = arith.cmpi {self.rng.choice(['slt', 'ult', 'eq'])}, {result}, {b} : {type}")
+        if depth == 0:
+            self.narrow.setdefault(element, []).append(result)
+            self.narrow["i1"].append(chosen)
+        return self.emit(f"{{}} = arith.select {chosen}, {self.pick(values)}, {self.pick(values)} : {bit}, {self.type}")
+
     def body(self, values, depth, results):
         inner = list(values)
         for _ in range(self.rng.randint(0, 3)):
@@ -127,6 +169,9 @@ class Sampler:
         if self.left > 0 and depth < 2 and self.rng.random() < 0.3:
             self.rng.choice([self.branch, self.loop])(values, depth)
             return
+        if self.narrow and self.rng.random() < 0.5:
+            values.append(self.conditions(values, depth))
+            return
         kinds = [self.attention, self.arithmetic, self.overwriting, self.overwriting, self.updating, self.moving, self.choice]
         values.append(self.rng.choice(kinds)(values))
 
@@ -135,24 +180,30 @@ class Sampler:
         while self.left > 0:
             self.operation(values, 0)
         results = [self.pick(values) for _ in range(self.rng.randint(1, 4))]
+        types = [self.type] * len(results)
+        if self.narrow:
+            results.append(self.rng.choice(self.narrow["i1"]))
+            types.append(NARROW[self.dynamic].format("i1"))
         inputs = self.arguments + (["%keys"] if self.dynamic else [])
+        mask = f"%m: {NARROW[self.dynamic].format('i1')}, " if self.narrow else ""
         head = ["#id = affine_map<(a, b, c, d) -> (a, b, c, d)>",
-                f"func.func @f({', '.join(f'{name}: {self.type}' for name in inputs)}, %p: i1, %q: i1, %n: index)",
-                f"    -> ({', '.join([self.type] * len(results))}) {{",
+                f"func.func @f({', '.join(f'{name}: {self.type}' for name in inputs)}, {mask}%p: i1, %q: i1, %n: index)",
+                f"    -> ({', '.join(types)}) {{",
                 "%zero = arith.constant 0 : index", "%one = arith.constant 1 : index", "%half = arith.constant 0.5 : f32",
                 f"%size = tensor.dim %a, %one : {self.type}"]
-        tail = [f"return {', '.join(results)} : {', '.join([self.type] * len(results))}", "}"]
+        tail = [f"return {', '.join(results)} : {', '.join(types)}", "}"]
         return "\n".join(head + self.lines + tail) + "\n"
 
     def inputs(self):
         shapes = ["1x9x2x8xf32", "1x5x2x8xf32"] if self.dynamic else ["2x9x2x8xf32"] * len(self.arguments)
+        shapes += ([f"{'1' if self.dynamic else '2'}x9x2x8xi1"] if self.narrow else [])
         flags = [f"i1={self.rng.randint(0, 1)}", f"i1={self.rng.randint(0, 1)}", f"index={self.rng.choice([0, 1, 3])}"]
         return [f"--input={each}" for each in shapes + flags]
 
 
-def run(program, folder, seed):
+def run(program, folder, seed, narrow):
     """"" for what passes, the name of a refusal, or what went wrong."""
-    sampler = Sampler(seed)
+    sampler = Sampler(seed, narrow)
     file = Path(folder) / f"{seed}.mlir"
     file.write_text(sampler.sample())
     # Values add up through attention: a bound of ten times that of one.
@@ -176,14 +227,15 @@ def main():
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
     parser.add_argument("--functions", type=int, default=40)
     parser.add_argument("--only", type=int, metavar="K")
+    parser.add_argument("--narrow", action="store_true", help="tensors of i1 and of integers that fill no bytes too")
     arguments = parser.parse_args()
     seeds = [arguments.seed + k for k in range(arguments.functions)]
     if arguments.only is not None:
         seeds = [arguments.seed + arguments.only]
-        print(Sampler(seeds[0]).sample())
+        print(Sampler(seeds[0], arguments.narrow).sample())
     print(f"{len(seeds)} functions, seed {arguments.seed}")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed), seeds))
+        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed, arguments.narrow), seeds))
     refused = [refusal for refusal, _ in outcomes if refusal]
     failures = [failure for _, failure in outcomes if failure]
     for failure in failures:

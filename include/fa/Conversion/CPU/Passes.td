@@ -153,6 +153,35 @@ def FAOutlineParallel : Pass<"fa-outline-parallel", "::mlir::ModuleOp"> {
   ];
 }
 
+def FAUnpackVectors : Pass<"fa-unpack-vectors"> {
+  let summary = "Load and store vectors of i1 and other odd widths by whole bytes";
+  let description = [{
+    Memory holds an element of i1 to i7 in a byte, and one of another odd width in
+    the next power of two of bytes, but a vector of LLVM packs its bits. Loads and
+    stores of such vectors (`vector.load`, `store`, `transfer_read`,
+    `transfer_write`, `maskedload`, `maskedstore`, `gather`, `scatter`,
+    `expandload`, `compressstore`) become those of integers of whole bytes: what
+    is loaded is truncated, what is stored is extended by zeros.
+
+    Before:
+
+    ```mlir
+    %v = vector.load %m[%i] : memref<?xi1>, vector<8xi1>
+    ```
+
+    After:
+
+    ```mlir
+    %bytes = builtin.unrealized_conversion_cast %m : memref<?xi1> to memref<?xi8>
+    %0 = vector.load %bytes[%i] : memref<?xi8>, vector<8xi8>
+    %v = arith.trunci %0 : vector<8xi8> to vector<8xi1>
+    ```
+
+    The cast goes away with the conversion to LLVM, where both are one type.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
 def FAMarkEntries : Pass<"fa-mark-entries", "::mlir::ModuleOp"> {
   let summary = "Ask for a C interface of every public function with a body";
   let description = [{
