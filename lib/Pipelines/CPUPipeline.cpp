@@ -64,6 +64,7 @@ void fa::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createFAVerifyLowered());
 }
 
 void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {

@@ -9,6 +9,7 @@
 #include "fa/Pipelines/RegisterPipeline.h"
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -76,6 +77,7 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertNVVMToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   addCleanUp(manager);
+  manager.addPass(createFAVerifyLowered({/*kernelsOnly=*/true}));
 }
 
 void fa::buildFAGPUToPTXPipeline(OpPassManager &manager,

@@ -100,3 +100,20 @@ func.func @unranked_inside(%q: tensor<4xf32>) -> tensor<4xf32> {
   %r = tensor.cast %u : tensor<*xf32> to tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func @no_memory(%q: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'tosa.exp' op is on tensors and has no form on memrefs; lower it to linalg before, as tosa-to-linalg-pipeline of mlir-opt does}}
+  %e = tosa.exp %q : (tensor<4xf32>) -> tensor<4xf32>
+  %r = arith.addf %e, %e : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @cast(%q: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'builtin.unrealized_conversion_cast' op is on tensors and has no form on memrefs; lower it before}}
+  %r = builtin.unrealized_conversion_cast %q : tensor<4xf32> to tensor<4xf32>
+  return %r : tensor<4xf32>
+}

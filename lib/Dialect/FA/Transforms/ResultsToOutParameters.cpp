@@ -263,6 +263,20 @@ static void convertElementwiseOps(func::FuncOp function) {
   walkAndApplyPatterns(function, std::move(patterns));
 }
 
+/// Bufferization would say only that there was none.
+static LogicalResult checkBufferizable(func::FuncOp function) {
+  WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
+    if ((!hasTensor(op->getOperandTypes()) &&
+         !hasTensor(op->getResultTypes())) ||
+        isa<bufferization::BufferizableOpInterface>(op))
+      return WalkResult::advance();
+    op->emitOpError() << "is on tensors and has no form on memrefs; "
+                      << suggestLowering(op);
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Upstream's elimination replaces one use of an empty tensor, whichever comes
 /// first in memory. One that several blocks use becomes one for each.
 static void splitSharedEmptyTensors(RewriterBase &rewriter,
@@ -400,6 +414,8 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
     return failure();
   convertChoices(rewriter, function);
   convertElementwiseOps(function);
+  if (failed(checkBufferizable(function)))
+    return failure();
   freeDestinations(rewriter, function);
   if (failed(eliminateEmptyTensors(rewriter, function)))
     return failure();

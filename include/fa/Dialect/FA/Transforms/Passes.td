@@ -69,6 +69,34 @@ def FAResultsToOutParameters
   ];
 }
 
+def FAVerifyLowered : Pass<"fa-verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "Refuse what a lowering has left over";
+  let description = [{
+    Ends each pipeline that leads to the LLVM dialect. Changes nothing. The first
+    operation that is not of the LLVM or NVVM dialect is an error, which says how
+    to lower it; `builtin.unrealized_conversion_cast` only if nothing else is left.
+    Transform scripts are skipped. With `kernels-only` functions of the LLVM dialect
+    alone are looked at, as host functions beside kernels stay what they are.
+
+    Before, from `fa-to-cpu`:
+
+    ```mlir
+    linalg.softmax dimension(1) ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xf32>)
+    ```
+
+    After:
+
+    ```
+    error: 'linalg.softmax' op has no lowering to the LLVM dialect; lower it to
+    linalg.generic before, or write the attention it is part of as fa.attention
+    ```
+  }];
+  let options = [
+    Option<"kernelsOnly", "kernels-only", "bool", /*default=*/"false",
+           "Look at functions of the LLVM dialect alone">
+  ];
+}
+
 def FATruncateIndices : Pass<"fa-truncate-indices"> {
   let summary = "Cut indices to fewer bits by truncations";
   let description = [{

@@ -38,6 +38,10 @@ LogicalResult selectConfig(AttentionOp op, const Target &target);
 LogicalResult convertResultsToOutParameters(RewriterBase &rewriter,
                                             func::FuncOp function);
 
+/// How a user gets rid of an operation that nothing here lowers: the end of an
+/// error, by the dialect of the operation.
+StringRef suggestLowering(Operation *op);
+
 /// Replaces an attention whose config has longer ones by one for each of them,
 /// of which the number of keys chooses, as `fa-version-lengths` does.
 void versionLengths(RewriterBase &rewriter, AttentionOp op);
