@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantArray.h"
 #include "IntegerKernels.h"
 #include "fa/Executor/ProgramBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,19 +33,11 @@ static LogicalResult compileConstant(arith::ConstantOp op,
   }
   if (failed(checkElementTypes(op)))
     return failure();
-  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements)
-    return refuse(op, "whose elements are not listed");
-  ArrayRefPtr array = makeArray(elements.getType().getShape());
-  Slot *target = array->data();
-  if (elements.isSplat())
-    std::fill_n(target, array->getNumElements(),
-                getSlot(cast<TypedAttr>(elements.getSplatValue<Attribute>())));
-  else
-    for (Attribute value : elements.getValues<Attribute>())
-      *target++ = getSlot(cast<TypedAttr>(value));
+  FailureOr<ArrayRefPtr> array = makeConstantArray(op, op.getValue());
+  if (failed(array))
+    return failure();
   // Each execution hands out a view; updating it copies, as `array` stays.
-  builder.emit([result, array](Frame &frame) {
+  builder.emit([result, array = *array](Frame &frame) {
     frame[result].object = array;
     return success();
   });

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantArray.h"
 #include "fa/Executor/ArrayOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -56,16 +57,14 @@ static LogicalResult compileGetGlobal(memref::GetGlobalOp op,
                                       ProgramBuilder &builder) {
   auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
       op, op.getNameAttr());
-  auto elements = global && global.getInitialValue() && global.getConstant()
-                      ? dyn_cast<DenseElementsAttr>(*global.getInitialValue())
-                      : DenseElementsAttr();
-  if (!elements || !isSlotType(elements.getElementType()))
-    return refuse(op, "of anything but a constant dense global");
-  ArrayRefPtr array = makeArray(elements.getType().getShape());
-  for (auto [i, value] : llvm::enumerate(elements.getValues<Attribute>()))
-    array->data()[i] = getSlot(cast<TypedAttr>(value));
+  if (!global || !global.getConstant())
+    return refuse(op, "of anything but a constant global");
+  FailureOr<ArrayRefPtr> array =
+      makeConstantArray(op, global.getInitialValue().value_or(Attribute()));
+  if (failed(array))
+    return failure();
   unsigned result = builder.getRegister(op.getResult());
-  builder.emit([=](Frame &frame) {
+  builder.emit([result, array = *array](Frame &frame) {
     frame[result] = copyArray(*array);
     return success();
   });
