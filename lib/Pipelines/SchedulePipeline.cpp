@@ -66,6 +66,11 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   {
     OpPassManager &functions = manager.nest<func::FuncOp>();
     functions.addPass(createFADecomposeToBlocksPass());
+    functions.addPass(createFAGPUDropMaximumPass());
+    functions.addPass(createFAGPUExponentsToBase2Pass());
+    functions.addPass(createFAGPUSkipEmptyRowCheckPass());
+    functions.addPass(createFAGPUPartialSumsPass());
+    functions.addPass(createFAGPUSkipFirstRescalePass());
     addCleanUp(functions);
     functions.addPass(createFAGPUMergeBoundsPass());
     functions.addPass(createFAGPUNarrowConversionsPass());

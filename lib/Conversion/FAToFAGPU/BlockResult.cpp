@@ -16,8 +16,7 @@ void QueryBlock::emitResult() {
   OpBuilder builder(finalize);
   Blocks blocks(builder, loc);
   Value acc = newRanges.getResult(0), maximum = newRanges.getResult(1);
-  Value sum = fagpu::ReduceOp::create(
-      builder, loc, rowType, fagpu::ReductionKind::add, newRanges.getResult(2));
+  Value sum = newRanges.getResult(2);
   auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
                                              arith::FastMathFlags::arcp |
                                                  arith::FastMathFlags::afn);
@@ -26,14 +25,10 @@ void QueryBlock::emitResult() {
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
   Value lse;
-  if (finalize.getLse()) {
-    Value logarithm =
-        math::Log2Op::create(builder, loc, sum, arith::FastMathFlags::afn);
-    Value base2 = math::FmaOp::create(
-        builder, loc, maximum, blocks.splat(exponentScale, rowType), logarithm);
-    lse = arith::MulFOp::create(builder, loc, base2,
-                                blocks.constant(llvm::numbers::ln2f, rowType));
-  }
+  if (finalize.getLse())
+    lse = arith::AddFOp::create(
+        builder, loc, maximum,
+        math::LogOp::create(builder, loc, sum, arith::FastMathFlags::afn));
   Value normalised = arith::MulFOp::create(builder, loc, acc,
                                            blocks.broadcast(inverse, accType));
   storeResult(builder, normalised, lse);

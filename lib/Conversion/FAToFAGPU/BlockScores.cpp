@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
-#include "RealRange.h"
+#include "SoftmaxStep.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 
 using namespace mlir;
@@ -77,56 +77,22 @@ FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
   return yieldHidden(branch, visible, shown, scores);
 }
 
-/// Scores without a last factor that is one scalar for all pairs, if it may be
-/// part of the exponent's scale: the maximum of a row is then that of the
-/// values before it.
-Value QueryBlock::foldFactor(OpBuilder &outside, Value scores) {
-  auto product = scores.getDefiningOp<arith::MulFOp>();
-  if (!product || !product->use_empty() ||
-      !arith::bitEnumContainsAll(product.getFastmath(),
-                                 arith::FastMathFlags::reassoc))
-    return scores;
-  for (auto [factor, rest] : {std::pair(product.getRhs(), product.getLhs()),
-                              std::pair(product.getLhs(), product.getRhs())}) {
-    auto splat = factor.getDefiningOp<tensor::SplatOp>();
-    if (!splat || !isNonNegative(splat.getInput()))
-      continue;
-    Location loc = step.getLoc();
-    exponentScale = arith::MulFOp::create(
-        outside, loc, exponentScale, makePositive(outside, splat.getInput()));
-    Value folded = rest;
-    product.erase();
-    return folded;
-  }
-  return scores;
-}
-
-/// Whether exponents are so small that powers of 2 and their sums stay in the
-/// range of f32, and of the type that they are rounded to.
-bool QueryBlock::hasSmallExponents(Value scores) {
-  constexpr double largestExponent = 73.0;
-  return element.isBF16() && getRealRange(scores).getSize() *
-                                     getRealRange(exponentScale).getSize() <=
-                                 largestExponent;
-}
-
-/// Scores times their scale in the exponent; two factors that all pairs have
-/// are multiplied before.
-Value QueryBlock::makeExponents(OpBuilder &outside, OpBuilder &inside,
-                                Value scores) {
+/// The product times the scale. The region asks for no rounding of its own
+/// between scale and sum, or between scale and another factor.
+Value QueryBlock::scale(OpBuilder &outside, OpBuilder &inside,
+                        const IRMapping &mapping, Value product) {
   Location loc = step.getLoc();
-  Blocks blocks(inside, loc);
-  Value factor = exponentScale;
-  if (auto product = scores.getDefiningOp<arith::MulFOp>())
-    for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()),
-                              std::pair(product.getRhs(), product.getLhs())})
-      if (auto splat = one.getDefiningOp<tensor::SplatOp>()) {
-        factor = arith::MulFOp::create(outside, loc, factor, splat.getInput());
-        scores = other;
-        break;
-      }
-  return arith::MulFOp::create(inside, loc, scores,
-                               blocks.splat(factor, scoreType));
+  Value scale = step.getScale();
+  if (!scale)
+    scale =
+        makeNumber(outside, loc, 1.0f / std::sqrt(static_cast<float>(headDim)));
+  auto scaled = arith::MulFOp::create(
+      inside, loc, product,
+      Blocks(inside, loc).splat(mapping.lookupOrDefault(scale), scoreType),
+      arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
+  if (!step.getScale())
+    scaled->setAttr(defaultScaleAttrName, inside.getUnitAttr());
+  return scaled;
 }
 
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
@@ -134,25 +100,11 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
                                         const IRMapping &mapping, Value end,
                                         Value k) {
   Location loc = step.getLoc();
-  Blocks blocks(inside, loc);
   Value scores =
       fagpu::ProductOp::create(inside, loc, scoreType, fagpu::MatrixForm::nt,
                                query, k, Value())
           .getResult();
-  if (!scaleFolded) {
-    Value scale = step.getScale();
-    if (!scale)
-      scale = arith::ConstantOp::create(
-          outside, loc,
-          outside.getF32FloatAttr(1.0f /
-                                  std::sqrt(static_cast<float>(headDim))));
-    // The region asks for no rounding of its own between scale and sum, or
-    // between scale and another factor.
-    scores = arith::MulFOp::create(
-        inside, loc, scores,
-        blocks.splat(mapping.lookupOrDefault(scale), scoreType),
-        arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
-  }
+  scores = scale(outside, inside, mapping, scores);
   if (!step.getScore().empty()) {
     RegionOnBlocks region(outside, inside, loc, place);
     SmallVector<Value> captures;
@@ -161,11 +113,7 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
     FailureOr<Value> changed = region.apply(step.getScore(), scores, captures);
     if (failed(changed))
       return failure();
-    scores = foldFactor(outside, *changed);
-  }
-  if (hasSmallExponents(scores)) {
-    isBounded = true;
-    scores = makeExponents(outside, inside, scores);
+    scores = *changed;
   }
   return hide(outside, inside, place, mapping, end, scores);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
+#include "RealRange.h"
 #include "SummarizeMask.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
@@ -103,7 +104,6 @@ LogicalResult QueryBlock::readRows() {
   accType = RankedTensorType::get({rows, getColumns(valueDim)}, f32);
   rowType = RankedTensorType::get({rows}, f32,
                                   fagpu::RowLayoutAttr::get(context, warps));
-  partType = RankedTensorType::get({rows, 4}, f32);
   return success();
 }
 
@@ -244,51 +244,19 @@ bool mlir::fa::isNonNegative(Value value) {
          llvm::all_of(op->getOperands(), isNonNegative);
 }
 
-/// What a score is multiplied with to give an exponent of 2.
-Value QueryBlock::makeExponentScale(OpBuilder &builder) {
-  Location loc = step.getLoc();
-  auto constant = [&](double number) -> Value {
-    return arith::ConstantOp::create(
-        builder, loc, builder.getF32FloatAttr(static_cast<float>(number)));
-  };
-  Value scale = step.getScale();
-  FloatAttr known;
-  if (!scaleFolded)
-    return constant(llvm::numbers::log2e);
-  if (!scale)
-    return constant(llvm::numbers::log2e /
-                    std::sqrt(static_cast<double>(headDim)));
-  if (matchPattern(scale, m_Constant(&known)) && known.getValueAsDouble() > 0.0)
-    return constant(llvm::numbers::log2e * known.getValueAsDouble());
-  return arith::MulFOp::create(builder, loc, makePositive(builder, scale),
-                               constant(llvm::numbers::log2e));
-}
-
-Value QueryBlock::makePositive(OpBuilder &builder, Value scalar) {
-  Location loc = step.getLoc();
-  Value least = arith::ConstantOp::create(
-      builder, loc, builder.getF32FloatAttr(std::numeric_limits<float>::min()));
-  return arith::MaximumFOp::create(builder, loc, scalar, least);
-}
-
 LogicalResult QueryBlock::rebuildRanges() {
   Location loc = ranges.getLoc();
   OpBuilder outside(ranges);
   Blocks blocks(outside, loc);
-  // Folding the scale reorders it with the maximum, which needs its sign.
-  scaleFolded = step.getScore().empty() &&
-                (!step.getScale() || isNonNegative(step.getScale()));
-  exponentScale = makeExponentScale(outside);
   findGroupRow(outside);
   FailureOr<Value> q = fetch(outside, step.getQuery(), step.getQueryOrder(),
                              rows, std::nullopt, groupRow);
   if (failed(q))
     return failure();
   query = *q;
-  SmallVector<Value> inits = {
-      blocks.constant(0.0f, accType),
-      blocks.constant(-std::numeric_limits<float>::infinity(), rowType),
-      blocks.constant(0.0f, partType)};
+  SmallVector<Value> inits = {blocks.constant(0.0f, accType),
+                              blocks.constant(-infinity, rowType),
+                              blocks.constant(0.0f, rowType)};
   newRanges =
       KeyRangesOp::create(outside, loc, ranges.getBegins(), ranges.getEnds(),
                           ranges.getFull(), ranges.getStep(), inits, nullptr);

@@ -8,16 +8,12 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_QUERYBLOCK_H
 #define FA_LIB_CONVERSION_FATOFAGPU_QUERYBLOCK_H
 
+#include "Blocks.h"
 #include "RegionOnBlocks.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mlir::fa {
-
-inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Products take 16 columns at once; those beyond a head dim are zeros.
 int64_t padColumns(int64_t headDim);
@@ -30,9 +26,6 @@ Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
 /// Bytes, at most 16, that rows of a head dim start at multiples of where they
 /// are packed one after the other, and by what else is known of the memory.
 int64_t getAlignment(MemRefType memory, int64_t headDim);
-
-/// Whether a real scalar is known to be no negative number.
-bool isNonNegative(Value value);
 
 /// A slice of a kernel's argument.
 struct Tile {
@@ -47,50 +40,6 @@ struct EndOfKeys {
   Value end, place;
 };
 
-/// Creates operations on block values.
-class Blocks {
-public:
-  Blocks(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
-
-  Value splat(Value scalar, Type like) {
-    return tensor::SplatOp::create(
-        builder, loc, scalar,
-        cast<RankedTensorType>(like).clone(scalar.getType()));
-  }
-  Value constant(float number, Type like) {
-    auto type = cast<RankedTensorType>(like);
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, builder.getF32FloatAttr(number)));
-  }
-  Value broadcast(Value value, Type type) {
-    return fagpu::BroadcastOp::create(builder, loc, type, value);
-  }
-  Value exp2(Value value) {
-    return math::Exp2Op::create(builder, loc, value, arith::FastMathFlags::afn);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
-  Value isEqual(Value value, float number) {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, value,
-                                 constant(number, value.getType()));
-  }
-  Value truncate(Value value, Type element) {
-    if (element.isF32())
-      return value;
-    auto type = cast<RankedTensorType>(value.getType()).clone(element);
-    return arith::TruncFOp::create(builder, loc, type, value);
-  }
-  Value cast32(Value index) {
-    return arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                      index);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-};
-
 /// Decomposes the state, the key ranges and the result of one query block.
 class QueryBlock {
 public:
@@ -101,31 +50,23 @@ private:
   LogicalResult match();
   LogicalResult readProblem();
   LogicalResult rebuildRanges();
-  Value makeExponentScale(OpBuilder &builder);
-  /// A scalar that is no negative number as one above 0: 0 times the -inf of a
-  /// hidden key would be no number.
-  Value makePositive(OpBuilder &builder, Value scalar);
   /// What a block of scores becomes: its weights, and the maximum, the sums and
   /// the result of rows that the product with these is added to.
   struct Weights {
     Value weights, maximum, sum, accumulated;
   };
-  Value sumRows(OpBuilder &inside, Value weights);
-  Weights weigh(OpBuilder &inside, Value scores, GPUConfigAttr config);
-  Weights weighBounded(OpBuilder &inside, Value exponents);
+  Weights weigh(OpBuilder &inside, Value scores);
   void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
   Value countKeys(const IRMapping &mapping);
-  Value getReference(OpBuilder &builder, Value maximum);
   /// BlockScores.cpp. The scores of a key block, hidden from `end` on and where
   /// the mask says so.
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,
                               const PairBlock &place, const IRMapping &mapping,
                               Value end, Value k);
-  Value foldFactor(OpBuilder &outside, Value scores);
-  bool hasSmallExponents(Value scores);
-  Value makeExponents(OpBuilder &outside, OpBuilder &inside, Value scores);
+  Value scale(OpBuilder &outside, OpBuilder &inside, const IRMapping &mapping,
+              Value product);
   Value yieldHidden(scf::IfOp branch, Value visible, Value shown, Value scores);
   Value hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                     const PairBlock &place, Value end, Value scores);
@@ -161,12 +102,7 @@ private:
   /// Where the group's rows begin in the block; null for one group.
   Value groupRow;
   Type element;
-  RankedTensorType scoreType, accType, rowType, partType;
-  /// The factor of a score in the exponent of base 2.
-  Value exponentScale;
-  bool scaleFolded = false;
-  /// Whether exponents are taken from 0, and scores are scaled already.
-  bool isBounded = false;
+  RankedTensorType scoreType, accType, rowType;
   Value query;
 };
 

@@ -25,6 +25,9 @@ struct RealRange {
 /// operations that make it.
 RealRange getRealRange(Value value);
 
+/// Whether a real scalar is known to be no negative number.
+bool isNonNegative(Value value);
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_CONVERSION_FATOFAGPU_REALRANGE_H

@@ -24,21 +24,20 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
     %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
     %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
     // Rows past the end of the slice are not read.
-    // CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : tensor<64x128xf32>
+    // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<1.250000e-01> : tensor<64x128xf32>
     // CHECK: %[[END:.*]] = arith.addi %[[ROW]], %{{.*}} : index
     // CHECK: %[[QT:.*]] = fagpu.fetch %[[Q]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] [1, 64, 1, 64] rows(%{{.*}}) : {{.*}} -> tensor<64x64xbf16>
     // The query's index does not change in the loop.
     // CHECK: %[[QUERY:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<64xi32, #fagpu.row<4>>
     // CHECK: memref.dim %[[BIAS]]
-    // The sum stays per thread: four values a row.
-    // CHECK: fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = {{.*}} -> (tensor<64x64xf32>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32>) {
+    // CHECK: %[[LOOP:.*]]:3 = fa.key_ranges (%[[KEY:.*]], %[[COUNT:.*]]) = {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}}) -> (tensor<64x64xf32>, tensor<64xf32, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>) {
     %r:3 = fa.key_ranges (%key, %count) = [full %c0 to %diagonal, partial %diagonal to %n] step 128
         iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
       %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
       %vb = memref.subview %vt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
       // CHECK: %[[KT:.*]] = fagpu.fetch %[[K]]
       // CHECK: %[[S:.*]] = fagpu.product nt %[[QT]], %[[KT]] : tensor<64x64xbf16>, tensor<128x64xbf16> -> tensor<64x128xf32>
-      // CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %{{.*}} : tensor<64x128xf32>
+      // CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %[[SCALE]] fastmath<reassoc,contract> {fa.default_scale} : tensor<64x128xf32>
       // A capture is read where both indices are below its sizes.
       // CHECK: %[[B:.*]] = fagpu.gather %[[BIAS]][%{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<64x128xi1>) : memref<?x?xf32>[tensor<64x128xi32>, tensor<64x128xi32>] -> tensor<64x128xf32>
       // CHECK: %[[X:.*]] = arith.addf %[[SCALED]], %[[B]] : tensor<64x128xf32>
@@ -54,13 +53,23 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
       // CHECK: } else {
       // CHECK-NEXT: scf.yield %[[X]]
       // CHECK: %[[MAX:.*]] = fagpu.reduce max %[[HIDDEN]]
-      // CHECK: arith.maxnumf %{{.*}}, %[[MAX]]
-      // CHECK: math.fma %[[HIDDEN]], %[[LOG2E]], %{{.*}} : tensor<64x128xf32>
-      // CHECK: %[[P:.*]] = math.exp2 %{{.*}} fastmath<afn> : tensor<64x128xf32>
-      // CHECK: fagpu.reduce add %[[P]] : tensor<64x128xf32> -> tensor<64x4xf32>
+      // The step as the algorithm has it.
+      // CHECK: %[[M1:.*]] = arith.maxnumf %[[M]], %[[MAX]]
+      // CHECK: arith.cmpf oeq, %[[M1]], %{{.*}}
+      // CHECK: %[[REFERENCE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[M1]]
+      // CHECK: %[[WIDE:.*]] = fagpu.broadcast %[[REFERENCE]]
+      // CHECK: %[[E:.*]] = arith.subf %[[HIDDEN]], %[[WIDE]] : tensor<64x128xf32>
+      // CHECK: %[[P:.*]] = math.exp %[[E]] fastmath<afn> : tensor<64x128xf32>
+      // CHECK: %[[BEFORE:.*]] = arith.subf %[[M]], %[[REFERENCE]]
+      // CHECK: %[[ALPHA:.*]] = math.exp %[[BEFORE]] fastmath<afn>
+      // CHECK: %[[SUM:.*]] = fagpu.reduce add %[[P]] : tensor<64x128xf32> -> tensor<64xf32, #fagpu.row<4>>
+      // CHECK: %[[L1:.*]] = math.fma %[[L]], %[[ALPHA]], %[[SUM]]
+      // CHECK: %[[ALPHAS:.*]] = fagpu.broadcast %[[ALPHA]]
+      // CHECK: %[[RESCALED:.*]] = arith.mulf %[[A]], %[[ALPHAS]]
       // CHECK: %[[VT:.*]] = fagpu.fetch %[[V]]
       // CHECK: %[[PH:.*]] = arith.truncf %[[P]] : tensor<64x128xf32> to tensor<64x128xbf16>
-      // CHECK: fagpu.product nn %[[PH]], %[[VT]] acc(%{{.*}} : tensor<64x64xf32>)
+      // CHECK: %[[A1:.*]] = fagpu.product nn %[[PH]], %[[VT]] acc(%[[RESCALED]] : tensor<64x64xf32>)
+      // CHECK: fa.yield %[[A1]], %[[M1]], %[[L1]]
       %t:3 = fa.online_attention ins(%qt, %kb, %vb : !tile, !keys, !keys)
           outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %row, %key) extents(%n, %n)
           score(%x, %b, %h, %i, %j) captures(%c = %bias : memref<?x?xf32>) {
@@ -74,8 +83,8 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
       fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
     }
     // A row without a visible key gives 0.
-    // CHECK: %[[SUM:.*]] = fagpu.reduce add %{{.*}} : tensor<64x4xf32> -> tensor<64xf32, #fagpu.row<4>>
-    // CHECK: arith.select
+    // CHECK: %[[INVERSE:.*]] = arith.divf %{{.*}}, %[[LOOP]]#2 fastmath<arcp,afn>
+    // CHECK: arith.select %{{.*}}, %{{.*}}, %[[INVERSE]]
     // CHECK: fagpu.store %{{.*}}, %[[O]][{{.*}}] rows(%{{.*}}) : tensor<64x64xbf16>
     fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
   }
@@ -86,7 +95,8 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
 // that has it is treated on its own.
 // CHECK-LABEL: func.func @documents
 // CHECK: fa.key_ranges
-// CHECK: %[[S:.*]] = fagpu.product nt
+// CHECK: %[[PRODUCT:.*]] = fagpu.product nt
+// CHECK: %[[S:.*]] = arith.mulf %[[PRODUCT]], %
 // CHECK: %[[PARTIAL:.*]] = fa.is_partial : i1
 // CHECK: %[[HIDDEN:.*]] = scf.if %[[PARTIAL]] -> (tensor<64x128xf32>) {
 // CHECK:   %[[SHORT:.*]] = arith.cmpi slt, %{{.*}}, %c128

@@ -28,15 +28,12 @@ def FADecomposeToBlocksPass
     padded `fagpu.fetch`. The mask stands under `fa.is_partial`. Operands keep the order of their
     dimensions, the head dim last: a box has its rows where the sequence lies.
 
-    Nothing is decided here: layouts, channels and roles come later. Groups of the
-    role take equal parts of the rows, so all that stands here is of one group.
-    The first block has nothing to rescale, which `fa.is_first` tells. Exponentials
-    are of base 2; where the score is only scaled by a factor known to be
-    positive, the factor is folded into the exponent. Where operands are of
-    bf16 and the region's arithmetic shows exponents between -73 and 73, as those
-    of a small multiple of a tanh, they are taken from 0: there is no running
-    maximum, nothing is rescaled, and factors are multiplied before. Elements of
-    values are then to be 0 or of magnitudes from 2^-48 to 2^24.
+    Nothing is decided here. The step is written as the algorithm has it: scores
+    times their scale, a running maximum, exponentials, one sum a row. The passes
+    that follow rewrite it: fagpu-drop-maximum, fagpu-exponents-to-base2,
+    fagpu-skip-empty-row-check, fagpu-partial-sums and fagpu-skip-first-rescale.
+    Groups of the role take equal parts of the rows: what stands here is of one
+    group. A default scale is marked by `fa.default_scale`.
 
     Before:
     ```mlir
@@ -48,7 +45,9 @@ def FADecomposeToBlocksPass
     %k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%end) : !mem -> tensor<64x128xbf16>
     %s = fagpu.product nt %q, %k : tensor<128x128xbf16>, tensor<64x128xbf16> -> tensor<128x64xf32>
     ...
-    %p = math.exp2 %e fastmath<afn> : tensor<128x64xf32>
+    %m1 = arith.maxnumf %m, %blockMaximum : !row
+    %p = math.exp %shifted fastmath<afn> : tensor<128x64xf32>
+    %l1 = math.fma %l, %alpha, %blockSum : !row
     ...
     %acc1 = fagpu.product nn %ph, %v acc(%scaled : tensor<128x128xf32>) : ...
     ```
@@ -58,6 +57,152 @@ def FADecomposeToBlocksPass
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
+}
+
+def FAGPUDropMaximumPass
+    : Pass<"fagpu-drop-maximum", "::mlir::func::FuncOp"> {
+  let summary = "Take exponents of bounded scores from 0";
+  let description = [{
+    A step needs no running maximum where its scores have a small bound, such as a
+    multiple of a tanh. Exponents are then taken from 0, weights are powers of 2,
+    and nothing is rescaled. Factors of scores are multiplied with log2(e) before.
+
+    It applies to weights of bf16 whose exponents to base 2 lie between -73 and 73:
+    powers and sums stay in the range. Elements of values are then to be 0 or of
+    magnitudes from 2^-48 to 2^24. A remark says whether it applies.
+
+    Before:
+    ```mlir
+    %m1 = arith.maxnumf %m, %blockMaximum : !row
+    %shifted = arith.subf %hidden, %references : !scores
+    %p = math.exp %shifted fastmath<afn> : !scores
+    %l1 = math.fma %l, %alpha, %sum : !row
+    %a1 = arith.mulf %a, %alphas : !acc
+    ```
+    After, where `%hidden` is of scores times log2(e):
+    ```mlir
+    %p = math.exp2 %hidden fastmath<afn> : !scores
+    %l1 = arith.addf %l, %sum : !row
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def FAGPUExponentsToBase2Pass
+    : Pass<"fagpu-exponents-to-base2", "::mlir::func::FuncOp"> {
+  let summary = "Write weights as powers of 2";
+  let description = [{
+    A GPU computes powers of 2. Exponents are multiplied with log2(e), and what is
+    subtracted from them with it: one `math.fma`. A last factor of all scores joins
+    log2(e) where it is known not to be negative, is the same for all key blocks,
+    and its product has `fastmath<reassoc>`. The maximum is then one of scores
+    without the factor, which lse is multiplied with. With `fa.default_scale` the
+    factor is 1/sqrt(head dim) and not rounded before.
+
+    Before:
+    ```mlir
+    %x = arith.mulf %s, %scales fastmath<contract, reassoc> : !scores
+    %d = arith.subf %x, %references : !scores
+    %p = math.exp %d fastmath<afn> : !scores
+    %lse = arith.addf %m, %ln : !row
+    ```
+    After, with `%c` = scale times log2(e):
+    ```mlir
+    %e = math.fma %s, %c, %minusReferencesTimesC : !scores
+    %p = math.exp2 %e fastmath<afn> : !scores
+    %lse2 = math.fma %m, %c, %log2 : !row
+    %lse = arith.mulf %lse2, %ln2 : !row
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::fagpu::FAGPUDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def FAGPUSkipEmptyRowCheckPass
+    : Pass<"fagpu-skip-empty-row-check", "::mlir::func::FuncOp"> {
+  let summary = "Look for rows without a key in partial blocks only";
+  let description = [{
+    Exponents are taken from the maximum of a row, or from 0 while the row has seen
+    no key. Where scores are products, perhaps times one number, each row of a full
+    block has a key, so that only partial blocks choose. Any other score may be
+    -inf by its function, and the choice stays.
+
+    Before:
+    ```mlir
+    %isNone = arith.cmpf oeq, %m1, %none : !row
+    %reference = arith.select %isNone, %zero, %m1 : !rowBits, !row
+    ```
+    After:
+    ```mlir
+    %partial = fa.is_partial : i1
+    %reference = scf.if %partial -> (!row) {
+      %isNone = arith.cmpf oeq, %m1, %none : !row
+      %chosen = arith.select %isNone, %zero, %m1 : !rowBits, !row
+      scf.yield %chosen : !row
+    } else {
+      scf.yield %m1 : !row
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::scf::SCFDialect"];
+}
+
+def FAGPUPartialSumsPass
+    : Pass<"fagpu-partial-sums", "::mlir::func::FuncOp"> {
+  let summary = "Carry sums of rows per thread";
+  let description = [{
+    Four threads hold a row of a block. Each carries a sum of its own through the
+    loop over keys, and they are added behind it: no thread waits for another one
+    in the loop. A sum takes two chains of additions where the result and the
+    weights leave a thread registers for it, else one. The sum must begin at 0.
+
+    Before:
+    ```mlir
+    %sum = fagpu.reduce add %p : !scores -> tensor<64xf32, #row>
+    %l1 = math.fma %l, %alpha, %sum : tensor<64xf32, #row>
+    ```
+    After:
+    ```mlir
+    %sum = fagpu.reduce add %p : !scores -> tensor<64x4xf32>
+    %alphas = fagpu.broadcast %alpha : tensor<64xf32, #row> -> tensor<64x4xf32>
+    %l1 = math.fma %l, %alphas, %sum : tensor<64x4xf32>
+    ...
+    %whole = fagpu.reduce add %loop#2 : tensor<64x4xf32> -> tensor<64xf32, #row>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::fagpu::FAGPUDialect"];
+}
+
+def FAGPUSkipFirstRescalePass
+    : Pass<"fagpu-skip-first-rescale", "::mlir::func::FuncOp"> {
+  let summary = "Rescale nothing in the first block";
+  let description = [{
+    The first key block has nothing to rescale: sum and result are 0. The flag
+    `fa.is_first` chooses the block's own sum there, and the result as it is where
+    `rescale = after_product`. With `rolled` in the configuration the loop has one
+    body and the flag is no constant: then the factor of a row is chosen as 1.
+
+    Before:
+    ```mlir
+    %l1 = math.fma %l, %alphas, %sum : !parts
+    %a1 = arith.mulf %a, %wide : !acc
+    ```
+    After:
+    ```mlir
+    %first = fa.is_first : i1
+    %l1 = math.fma %l, %alphas, %sum : !parts
+    %l2 = arith.select %first, %sum, %l1 : !parts
+    %a1 = arith.mulf %a, %wide : !acc
+    %a2 = arith.select %first, %a, %a1 : !acc
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::fa::FADialect"];
 }
 
 def FAGPUMergeBoundsPass

@@ -157,7 +157,7 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
     whose weights are rounded to 16 bits, becomes two: where the function runs with
     a number from -50 to 50, the first, in which it is held to that. Scores of this
     version have a bound, so that the tanh may be expanded (fagpu-expand-tanh), and
-    weights of bf16 need no running maximum (fa-decompose-to-blocks). A number that
+    weights of bf16 need no running maximum (fagpu-drop-maximum). A number that
     is not in the range, or that is no number, takes the other version.
 
     Weights of the first lie between e^-50 and e^50. Elements of `value` are to be

@@ -1,0 +1,96 @@
+//===- DropMaximum.cpp - No running maximum of bounded scores -------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RealRange.h"
+#include "SoftmaxStep.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUDROPMAXIMUMPASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Powers of 2 with exponents up to this, and their sums, stay in the range of
+/// f32 and of bf16.
+static constexpr double largestExponent = 73.0;
+
+static std::string getObstacle(const SoftmaxStep &step) {
+  fagpu::ProductOp product = step.product;
+  if (!getElementTypeOrSelf(product.getA()).isBF16())
+    return "weights are not rounded to bf16";
+  double size = getRealRange(step.scores).getSize() * llvm::numbers::log2e;
+  if (!std::isfinite(size))
+    return "no bound of the scores is known";
+  if (size > largestExponent)
+    return llvm::formatv("exponents to base 2 reach {0:f1}, more than {1:f1}",
+                         size, largestExponent);
+  return "";
+}
+
+/// Scores as exponents to base 2, of which `base2` is the movable factor.
+/// Others that all pairs have are multiplied before.
+static Value makeExponents(const SoftmaxStep &step, Value base2,
+                           const std::optional<ScaledBlock> &movable,
+                           OpBuilder &inside) {
+  Location loc = step.ranges->getLoc();
+  OpBuilder outside(step.ranges);
+  Value factor = base2, rest = movable ? movable->rest : step.scores;
+  while (std::optional<ScaledBlock> scaled = matchScaled(rest)) {
+    if (!scaled->isFactorOutside(step.ranges))
+      break;
+    factor = arith::MulFOp::create(outside, loc, factor,
+                                   scaled->makeFactor(outside, loc));
+    rest = scaled->rest;
+    if (!scaled->mayReorder())
+      break;
+  }
+  return arith::MulFOp::create(
+      inside, loc, rest, Blocks(inside, loc).splat(factor, rest.getType()));
+}
+
+static std::string dropMaximum(KeyRangesOp ranges) {
+  std::optional<SoftmaxStep> step = SoftmaxStep::match(ranges);
+  if (!step)
+    return noStep.str();
+  if (std::string obstacle = getObstacle(*step); !obstacle.empty())
+    return obstacle;
+  Location loc = ranges.getLoc();
+  OpBuilder builder(ranges);
+  std::optional<ScaledBlock> movable = step->matchMovableFactor();
+  Value base2 = makeBase2Factor(builder, loc, movable);
+  builder.setInsertionPointAfterValue(step->scores);
+  Value exponents = makeExponents(*step, base2, movable, builder);
+  step->scores.replaceAllUsesExcept(exponents, exponents.getDefiningOp());
+  builder.setInsertionPoint(step->weights);
+  Value hidden = step->blockMaximum.getSource();
+  step->weights.replaceAllUsesWith(Blocks(builder, loc).exp2(hidden));
+  builder.setInsertionPoint(step->sum);
+  step->sum.replaceAllUsesWith(arith::AddFOp::create(builder, loc,
+                                                     step->sum.getA(),
+                                                     step->blockSum.getResult())
+                                   .getResult());
+  step->rescaled.replaceAllUsesWith(step->rescaled.getLhs());
+  builder.setInsertionPoint(ranges);
+  takeLseToBase2(*step, base2);
+  step->maximum.replaceAllUsesWith(
+      Blocks(builder, loc).constant(0.0f, step->maximum.getType()));
+  return "";
+}
+
+namespace {
+struct DropMaximumPass
+    : public fa::impl::FAGPUDropMaximumPassBase<DropMaximumPass> {
+  void runOnOperation() override {
+    rewriteSteps(getOperation(), getArgument(),
+                 "scores are bounded: exponents are taken from 0", dropMaximum);
+  }
+};
+} // namespace

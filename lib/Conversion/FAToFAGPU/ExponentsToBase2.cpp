@@ -1,0 +1,70 @@
+//===- ExponentsToBase2.cpp - Powers of 2 in place of exponentials --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxStep.h"
+#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGPUEXPONENTSTOBASE2PASS
+#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr StringLiteral passName = "fagpu-exponents-to-base2";
+
+static std::string takeToBase2(KeyRangesOp ranges) {
+  std::optional<SoftmaxStep> step = SoftmaxStep::match(ranges);
+  if (!step)
+    return noStep.str();
+  Location loc = ranges.getLoc();
+  std::optional<ScaledBlock> scaled = step->matchMovableFactor();
+  auto options = remark::RemarkOpts::name("Factor").category(passName);
+  if (scaled)
+    remark::passed(loc, options) << "a factor of all scores joins log2(e)";
+  else if (matchScaled(step->scores))
+    remark::missed(loc, options)
+        << "a factor of all scores takes a product for each: it may be "
+           "negative, is one of a key block, or is multiplied in order";
+  OpBuilder builder(ranges);
+  Value factor = makeBase2Factor(builder, loc, scaled);
+  if (scaled)
+    step->scores.replaceAllUsesWith(scaled->rest);
+  Value hidden = step->blockMaximum.getSource();
+  auto rowType = step->maximum.getType();
+  builder.setInsertionPointAfter(step->reference);
+  Blocks blocks(builder, loc);
+  Value rowFactor = blocks.splat(factor, rowType);
+  Value shift = arith::MulFOp::create(builder, loc, step->reference.getResult(),
+                                      rowFactor);
+  builder.setInsertionPoint(step->weights);
+  Value exponents = math::FmaOp::create(
+      builder, loc, hidden, blocks.splat(factor, hidden.getType()),
+      blocks.broadcast(arith::NegFOp::create(builder, loc, shift),
+                       hidden.getType()));
+  step->weights.replaceAllUsesWith(blocks.exp2(exponents));
+  // Rounded as above, so that an unchanged maximum gives exactly 1.
+  builder.setInsertionPoint(step->alpha);
+  Value before =
+      arith::MulFOp::create(builder, loc, step->maximum.getLhs(), rowFactor);
+  step->alpha.replaceAllUsesWith(
+      blocks.exp2(arith::SubFOp::create(builder, loc, before, shift)));
+  takeLseToBase2(*step, factor);
+  return "";
+}
+
+namespace {
+struct ExponentsToBase2Pass
+    : public fa::impl::FAGPUExponentsToBase2PassBase<ExponentsToBase2Pass> {
+  void runOnOperation() override {
+    rewriteSteps(getOperation(), passName, "weights are powers of 2",
+                 takeToBase2);
+  }
+};
+} // namespace
