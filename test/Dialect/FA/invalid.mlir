@@ -600,7 +600,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<4xf32>) {
-  // expected-error @+3 {{alibi takes one operand, got 2}}
+  // expected-error @+3 {{alibi has 2 operands, expected alibi(%slopes : type) of type f32 of shape heads or batch x heads}}
   %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
       outs(%o : tensor<2x8x4x16xf32>)
       score alibi(%t, %t : tensor<4xf32>, tensor<4xf32>)
@@ -630,7 +630,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: index) {
-  // expected-error @+3 {{prefix takes one operand, got 2}}
+  // expected-error @+3 {{prefix has 2 operands, expected prefix(%keys : type) of type index, or i32 of shape batch}}
   %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
       outs(%o : tensor<2x8x4x16xf32>)
       mask prefix(%t, %t : index, index)
@@ -650,7 +650,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>, %o: tensor<2x8x4x16xf32>, %t: tensor<2x8xi32>) {
-  // expected-error @+3 {{documents takes one table or two, got 3}}
+  // expected-error @+3 {{documents has 3 operands, expected documents(%ids : type) or documents(%query_ids, %key_ids : type, type) of type i32 of shape batch x positions}}
   %r = fa.attention ins(%q, %k, %v : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
       outs(%o : tensor<2x8x4x16xf32>)
       mask documents(%t, %t, %t : tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>)
@@ -807,7 +807,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 // has a divisor that is known (fa-guard-divisors holds those of remainders).
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %n: index) {
-  // expected-error @+1 {{'fa.attention' op does not allow 'arith.divui' in its mask region by a divisor that is not a constant, expected a constant that is not 0}}
+  // expected-error @+1 {{'fa.attention' op does not allow 'arith.divui' in its mask region by a divisor that is not a constant, expected a constant that is not 0; 'arith.floordivsi' divides by a captured value too}}
   %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
       outs(%q : tensor<2x8x4x16xf32>)
       mask(%b, %h, %i, %j) captures(%x = %n : index) {
@@ -891,20 +891,6 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
         // expected-note @+1 {{operation is here}}
         %e = tensor.empty() : tensor<8xf32>
         %x = tensor.extract %e[%j] : tensor<8xf32>
-        fa.yield %x : f32
-      }
-  return
-}
-
-// -----
-
-func.func @f(%q: tensor<2x8x4x16xf32>, %bias: f32) {
-  // expected-note @+1 {{required by region isolation constraints}}
-  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
-      outs(%q : tensor<2x8x4x16xf32>)
-      score(%s, %b, %h, %i, %j) {
-        // expected-error @+1 {{'arith.addf' op using value defined outside the region}}
-        %x = arith.addf %s, %bias : f32
         fa.yield %x : f32
       }
   return
@@ -1547,5 +1533,190 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
       outs(%q : tensor<2x8x4x16xf32>)
       // expected-error @+1 {{custom op 'fa.attention' attribute 'config' failed to satisfy constraint}}
       {config = #fa.cpu<lanes = 8>}
+  return
+}
+
+// -----
+
+// Operands of short spellings: how many, and of which type. A type is written
+// where more than one is legal.
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %x: index) {
+  // expected-error @below {{causal has 1 operand, expected none; a region names 4 arguments (batch, head, query, key)}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask causal(%x)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %x: index) {
+  // expected-error @below {{causal has 1 operand, expected none; a region names 4 arguments (batch, head, query, key)}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask causal(%x : index)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @below {{causal_top_left has 0 operands, expected none; a region names 4 arguments (batch, head, query, key)}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask causal_top_left()
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @below {{window has no operands, expected window(%left, %right) of type index}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask window
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %l: index) {
+  // expected-error @below {{window has 1 operand, expected window(%left, %right) of type index}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask window(%l)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %l: i32) {
+  // expected-error @below {{window has type 'i32', expected index}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask window(%l, %l : i32, i32)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %l: index) {
+  // expected-error @below {{window has 1 types for 2 operands, expected window(%left, %right) of type index}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask window(%l, %l : index)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %n: index) {
+  // expected-error @below {{prefix has no type, expected prefix(%keys : type) of type index, or i32 of shape batch}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask prefix(%n)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %n: tensor<2x8xi32>) {
+  // expected-error @below {{documents has no type, expected documents(%ids : type) or documents(%query_ids, %key_ids : type, type) of type i32 of shape batch x positions}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) mask causal documents(%n)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @below {{softcap has 0 operands, expected softcap(%cap) of type f32}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) score softcap()
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %c: f64) {
+  // expected-error @below {{softcap has type 'f64', expected f32}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) score softcap(%c : f64)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %t: tensor<4xf32>) {
+  // expected-error @below {{alibi has no type, expected alibi(%slopes : type) of type f32 of shape heads or batch x heads}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) score alibi(%t)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %s: f64) {
+  // expected-error @below {{scale has type 'f64', expected 'f32'}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) scale(%s : f64)
+  return
+}
+
+// -----
+
+// Regions that are combined with other pieces.
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %cap: f32) {
+  // expected-error @below {{score argument 0 has type 'f16', expected 'f32' (score, batch, head, query, key)}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) score(%s: f16, %b: index, %h: index, %i: index, %j: index) {
+    fa.yield %s : f16
+  }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %cap: f32) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+    score(%s, %b, %h, %i, %j) {
+      fa.yield %i : index
+    // expected-error @below {{a score region that is combined with others has one block, which ends in 'fa.yield' of one 'f32'}}
+    } softcap(%cap)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+    // expected-error @below {{a mask region that is combined with others has one block, which ends in 'fa.yield' of one 'i1'}}
+    mask causal (%b, %h, %i, %j) {
+    }
+  return
+}
+
+// -----
+
+// The verifier sees the combination.
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %n: index) {
+  // expected-error @below {{'fa.attention' op does not allow 'arith.divui' in its mask region by a divisor that is not a constant}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+    mask window(%n, %n) (%b, %h, %i, %j) captures(%d = %n : index) {
+      // expected-note @below {{operation is here}}
+      %part = arith.divui %j, %d : index
+      %seen = arith.cmpi eq, %part, %i : index
+      fa.yield %seen : i1
+    }
+  return
+}
+
+// -----
+
+// What is not captured.
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %left: index) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+    mask(%b, %h, %i, %j) {
+      %zero = arith.constant 0 : index
+      // expected-error @below {{'%left' is made outside of the mask region; capture it by captures(%x = %left : index), and use %x}}
+      %last = arith.addi %i, %left : index
+      %seen = arith.cmpi sle, %j, %last : index
+      fa.yield %seen : i1
+    }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %slopes: tensor<4xf32>, %cap: f32) {
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>)
+    score softcap(%cap) (%s, %b, %h, %i, %j) {
+      // expected-error @below {{'%slopes' is made outside of the score region; capture it by captures(%x = %slopes : tensor<4xf32>), and use %x}}
+      %slope = tensor.extract %slopes[%h] : tensor<4xf32>
+      %x = arith.addf %s, %slope : f32
+      fa.yield %x : f32
+    }
   return
 }

@@ -1,4 +1,5 @@
 // RUN: fa-opt %s | FileCheck %s
+// RUN: fa-opt %s | fa-opt | FileCheck %s
 
 // What the short spellings build. A region is all that the operation holds, so
 // these are what every pass sees.
@@ -91,5 +92,82 @@ func.func @approx_softcap(%q: !t, %cap: f32) -> !t {
 // CHECK-NEXT:      arith.addf %[[s]], %[[wide]] : f32
 func.func @bias(%q: !t, %table: memref<1x4x?x8xf16>) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score bias(%table : memref<1x4x?x8xf16>)
+  return %r : !t
+}
+
+// A region and short spellings apply in the order written, the region first, in
+// between or last; they become one region, which is read again as it is printed.
+// CHECK-LABEL: func.func @region_first
+// CHECK:         score(%[[s:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures(%[[x:.*]] = %{{.*}} : f32, %[[cap:.*]] = %{{.*}} : f32) {
+// CHECK-NEXT:      %[[sum:.*]] = arith.addf %[[s]], %[[x]] : f32
+// CHECK-NEXT:      %[[ratio:.*]] = arith.divf %[[sum]], %[[cap]]
+// CHECK-NEXT:      %[[tanh:.*]] = math.tanh %[[ratio]]
+// CHECK-NEXT:      %[[capped:.*]] = arith.mulf %[[cap]], %[[tanh]]
+// CHECK-NEXT:      fa.yield %[[capped]] : f32
+// CHECK-NEXT:    } mask(
+func.func @region_first(%q: !t, %shift: f32, %cap: f32) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      score(%s, %b, %h, %i, %j) captures(%x = %shift : f32) {
+        %y = arith.addf %s, %x : f32
+        fa.yield %y : f32
+      } softcap(%cap : f32)
+      mask causal
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @region_last
+// CHECK:         score(%[[s:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures(%[[cap:.*]] = %{{.*}} : f32, %[[x:.*]] = %{{.*}} : f32) {
+// CHECK:           %[[capped:.*]] = arith.mulf %[[cap]]
+// CHECK-NEXT:      %[[sum:.*]] = arith.addf %[[capped]], %[[x]] : f32
+// CHECK-NEXT:      fa.yield %[[sum]] : f32
+func.func @region_last(%q: !t, %shift: f32, %cap: f32) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      score softcap(%cap) (%s, %b, %h, %i, %j) captures(%x = %shift : f32) {
+        %y = arith.addf %s, %x : f32
+        fa.yield %y : f32
+      }
+  return %r : !t
+}
+
+// CHECK-LABEL: func.func @region_between
+// CHECK:         mask(%[[b:.*]], %{{.*}}, %[[i:.*]], %[[j:.*]]) captures(%[[n:.*]] = %{{.*}} : index, %[[ids:.*]] = %{{.*}} : tensor<2x8xi32>) {
+// CHECK:           %[[causal:.*]] = arith.cmpi sle, %[[j]]
+// CHECK-NEXT:      %[[below:.*]] = arith.cmpi slt, %[[j]], %[[n]] : index
+// CHECK-NEXT:      %[[both:.*]] = arith.andi %[[causal]], %[[below]] : i1
+// CHECK-NEXT:      tensor.extract %[[ids]][%[[b]], %[[i]]]
+// CHECK-NEXT:      tensor.extract %[[ids]][%[[b]], %[[j]]]
+// CHECK-NEXT:      %[[same:.*]] = arith.cmpi eq
+// CHECK-NEXT:      %[[all:.*]] = arith.andi %[[both]], %[[same]] : i1
+// CHECK-NEXT:      fa.yield %[[all]] : i1
+func.func @region_between(%q: !t, %last: index, %ids: tensor<2x8xi32>) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      mask causal (%b, %h, %i: index, %j) captures(%n = %last : index) {
+        %v = arith.cmpi slt, %j, %n : index
+        fa.yield %v : i1
+      } documents(%ids : tensor<2x8xi32>)
+  return %r : !t
+}
+
+// Two regions; the second one yields what it is given.
+// CHECK-LABEL: func.func @two_regions
+// CHECK:         score(%[[s:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT:      %[[twice:.*]] = arith.addf %[[s]], %[[s]] : f32
+// CHECK-NEXT:      fa.yield %[[twice]] : f32
+func.func @two_regions(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      score(%s, %b, %h, %i, %j) {
+        %y = arith.addf %s, %s : f32
+        fa.yield %y : f32
+      } (%s, %b, %h, %i, %j) {
+        fa.yield %s : f32
+      }
+  return %r : !t
+}
+
+// Types that can only be one may be written.
+// CHECK-LABEL: func.func @written_types
+// CHECK:         scale(%{{.*}}) mask({{.*}}) captures(%{{.*}} = %{{.*}} : index, %{{.*}} = %{{.*}} : index)
+func.func @written_types(%q: !t, %x: f32, %w: index) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) scale(%x : f32) mask window(%w, %w : index, index)
   return %r : !t
 }

@@ -9,17 +9,14 @@
 //   fa.attention ins(%q, %k, %v : types) outs(%o, %lse : types)
 //       [scale(%s)] [query_lengths(%l : type)] [key_lengths(%l : type)]
 //       [offsets(%b, %h, %i, %j)] [extents(%queries, %keys)]
-//       [score(args) [captures(%arg = %value : type, ...)] { ... }
-//        | score short...]
-//       [mask(args) [captures(%arg = %value : type, ...)] { ... }
-//        | mask short...]
-//       [attr-dict]
+//       [score pieces] [mask pieces] [attr-dict]
+//
+// RegionAssembly.cpp reads the pieces. A type is written where more than one is
+// legal; else it may be left out.
 //
 //===----------------------------------------------------------------------===//
 
-#include "CaptureSizes.h"
-#include "fa/Dialect/FA/IR/FA.h"
-#include "fa/Dialect/FA/IR/ShortSpellings.h"
+#include "RegionAssembly.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -29,19 +26,6 @@ using namespace mlir::fa;
 using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
 
 namespace {
-
-/// Operands of one clause with their types, not yet resolved.
-struct TypedOperands {
-  SmallVector<UnresolvedOperand> operands;
-  SmallVector<Type> types;
-  SMLoc loc;
-};
-
-/// A score or mask region while it is parsed.
-struct RegionClause {
-  TypedOperands captures;
-  std::unique_ptr<Region> region = std::make_unique<Region>();
-};
 
 /// Reads the clauses that both attention operations share.
 class AttentionParser {
@@ -56,27 +40,9 @@ private:
   ParseResult parseOptionalTyped(StringRef keyword, TypedOperands &group);
   ParseResult parseOptionalPlain(StringRef keyword, Type type, unsigned count,
                                  TypedOperands &group);
-  ParseResult parseRegionClause(bool isScore, RegionClause &clause);
   ParseResult checkNoClause(bool hasLengths);
   ParseResult parseAttributes();
-  ParseResult parseExplicitRegion(bool isScore, RegionClause &clause);
-  ParseResult parseShortSpellings(bool isScore, RegionClause &clause);
-  ParseResult parseShortMask(StringRef name, SMLoc loc, Block &block,
-                             RegionClause &clause, Value &visible);
-  ParseResult parseShortScore(StringRef name, SMLoc loc, Block &block,
-                              RegionClause &clause, Value &score);
-  ParseResult parseCapture(Block &block, RegionClause &clause, Type type,
-                           Value &argument);
-  ParseResult parseShapedCapture(Block &block, RegionClause &clause,
-                                 StringRef what, ArrayRef<int64_t> ranks,
-                                 function_ref<bool(Type)> isElement,
-                                 StringRef expected, Value &argument);
   ParseResult resolve(const TypedOperands &group);
-  PairIndices getPair(Block &block, bool isScore) {
-    unsigned first = isScore ? 1 : 0;
-    return {block.getArgument(first), block.getArgument(first + 1),
-            block.getArgument(first + 2), block.getArgument(first + 3)};
-  }
 
   DimsAttr getOrder(StringRef name);
 
@@ -115,249 +81,21 @@ ParseResult AttentionParser::parseOptionalPlain(StringRef keyword, Type type,
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   group.loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(group.operands, OpAsmParser::Delimiter::Paren))
+  if (parser.parseLParen() || parser.parseOperandList(group.operands) ||
+      (succeeded(parser.parseOptionalColon()) &&
+       parser.parseTypeList(group.types)) ||
+      parser.parseRParen())
     return failure();
   if (group.operands.size() != count)
     return parser.emitError(group.loc)
            << keyword << " has " << group.operands.size()
            << " operands, expected " << count;
-  group.types.assign(count, type);
-  return success();
-}
-
-ParseResult AttentionParser::parseRegionClause(bool isScore,
-                                               RegionClause &clause) {
-  if (failed(parser.parseOptionalKeyword(isScore ? "score" : "mask")))
-    return success();
-  if (succeeded(parser.parseOptionalLParen()))
-    return parseExplicitRegion(isScore, clause);
-  return parseShortSpellings(isScore, clause);
-}
-
-// args `)` [`captures` `(` %arg = %value : type, ... `)`] region
-ParseResult AttentionParser::parseExplicitRegion(bool isScore,
-                                                 RegionClause &clause) {
-  SmallVector<OpAsmParser::Argument> arguments;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseArgumentList(arguments) || parser.parseRParen())
-    return failure();
-  unsigned expected = isScore ? 5 : 4;
-  if (arguments.size() != expected)
-    return parser.emitError(loc)
-           << (isScore ? "score" : "mask") << " names " << arguments.size()
-           << " arguments, expected " << expected
-           << (isScore ? " (score, batch, head, query, key)"
-                       : " (batch, head, query, key)");
-  for (auto [position, argument] : llvm::enumerate(arguments))
-    argument.type = isScore && position == 0 ? Type(builder.getF32Type())
-                                             : builder.getIndexType();
-  auto parseOne = [&]() -> ParseResult {
-    OpAsmParser::Argument argument;
-    if (parser.parseArgument(argument) || parser.parseEqual() ||
-        parser.parseOperand(clause.captures.operands.emplace_back()) ||
-        parser.parseColonType(clause.captures.types.emplace_back()))
-      return failure();
-    argument.type = clause.captures.types.back();
-    arguments.push_back(argument);
-    return success();
-  };
-  clause.captures.loc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("captures")) &&
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
-    return failure();
-  return parser.parseRegion(*clause.region, arguments);
-}
-
-// `%value`: appends a capture of a known type and its block argument.
-ParseResult AttentionParser::parseCapture(Block &block, RegionClause &clause,
-                                          Type type, Value &argument) {
-  clause.captures.loc = parser.getCurrentLocation();
-  if (parser.parseOperand(clause.captures.operands.emplace_back()))
-    return failure();
-  clause.captures.types.push_back(type);
-  argument = block.addArgument(type, builder.getUnknownLoc());
-  return success();
-}
-
-// Checks that the type of a shaped capture is one a short spelling can read.
-static ParseResult checkShapedCapture(OpAsmParser &parser, SMLoc loc, Type type,
-                                      StringRef what, ArrayRef<int64_t> ranks,
-                                      function_ref<bool(Type)> isElement,
-                                      StringRef expected) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  if (shaped && shaped.hasRank() &&
-      llvm::is_contained(ranks, shaped.getRank()) &&
-      isElement(shaped.getElementType()))
-    return success();
-  return parser.emitError(loc)
-         << what << " has type " << type << ", expected " << expected;
-}
-
-// `(` %value `:` type `)`
-ParseResult AttentionParser::parseShapedCapture(
-    Block &block, RegionClause &clause, StringRef what, ArrayRef<int64_t> ranks,
-    function_ref<bool(Type)> isElement, StringRef expected, Value &argument) {
-  SMLoc loc = parser.getCurrentLocation();
-  TypedOperands group;
-  if (parseTypedGroup(group))
-    return failure();
-  if (group.operands.size() != 1 || group.types.size() != 1)
-    return parser.emitError(loc)
-           << what << " takes one operand, got " << group.operands.size();
-  if (checkShapedCapture(parser, loc, group.types[0], what, ranks, isElement,
-                         expected))
-    return failure();
-  clause.captures.loc = loc;
-  clause.captures.operands.push_back(group.operands[0]);
-  clause.captures.types.push_back(group.types[0]);
-  argument = block.addArgument(group.types[0], builder.getUnknownLoc());
-  return success();
-}
-
-static bool isI32(Type type) { return type.isSignlessInteger(32); }
-
-ParseResult AttentionParser::parseShortMask(StringRef name, SMLoc loc,
-                                            Block &block, RegionClause &clause,
-                                            Value &visible) {
-  Location opLoc = parser.getEncodedSourceLoc(loc);
-  PairIndices pair = getPair(block, /*isScore=*/false);
-  Type index = builder.getIndexType();
-  Value atom;
-  if (name == "causal") {
-    atom = buildCausalMask(builder, opLoc, pair, CausalAlignment::BottomRight);
-  } else if (name == "causal_top_left") {
-    atom = buildCausalMask(builder, opLoc, pair, CausalAlignment::TopLeft);
-  } else if (name == "window") {
-    Value left, right;
-    if (parser.parseLParen() || parseCapture(block, clause, index, left) ||
-        parser.parseComma() || parseCapture(block, clause, index, right) ||
-        parser.parseRParen())
-      return failure();
-    atom = buildWindowMask(builder, opLoc, pair, left, right);
-  } else if (name == "prefix") {
-    TypedOperands group;
-    SMLoc groupLoc = parser.getCurrentLocation();
-    if (parseTypedGroup(group))
-      return failure();
-    if (group.operands.size() != 1)
-      return parser.emitError(groupLoc)
-             << "prefix takes one operand, got " << group.operands.size();
-    if (!group.types[0].isIndex() &&
-        checkShapedCapture(parser, groupLoc, group.types[0], "prefix", {1},
-                           isI32, "index, or i32 of shape batch"))
-      return failure();
-    captureSizes.add(groupLoc, "prefix", group.types[0], CaptureDim::Batch);
-    clause.captures.operands.push_back(group.operands[0]);
-    clause.captures.types.push_back(group.types[0]);
-    Value prefix = block.addArgument(group.types[0], opLoc);
-    atom = buildPrefixMask(builder, opLoc, pair, prefix);
-  } else {
-    assert(name == "documents" && "unknown short mask");
-    TypedOperands group;
-    SMLoc groupLoc = parser.getCurrentLocation();
-    if (parseTypedGroup(group))
-      return failure();
-    size_t count = group.operands.size();
-    if (count == 0 || count > 2)
-      return parser.emitError(groupLoc)
-             << "documents takes one table or two, got " << count;
-    for (Type type : group.types)
-      if (checkShapedCapture(parser, groupLoc, type, "documents", {2}, isI32,
-                             "i32 of shape batch x positions"))
-        return failure();
-    CaptureDim positions[] = {CaptureDim::Queries, CaptureDim::Keys};
-    for (auto [position, type] : llvm::enumerate(group.types))
-      captureSizes.add(groupLoc, "documents", type,
-                       {CaptureDim::Batch, count == 1 ? CaptureDim::Positions
-                                                      : positions[position]});
-    SmallVector<Value> tables;
-    for (auto [operand, type] : llvm::zip_equal(group.operands, group.types)) {
-      clause.captures.operands.push_back(operand);
-      clause.captures.types.push_back(type);
-      tables.push_back(block.addArgument(type, opLoc));
-    }
-    atom =
-        buildDocumentMask(builder, opLoc, pair, tables.front(), tables.back());
-  }
-  visible =
-      visible ? arith::AndIOp::create(builder, opLoc, visible, atom) : atom;
-  return success();
-}
-
-ParseResult AttentionParser::parseShortScore(StringRef name, SMLoc loc,
-                                             Block &block, RegionClause &clause,
-                                             Value &score) {
-  Location opLoc = parser.getEncodedSourceLoc(loc);
-  PairIndices pair = getPair(block, /*isScore=*/true);
-  Value capture;
-  if (name == "softcap" || name == "approx_softcap") {
-    if (parser.parseLParen() ||
-        parseCapture(block, clause, builder.getF32Type(), capture) ||
-        parser.parseRParen())
-      return failure();
-    score = name == "softcap"
-                ? buildSoftcapScore(builder, opLoc, score, capture)
-                : buildApproximateSoftcapScore(builder, opLoc, score, capture);
-    return success();
-  }
-  if (name == "alibi") {
-    if (parseShapedCapture(
-            block, clause, name, {1, 2}, [](Type t) { return t.isF32(); },
-            "f32 of shape heads or batch x heads", capture))
-      return failure();
-    SmallVector<CaptureDim> dims{CaptureDim::Batch, CaptureDim::Heads};
-    bool isShared = cast<ShapedType>(capture.getType()).getRank() == 1;
-    captureSizes.add(loc, name, capture.getType(),
-                     ArrayRef(dims).drop_front(isShared));
-    score = buildAlibiScore(builder, opLoc, score, pair, capture);
-    return success();
-  }
-  assert(name == "bias" && "unknown short score");
-  if (parseShapedCapture(
-          block, clause, name, {4},
-          [](Type t) { return t.isF16() || t.isBF16() || t.isF32(); },
-          "f16, bf16 or f32 of shape batch x heads x queries x keys", capture))
-    return failure();
-  captureSizes.add(loc, name, capture.getType(),
-                   {CaptureDim::Batch, CaptureDim::Heads, CaptureDim::Queries,
-                    CaptureDim::Keys},
-                   /*isBroadcast=*/true);
-  score = buildBiasScore(builder, opLoc, score, pair, capture);
-  return success();
-}
-
-ParseResult AttentionParser::parseShortSpellings(bool isScore,
-                                                 RegionClause &clause) {
-  Block &block = clause.region->emplaceBlock();
-  Location unknown = builder.getUnknownLoc();
-  if (isScore)
-    block.addArgument(builder.getF32Type(), unknown);
-  for (unsigned i = 0; i < 4; ++i)
-    block.addArgument(builder.getIndexType(), unknown);
-  builder.setInsertionPointToEnd(&block);
-
-  SmallVector<StringRef> names =
-      isScore
-          ? SmallVector<StringRef>{"softcap", "approx_softcap", "alibi", "bias"}
-          : SmallVector<StringRef>{"causal", "causal_top_left", "window",
-                                   "prefix", "documents"};
-  Value value = isScore ? Value(block.getArgument(0)) : Value();
-  bool any = false;
-  while (true) {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef name;
-    if (failed(parser.parseOptionalKeyword(&name, names)))
-      break;
-    any = true;
-    if (isScore ? parseShortScore(name, loc, block, clause, value)
-                : parseShortMask(name, loc, block, clause, value))
-      return failure();
-  }
-  if (!any)
-    return parser.emitError(parser.getCurrentLocation())
-           << "expected '(' or one of " << llvm::join(names, ", ") << " after '"
-           << (isScore ? "score" : "mask") << "'";
-  YieldOp::create(builder, unknown, value);
+  if (group.types.empty())
+    group.types.assign(count, type);
+  for (Type written : group.types)
+    if (written != type)
+      return parser.emitError(group.loc)
+             << keyword << " has type " << written << ", expected " << type;
   return success();
 }
 
@@ -430,9 +168,10 @@ ParseResult AttentionParser::parse(bool hasLengths) {
     return failure();
   if (parseOptionalPlain("offsets", index, 4, offsets) ||
       parseOptionalPlain("extents", index, 2, extents) ||
-      parseRegionClause(/*isScore=*/true, score) ||
-      parseRegionClause(/*isScore=*/false, mask) || checkNoClause(hasLengths) ||
-      parseAttributes() || checkNoClause(hasLengths))
+      parseRegionClause(parser, /*isScore=*/true, captureSizes, score) ||
+      parseRegionClause(parser, /*isScore=*/false, captureSizes, mask) ||
+      checkNoClause(hasLengths) || parseAttributes() ||
+      checkNoClause(hasLengths))
     return failure();
   // A piece of a larger problem keeps the captures of the whole.
   if (hasLengths && offsets.operands.empty() &&
@@ -485,26 +224,6 @@ static void printPlain(OpAsmPrinter &printer, StringRef keyword,
   if (operands.empty())
     return;
   printer << ' ' << keyword << '(' << operands << ')';
-}
-
-static void printRegionClause(OpAsmPrinter &printer, StringRef keyword,
-                              Region &region, OperandRange captures) {
-  if (region.empty())
-    return;
-  Block &block = region.front();
-  size_t fixed = block.getNumArguments() - captures.size();
-  printer << ' ' << keyword << '('
-          << ValueRange(block.getArguments().take_front(fixed)) << ')';
-  if (!captures.empty()) {
-    printer << " captures(";
-    llvm::interleaveComma(llvm::enumerate(captures), printer, [&](auto item) {
-      printer << block.getArgument(fixed + item.index()) << " = "
-              << item.value() << " : " << item.value().getType();
-    });
-    printer << ')';
-  }
-  printer << ' ';
-  printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
 template <typename OpTy>

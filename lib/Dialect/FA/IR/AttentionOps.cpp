@@ -209,6 +209,8 @@ static void describeDivision(InFlightDiagnostic &diagnostic, Operation *op) {
     diagnostic << " by a divisor that is not a constant";
   diagnostic << ", expected a constant that is not 0"
              << (isa<arith::DivSIOp, arith::CeilDivSIOp>(op) ? " or -1" : "");
+  if (!matchPattern(op->getOperand(1), m_Constant()))
+    diagnostic << "; 'arith.floordivsi' divides by a captured value too";
 }
 
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
