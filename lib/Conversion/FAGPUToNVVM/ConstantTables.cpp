@@ -38,25 +38,26 @@ static DenseElementsAttr getWords(DenseElementsAttr elements) {
       RankedTensorType::get({elements.getNumElements()}, integer));
 }
 
-static FailureOr<DenseElementsAttr> getTable(memref::GetGlobalOp op) {
+/// The elements of a constant as words; null if it has no table.
+static DenseElementsAttr getTable(memref::GetGlobalOp op) {
   auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
       op, op.getNameAttr());
   auto elements = global && global.getConstant() && global.getInitialValue()
                       ? dyn_cast<DenseElementsAttr>(*global.getInitialValue())
                       : DenseElementsAttr();
   DenseElementsAttr words = elements ? getWords(elements) : elements;
-  if (words && op.getType().getLayout().isIdentity())
-    return words;
-  op.emitOpError() << "reads '@" << op.getName() << "' of type " << op.getType()
-                   << " in a kernel, expected a constant with dense elements "
-                      "of i1 or of whole bytes";
-  return failure();
+  return op.getType().getLayout().isIdentity() ? words : DenseElementsAttr();
 }
 
-/// What a kernel may do with a constant.
-static LogicalResult verifyUsers(memref::GetGlobalOp op) {
+LogicalResult mlir::fagpu::verifyTable(memref::GetGlobalOp op) {
+  if (!getTable(op))
+    return op.emitOpError()
+           << "reads '@" << op.getName() << "' of type " << op.getType()
+           << " in a kernel, expected a constant with dense elements of i1 or "
+              "of whole bytes";
   for (Operation *user : op->getUsers())
-    if (!isa<memref::LoadOp, memref::DimOp, GatherOp, ExtremesOp>(user))
+    if (!isa<memref::LoadOp, memref::DimOp, GatherOp, ExtremesOp, func::CallOp>(
+            user))
       return user->emitOpError()
              << "uses the constant '@" << op.getName()
              << "', which a kernel reads by 'fagpu.gather', 'fagpu.extremes' "
@@ -79,23 +80,19 @@ static LLVM::GlobalOp getOrCreateGlobal(memref::GetGlobalOp op,
                                 tableAlignment, globalSpace);
 }
 
-LogicalResult KernelContext::replaceConstants() {
+void KernelContext::replaceConstants() {
   SmallVector<memref::GetGlobalOp> constants;
   kernel.walk([&](memref::GetGlobalOp op) { constants.push_back(op); });
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   for (memref::GetGlobalOp op : constants) {
-    FailureOr<DenseElementsAttr> words = getTable(op);
-    if (failed(words) || failed(verifyUsers(op)))
-      return failure();
     auto placeholder = UnrealizedConversionCastOp::create(
         builder, op.getLoc(), op.getType(), ValueRange());
     placeholders.push_back(placeholder);
     MemRefParameters &values = memrefs[placeholder.getResult(0)];
-    values.pointer = LLVM::AddressOfOp::create(builder, op.getLoc(),
-                                               getOrCreateGlobal(op, *words));
+    values.pointer = LLVM::AddressOfOp::create(
+        builder, op.getLoc(), getOrCreateGlobal(op, getTable(op)));
     values.strides.resize(op.getType().getRank());
     op.replaceAllUsesWith(placeholder.getResult(0));
     op.erase();
   }
-  return success();
 }

@@ -7,25 +7,23 @@
 
 #include "KernelContext.h"
 #include "Emitter.h"
-#include "VerifyLowered.h"
+#include "VerifyPlanned.h"
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
 
-LogicalResult KernelContext::collectNeeds() {
-  auto addMap = [&](Operation *op, FailureOr<TensorMap> map) -> LogicalResult {
-    if (failed(map))
-      return failure();
-    mapOf[op] = *map;
-    Needs &needed = needs[map->argument];
-    needed.unitStrides |= map->bounded;
+void KernelContext::collectNeeds() {
+  auto addMap = [&](Operation *op, const TensorMap &map) {
+    mapOf[op] = map;
+    Needs &needed = needs[map.argument];
+    needed.unitStrides |= map.bounded;
     if (!llvm::any_of(needed.maps, [&](const TensorMap &other) {
-          return !(other < *map) && !(*map < other);
+          return !(other < map) && !(map < other);
         }))
-      needed.maps.push_back(*map);
-    return success();
+      needed.maps.push_back(map);
   };
   auto addElements = [&](Value memory, int64_t alignment = 1) {
     if (auto argument = dyn_cast<BlockArgument>(memory)) {
@@ -33,79 +31,54 @@ LogicalResult KernelContext::collectNeeds() {
       needed.elements = true;
       needed.alignment = std::max(needed.alignment, alignment);
     }
-    return success();
   };
-  // Rows of matrices are stored by pieces.
-  auto addStore = [&](StoreOp store) {
-    auto type = cast<RankedTensorType>(store.getValue().getType());
-    return addElements(store.getDestination(),
-                       type.getRank() == 2 ? store.getAlignment() : 1);
+  // A dynamic size is a parameter.
+  auto addSize = [&](Value memory, int64_t dim) {
+    auto argument = dyn_cast<BlockArgument>(memory);
+    if (argument && argument.getOwner()->getParentOp() == kernel &&
+        cast<MemRefType>(memory.getType()).isDynamicDim(dim))
+      needs[argument.getArgNumber()].sizes.insert(dim);
   };
-  auto usesEngine = [](Value channel, Engine engine) {
-    auto made = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
-    return made && made.getEngine() == engine;
+  auto isStaged = [](StoreOp store) {
+    return store.getVia() &&
+           store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
+               Engine::tma_store;
   };
-  WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
+  kernel.walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op)) {
       if (!isCopiedByThreads(put.getChannel()))
-        return addMap(put, makeTensorMap(put));
-      if (failed(verifyCopiedTile(put)))
-        return WalkResult::interrupt();
+        return addMap(put, *makeTensorMap(put));
       // Rows without a bound end with their dimension.
-      if (auto type = cast<MemRefType>(put.getSource().getType());
-          !put.getRows() && type.isDynamicDim(put.getRowDim()))
-        needs[cast<BlockArgument>(put.getSource()).getArgNumber()].sizes.insert(
-            put.getRowDim());
+      if (!put.getRows())
+        addSize(put.getSource(), put.getRowDim());
       return addElements(put.getSource(), put.getAlignment());
     }
-    if (auto store = dyn_cast<StoreOp>(op))
-      return usesEngine(store.getVia(), Engine::tma_store)
-                 ? addMap(store, makeTensorMap(store))
-                 : addStore(store);
+    if (auto store = dyn_cast<StoreOp>(op)) {
+      if (isStaged(store))
+        return addMap(store, *makeTensorMap(store));
+      // Rows of matrices are stored by pieces.
+      bool isMatrix =
+          cast<RankedTensorType>(store.getValue().getType()).getRank() == 2;
+      return addElements(store.getDestination(),
+                         isMatrix ? store.getAlignment() : 1);
+    }
     if (auto drain = dyn_cast<DrainOp>(op))
-      return addMap(drain, makeTensorMap(drain));
+      return addMap(drain, *makeTensorMap(drain));
     if (auto load = dyn_cast<memref::LoadOp>(op))
       return addElements(load.getMemRef());
     if (auto store = dyn_cast<memref::StoreOp>(op))
       return addElements(store.getMemRef());
     if (auto dim = dyn_cast<memref::DimOp>(op))
-      return addSize(dim);
-    if (auto gather = dyn_cast<GatherOp>(op);
-        gather && failed(verifyGather(gather)))
-      return WalkResult::interrupt();
+      if (std::optional<int64_t> number = dim.getConstantIndex())
+        return addSize(dim.getSource(), *number);
     if (auto gather = dyn_cast<GatherOp>(op))
       return addElements(gather.getSource(),
                          gather.getPairs()
                              ? gather.getType().getElementTypeBitWidth() / 4
                              : 1);
-    if (auto extremes = dyn_cast<ExtremesOp>(op);
-        extremes && failed(verifySource(extremes, extremes.getSource())))
-      return WalkResult::interrupt();
     if (isa<ExtremesOp, TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
-    return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
-}
-
-/// The size of an argument's dimension, of which a dynamic one is a parameter.
-LogicalResult KernelContext::addSize(memref::DimOp op) {
-  auto argument = dyn_cast<BlockArgument>(op.getSource());
-  if (!argument || argument.getOwner()->getParentOp() != kernel)
-    return success();
-  auto type = cast<MemRefType>(argument.getType());
-  std::optional<int64_t> dim = op.getConstantIndex();
-  if (!dim || *dim < 0 || *dim >= type.getRank()) {
-    InFlightDiagnostic error = op.emitOpError() << "reads the size of ";
-    if (dim)
-      error << "dimension " << *dim;
-    else
-      error << "a dimension that is no constant";
-    return error << " of " << type << ", expected 0 to " << type.getRank() - 1;
-  }
-  if (type.isDynamicDim(*dim))
-    needs[argument.getArgNumber()].sizes.insert(*dim);
-  return success();
 }
 
 BlockArgument
@@ -235,15 +208,10 @@ Value KernelContext::getSize(OpBuilder &builder, Value memory,
 }
 
 LogicalResult KernelContext::prepare() {
-  if (!kernel->hasAttr(FAGPUDialect::sharedMemoryAttrName))
-    return kernel.emitOpError()
-           << "has no '" << FAGPUDialect::sharedMemoryAttrName
-           << "'; run fagpu-plan-resources before";
-  if (kernel.getOps<RoleOp>().empty())
-    return kernel.emitOpError() << "has no 'fagpu.role'";
-  if (failed(collectNeeds()) || failed(verifyLowered(kernel)) ||
-      failed(replaceConstants()))
+  if (failed(verifyLowered(kernel)) || failed(verifyPlanned(kernel)))
     return failure();
+  collectNeeds();
+  replaceConstants();
   replaceArguments();
   emitSharedBase();
   emitThreads();

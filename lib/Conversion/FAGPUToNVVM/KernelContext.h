@@ -29,6 +29,8 @@ LogicalResult verifyCopiedTile(PutOp put);
 LogicalResult verifyGather(GatherOp gather);
 /// Refuses memory of an operation whose address is not known.
 LogicalResult verifySource(Operation *op, Value source);
+/// Refuses a constant, or a use of it, that the device has no table for.
+LogicalResult verifyTable(memref::GetGlobalOp op);
 
 class Emitter;
 
@@ -88,15 +90,14 @@ private:
     SetVector<unsigned> sizes;
   };
 
-  LogicalResult collectNeeds();
-  LogicalResult addSize(memref::DimOp op);
+  void collectNeeds();
   void replaceArgument(unsigned number, Needs &needs,
                        SmallVectorImpl<Attribute> &parameters);
   BlockArgument addParameter(Type type, DictionaryAttr description,
                              SmallVectorImpl<Attribute> &parameters);
   void replaceArguments();
   /// Constant tables become globals of the device.
-  LogicalResult replaceConstants();
+  void replaceConstants();
   void emitThreads();
   void emitSharedBase();
   void emitBarriers();

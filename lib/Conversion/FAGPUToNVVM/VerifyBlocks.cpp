@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "VerifyLowered.h"
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -6,52 +6,30 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Everything that has no lowering is refused here, before anything is
-// rewritten: a pattern that does not match can only say that there is none.
+// Everything that has no lowering, whatever the plan, is refused here: a
+// pattern that does not match can only say that there is none. fagpu-check asks
+// this of a text, and the conversion once more before it rewrites anything.
 //
 //===----------------------------------------------------------------------===//
 
-#include "VerifyLowered.h"
 #include "KernelContext.h"
 #include "SharedTile.h"
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
 
-//===----------------------------------------------------------------------===//
-// What earlier passes set
-//===----------------------------------------------------------------------===//
+/// Until they are inlined, calls take what the callee uses.
+static bool isCall(Operation *op) { return isa<func::CallOp>(op); }
 
-static LogicalResult refuseBefore(Operation *op, StringRef missing,
-                                  StringRef pass) {
-  return op->emitOpError() << "has no " << missing << "; run " << pass
-                           << " before";
-}
-
-/// Each use of a channel, mail or turns needs what the plan says of it.
-static LogicalResult verifyPlan(Operation *op, Value resource) {
-  Operation *made = resource.getDefiningOp();
-  if (!isa_and_nonnull<ChannelOp, MailOp, TurnsOp>(made))
-    return op->emitOpError() << "uses a value that is not made by "
-                                "'fagpu.channel', 'fagpu.mail' or 'fagpu.turns'"
-                                " in the kernel";
-  if (auto turns = dyn_cast<TurnsOp>(made))
-    return turns.getBarrier()
-               ? success()
-               : refuseBefore(turns, "barrier(...)", "fagpu-plan-resources");
-  // Channels that no other role fills or reads have no barriers.
-  auto channel = dyn_cast<ChannelOp>(made);
-  bool isPlanned = channel ? channel.getOffset().has_value()
-                           : cast<MailOp>(made).getBarriers().has_value();
-  return isPlanned ? success()
-                   : refuseBefore(made, "offset(...)", "fagpu-plan-resources");
-}
-
-template <typename Use> static LogicalResult verifyStage(Use op, Value end) {
-  if (!op.getStage())
-    return refuseBefore(op, "stage(...)", "fagpu-assign-stages");
-  return verifyPlan(op, end);
+/// Each use is of a resource of the kernel.
+static LogicalResult verifyResource(Operation *op, Value resource) {
+  if (isa_and_nonnull<ChannelOp, MailOp, TurnsOp>(resource.getDefiningOp()))
+    return success();
+  return op->emitOpError() << "uses a value that is not made by "
+                              "'fagpu.channel', 'fagpu.mail' or 'fagpu.turns'"
+                              " in the kernel";
 }
 
 /// The threads of a group would all copy, or send, the same.
@@ -87,14 +65,15 @@ static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
 }
 
 static LogicalResult verifyPut(PutOp op) {
-  if (failed(verifyStage(op, op.getChannel())))
+  if (failed(verifyResource(op, op.getChannel())))
     return failure();
+  if (isCopiedByThreads(op.getChannel()))
+    return verifyCopiedTile(op);
+  bool hasMap = succeeded(makeTensorMap(op));
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-  if (channel.getEngine() != Engine::tma)
-    return success();
-  if (!channel.getBarriers())
-    return refuseBefore(channel, "barriers(...)", "fagpu-plan-resources");
-  return verifyElected(op, "copies in bulk");
+  return hasMap && channel.getEngine() == Engine::tma
+             ? verifyElected(op, "copies in bulk")
+             : success(hasMap);
 }
 
 /// A release arrives at the barriers of all blocks that fill the stage.
@@ -104,7 +83,8 @@ static LogicalResult verifyMulticast(AcquireOp op) {
   if (op->getParentOfType<RoleOp>().getElect())
     return op.emitOpError() << "acquires a stage that all blocks of a cluster "
                                "fill in a role of one thread, expected warps";
-  if (llvm::any_of(op.getView().getUsers(), llvm::IsaPred<ReleaseOp>))
+  if (llvm::any_of(op.getView().getUsers(), llvm::IsaPred<ReleaseOp>) ||
+      llvm::any_of(op.getView().getUsers(), isCall))
     return success();
   return op.emitOpError() << "acquires a stage that all blocks of a cluster "
                              "fill and that is released in another iteration, "
@@ -112,10 +92,8 @@ static LogicalResult verifyMulticast(AcquireOp op) {
 }
 
 static LogicalResult verifyAcquire(AcquireOp op) {
-  if (failed(verifyStage(op, op.getChannel())))
+  if (failed(verifyResource(op, op.getChannel())))
     return failure();
-  if (isCopiedByThreads(op.getChannel()) && !op.getPending())
-    return refuseBefore(op, "pending(...)", "fagpu-assign-copies");
   return verifyMulticast(op);
 }
 
@@ -127,7 +105,8 @@ static LogicalResult verifySlice(SliceOp op) {
                             << ", expected a matrix";
   // Who reads a slice looks up the whole by its operations.
   for (Operation *user : op->getUsers())
-    if (!isa<MmaAsyncOp, MmaOp, MmaSumOp, LoadOp, SliceOp>(user))
+    if (!isa<MmaAsyncOp, MmaOp, MmaSumOp, LoadOp, SliceOp>(user) &&
+        !isCall(user))
       return op.emitOpError()
              << "is used by '" << user->getName()
              << "', expected 'fagpu.mma_async', 'fagpu.mma', 'fagpu.mma_sum', "
@@ -155,7 +134,8 @@ static LogicalResult verifyLoad(LoadOp op) {
   // There the plan has seen that every warp has to free the stage.
   Value whole = getWholeView(op.getView());
   if (!whole.getDefiningOp<AcquireOp>() ||
-      llvm::none_of(whole.getUsers(), llvm::IsaPred<ReleaseOp>))
+      (llvm::none_of(whole.getUsers(), llvm::IsaPred<ReleaseOp>) &&
+       llvm::none_of(whole.getUsers(), isCall)))
     return op.emitOpError() << "reads a view that is not acquired and released "
                                "in one block, expected both beside the load";
   return success();
@@ -167,7 +147,7 @@ static LogicalResult verifyWrite(WriteOp op) {
   // Floats are written in pairs, for a bulk store to read.
   bool isFloat = channel.getElementType().isF32() &&
                  channel.getLayout().getSwizzle() && !op.getTransposed();
-  if (failed(verifyStage(op, op.getChannel())) ||
+  if (failed(verifyResource(op, op.getChannel())) ||
       (!isFloat && failed(verifyTile(op, "writes to", channel))))
     return failure();
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
@@ -208,18 +188,14 @@ static LogicalResult verifyRowsOfStore(StoreOp op, RankedTensorType type) {
 
 static LogicalResult verifyStagedStore(StoreOp op, RankedTensorType type) {
   auto via = op.getVia().getDefiningOp<ChannelOp>();
-  if (failed(verifyPlan(op, op.getVia())) ||
+  if (failed(verifyResource(op, op.getVia())) ||
       failed(verifyTile(op, "stages in", op.getVia().getType())))
     return failure();
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
     return op.emitOpError() << "stages a value of layout " << type.getEncoding()
                             << ", expected #fagpu.acc";
-  auto role = op->getParentOfType<RoleOp>();
-  if (via.getEngine() == Engine::tma_store) {
-    if (!role.getBarrier())
-      return refuseBefore(role, "barrier(...)", "fagpu-plan-resources");
-    return success();
-  }
+  if (via.getEngine() == Engine::tma_store)
+    return success(succeeded(makeTensorMap(op)));
   return verifyRowsOfStore(op, type);
 }
 
@@ -250,7 +226,7 @@ static LogicalResult verifyDrain(DrainOp op) {
   if (op.getAdd() && !element.isF32() && !isPackedElement(element))
     return op.emitOpError() << "adds elements of " << element
                             << " in bulk, expected f32, f16 or bf16";
-  return success();
+  return success(succeeded(makeTensorMap(op)));
 }
 
 static LogicalResult verifyProduct(Operation *op) {
@@ -265,7 +241,26 @@ static LogicalResult verifyProduct(Operation *op) {
 // All of it
 //===----------------------------------------------------------------------===//
 
+/// The dynamic size of an argument is a parameter of its own.
+static LogicalResult verifySize(memref::DimOp op) {
+  auto argument = dyn_cast<BlockArgument>(op.getSource());
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return success();
+  auto type = cast<MemRefType>(argument.getType());
+  std::optional<int64_t> dim = op.getConstantIndex();
+  if (dim && *dim >= 0 && *dim < type.getRank())
+    return success();
+  InFlightDiagnostic error = op.emitOpError() << "reads the size of ";
+  if (dim)
+    error << "dimension " << *dim;
+  else
+    error << "a dimension that is no constant";
+  return error << " of " << type << ", expected 0 to " << type.getRank() - 1;
+}
+
 static LogicalResult verifyOperation(Operation *op) {
+  if (!isExpressedOnDevice(op))
+    return emitNotOnDevice(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](PutOp op) { return verifyPut(op); })
       .Case([](AcquireOp op) { return verifyAcquire(op); })
@@ -273,33 +268,29 @@ static LogicalResult verifyOperation(Operation *op) {
       .Case([](LoadOp op) { return verifyLoad(op); })
       .Case([](WriteOp op) { return verifyWrite(op); })
       .Case([](StoreOp op) { return verifyStore(op); })
+      .Case([](DrainOp op) { return verifyDrain(op); })
       .Case([](SendOp op) {
-        if (failed(verifyStage(op, op.getMail())))
+        if (failed(verifyResource(op, op.getMail())))
           return failure();
         return verifyElected(op, "sends");
       })
-      .Case([](RecvOp op) { return verifyStage(op, op.getMail()); })
+      .Case([](RecvOp op) { return verifyResource(op, op.getMail()); })
       .Case<TakeOp, PassOp>(
-          [](auto op) { return verifyPlan(op, op.getTurns()); })
+          [](auto op) { return verifyResource(op, op.getTurns()); })
       .Case<MmaAsyncOp, MmaOp, MmaSumOp>(
           [](Operation *op) { return verifyProduct(op); })
-      .Case([](WaitOp op) {
-        return op.getPending()
-                   ? success()
-                   : refuseBefore(op, "pending(...)", "fagpu-assign-waits");
-      })
-      .Case<ForOp, RepeatOp, YieldOp>([](auto op) {
-        return op.emitOpError() << "has no lowering of its own; run "
-                                   "fagpu-pipeline before";
-      })
+      .Case([](GatherOp op) { return verifyGather(op); })
+      .Case([](ExtremesOp op) { return verifySource(op, op.getSource()); })
+      .Case([](memref::DimOp op) { return verifySize(op); })
+      .Case([](memref::GetGlobalOp op) { return verifyTable(op); })
       .Case<FetchOp, ProductOp>([](auto op) {
         return op.emitOpError() << "does not say how operands reach the "
                                    "threads; run fagpu-form-channels before";
       })
-      .Case([](DrainOp op) { return verifyDrain(op); })
-      .Case<ReduceOp, AnyOp, IotaOp, GatherOp, ExtremesOp, ReleaseOp, SyncOp,
-            ScheduleBarrierOp, TicketOp, RetireOp, RoleOp, ChannelOp, MailOp,
-            TurnsOp>([](Operation *) { return success(); })
+      .Case<WaitOp, ForOp, RepeatOp, YieldOp, ReduceOp, AnyOp, IotaOp,
+            ReleaseOp, SyncOp, ScheduleBarrierOp, TicketOp, RetireOp, RoleOp,
+            ChannelOp, MailOp, TurnsOp, func::CallOp>(
+          [](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 
@@ -310,8 +301,8 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
       continue;
     for (Operation *user : argument.getUsers())
       if (!isa<memref::LoadOp, memref::StoreOp, memref::DimOp, PutOp, StoreOp,
-               DrainOp, FetchOp, GatherOp, ExtremesOp, TicketOp, RetireOp>(
-              user))
+               DrainOp, FetchOp, GatherOp, ExtremesOp, TicketOp, RetireOp,
+               func::CallOp>(user))
         return user->emitOpError()
                << "uses memory of the kernel, argument "
                << argument.getArgNumber()
@@ -324,6 +315,11 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
 }
 
 LogicalResult mlir::fagpu::verifyLowered(func::FuncOp kernel) {
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return kernel.emitError("has several blocks, expected one: roles are "
+                            "lowered before control flow");
+  if (kernel.getOps<RoleOp>().empty())
+    return kernel.emitOpError() << "has no 'fagpu.role'";
   if (failed(verifyMemory(kernel)))
     return failure();
   return failure(kernel

@@ -7,6 +7,7 @@
 
 #include "Check.h"
 #include "../IterationCloner.h"
+#include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 
 namespace mlir::fagpu {
@@ -61,6 +62,8 @@ struct CheckPass : public fagpu::impl::FAGPUCheckPassBase<CheckPass> {
         return signalPassFailure();
     if (!hasSlots(kernel) &&
         (failed(checkProtocol(kernel)) || failed(checkRegisters(kernel))))
+      return signalPassFailure();
+    if (failed(verifyLowered(kernel)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
