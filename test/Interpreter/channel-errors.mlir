@@ -1,38 +1,38 @@
 // What breaks a rule of channels, views or products in flight is reported once.
 
 // RUN: split-file %s %t
-// RUN: not fa-run %t/twice.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/twice.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/never.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/never.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/after_release.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/product_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/product_after_release.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/issue_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/issue_after_release.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/drain_after_release.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/drain_after_release.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/in_flight.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/in_flight.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/slice_in_flight.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice_in_flight.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/pending.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/pending.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/left_full.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/left_full.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/half_full.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/half_full.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/bank.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/acquired_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquired_bank.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/part.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/part.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/overlap.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/overlap.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/slice.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/slice_row.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/slice_row.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/outside.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/outside.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/negative.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/negative.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/stored_outside.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/stored_outside.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/over.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/over.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/taken_over.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/taken_over.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/one_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/one_bank.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/stored_bank.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/stored_bank.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/put_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/put_stage.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/acquire_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/acquire_stage.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/added_integers.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/added_integers.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/written_twice.mlir --target=interpret --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/written_and_added.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/written_and_read.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/refilled.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/refilled.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/empty_copy.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/empty_copy.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/twice.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/twice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/never.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/never.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/after_release.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/product_after_release.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/product_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/issue_after_release.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/issue_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/drain_after_release.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/drain_after_release.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/in_flight.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/in_flight.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice_in_flight.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/slice_in_flight.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/pending.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/pending.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/left_full.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/left_full.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/half_full.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/half_full.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/bank.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/acquired_bank.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/acquired_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/part.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/part.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/overlap.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/overlap.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/slice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/slice_row.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/slice_row.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/negative.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/negative.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/stored_outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/stored_outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/over.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/over.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/taken_over.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/taken_over.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/one_bank.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/one_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/stored_bank.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/stored_bank.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/put_stage.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/put_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/acquire_stage.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/acquire_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/added_integers.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/added_integers.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_twice.mlir --target=interpret --as-written --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_and_added.mlir --target=interpret --as-written --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/written_and_read.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/refilled.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/refilled.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/empty_copy.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/empty_copy.mlir --implicit-check-not=error:
 
 //--- twice.mlir
 

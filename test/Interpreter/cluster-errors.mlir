@@ -1,10 +1,10 @@
 // The blocks of a cluster put the same boxes into channels that they share.
 
 // RUN: split-file %s %t
-// RUN: not fa-run %t/box.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/box.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/alone.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/alone.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/same.mlir --target=interpret --seed=1 --grid=3 2>&1 | FileCheck %t/same.mlir --check-prefix=ODD --implicit-check-not=error:
-// RUN: fa-run %t/same.mlir --target=interpret --seed=1 --grid=4 2>&1 | FileCheck %t/same.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/box.mlir --target=interpret --as-written --seed=1 --grid=2 2>&1 | FileCheck %t/box.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/alone.mlir --target=interpret --as-written --seed=1 --grid=2 2>&1 | FileCheck %t/alone.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/same.mlir --target=interpret --as-written --seed=1 --grid=3 2>&1 | FileCheck %t/same.mlir --check-prefix=ODD --implicit-check-not=error:
+// RUN: fa-run %t/same.mlir --target=interpret --as-written --seed=1 --grid=4 2>&1 | FileCheck %t/same.mlir --implicit-check-not=error:
 
 //--- box.mlir
 // CHECK: error: 'fagpu.put' op puts the box at [{{0|1}}, 0, 0] up to row 64 into use 0 of a channel of its cluster, but block {{0|1}} puts the one at [{{0|1}}, 0, 0] up to row 64

@@ -1,27 +1,27 @@
 // What breaks a rule of mail, turns, counters or launches is reported once.
 
 // RUN: split-file %s %t
-// RUN: not fa-run %t/no_filler.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/no_filler.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/circle.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/circle.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/never_emptied.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/never_emptied.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/unsent.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/unsent.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/unreceived.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/unreceived.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/received_once.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/received_once.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/two_senders.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/two_senders.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/sent_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/sent_stage.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/received_stage.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/received_stage.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/taken_twice.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/taken_twice.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/never_passed.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/never_passed.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/not_taken.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/not_taken.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/groups.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/groups.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/unbalanced.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/unbalanced.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/retire.mlir --target=interpret --seed=1 --grid=3 --input=2xi32=0 2>&1 | FileCheck %t/retire.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/outside_a_role.mlir --target=interpret --seed=1 --grid=1 2>&1 | FileCheck %t/outside_a_role.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/outside_a_kernel.mlir --target=interpret --seed=1 2>&1 | FileCheck %t/outside_a_kernel.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/grid.mlir --target=interpret --seed=1 --entry=host --input=index=-2 2>&1 | FileCheck %t/grid.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/no_grid.mlir --target=interpret --seed=1 2>&1 | FileCheck %t/no_grid.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/host_grid.mlir --target=interpret --seed=1 --grid=2 2>&1 | FileCheck %t/host_grid.mlir --implicit-check-not=error:
-// RUN: not fa-run %t/malformed_grid.mlir --target=interpret --seed=1 --grid=2,0 2>&1 | FileCheck %t/malformed_grid.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/no_filler.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/no_filler.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/circle.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/circle.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/never_emptied.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/never_emptied.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/unsent.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/unsent.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/unreceived.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/unreceived.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/received_once.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/received_once.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/two_senders.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/two_senders.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/sent_stage.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/sent_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/received_stage.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/received_stage.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/taken_twice.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/taken_twice.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/never_passed.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/never_passed.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/not_taken.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/not_taken.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/groups.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/groups.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/unbalanced.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/unbalanced.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/retire.mlir --target=interpret --as-written --seed=1 --grid=3 --input=2xi32=0 2>&1 | FileCheck %t/retire.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/outside_a_role.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/outside_a_role.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/outside_a_kernel.mlir --target=interpret --as-written --seed=1 2>&1 | FileCheck %t/outside_a_kernel.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/grid.mlir --target=interpret --as-written --seed=1 --entry=host --input=index=-2 2>&1 | FileCheck %t/grid.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/no_grid.mlir --target=interpret --as-written --seed=1 2>&1 | FileCheck %t/no_grid.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/host_grid.mlir --target=interpret --as-written --seed=1 --grid=2 2>&1 | FileCheck %t/host_grid.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/malformed_grid.mlir --target=interpret --as-written --seed=1 --grid=2,0 2>&1 | FileCheck %t/malformed_grid.mlir --implicit-check-not=error:
 
 //--- no_filler.mlir
 

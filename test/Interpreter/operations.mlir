@@ -2,7 +2,7 @@
 
 // DEFINE: %{entry} =
 // DEFINE: %{more} = --grid=1
-// DEFINE: %{check} = fa-run %s --entry=%{entry} --target=interpret %{more} --seed=1 | FileCheck %s --check-prefix=%{entry}
+// DEFINE: %{check} = fa-run %s --entry=%{entry} --target=interpret --as-written %{more} --seed=1 | FileCheck %s --check-prefix=%{entry}
 
 #acc = #fagpu.acc<1>
 #row = #fagpu.row<1>

@@ -11,6 +11,7 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Executor/FASemantics.h"
 #include "fa/Interpreter/Interpreter.h"
+#include "fa/Pipelines/GPUPipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -31,6 +32,20 @@ FailureOr<std::array<int64_t, 3>> fa::parseGrid(StringRef text) {
   return reportError("--grid=" + text +
                      " is malformed: expected one to three positive sizes "
                      "separated by commas");
+}
+
+FailureOr<OwningOpRef<ModuleOp>> fa::planSchedule(ModuleOp module) {
+  OwningOpRef<ModuleOp> planned(module.clone());
+  if (llvm::all_of(planned->getOps<func::FuncOp>(), [](func::FuncOp function) {
+        return !fagpu::isKernel(function) ||
+               function->hasAttr(fagpu::FAGPUDialect::sharedMemoryAttrName);
+      }))
+    return planned;
+  PassManager manager(module.getContext());
+  buildFAGPUPlanPipeline(manager);
+  if (failed(manager.run(*planned)))
+    return failure();
+  return planned;
 }
 
 /// Puts in the layouts that a text leaves out. Those of a function that kernels

@@ -10,9 +10,15 @@
 
 #include "HostBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <array>
 
 namespace mlir::fa {
+
+/// A copy of the module of a schedule as a device would run it: checked,
+/// pipelined, with stages and resources by `fagpu-plan`, unless all kernels are
+/// planned. Fails with one diagnostic for what the plan refuses.
+FailureOr<OwningOpRef<ModuleOp>> planSchedule(ModuleOp module);
 
 /// Runs a kernel on `grid`, or a host function with the kernels that it
 /// launches; a host function takes no grid. Every result is rounded to its

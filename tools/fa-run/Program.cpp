@@ -8,6 +8,7 @@
 #include "Program.h"
 #include "HostBuffer.h"
 #include "fa/Dialect/FA/IR/FADialect.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
@@ -63,6 +64,14 @@ static FailureOr<func::FuncOp> checkEntry(func::FuncOp function) {
   return function;
 }
 
+static bool implementsFunction(func::FuncOp function) {
+  return function->hasAttr(FADialect::implementsAttrName);
+}
+
+static bool launchesKernel(func::FuncOp function) {
+  return fagpu::findLaunch(function) != nullptr;
+}
+
 FailureOr<func::FuncOp> fa::findEntry(ModuleOp module, StringRef name,
                                       StringRef path) {
   SmallVector<func::FuncOp> candidates;
@@ -73,14 +82,14 @@ FailureOr<func::FuncOp> fa::findEntry(ModuleOp module, StringRef name,
   if (candidates.empty())
     return reportError("'" + path + "' has no public function with a body");
   if (name.empty()) {
-    // Of a file of kernels, what implements something is what one runs.
-    auto implements = llvm::make_filter_range(candidates, [](func::FuncOp f) {
-      return f->hasAttr(FADialect::implementsAttrName);
-    });
+    // Of a file of kernels, what implements something is what one runs, else
+    // what launches them.
     if (candidates.size() == 1)
       return checkEntry(candidates.front());
-    if (llvm::hasSingleElement(implements))
-      return checkEntry(*implements.begin());
+    for (bool (*isEntry)(func::FuncOp) : {implementsFunction, launchesKernel})
+      if (auto entries = llvm::make_filter_range(candidates, isEntry);
+          llvm::hasSingleElement(entries))
+        return checkEntry(*entries.begin());
     return reportError("'" + path + "' needs --entry: it has " +
                        listEntries(candidates));
   }

@@ -59,6 +59,9 @@ void Report::print(raw_ostream &stream) const {
   stream << ", seed " << seed << '\n';
   if (!fallback.empty())
     stream << "not on the GPU: " << fallback << '\n';
+  if (asWritten)
+    stream << "as written: stages and orders, shared memory, registers and "
+              "barriers were not checked\n";
   for (const OutputReport &output : outputs) {
     stream << output.name << ": " << output.type;
     if (!output.values.empty())
@@ -154,6 +157,8 @@ std::string Report::toJSON() const {
     object["chip"] = chip;
   if (!fallback.empty())
     object["not_on_gpu"] = fallback;
+  if (asWritten)
+    object["as_written"] = true;
   if (compileSeconds)
     object["compile_seconds"] = *compileSeconds;
   if (timing)

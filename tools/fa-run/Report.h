@@ -30,6 +30,8 @@ struct Report {
   /// Why a GPU was there and not used; empty otherwise.
   std::string fallback;
   uint64_t seed = 0;
+  /// Whether a schedule was interpreted without its plan.
+  bool asWritten = false;
   /// Types of the arguments with their sizes.
   std::vector<std::string> arguments;
   std::vector<OutputReport> outputs;

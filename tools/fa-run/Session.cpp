@@ -93,6 +93,7 @@ LogicalResult Session::run() {
   if (derived)
     report.chip = derived->chip;
   report.seed = options.seed;
+  report.asWritten = options.asWritten;
   for (const HostBuffer &buffer : inputs)
     report.arguments.push_back(buffer.getTypeName());
   if (failed(runTarget()))

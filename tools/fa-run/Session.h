@@ -25,6 +25,8 @@ struct SessionOptions {
   std::vector<std::string> inputs, outputs;
   bool verify = false;
   bool bench = false;
+  /// The interpreter executes the text, and not what fagpu-plan makes of it.
+  bool asWritten = false;
   Precision precision = Precision::Auto;
   std::optional<double> bound;
   double verifyWork = 0;

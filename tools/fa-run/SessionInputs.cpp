@@ -25,6 +25,10 @@ LogicalResult Session::load() {
   if (!options.grid.empty() && target != TargetKind::Interpret)
     return reportError("--grid is for --target=interpret, not for --target=" +
                        getTargetName(target));
+  if (options.asWritten && target != TargetKind::Interpret)
+    return reportError("--as-written is for --target=interpret, not for "
+                       "--target=" +
+                       getTargetName(target));
   if (!(options.verifyWork >= 0))
     return reportError(
         "--verify-work=" + llvm::formatv("{0:e}", options.verifyWork).str() +

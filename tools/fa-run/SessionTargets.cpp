@@ -105,11 +105,20 @@ LogicalResult Session::runInterpreter() {
       return failure();
     grid = *parsed;
   }
+  func::FuncOp function = running;
+  OwningOpRef<ModuleOp> planned;
+  if (!options.asWritten) {
+    auto schedule = planSchedule(running->getParentOfType<ModuleOp>());
+    if (failed(schedule))
+      return failure();
+    planned = std::move(*schedule);
+    function = planned->lookupSymbol<func::FuncOp>(running.getName());
+  }
   if (!derived)
-    return interpret(running, options.seed, grid, arguments, results);
+    return interpret(function, options.seed, grid, arguments, results);
   return withResultsAsArguments(
       arguments, results, [&](MutableArrayRef<HostBuffer> buffers) {
-        return interpret(running, options.seed, grid, buffers, {});
+        return interpret(function, options.seed, grid, buffers, {});
       });
 }
 

@@ -102,6 +102,12 @@ struct CommandLine {
       cl::desc("Blocks of a kernel that --target=interpret runs without a "
                "host function"),
       cl::value_desc("X[,Y[,Z]]"), cl::cat(category)};
+  cl::opt<bool> asWritten{
+      "as-written",
+      cl::desc("Interpret a schedule as its text stands, one operation after "
+               "the other: fagpu-plan, which checks and pipelines it, does "
+               "not run"),
+      cl::cat(category)};
   cl::opt<std::string> chip{
       "chip",
       cl::desc(
@@ -140,6 +146,7 @@ SessionOptions CommandLine::getOptions() const {
   options.strategy = strategy;
   options.grid = grid;
   options.chip = chip;
+  options.asWritten = asWritten;
   return options;
 }
 
