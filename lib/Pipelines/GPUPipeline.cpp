@@ -12,7 +12,6 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -97,7 +96,7 @@ void fa::registerGPUPipelines() {
                    buildFAGPUPlanPipeline);
   registerPipeline("fagpu-to-llvm", "From a GPU schedule to the LLVM dialect",
                    buildFAGPUToLLVMPipeline);
-  PassPipelineRegistration<GPUCompileOptions>(
+  registerPipeline<GPUCompileOptions>(
       "fagpu-to-ptx", "From a GPU schedule to PTX or machine code",
       buildFAGPUToPTXPipeline);
 }

@@ -8,7 +8,7 @@
 #include "fa/Pipelines/Level2Pipeline.h"
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "fa/Pipelines/RegisterPipeline.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -35,7 +35,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
 }
 
 void fa::registerLevel2Pipeline() {
-  PassPipelineRegistration<Level2Options>(
+  registerPipeline<Level2Options>(
       "fa-to-level2", "From level 0 or 1 to tiled attention (level 2)",
       buildFAToLevel2Pipeline);
 }

@@ -10,9 +10,9 @@
 #include "fa/Conversion/CPU/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPUPipeline.h"
+#include "fa/Pipelines/RegisterPipeline.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -42,7 +42,7 @@ void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
 }
 
 void fa::registerNaivePipeline() {
-  PassPipelineRegistration<NaiveOptions>(
+  registerPipeline<NaiveOptions>(
       "fa-naive-to-cpu",
       "From attention to the LLVM dialect, with all scores in memory",
       buildNaiveToCPUPipeline);

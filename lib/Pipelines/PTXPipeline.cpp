@@ -7,8 +7,8 @@
 
 #include "fa/Pipelines/PTXPipeline.h"
 
+#include "fa/Pipelines/RegisterPipeline.h"
 #include "fa/Pipelines/SchedulePipeline.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
@@ -22,6 +22,6 @@ void fa::buildFAToPTXPipeline(OpPassManager &manager,
 }
 
 void fa::registerPTXPipeline() {
-  PassPipelineRegistration<GPUCompileOptions>(
+  registerPipeline<GPUCompileOptions>(
       "fa-to-ptx", "From level 0 to PTX or machine code", buildFAToPTXPipeline);
 }

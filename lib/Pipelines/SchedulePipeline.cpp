@@ -11,11 +11,11 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
+#include "fa/Pipelines/RegisterPipeline.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -106,7 +106,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
 }
 
 void fa::registerSchedulePipeline() {
-  PassPipelineRegistration<ScheduleOptions>(
-      "fa-to-schedule", "From level 0 to a GPU schedule (level 4)",
-      buildFAToSchedulePipeline);
+  registerPipeline<ScheduleOptions>("fa-to-schedule",
+                                    "From level 0 to a GPU schedule (level 4)",
+                                    buildFAToSchedulePipeline);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../ToolMains.h"
+#include "CheckOptions.h"
 #include "fa/InitAll.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -33,6 +34,8 @@ int mlir::fa::optMain(int argc, char **argv) {
   mlir::fa::registerAllDialects(registry);
   mlir::fa::registerAllPasses();
   showOnlyLinesInDiagnostics();
+  if (failed(checkOptions(ArrayRef(argv, argc))))
+    return 1;
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "fa-mlir optimizer driver\n", registry));
 }

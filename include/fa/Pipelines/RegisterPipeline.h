@@ -15,11 +15,43 @@ namespace mlir::fa {
 
 struct NoPipelineOptions : PassPipelineOptions<NoPipelineOptions> {};
 
-/// Registers a pipeline without options. With upstream's registration for those
-/// an option on the command line ends the program without a message.
+/// What to say of options that a pass or pipeline called `name` refused with
+/// `message`. Where one is unknown: the options there are, those with the
+/// nearest names first. `printed` has their names, as in {chip=sm_80
+/// format=isa}.
+std::string explainOptions(StringRef name, StringRef message,
+                           StringRef printed);
+
+/// Registers a pipeline, whose unknown options are an error that says which
+/// ones it has.
+template <typename Options>
+void registerPipeline(
+    StringRef name, StringRef description,
+    std::function<void(OpPassManager &, const Options &)> build) {
+  auto add = [name = name.str(), build = std::move(build)](
+                 OpPassManager &manager, StringRef text,
+                 function_ref<LogicalResult(const Twine &)> refuse) {
+    Options options;
+    std::string message, printed;
+    llvm::raw_string_ostream messages(message), names(printed);
+    if (failed(options.parseFromString(text, messages))) {
+      options.print(names);
+      return refuse(explainOptions(name, message, printed));
+    }
+    build(manager, options);
+    return success();
+  };
+  registerPassPipeline(
+      name, description, add,
+      [](function_ref<void(const mlir::detail::PassOptions &)> take) {
+        take(Options());
+      });
+}
+
+/// The same for a pipeline without options.
 inline void registerPipeline(StringRef name, StringRef description,
                              std::function<void(OpPassManager &)> build) {
-  PassPipelineRegistration<NoPipelineOptions>(
+  registerPipeline<NoPipelineOptions>(
       name, description,
       [build = std::move(build)](OpPassManager &manager,
                                  const NoPipelineOptions &) {
