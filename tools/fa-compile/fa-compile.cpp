@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bytecode.h"
 #include "../ChoiceParser.h"
 #include "../ToolMains.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -122,6 +123,10 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   auto buffer = openInputFile(fileName, &message);
   if (!buffer)
     return reportError(message);
+  if (StringRef producer = getBytecodeProducer(*buffer); !producer.empty())
+    return reportError("'" + fileName + "' is bytecode of " + producer +
+                       ", which has no names of arguments; expected text, as "
+                       "fa-opt prints it");
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);

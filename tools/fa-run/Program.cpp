@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "../Bytecode.h"
 #include "HostBuffer.h"
 #include "fa/Dialect/FA/IR/FADialect.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -31,6 +32,13 @@ OwningOpRef<ModuleOp> fa::parseProgram(StringRef path, MLIRContext *context) {
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file) {
     (void)reportError(message);
+    return nullptr;
+  }
+  if (StringRef producer = getBytecodeProducer(*file);
+      isOfAnotherMLIR(producer)) {
+    (void)reportError("'" + path + "' is bytecode of " + producer +
+                      ", expected that of MLIR" LLVM_VERSION_STRING
+                      " or text, which any mlir-opt prints");
     return nullptr;
   }
   llvm::SourceMgr sources;
