@@ -170,6 +170,8 @@ def FAGPUCheckPass : Pass<"fagpu-check", "::mlir::func::FuncOp"> {
       multiprocessor. An estimate from below: scalars, addresses and predicates do
       not count, nor what is made of constants, indices and row or column values
       where it is used. A remark names the most that is live.
+    - Lowering, last: what convert-fagpu-to-nvvm and the passes behind it do not
+      take, whatever the plan.
 
     An error of the protocol says what each group waits for, what it did last, and
     in which execution. Whether an execution ends does not depend on which role is
