@@ -26,7 +26,9 @@ help:
 	@echo "make clean         remove the build folders"
 	@echo "JOBS=N             at most N compilers at once (one for each core)"
 
-demo: build
+# Only what the demonstration runs; the tests build the rest.
+demo: configure venv
+	@NINJA_STATUS='building fa-run, step %f of %t, %e s: ' cmake --build $(BUILD) -j $(JOBS) --target fa-run
 	@$(PYTHON) scripts/demo.py --build $(BUILD)
 
 # The summary line must come even when the tests cannot be built.

@@ -517,6 +517,16 @@ static LogicalResult runStep(const StepPlan &plan, Frame &frame) {
   position.queryLength = run->extents[0];
   position.keyLength = plan.extents.empty() ? run->offsets[3] + run->extents[1]
                                             : run->extents[1];
+  if (execution.onKeyBlock) {
+    execution.onKeyBlock({position.batch, position.head, run->offsets[2],
+                          run->offsets[3], numQueries,
+                          run->key.getSize(DimKind::Sequence),
+                          position.queryLength, position.keyLength,
+                          execution.inFullRange});
+    for (auto [index, array] : llvm::zip(plan.results, state))
+      frame[index] = array;
+    return success();
+  }
   HeadData data = packHead(*run, 0, 0, run->key.getSize(DimKind::Sequence));
   RowEvaluator rows(plan.op, plan.score, plan.mask, frame);
   std::vector<double> queryRow(run->headDim), weighted;

@@ -284,3 +284,15 @@ FailureOr<AttentionWork> Reference::countWork(func::FuncOp function,
     return failure();
   return work;
 }
+
+LogicalResult
+Reference::visitBlocks(func::FuncOp function, ArrayRef<HostBuffer> arguments,
+                       ArrayRef<HostBuffer> outputs,
+                       std::function<void(const KeyBlockVisit &)> visit) {
+  auto values = bindArguments(function, arguments, outputs);
+  if (failed(values))
+    return failure();
+  Execution options;
+  options.onKeyBlock = std::move(visit);
+  return executor->run(function, *values, options);
+}

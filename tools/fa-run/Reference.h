@@ -84,6 +84,13 @@ public:
                                                ArrayRef<HostBuffer> arguments,
                                                ArrayRef<HostBuffer> outputs);
 
+  /// Tells `visit` of each key block that the steps of a tiled function visit,
+  /// and computes no attention. The outputs are further arguments.
+  LogicalResult
+  visitBlocks(func::FuncOp function, ArrayRef<HostBuffer> arguments,
+              ArrayRef<HostBuffer> outputs,
+              std::function<void(const executor::KeyBlockVisit &)> visit);
+
 private:
   executor::Semantics semantics;
   std::unique_ptr<executor::Executor> executor;

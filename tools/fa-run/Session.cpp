@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "BlockMap.h"
 #include "InputSpec.h"
 #include "Npy.h"
 #include "SessionState.h"
@@ -83,9 +84,29 @@ LogicalResult Session::reportOutputs() {
   return success();
 }
 
+LogicalResult Session::drawBlockMap() {
+  if (failed(makeInputs()) || failed(makeResults()))
+    return failure();
+  auto [batch, head] = *options.blockMap;
+  auto map = makeBlockMap(running, options.chip.empty() ? "cpu" : options.chip,
+                          inputs, results, batch, head);
+  if (failed(map))
+    return failure();
+  llvm::outs() << options.file << " @" << entry.getName() << ", ";
+  map->print(llvm::outs());
+  if (options.jsonFile.empty())
+    return success();
+  if (llvm::Error error = writeTextFile(options.jsonFile, map->toJSON()))
+    return reportError(llvm::toString(std::move(error)));
+  return success();
+}
+
 LogicalResult Session::run() {
-  if (failed(load()) || failed(chooseTarget()) || failed(makeInputs()) ||
-      failed(makeResults()))
+  if (failed(load()))
+    return failure();
+  if (options.blockMap)
+    return drawBlockMap();
+  if (failed(chooseTarget()) || failed(makeInputs()) || failed(makeResults()))
     return failure();
   report.file = options.file;
   report.entry = entry.getName();

@@ -21,6 +21,8 @@ enum class Precision { Auto, Float64, Declared };
 /// The command line.
 struct SessionOptions {
   std::string file, entry, against, jsonFile, strategy, grid, chip;
+  /// Batch and head whose block map is drawn instead of a run.
+  std::optional<std::array<int64_t, 2>> blockMap;
   TargetKind target = TargetKind::Auto;
   std::vector<std::string> inputs, outputs;
   bool verify = false;

@@ -41,6 +41,7 @@ private:
   LogicalResult runCUDATarget();
   LogicalResult runInterpreter();
   LogicalResult countWork();
+  LogicalResult drawBlockMap();
   // What came of it.
   LogicalResult verifyOutputs();
   LogicalResult reportOutputs();

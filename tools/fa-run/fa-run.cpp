@@ -7,6 +7,7 @@
 
 #include "../ChoiceParser.h"
 #include "../ToolMains.h"
+#include "Program.h"
 #include "Session.h"
 #include "fa/InitAll.h"
 #include "mlir/IR/Diagnostics.h"
@@ -115,6 +116,12 @@ struct CommandLine {
           "device's for --target=cuda, sm_80 for --target=interpret if not "
           "given"),
       cl::value_desc("sm_NN"), cl::cat(category)};
+  cl::opt<std::string> blockMap{
+      "block-map",
+      cl::desc("Print which key blocks each query block of this batch and head "
+               "visits (0,0 unless given), and run nothing; blocks as --chip "
+               "or the CPU has them"),
+      cl::value_desc("BATCH,HEAD"), cl::ValueOptional, cl::cat(category)};
   cl::opt<std::string> jsonFile{"json", cl::desc("Write the report as JSON"),
                                 cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<std::string> strategy{
@@ -122,12 +129,32 @@ struct CommandLine {
       cl::desc("Apply @__transform_main of this file before lowering"),
       cl::value_desc("FILE"), cl::cat(category)};
 
-  SessionOptions getOptions() const;
+  FailureOr<SessionOptions> getOptions() const;
 };
 } // namespace
 
-SessionOptions CommandLine::getOptions() const {
+/// "BATCH,HEAD", both 0 or more; nothing stands for 0,0.
+static FailureOr<std::array<int64_t, 2>> parsePlace(StringRef text) {
+  std::array<int64_t, 2> place = {0, 0};
+  if (text.empty())
+    return place;
+  auto [batch, head] = text.split(',');
+  if (batch.getAsInteger(10, place[0]) || head.getAsInteger(10, place[1]) ||
+      place[0] < 0 || place[1] < 0)
+    return reportError("--block-map=" + text +
+                       " names no batch and head: expected two numbers from 0 "
+                       "on, as 0,0");
+  return place;
+}
+
+FailureOr<SessionOptions> CommandLine::getOptions() const {
   SessionOptions options;
+  if (blockMap.getNumOccurrences()) {
+    auto place = parsePlace(blockMap);
+    if (failed(place))
+      return failure();
+    options.blockMap = *place;
+  }
   options.file = fileName;
   options.entry = entryName;
   options.target = target;
@@ -191,5 +218,6 @@ int fa::runMain(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  return succeeded(runSession(commandLine.getOptions(), context)) ? 0 : 1;
+  FailureOr<SessionOptions> options = commandLine.getOptions();
+  return succeeded(options) && succeeded(runSession(*options, context)) ? 0 : 1;
 }

@@ -51,6 +51,18 @@ struct AttentionWork {
   bool isEstimate = false;
 };
 
+/// A key block that a step of online attention visits, in absolute rows. The
+/// last block of queries or keys may be shorter than the others.
+struct KeyBlockVisit {
+  int64_t batch, head, query, key;
+  /// Rows of the block.
+  int64_t queries, keys;
+  /// Rows of this batch.
+  int64_t allQueries, allKeys;
+  /// Whether the mask is not asked, being true everywhere in the block.
+  bool isFull;
+};
+
 /// Base of what the semantics of a dialect keep for a run.
 class ExecutionContext {
 public:
@@ -70,6 +82,8 @@ struct Execution {
   /// Where to add the work of attention operations; these then look at masks
   /// only and compute nothing.
   AttentionWork *countedWork = nullptr;
+  /// Told of each step of online attention, which then computes nothing.
+  std::function<void(const KeyBlockVisit &)> onKeyBlock;
   /// Most elements that one tensor or memref may have: 2^30 (8 GiB).
   int64_t maxElements = int64_t(1) << 30;
   /// Deepest nesting of calls.
