@@ -17,7 +17,7 @@ help:
 	@echo "make bench         run benchmarks/ (ratios; takes several minutes; installs"
 	@echo "                   PyTorch; BENCH_OPTIONS='--threads 2' and others of run.py)"
 	@echo "make bundle        one folder that runs without LLVM, $(BUILD)/bundle"
-	@echo "make docs          generate the dialect and pass pages into $(BUILD)/docs"
+	@echo "make docs          generate the pages of docs/Reference"
 	@echo "make install       install the CMake and Python packages and tools"
 	@echo "                   (PREFIX=/usr/local)"
 	@echo "make format        format the C++ sources"

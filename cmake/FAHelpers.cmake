@@ -94,8 +94,8 @@ function(fa_tablegen target file)
 endfunction()
 
 # fa_add_doc(PAGE.md FILE.td generator)
-# Generates a page for the target fa-doc; a page of docs/ takes it in by a line
-# `[include "PAGE.md"]`.
+# Generates a page for the target fa-doc; a page of docs/Reference takes it in by
+# a line `[include "PAGE.md"]`.
 function(fa_add_doc page file generator)
   set(LLVM_TARGET_DEFINITIONS ${file})
   separate_arguments(generator)
@@ -106,21 +106,25 @@ function(fa_add_doc page file generator)
   set_property(GLOBAL APPEND PROPERTY FA_GENERATED_PAGES ${CMAKE_CURRENT_BINARY_DIR}/${page})
 endfunction()
 
-# The target fa-doc: docs/ with its generated pages, in build/docs.
+# The target fa-doc-pages puts what tablegen makes into build/docs-generated;
+# fa-doc joins it to the pages of docs/Reference, which are committed.
 function(fa_add_doc_target)
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   get_property(pages GLOBAL PROPERTY FA_GENERATED_PAGES)
   get_property(page_targets GLOBAL PROPERTY FA_DOC_TARGETS)
   set(generated ${CMAKE_BINARY_DIR}/docs-generated)
-  add_custom_target(fa-doc
+  add_custom_target(fa-doc-pages
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
     COMMAND ${CMAKE_COMMAND} -E copy ${pages} ${generated}
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/build_docs.py
-      --source ${CMAKE_SOURCE_DIR}/docs --generated ${generated} --output ${CMAKE_BINARY_DIR}/docs
     DEPENDS ${page_targets}
-    COMMENT "Joining the pages in ${CMAKE_BINARY_DIR}/docs"
     VERBATIM)
+  add_custom_target(fa-doc
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/scripts/build_docs.py
+      --pages ${CMAKE_SOURCE_DIR}/docs/Reference --generated ${generated}
+    COMMENT "Writing the pages of docs/Reference"
+    VERBATIM)
+  add_dependencies(fa-doc fa-doc-pages)
 endfunction()
 
 # Installs headers, generated headers, .td files and the CMake package, and
