@@ -1,4 +1,4 @@
-# Puts each fault of the table of docs/GPU/Schedules.md into the schedule that
+# Puts each fault of the table of docs/Tutorial/5-change-a-schedule.md into the schedule that
 # the page copies, and expects that fagpu-plan refuses it.
 #
 #   faults.sh FOLDER
