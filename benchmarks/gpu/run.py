@@ -39,6 +39,7 @@ class Forward:
         self.bench = Bench(arguments.seed, {mode: rounds[mode] for mode in arguments.modes}, arguments.kernels,
                            arguments.out, part)
         self.kernels = Kernels(arguments.kernels, arguments.form)
+        self.before = Kernels(arguments.before, arguments.form) if arguments.before else None
         self.peers = find_peers(arguments.reference, self.bench.note)
         if arguments.peers is not None:
             self.peers = {name: self.peers[name] for name in arguments.peers if name in self.peers}
@@ -54,6 +55,13 @@ class Forward:
         """`name`: of a kernel that takes part as somebody else."""
         return [self.bench.prepare(case.name, name or kernel.name, lambda: self.kernels.make(kernel, *tensors),
                                    reference, BOUND[kernel.element], is_own=True) for kernel in kernels]
+
+    def prepare_before(self, case, tensors, reference, kernels):
+        """The kernels of another build, as peers."""
+        if not self.before:
+            return []
+        return [self.bench.prepare(case.name, f"{kernel.name} before", lambda: self.before.make(kernel, *tensors),
+                                   reference, BOUND[kernel.element]) for kernel in kernels]
 
     def prepare_bf16(self, case, tensors):
         """What an f16 kernel is held to: the bf16 kernel on the numbers rounded to bf16, and a peer in bf16. The
@@ -76,7 +84,7 @@ class Forward:
                    for n, heads in shapes]
         own = self.find_kernels(case, case.element)
         reference = self.reference(case, tensors)
-        prepared = self.prepare_own(case, tensors, reference, own)
+        prepared = self.prepare_own(case, tensors, reference, own) + self.prepare_before(case, tensors, reference, own)
         if case.element == "f16":
             prepared += self.prepare_bf16(case, tensors)
         prepared += [self.bench.prepare(case.name, name, lambda: make(case, *tensors), reference,
@@ -94,6 +102,7 @@ def integers(text):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
+    parser.add_argument("--before", type=Path, help="folder of the same kernels from another build, to compare with")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
     parser.add_argument("--reference", type=Path, help="folder of reference cubins and their launch.py")
     parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a",
