@@ -193,7 +193,8 @@ LogicalResult KernelParameters::addTensorMap(Value value,
   }
   Object map{{"tensor_map", names[memref.argument]},
              {"dims", std::move(dims)},
-             {"swizzle", getNumber(parameter, "swizzle")}};
+             {"swizzle", getNumber(parameter, "swizzle")},
+             {"l2_promotion", getNumber(parameter, "l2_promotion")}};
   if (memref.offset != 0)
     map["offset"] = memref.offset;
   parameters.push_back(std::move(map));

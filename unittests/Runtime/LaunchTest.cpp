@@ -44,7 +44,7 @@ TEST_F(LaunchTest, EncodesTensorMapsFromShapeStridesBoxAndSwizzle) {
   EXPECT_EQ(query.rank, 5);
   EXPECT_EQ(query.type, 9) << "bf16";
   EXPECT_EQ(query.swizzle, 3) << "128 bytes";
-  EXPECT_EQ(query.promotion, 3) << "256 bytes unless said";
+  EXPECT_EQ(query.promotion, 3) << "256 bytes in manifests that say nothing";
   uint64_t sizes[] = {64, 300, 2, 4, 2};
   uint64_t strides[] = {1024, 128, 256, 300 * 1024};
   uint32_t box[] = {64, 64, 2, 1, 1};
@@ -112,6 +112,23 @@ TEST_F(LaunchTest, ReadsZerosForTensorsWithoutElements) {
   for (int i = 0; i != 3; ++i)
     EXPECT_NE(getCounter(i), key.address) << "no launch counts there";
   fakeDestroyStream(stream);
+}
+
+TEST_F(LaunchTest, PromotesWhatTheL2CacheFetchesAsTheManifestSays) {
+  create();
+  unsigned number = 0;
+  for (const char *bytes : {"0", "64", "128", "256"}) {
+    std::string text = attentionManifest.str();
+    size_t place = text.find("\"l2_promotion\": 128");
+    ASSERT_NE(place, std::string::npos);
+    text.replace(place + strlen("\"l2_promotion\": "), 3, bytes);
+    ASSERT_EQ(load(text, attentionImage), FA_SUCCESS)
+        << faRuntimeGetErrorMessage();
+    ASSERT_EQ(launch(makeArguments()), FA_SUCCESS);
+    auto key = getParameter<FakeTensorMap>(*fakeGetLaunch(number), 1);
+    EXPECT_EQ(key.promotion, number) << bytes;
+    ++number;
+  }
 }
 
 // A view starts inside of its argument.

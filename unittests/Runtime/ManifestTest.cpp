@@ -118,6 +118,8 @@ static const Mistake mistakes[] = {
      "parameters[7].counter: a kernel has one counter parameter at most"},
     {"\"swizzle\": 128", "\"swizzle\": 96",
      "parameters[0].swizzle: expected 0, 32, 64 or 128 bytes, got 96"},
+    {"\"l2_promotion\": 128", "\"l2_promotion\": 100",
+     "parameters[1].l2_promotion: expected 0, 64, 128 or 256 bytes, got 100"},
     {"\"swizzle\": 128", "\"swizzle\": 64",
      "parameters[0].dims[0]: the innermost box has 128 bytes; a swizzle of 64 "
      "bytes takes at most that many"},

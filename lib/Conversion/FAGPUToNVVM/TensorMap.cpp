@@ -21,6 +21,8 @@ DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
       builder.getNamedAttr("columns", builder.getI64IntegerAttr(columns)),
       builder.getNamedAttr("panels", builder.getI64IntegerAttr(panels)),
       builder.getNamedAttr("swizzle", builder.getI64IntegerAttr(swizzle)),
+      builder.getNamedAttr("l2_promotion",
+                           builder.getI64IntegerAttr(l2Promotion)),
       builder.getNamedAttr("bounded", builder.getBoolAttr(bounded))};
   if (bounded)
     entries.push_back(
@@ -110,10 +112,13 @@ int64_t mlir::fagpu::getNumSharers(Value channel) {
 }
 
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
-  return makeBoxMap(put, put.getSource(), put.getOffsets(), put.getSizes(),
-                    put.getRowDim(), put.getChannel().getType().getView(),
-                    put.getRows() != nullptr, put.getColumns(),
-                    getNumSharers(put.getChannel()));
+  FailureOr<TensorMap> map = makeBoxMap(
+      put, put.getSource(), put.getOffsets(), put.getSizes(), put.getRowDim(),
+      put.getChannel().getType().getView(), put.getRows() != nullptr,
+      put.getColumns(), getNumSharers(put.getChannel()));
+  if (succeeded(map))
+    map->l2Promotion = put.getL2Promotion();
+  return map;
 }
 
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(StoreOp store) {

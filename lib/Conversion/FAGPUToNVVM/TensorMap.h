@@ -31,15 +31,17 @@ struct TensorMap {
   bool bounded;
   /// The dimension of the memref that is bounded.
   int64_t row;
+  /// Bytes that the L2 cache fetches at least. Stores fetch nothing.
+  int64_t l2Promotion = 128;
 
   bool operator<(const TensorMap &other) const { return key() < other.key(); }
   DictionaryAttr toAttribute(MLIRContext *context) const;
 
 private:
   std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool,
-             int64_t>
+             int64_t, int64_t>
   key() const {
-    return {argument, box, columns, panels, swizzle, bounded, row};
+    return {argument, box, columns, panels, swizzle, bounded, row, l2Promotion};
   }
 };
 

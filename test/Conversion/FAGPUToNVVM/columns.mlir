@@ -84,8 +84,8 @@ func.func @registers(%o: memref<?x40xbf16>, %f: memref<?x3xf32>, %x: f32) attrib
 
 // A map of one panel, which ends with the memory; a copy for each panel.
 // CHECK-LABEL: func.func @bulk
-// CHECK-SAME: {argument = 0 : i64, bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, swizzle = 128 : i64}
-// CHECK-SAME: {argument = 1 : i64, bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {argument = 0 : i64, bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 1 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {argument = 1 : i64, bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 1 : i64, swizzle = 128 : i64}
 func.func @bulk(%m: memref<128x72xbf16>, %o: memref<128x40xbf16>) attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %c72 = arith.constant 72 : i32
@@ -114,7 +114,7 @@ func.func @bulk(%m: memref<128x72xbf16>, %o: memref<128x40xbf16>) attributes {fa
 // A tile that starts at any column: a copy for each panel as well. The map has
 // the dimensions of the memory, past whose ends a padded box is zero.
 // CHECK-LABEL: func.func @any_column
-// CHECK-SAME: {argument = 0 : i64, bounded = false, box = [1, 64, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, swizzle = 128 : i64}
+// CHECK-SAME: {argument = 0 : i64, bounded = false, box = [1, 64, 64], columns = 64 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 1 : i64, swizzle = 128 : i64}
 func.func @any_column(%m: memref<?x?x?xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel tma : !t

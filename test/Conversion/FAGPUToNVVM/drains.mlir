@@ -14,8 +14,8 @@
 // CHECK-LABEL: func.func @drains(
 // CHECK-SAME: %[[F:[^:]+]]: !llvm.ptr {llvm.align = 64
 // CHECK-SAME: %[[O:[^:]+]]: !llvm.ptr {llvm.align = 64
-// CHECK-SAME: bounded = true, box = [1, 64, 1, 64], columns = 32 : i64, kind = "tensor_map", panels = 2 : i64, row = 1 : i64, swizzle = 128 : i64
-// CHECK-SAME: bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, swizzle = 128 : i64
+// CHECK-SAME: bounded = true, box = [1, 64, 1, 64], columns = 32 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 2 : i64, row = 1 : i64, swizzle = 128 : i64
+// CHECK-SAME: bounded = false, box = [64, 64], columns = 64 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 1 : i64, swizzle = 128 : i64
 func.func @drains(%m: !m, %o: memref<64x64xbf16>, %x: f32, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : i32
   %f = fagpu.channel threads : !f

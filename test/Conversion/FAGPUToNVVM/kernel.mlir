@@ -18,7 +18,7 @@
 // CHECK-SAME: %[[MAP:[^:]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>}, %[[UB:[^:]+]]: i32, %[[UR:[^:]+]]: i32, %[[UH:[^:]+]]: i32,
 // CHECK-SAME: %[[OUT:[^:]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>},
 // CHECK-SAME: %[[SUMS:[^:]+]]: !llvm.ptr<1>, %[[S0:[^:]+]]: i64, %[[N:[^:]+]]: i32, %[[COUNTER:[^:]+]]: !llvm.ptr<1>)
-// CHECK-SAME: {argument = 0 : i64, bounded = true, box = [1, 64, 1, 64], columns = 64 : i64, kind = "tensor_map", panels = 1 : i64, row = 1 : i64, swizzle = 128 : i64}, {argument = 0 : i64, dim = 0 : i64, kind = "unit_stride"}
+// CHECK-SAME: {argument = 0 : i64, bounded = true, box = [1, 64, 1, 64], columns = 64 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 1 : i64, row = 1 : i64, swizzle = 128 : i64}, {argument = 0 : i64, dim = 0 : i64, kind = "unit_stride"}
 // CHECK-SAME: {argument = 1 : i64, bounded = false,
 // CHECK-SAME: {argument = 2 : i64, kind = "pointer"}, {argument = 2 : i64, dim = 0 : i64, kind = "stride"}, {argument = 3 : i64, kind = "scalar"}, {argument = 4 : i64, kind = "pointer"}
 

@@ -65,7 +65,7 @@ func.func @staged(%m: memref<?x96xbf16>, %x: f32, %n: i32) attributes {fagpu.ker
 !b = !fagpu.channel<64x96xbf16, #fagpu.smem<64>, 1>
 !bv = !fagpu.view<64x96xbf16, #fagpu.smem<64>>
 // CHECK-LABEL: func.func @bulk
-// CHECK-SAME: columns = 32 : i64, kind = "tensor_map", panels = 3 : i64, swizzle = 64 : i64
+// CHECK-SAME: columns = 32 : i64, kind = "tensor_map", l2_promotion = 128 : i64, panels = 3 : i64, swizzle = 64 : i64
 func.func @bulk(%m: memref<128x96xbf16>, %f: !f) attributes {fagpu.kernel = "sm_90"} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel tma : !b

@@ -1411,6 +1411,26 @@ func.func @f(%m: memref<?x64xbf16>, %c: i32) {
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel tma : !t
+  // expected-error @below {{'fagpu.put' op has l2_promotion(200), expected 0 (none), 64, 128 or 256 bytes; the nearest is 256}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] l2_promotion(200) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel cp_async : !t
+  // expected-error @below {{'fagpu.put' op has l2_promotion(64), which the engine 'cp_async' does not do; leave it out, or take the engine 'tma'}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] l2_promotion(64) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
   %ch = fagpu.channel loads : !t
   // expected-error @below {{'fagpu.put' op is aligned to 6 bytes, expected a power of two from 2, an element, to 16}}
   fagpu.put %ch, %m[%c, %c] [64, 64] align(6) : memref<?x64xbf16> into !t

@@ -48,6 +48,11 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
     // CHECK: fagpu.put %[[K]] part(%{{.*}}, %{{.*}}), %{{.*}} [1, 64, 1, 128]
     fagpu.put %k part(%c0, %c0), %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128]
         : !memory into !tile
+    // CHECK: fagpu.put %[[K]], %{{.*}} [1, 128, 1, 128] l2_promotion(256) : memref
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] l2_promotion(256) : !memory into !tile
+    // What is usual is not written.
+    // CHECK: fagpu.put %[[K]], %{{.*}} [1, 128, 1, 128] : memref
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] l2_promotion(128) : !memory into !tile
     // CHECK: fagpu.put %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] [1, 128] : memref<?x?xf32> into
     fagpu.put %s, %v[%c0, %c0] [1, 128] : memref<?x?xf32> into !vector
     // CHECK: fagpu.send %[[MAIL]], %{{.*}}, %{{.*}} : <2, i32, f32>

@@ -18,7 +18,8 @@ from fake_driver import FakeDriver
 import fa_mlir
 
 DRIVER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
-BYTES = {"pointer": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "workspace": 8, "counter": 8}
+BYTES = {"pointer": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "workspace": 8, "counter": 8,
+         "tensor_map": 128}
 
 
 def kinds_of(launch):

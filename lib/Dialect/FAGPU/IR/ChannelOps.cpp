@@ -257,6 +257,27 @@ static LogicalResult verifyPadded(PutOp op) {
                              "engine 'tma'";
 }
 
+/// Tensor maps alone promote what they fetch.
+static LogicalResult verifyPromotion(PutOp op) {
+  constexpr int64_t choices[] = {0, 64, 128, 256}, usual = 128;
+  int64_t bytes = op.getL2Promotion();
+  if (!llvm::is_contained(choices, bytes))
+    return op.emitOpError()
+           << "has l2_promotion(" << bytes
+           << "), expected 0 (none), 64, 128 or 256 bytes; the nearest is "
+           << *llvm::min_element(choices, [&](int64_t a, int64_t b) {
+                return std::abs(a - bytes) < std::abs(b - bytes);
+              });
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (bytes == usual || !channel || channel.getEngine() == Engine::tma)
+    return success();
+  return op.emitOpError() << "has l2_promotion(" << bytes
+                          << "), which the engine '"
+                          << stringifyEngine(channel.getEngine())
+                          << "' does not do; leave it out, or take the engine "
+                             "'tma'";
+}
+
 /// The rows of a multicast box are shared out among the blocks of a cluster.
 static LogicalResult verifyMulticast(PutOp op) {
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
@@ -290,7 +311,7 @@ LogicalResult PutOp::verify() {
       failed(verifyColumns(*this, getColumns(), tile)) ||
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
                              getChannel())) ||
-      failed(verifyPadded(*this)))
+      failed(verifyPadded(*this)) || failed(verifyPromotion(*this)))
     return failure();
   SmallVector<int64_t> box;
   if (tile.size() == 2)

@@ -75,7 +75,9 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     alike, so a tile may have more columns than the memory. With `if`, a false
     condition puts nothing. `align` is how many bytes the memory's address and
     the distances of its rows are multiples of, 16 unless said otherwise: `tma`
-    needs 16, `cp_async` 4, `loads` one element. In a
+    needs 16, `cp_async` 4, `loads` one element. `l2_promotion` is how many bytes
+    the L2 cache fetches at least where `tma` misses it: 64, 128 or 256, or 0 for
+    no more than it needs; 128 unless said otherwise. In a
     `padded` box indices from the size of any dimension on read as zero; only
     `tma` does that, and without `rows` and `columns`.
 
@@ -89,12 +91,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
                        Optional<I1>:$condition, Optional<I32>:$stage,
                        Optional<I32>:$phase,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
-                       UnitAttr:$padded);
+                       UnitAttr:$padded,
+                       DefaultValuedAttr<I64Attr, "128">:$l2Promotion);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
-    (`padded` $padded^)?
+    (`l2_promotion` `(` $l2Promotion^ `)`)? (`padded` $padded^)?
     (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
   }];
