@@ -7,6 +7,7 @@
 
 #include "MaskSlice.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -25,6 +26,13 @@ MaskSlice::MaskSlice(OpBuilder &builder, Location loc, Region &region,
     mapping->map(region.getArguments().drop_front(4), place.captures);
   }
   first.map(normalizer.getQuery(), place.firstQuery);
+}
+
+Value MaskSlice::copyLastQuery() {
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value end = builder.createOrFold<arith::AddIOp>(loc, place.firstQuery,
+                                                  place.numQueries);
+  return builder.createOrFold<arith::SubIOp>(loc, end, one);
 }
 
 Value MaskSlice::copyResult(OpResult result, BlockEnd end) {
@@ -50,24 +58,19 @@ Value MaskSlice::copyResult(OpResult result, BlockEnd end) {
 Value MaskSlice::get(Value value, BlockEnd end) {
   assert(!normalizer.dependsOnKey(value) && "the key varies in a block");
   // One copy of what is the same at both ends.
-  if (!normalizer.dependsOnQuery(value))
-    end = BlockEnd::First;
-  IRMapping &mapping = getMapping(end);
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Value result;
-  if (value == normalizer.getQuery()) {
-    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    result = builder.createOrFold<arith::SubIOp>(
-        loc,
-        builder.createOrFold<arith::AddIOp>(loc, place.firstQuery,
-                                            place.numQueries),
-        one);
-  } else {
-    result = copyResult(cast<OpResult>(value), end);
-  }
-  mapping.map(value, result);
-  return result;
+  auto endOf = [&](Value next) {
+    return normalizer.dependsOnQuery(next) ? end : BlockEnd::First;
+  };
+  auto isKnown = [&](Value next) {
+    return getMapping(endOf(next)).contains(next);
+  };
+  visitOperandsFirst(value, isKnown, [&](Value next) {
+    Value result = next == normalizer.getQuery()
+                       ? copyLastQuery()
+                       : copyResult(cast<OpResult>(next), endOf(next));
+    getMapping(endOf(next)).map(next, result);
+  });
+  return getMapping(endOf(value)).lookup(value);
 }
 
 Value MaskSlice::getAsIndex(Value value, BlockEnd end) {

@@ -34,6 +34,7 @@ private:
   IRMapping &getMapping(BlockEnd end) {
     return end == BlockEnd::First ? first : last;
   }
+  Value copyLastQuery();
   Value copyResult(OpResult result, BlockEnd end);
   Value getExtreme(const LinearForm &form, bool largest);
   Value getAsIndex(Value value, BlockEnd end);

@@ -62,10 +62,13 @@ void ProgramBuilder::recordLastUses(Block &block) {
 Use ProgramBuilder::getUse(OpOperand &operand) {
   Value value = operand.get();
   Operation *owner = operand.getOwner();
-  unsigned uses = llvm::count_if(value.getUses(), [&](OpOperand &use) {
-    return owner->isAncestor(use.getOwner());
-  });
-  return {getRegister(value), lastUsers.lookup(value) == owner && uses == 1};
+  // Uses are counted where a value ends, not again for each of them.
+  auto isOnlyUse = [&] {
+    return llvm::count_if(value.getUses(), [&](OpOperand &use) {
+             return owner->isAncestor(use.getOwner());
+           }) == 1;
+  };
+  return {getRegister(value), lastUsers.lookup(value) == owner && isOnlyUse()};
 }
 
 SmallVector<Use> ProgramBuilder::getUses(MutableArrayRef<OpOperand> operands) {

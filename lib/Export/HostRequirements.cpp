@@ -58,9 +58,10 @@ bool HostValues::computesNonNegative(Operation *op) const {
 
 std::string HostValues::describe(Value value) const {
   // A divisor that is a constant where it is not used, for example.
-  if (auto choice = value.getDefiningOp<arith::SelectOp>())
-    if (matchPattern(choice.getFalseValue(), m_Constant()))
-      return describe(choice.getTrueValue());
+  auto choice = value.getDefiningOp<arith::SelectOp>();
+  for (; choice && matchPattern(choice.getFalseValue(), m_Constant());
+       choice = value.getDefiningOp<arith::SelectOp>())
+    value = choice.getTrueValue();
   if (auto argument = dyn_cast<BlockArgument>(value))
     return "'" + names[argument.getArgNumber()] + "'";
   return "the result of '" +

@@ -104,18 +104,22 @@ LLVM::LLVMStructType LoopOutliner::getContextType() {
 /// Whether something frees `memory` by way of another value: the result of a
 /// branch, a view.
 static bool isFreedAsAnother(Value memory) {
-  return llvm::any_of(memory.getUsers(), [](Operation *user) {
-    bool ends = user->hasTrait<OpTrait::IsTerminator>();
-    Operation *handing = ends ? user->getParentOp() : user;
-    if (ends && isa<func::FuncOp>(handing))
-      return true;
-    return llvm::any_of(handing->getResults(), [](Value result) {
-      return isa<MemRefType>(result.getType()) &&
-             (isFreedAsAnother(result) ||
-              llvm::any_of(result.getUsers(),
-                           llvm::IsaPred<memref::DeallocOp>));
-    });
-  });
+  llvm::SetVector<Value> names;
+  names.insert(memory);
+  // Values come behind those that they name again.
+  for (size_t i = 0; i < names.size(); ++i)
+    for (Operation *user : names[i].getUsers()) {
+      if (i != 0 && isa<memref::DeallocOp>(user))
+        return true;
+      bool ends = user->hasTrait<OpTrait::IsTerminator>();
+      Operation *handing = ends ? user->getParentOp() : user;
+      if (ends && isa<func::FuncOp>(handing))
+        return true;
+      for (Value result : handing->getResults())
+        if (isa<MemRefType>(result.getType()))
+          names.insert(result);
+    }
+  return false;
 }
 
 /// Gives every buffer of static size in the body its place in the scratch and

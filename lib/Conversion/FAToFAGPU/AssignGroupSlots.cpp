@@ -49,7 +49,7 @@ public:
   bool isAccumulated(unsigned result) { return accumulated.contains(result); }
 
 private:
-  bool dependsOnProduct(Operation *op);
+  bool readsOfProducts(Operation *op);
   void collectPacked();
   void collectRescaled();
   Slot slotOf(Operation *op, RescalePlace place);
@@ -57,6 +57,8 @@ private:
 
   ForOp loop;
   Block *body;
+  /// What needs a result of this body's products, itself or inside.
+  llvm::SmallPtrSet<Operation *, 32> ofProducts;
   /// First products need no other product of their step; second ones do.
   llvm::SetVector<Operation *> firsts, seconds;
   /// What makes register operands of second products from wider values.
@@ -72,13 +74,13 @@ static Operation *getSource(Value value, Block *body) {
   return op && op->getBlock() == body ? op : nullptr;
 }
 
-/// Whether `op`, or an operation inside it, needs a result of this body's
-/// products.
-bool KeyLoop::dependsOnProduct(Operation *op) {
+/// Whether `op`, or an operation inside it, reads a product of this body or
+/// what one is known to give.
+bool KeyLoop::readsOfProducts(Operation *op) {
   WalkResult result = op->walk([&](Operation *nested) -> WalkResult {
     for (Value operand : nested->getOperands())
       if (Operation *source = getSource(operand, body);
-          source && (isa<MmaAsyncOp>(source) || dependsOnProduct(source)))
+          source && (isa<MmaAsyncOp>(source) || ofProducts.contains(source)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -96,8 +98,8 @@ void KeyLoop::collectPacked() {
     Operation *op = getSource(value, body);
     if (!type || !op || !isPackedElement(type.getElementType()))
       continue;
-    packed.insert(op);
-    llvm::append_range(values, op->getOperands());
+    if (packed.insert(op).second)
+      llvm::append_range(values, op->getOperands());
   }
 }
 
@@ -132,8 +134,11 @@ bool KeyLoop::collect() {
   for (Operation &op : *body)
     if (getSlot(&op))
       return false;
+  for (Operation &op : *body)
+    if (readsOfProducts(&op))
+      ofProducts.insert(&op);
   for (auto product : body->getOps<MmaAsyncOp>())
-    (dependsOnProduct(product) ? seconds : firsts).insert(product);
+    (ofProducts.contains(product) ? seconds : firsts).insert(product);
   if (seconds.empty())
     return false;
   collectPacked();
@@ -165,7 +170,7 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
     return isOf(seconds, release.getView()) ? Slot{1, awaitSecond}
                                             : Slot{0, softmax};
   // Loads that need no product of the step wait beside it.
-  if (isa<scf::IfOp>(op) && !dependsOnProduct(op))
+  if (isa<scf::IfOp>(op) && !ofProducts.contains(op))
     return {0, multiplyFirst};
   if (rescaled.contains(op) && place == RescalePlace::before_product)
     return {1, multiplySecond};

@@ -77,18 +77,17 @@ bool Step::collect(Block &body) {
   return !putsFirst.empty();
 }
 
-/// Whether `op` needs to know the segment: then it cannot run for an iteration
-/// of another one.
-static bool readsFlags(Operation *op, ForOp loop) {
-  for (Value operand : op->getOperands()) {
-    if (llvm::is_contained(loop.getFlags(), operand))
-      return true;
-    Operation *source = operand.getDefiningOp();
-    if (source && source->getBlock() == op->getBlock() &&
-        readsFlags(source, loop))
-      return true;
-  }
-  return false;
+/// The operations that need to know the segment: they cannot run for an
+/// iteration of another one.
+static SmallPtrSet<Operation *, 16> collectOfSegment(ForOp loop) {
+  SmallPtrSet<Operation *, 16> ofSegment;
+  for (Operation &op : loop.getBody().front())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) {
+          return llvm::is_contained(loop.getFlags(), operand) ||
+                 ofSegment.contains(operand.getDefiningOp());
+        }))
+      ofSegment.insert(&op);
+  return ofSegment;
 }
 
 void Step::schedule(Block &body) {
@@ -102,9 +101,10 @@ void Step::schedule(Block &body) {
     op->moveBefore(position);
     setSlot(op, {stage, order});
   };
+  SmallPtrSet<Operation *, 16> ofSegment =
+      collectOfSegment(cast<ForOp>(body.getParentOp()));
   for (PutOp op : putsFirst) {
-    bool isAhead =
-        isReadOnce && !readsFlags(op, cast<ForOp>(body.getParentOp()));
+    bool isAhead = isReadOnce && !ofSegment.contains(op);
     place(op, isAhead ? -1 : 0, isAhead ? copyFirst : acquireFirst);
   }
   for (AcquireOp op : acquiresFirst)

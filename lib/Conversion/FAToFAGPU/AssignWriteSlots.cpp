@@ -97,12 +97,14 @@ bool WritingLoop::collect() {
 
 /// Places what makes a block value, unless something earlier needs it too.
 void WritingLoop::placeMakers(Value value, Order order) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != body || !isBlockType(value.getType()) ||
-      !slots.try_emplace(op, Slot{0, order}).second)
-    return;
-  for (Value operand : op->getOperands())
-    placeMakers(operand, order);
+  SmallVector<Value> values = {value};
+  while (!values.empty()) {
+    value = values.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == body && isBlockType(value.getType()) &&
+        slots.try_emplace(op, Slot{0, order}).second)
+      llvm::append_range(values, op->getOperands());
+  }
 }
 
 /// What a second product is added to is scaled before it is issued; the sum

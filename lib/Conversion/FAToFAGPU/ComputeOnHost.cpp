@@ -9,6 +9,7 @@
 #include "IndexWidths.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -36,9 +37,11 @@ private:
   bool isExact(Operation *op);
   bool isOfLaunch(Value value);
   Value computeOnHost(Value value);
-  Value computeOperand(Operation *op, OpOperand &operand);
+  void copyToHost(Operation *op);
+  Value getOperandOnHost(Operation *op, OpOperand &operand);
   Value pass(Value scalar);
   Value getFirst(Value value);
+  Value findFirst(Operation *op);
 
   func::FuncOp kernel;
   LaunchOp launch;
@@ -119,8 +122,8 @@ bool HostComputer::isOfLaunch(Value value) {
 
 /// A launch without tiles reads no quotient, but the host computes it: there a
 /// divisor of 0 is taken for 1.
-Value HostComputer::computeOperand(Operation *op, OpOperand &operand) {
-  Value value = computeOnHost(operand.get());
+Value HostComputer::getOperandOnHost(Operation *op, OpOperand &operand) {
+  Value value = onHost.lookup(operand.get());
   if (!divides(op) || operand.getOperandNumber() != 1)
     return value;
   Value one =
@@ -128,14 +131,10 @@ Value HostComputer::computeOperand(Operation *op, OpOperand &operand) {
   return builder.createOrFold<arith::MaxUIOp>(op->getLoc(), value, one);
 }
 
-Value HostComputer::computeOnHost(Value value) {
-  if (Value known = onHost.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
+void HostComputer::copyToHost(Operation *op) {
   SmallVector<Value> operands;
-  if (ofLaunch.contains(op))
-    for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(computeOperand(op, operand));
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(getOperandOnHost(op, operand));
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
   // What is moved does not wrap, which a launcher need not check.
@@ -143,31 +142,43 @@ Value HostComputer::computeOnHost(Value value) {
     copy->setAttr(flags.getIntegerOverflowAttrName(),
                   arith::IntegerOverflowFlagsAttr::get(
                       copy->getContext(), arith::IntegerOverflowFlags::nsw));
-  onHost.map(value, copy->getResult(0));
-  return copy->getResult(0);
+  onHost.map(op->getResult(0), copy->getResult(0));
 }
 
-/// Operands come before what they give, so that each is compared once.
-Value HostComputer::getFirst(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return value;
-  if (Value known = first.lookup(value))
-    return known;
+Value HostComputer::computeOnHost(Value value) {
+  visitOperandsFirst(
+      value, [&](Value next) { return onHost.contains(next); },
+      [&](Value next) { copyToHost(next.getDefiningOp()); });
+  return onHost.lookup(value);
+}
+
+Value HostComputer::findFirst(Operation *op) {
+  auto getKnown = [&](Value operand) {
+    return operand.getDefiningOp() ? first.lookup(operand) : operand;
+  };
   auto &alike = distinct[OperationEquivalence::computeHash(
-      op, [&](Value operand) { return hash_value(getFirst(operand)); },
+      op, [&](Value operand) { return hash_value(getKnown(operand)); },
       OperationEquivalence::ignoreHashValue,
       OperationEquivalence::IgnoreLocations)];
   auto areSame = [&](Value a, Value b) {
-    return success(getFirst(a) == getFirst(b));
+    return success(getKnown(a) == getKnown(b));
   };
   for (Operation *other : alike)
     if (OperationEquivalence::isEquivalentTo(
             op, other, areSame, /*markEquivalent=*/nullptr,
             OperationEquivalence::IgnoreLocations))
-      return first[value] = other->getResult(0);
+      return other->getResult(0);
   alike.push_back(op);
-  return first[value] = value;
+  return op->getResult(0);
+}
+
+/// Operands come before what they give, so that each is compared once.
+Value HostComputer::getFirst(Value value) {
+  visitOperandsFirst(
+      value,
+      [&](Value next) { return !next.getDefiningOp() || first.contains(next); },
+      [&](Value next) { first[next] = findFirst(next.getDefiningOp()); });
+  return value.getDefiningOp() ? first.lookup(value) : value;
 }
 
 /// The argument of the kernel that takes the place of a scalar. What roles

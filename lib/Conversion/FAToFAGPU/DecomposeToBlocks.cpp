@@ -9,6 +9,7 @@
 #include "RealRange.h"
 #include "SummarizeMask.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Support/OperandsFirst.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -228,7 +229,9 @@ FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
       .getResult();
 }
 
-bool mlir::fa::isNonNegative(Value value) {
+/// Whether a real number is at least 0, by what is known of its operands.
+static bool computesNonNegative(Value value,
+                                const llvm::DenseMap<Value, bool> &known) {
   if (FloatAttr constant; matchPattern(value, m_Constant(&constant)))
     return constant.getValueAsDouble() >= 0.0;
   Operation *op = value.getDefiningOp();
@@ -237,11 +240,22 @@ bool mlir::fa::isNonNegative(Value value) {
   if (isa<math::AbsFOp, math::ExpOp, math::Exp2Op, math::SqrtOp, math::RsqrtOp>(
           op))
     return true;
+  auto isKnown = [&](Value operand) { return known.lookup(operand); };
   if (isa<arith::MaximumFOp>(op))
-    return llvm::any_of(op->getOperands(), isNonNegative);
+    return llvm::any_of(op->getOperands(), isKnown);
   return isa<arith::MulFOp, arith::DivFOp, arith::AddFOp, arith::MinimumFOp>(
              op) &&
-         llvm::all_of(op->getOperands(), isNonNegative);
+         llvm::all_of(op->getOperands(), isKnown);
+}
+
+bool mlir::fa::isNonNegative(Value value) {
+  llvm::DenseMap<Value, bool> known;
+  visitOperandsFirst(
+      value, [&](Value next) { return known.contains(next); },
+      [&](Value next) {
+        known.insert({next, computesNonNegative(next, known)});
+      });
+  return known.lookup(value);
 }
 
 LogicalResult QueryBlock::rebuildRanges() {

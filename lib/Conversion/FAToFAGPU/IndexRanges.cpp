@@ -8,6 +8,7 @@
 #include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -54,11 +55,10 @@ void IndexRanges::setSizes(func::FuncOp function) {
 }
 
 ConstantIntRanges IndexRanges::get(Value value) {
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  ConstantIntRanges range = compute(value);
-  known.insert_or_assign(value, range);
-  return range;
+  visitOperandsFirst(
+      value, [&](Value next) { return known.contains(next); },
+      [&](Value next) { known.insert({next, compute(next)}); });
+  return known.at(value);
 }
 
 ConstantIntRanges IndexRanges::compute(Value value) {

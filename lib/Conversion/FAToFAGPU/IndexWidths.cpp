@@ -8,6 +8,7 @@
 #include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,18 +20,19 @@ using namespace mlir;
 using namespace mlir::fa;
 
 IndexWidths::Bounds IndexWidths::get(Value value) {
-  auto [entry, isNew] =
-      known.try_emplace(value, Bounds{Width::Short, Width::Short});
-  if (!isNew)
-    return entry->second;
-  Bounds bounds = compute(value);
-  if (!value.getType().isIndex() && value.getType().isIntOrFloat() &&
-      value.getType().getIntOrFloatBitWidth() <= 32) {
-    bounds.low = std::max(bounds.low, Width::Fits);
-    bounds.high = std::max(bounds.high, Width::Fits);
-  }
-  known[value] = bounds;
-  return bounds;
+  auto add = [&](Value next) {
+    Bounds bounds = compute(next);
+    Type type = next.getType();
+    if (!type.isIndex() && type.isIntOrFloat() &&
+        type.getIntOrFloatBitWidth() <= 32) {
+      bounds.low = std::max(bounds.low, Width::Fits);
+      bounds.high = std::max(bounds.high, Width::Fits);
+    }
+    known.insert({next, bounds});
+  };
+  visitOperandsFirst(
+      value, [&](Value next) { return known.contains(next); }, add);
+  return known.at(value);
 }
 
 /// Of a function or of a score or mask region; what loops carry is short.

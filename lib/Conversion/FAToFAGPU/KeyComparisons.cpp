@@ -48,25 +48,32 @@ bool RegionOnBlocks::isSumOfIndices(Value value) {
          !integers.contains(value);
 }
 
-/// The scalar `s`, an index, where `bound` is the queries plus `s`; null
-/// otherwise.
-Value RegionOnBlocks::matchQueryOffset(Value bound) {
-  if (bound == queryIndex)
-    return arith::ConstantIndexOp::create(outside, loc, 0);
-  if (!isSumOfIndices(bound))
-    return {};
-  Operation *op = bound.getDefiningOp();
+/// The parts of a sum or a difference of a block and a scalar; the scalar is
+/// null where there is none.
+std::pair<Value, tensor::SplatOp> RegionOnBlocks::takeScalar(Operation *op) {
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
     std::swap(left, right);
-  auto splat = right.getDefiningOp<tensor::SplatOp>();
-  Value offset = splat ? matchQueryOffset(left) : Value();
-  if (!offset)
+  return {left, right.getDefiningOp<tensor::SplatOp>()};
+}
+
+/// The scalar `s`, an index, where `bound` is the queries plus `s`; null
+/// otherwise.
+Value RegionOnBlocks::matchQueryOffset(Value bound) {
+  if (!isQueryOffset(bound))
     return {};
-  Value more = asIndex(splat.getInput());
-  if (isa<arith::AddIOp>(op))
-    return arith::AddIOp::create(outside, loc, offset, more);
-  return arith::SubIOp::create(outside, loc, offset, more);
+  SmallVector<Operation *> sums;
+  for (; bound != queryIndex; bound = takeScalar(sums.back()).first)
+    sums.push_back(bound.getDefiningOp());
+  Value offset = arith::ConstantIndexOp::create(outside, loc, 0);
+  for (Operation *sum : llvm::reverse(sums)) {
+    Value more = asIndex(takeScalar(sum).second.getInput());
+    if (isa<arith::AddIOp>(sum))
+      offset = arith::AddIOp::create(outside, loc, offset, more);
+    else
+      offset = arith::SubIOp::create(outside, loc, offset, more);
+  }
+  return offset;
 }
 
 /// A scalar before it was made an i32.

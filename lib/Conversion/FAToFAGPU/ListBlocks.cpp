@@ -7,9 +7,11 @@
 
 #include "BlockTable.h"
 #include "IndexWidths.h"
+#include "RoleScalars.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -97,20 +99,21 @@ std::string BlockLister::getObstacle() {
 
 /// Adds what the loop computes `value` from.
 void BlockLister::need(Value value) {
-  if (!isInLoop(value) || value == ranges.getKey())
-    return;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() == loop.getBody())
-      dims.insert(argument.getArgNumber());
-    return;
-  }
-  Operation *op = value.getDefiningOp();
-  if (needed.contains(op))
-    return;
-  SetVector<Value> read(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), read);
-  llvm::for_each(read, [&](Value operand) { need(operand); });
-  needed.insert(op);
+  auto isKnown = [&](Value next) {
+    auto argument = dyn_cast<BlockArgument>(next);
+    if (argument && argument.getOwner() == loop.getBody())
+      return dims.contains(argument.getArgNumber());
+    return argument || !isInLoop(next) || needed.contains(next.getDefiningOp());
+  };
+  visitOperandsFirst(
+      value, isKnown,
+      [&](Value next) {
+        if (auto argument = dyn_cast<BlockArgument>(next))
+          dims.insert(argument.getArgNumber());
+        else
+          needed.insert(next.getDefiningOp());
+      },
+      getReadValues);
 }
 
 /// The memory outside of the loop that a block of one is a slice of; null where

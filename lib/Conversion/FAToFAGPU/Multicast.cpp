@@ -33,6 +33,12 @@ public:
       if (id.getDimension() == gpu::Dimension::x)
         addNumber(id.getResult());
     });
+    // Values come behind what they are found from.
+    for (size_t i = 0; i < pending.size(); ++i) {
+      Value value = pending[i];
+      for (Operation *user : value.getUsers())
+        addUse(user, value);
+    }
   }
 
   bool contains(Value value) const { return values.contains(value); }
@@ -68,8 +74,7 @@ private:
   void add(ValueRange added) {
     for (Value value : added)
       if (values.insert(value).second)
-        for (Operation *user : value.getUsers())
-          addUse(user, value);
+        pending.push_back(value);
   }
 
   void addUse(Operation *user, Value value) {
@@ -105,6 +110,8 @@ private:
 
   int64_t blocks;
   llvm::DenseSet<Value> values;
+  /// Of `values`, those whose users are asked for.
+  SmallVector<Value> pending;
   llvm::DenseSet<Operation *> branches;
 };
 } // namespace

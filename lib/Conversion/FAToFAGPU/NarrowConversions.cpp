@@ -35,6 +35,9 @@ struct IndexSum {
   bool collect(Value value, bool isMatrix, bool isNegative);
 
 private:
+  /// A sum of more is left as it is: each use of a part is one more part.
+  unsigned remainingParts = 64;
+
   bool collectIota(IotaOp iota, bool isMatrix, bool isNegative);
 };
 
@@ -56,6 +59,9 @@ bool IndexSum::collectIota(IotaOp iota, bool isMatrix, bool isNegative) {
 }
 
 bool IndexSum::collect(Value value, bool isMatrix, bool isNegative) {
+  if (remainingParts == 0)
+    return false;
+  --remainingParts;
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number))) {
     constant += isNegative ? -number.getSExtValue() : number.getSExtValue();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartOfValue.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -13,16 +14,22 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
+/// Whether a part of the result is computed from parts of the operands.
+static bool isOfParts(Operation *op) {
+  return isa<IotaOp, tensor::SplatOp, GatherOp>(op) ||
+         OpTrait::hasElementwiseMappableTraits(op);
+}
+
 Value PartOfValue::get(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return value;
-  auto [entry, isNew] = known.try_emplace(value);
-  if (!isNew)
-    return entry->second;
-  Operation *op = value.getDefiningOp();
-  Value part = op && type.getRank() == 2 ? make(op) : Value();
-  return known[value] = part;
+  auto isKnown = [&](Value next) {
+    return !isa<RankedTensorType>(next.getType()) || known.contains(next);
+  };
+  visitOperandsFirst(
+      value, isKnown, [&](Value next) { known.insert({next, make(next)}); },
+      [](Operation *op) {
+        return isOfParts(op) ? op->getOperands() : ValueRange();
+      });
+  return isa<RankedTensorType>(value.getType()) ? known.lookup(value) : value;
 }
 
 /// A constant of one element for all.
@@ -36,14 +43,16 @@ static Value makeConstant(OpBuilder &builder, arith::ConstantOp op,
       DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
 }
 
-Value PartOfValue::make(Operation *op) {
+Value PartOfValue::make(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!op || type.getRank() != 2)
+    return {};
   OpBuilder builder(op);
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto partType = RankedTensorType::get(shape, type.getElementType());
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return makeConstant(builder, constant, partType);
-  if (!isa<IotaOp, tensor::SplatOp, GatherOp>(op) &&
-      !OpTrait::hasElementwiseMappableTraits(op))
+  if (!isOfParts(op))
     return {};
   IRMapping mapping;
   for (Value operand : op->getOperands()) {

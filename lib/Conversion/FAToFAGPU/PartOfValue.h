@@ -27,7 +27,7 @@ public:
   ArrayRef<Value> getOffsets() const { return offsets; }
 
 private:
-  Value make(Operation *op);
+  Value make(Value value);
 
   SmallVector<int64_t> shape;
   SmallVector<Value> offsets;

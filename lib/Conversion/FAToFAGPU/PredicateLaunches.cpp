@@ -50,10 +50,16 @@ Value Flattener::makeNot(Value condition) {
 
 /// A maximum with 1, for example.
 static bool isNonZero(Value value) {
-  if (matchPattern(value, m_NonZero()))
-    return true;
-  auto maximum = value.getDefiningOp<arith::MaxUIOp>();
-  return maximum && llvm::any_of(maximum->getOperands(), isNonZero);
+  SetVector<Value> values;
+  values.insert(value);
+  // Operands come behind what is computed from them.
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (matchPattern(values[i], m_NonZero()))
+      return true;
+    if (auto maximum = values[i].getDefiningOp<arith::MaxUIOp>())
+      values.insert_range(maximum->getOperands());
+  }
+  return false;
 }
 
 static bool launches(scf::IfOp branch) {

@@ -7,6 +7,7 @@
 
 #include "RealRange.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -45,11 +46,10 @@ namespace {
 class RealRanges {
 public:
   RealRange get(Value value) {
-    if (auto found = known.find(value); found != known.end())
-      return found->second;
-    RealRange range = compute(value);
-    known[value] = range;
-    return range;
+    visitOperandsFirst(
+        value, [&](Value next) { return known.contains(next); },
+        [&](Value next) { known.insert({next, compute(next)}); });
+    return known.at(value);
   }
 
 private:

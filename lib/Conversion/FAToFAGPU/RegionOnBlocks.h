@@ -14,6 +14,7 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::fa {
 
@@ -79,6 +80,7 @@ private:
                    Value inBounds);
   Value guard(Value mapped, Value memory, unsigned dim, Value also);
   /// KeyComparisons.cpp.
+  static std::pair<Value, tensor::SplatOp> takeScalar(Operation *op);
   Value matchQueryOffset(Value bound);
   bool isSumOfIndices(Value value);
   Value asIndex(Value scalar);

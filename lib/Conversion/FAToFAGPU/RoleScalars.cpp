@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleScalars.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -34,10 +35,16 @@ SetVector<Value> mlir::fa::getReadValues(Operation *op) {
 }
 
 void mlir::fa::moveWithOperands(Operation *op, Operation *position) {
-  if (op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
+  auto isBefore = [&](Operation *source) {
+    return !source || source->getBlock() != position->getBlock() ||
+           source->isBeforeInBlock(position);
+  };
+  if (isBefore(op))
     return;
   for (Value read : getReadValues(op))
-    if (Operation *source = read.getDefiningOp())
-      moveWithOperands(source, position);
+    visitOperandsFirst(
+        read, [&](Value next) { return isBefore(next.getDefiningOp()); },
+        [&](Value next) { next.getDefiningOp()->moveBefore(position); },
+        getReadValues);
   op->moveBefore(position);
 }

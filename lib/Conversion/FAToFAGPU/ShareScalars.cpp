@@ -8,6 +8,7 @@
 #include "KernelConfig.h"
 #include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -41,25 +42,32 @@ static bool isWord(Value value) {
   return value.getType().isInteger(32) || value.getType().isF32();
 }
 
-/// Whether the operation can stand before the roles, and all that it needs.
-static bool collectNeeded(Operation *op, RoleOp role,
-                          SetVector<Operation *> &needed) {
-  if (needed.contains(op))
-    return true;
-  if (!isRoleScalar(op))
-    return false;
-  SetVector<Operation *> added(needed);
-  for (Value read : getReadValues(op)) {
-    if (read == role.getGroup())
-      return false;
+/// The operations of a role that can stand before the roles, as all that they
+/// need can.
+static DenseSet<Operation *> collectMovable(RoleOp role) {
+  DenseSet<Operation *> movable;
+  auto staysInRole = [&](Value read) {
     Operation *source = read.getDefiningOp();
-    if (source && source->getParentOp() == role &&
-        !collectNeeded(source, role, added))
-      return false;
-  }
-  needed = std::move(added);
-  needed.insert(op);
-  return true;
+    return read == role.getGroup() ||
+           (source && source->getParentOp() == role &&
+            !movable.contains(source));
+  };
+  for (Operation &op : role.getBody().front())
+    if (isRoleScalar(&op) && llvm::none_of(getReadValues(&op), staysInRole))
+      movable.insert(&op);
+  return movable;
+}
+
+/// The operation, which is movable, and what it needs of the role.
+static void collectNeeded(Operation *op, RoleOp role,
+                          SetVector<Operation *> &needed) {
+  auto isKnown = [&](Value next) {
+    Operation *source = next.getDefiningOp();
+    return !source || source->getParentOp() != role || needed.contains(source);
+  };
+  visitOperandsFirst(
+      op->getResult(0), isKnown,
+      [&](Value next) { needed.insert(next.getDefiningOp()); }, getReadValues);
 }
 
 /// Moves operations before the role; what is no word, and that the role reads
@@ -89,8 +97,10 @@ struct ShareScalarsPass
       return;
     for (RoleOp role : kernel.getOps<RoleOp>()) {
       SetVector<Operation *> needed;
+      DenseSet<Operation *> movable = collectMovable(role);
       for (Operation &op : role.getBody().front())
-        if (llvm::all_of(op.getResults(), isWord) && isCostly(&op))
+        if (movable.contains(&op) && op.getNumResults() &&
+            llvm::all_of(op.getResults(), isWord) && isCostly(&op))
           collectNeeded(&op, role, needed);
       moveBefore(role, needed);
     }

@@ -303,16 +303,20 @@ void ColumnSplitter::fetchAhead() {
   });
 }
 
-/// Moves what only `user` needs of what it reads right before it.
-static void sinkOperands(Operation *user) {
-  for (Value operand : llvm::to_vector(user->getOperands())) {
-    Operation *source = operand.getDefiningOp();
-    if (!source || !source->hasOneUse() || source->getNumRegions() ||
-        source->getBlock() != user->getBlock() || !isMemoryEffectFree(source) ||
-        isa<ProductOp>(source))
-      continue;
-    source->moveBefore(user);
-    sinkOperands(source);
+/// Moves what only `last` needs right before what reads it.
+static void sinkOperands(Operation *last) {
+  SmallVector<Operation *> users = {last};
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    for (Value operand : llvm::to_vector(user->getOperands())) {
+      Operation *source = operand.getDefiningOp();
+      if (!source || !source->hasOneUse() || source->getNumRegions() ||
+          source->getBlock() != user->getBlock() ||
+          !isMemoryEffectFree(source) || isa<ProductOp>(source))
+        continue;
+      source->moveBefore(user);
+      users.push_back(source);
+    }
   }
 }
 

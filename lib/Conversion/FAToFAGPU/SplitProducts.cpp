@@ -8,6 +8,7 @@
 #include "KernelConfig.h"
 #include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -83,9 +84,10 @@ static std::optional<int64_t> getGreatestBound(ForOp loop) {
   return greatest;
 }
 
-/// What a number is that is computed from constants and indices of loops with
-/// constant bounds.
-static std::optional<Multiples> getMultiples(Value value) {
+using KnownMultiples = llvm::DenseMap<Value, std::optional<Multiples>>;
+
+static std::optional<Multiples> computeMultiples(Value value,
+                                                 const KnownMultiples &known) {
   if (std::optional<int64_t> number = getConstantIntValue(value))
     return Multiples{*number, *number, *number};
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -102,7 +104,7 @@ static std::optional<Multiples> getMultiples(Value value) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op))
     return std::nullopt;
-  auto a = getMultiples(op->getOperand(0)), b = getMultiples(op->getOperand(1));
+  auto a = known.lookup(op->getOperand(0)), b = known.lookup(op->getOperand(1));
   if (!a || !b || a->least < 0 || b->least < 0)
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
@@ -110,6 +112,16 @@ static std::optional<Multiples> getMultiples(Value value) {
                      std::gcd(a->factor, b->factor)};
   return Multiples{a->least * b->least, a->greatest * b->greatest,
                    a->factor * b->factor};
+}
+
+/// What a number is that is computed from constants and indices of loops with
+/// constant bounds.
+static std::optional<Multiples> getMultiples(Value value) {
+  KnownMultiples known;
+  visitOperandsFirst(
+      value, [&](Value next) { return known.contains(next); },
+      [&](Value next) { known.insert({next, computeMultiples(next, known)}); });
+  return known.lookup(value);
 }
 
 /// Whether the text alone says that the box ends in the memory.

@@ -31,6 +31,8 @@ public:
 private:
   LogicalResult collect();
   LogicalResult need(Operation *user, Value value);
+  LogicalResult needOne(Operation *user, Value value,
+                        SmallVectorImpl<Value> &reads);
   void copyBlock(Block &from, IRMapping &mapping);
   void copyPut(PutOp put, const IRMapping &mapping);
   void copyLoop(ForOp loop, IRMapping &mapping);
@@ -44,12 +46,14 @@ private:
   /// What the copies need: scalars, and the loops that they stand in.
   SetVector<Operation *> needed;
   /// Of `needed`, what depends on the group: computed for each at its copies.
-  SmallVector<Operation *> ofGroup;
+  SetVector<Operation *> ofGroup;
 };
 } // namespace
 
-/// Adds what makes `value`, and the loops around it.
-LogicalResult RoleSplitter::need(Operation *user, Value value) {
+/// Adds what makes `value` itself, and the loops around it; `reads` is what
+/// that reads.
+LogicalResult RoleSplitter::needOne(Operation *user, Value value,
+                                    SmallVectorImpl<Value> &reads) {
   if (!role.getBody().isAncestor(value.getParentRegion()) ||
       value == role.getGroup())
     return success();
@@ -67,13 +71,19 @@ LogicalResult RoleSplitter::need(Operation *user, Value value) {
   if (!isRoleScalar(op))
     return user->emitOpError() << "copies to a place that '" << op->getName()
                                << "' makes, expected one computed by scalars";
-  for (Operation *parent = op->getParentOp(); parent != role;
-       parent = parent->getParentOp())
-    needed.insert(parent);
-  for (Value read : getReadValues(op))
-    if (failed(need(user, read)))
+  for (; op != role; op = op->getParentOp())
+    needed.insert(op);
+  llvm::append_range(reads,
+                     llvm::reverse(getReadValues(value.getDefiningOp())));
+  return success();
+}
+
+/// Adds all that makes `value`.
+LogicalResult RoleSplitter::need(Operation *user, Value value) {
+  SmallVector<Value> pending = {value};
+  while (!pending.empty())
+    if (failed(needOne(user, pending.pop_back_val(), pending)))
       return failure();
-  needed.insert(op);
   return success();
 }
 
@@ -106,14 +116,13 @@ LogicalResult RoleSplitter::collect() {
 /// Whether the value depends on which group computes it.
 bool RoleSplitter::variesByGroup(Operation *op) {
   return llvm::any_of(getReadValues(op), [&](Value value) {
-    return value == role.getGroup() ||
-           llvm::is_contained(ofGroup, value.getDefiningOp());
+    return value == role.getGroup() || ofGroup.contains(value.getDefiningOp());
   });
 }
 
 void RoleSplitter::copyScalar(Operation *op, IRMapping &mapping) {
   if (variesByGroup(op))
-    ofGroup.push_back(op);
+    ofGroup.insert(op);
   else
     builder.clone(*op, mapping);
 }

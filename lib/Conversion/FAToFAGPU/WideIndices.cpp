@@ -21,15 +21,13 @@ bool RegionOnBlocks::isWideBlock(Value value) {
 
 /// Whether a block value is the queries plus scalars.
 bool RegionOnBlocks::isQueryOffset(Value value) {
-  if (value == queryIndex)
-    return true;
-  if (!isSumOfIndices(value))
-    return false;
-  Operation *op = value.getDefiningOp();
-  Value left = op->getOperand(0), right = op->getOperand(1);
-  if (isa<arith::AddIOp>(op) && left.getDefiningOp<tensor::SplatOp>())
-    std::swap(left, right);
-  return right.getDefiningOp<tensor::SplatOp>() && isQueryOffset(left);
+  while (value != queryIndex && isSumOfIndices(value)) {
+    auto [block, scalar] = takeScalar(value.getDefiningOp());
+    if (!scalar)
+      return false;
+    value = block;
+  }
+  return value == queryIndex;
 }
 
 /// Whether a sum is the queries plus scalars, and keys are all that is compared

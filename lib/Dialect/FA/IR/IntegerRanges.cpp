@@ -8,6 +8,7 @@
 #include "fa/Dialect/FA/IR/IntegerRanges.h"
 #include "MaskParts.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -177,11 +178,10 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
 }
 
 IntegerRange IntegerRanges::get(Value value) {
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  IntegerRange range = compute(value);
-  known[value] = range;
-  return range;
+  visitOperandsFirst(
+      value, [&](Value next) { return known.contains(next); },
+      [&](Value next) { known.insert({next, compute(next)}); });
+  return known.at(value);
 }
 
 IntegerRange IntegerRanges::compute(Value value) {

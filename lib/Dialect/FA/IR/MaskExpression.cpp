@@ -27,6 +27,16 @@ MaskNormalizer::MaskNormalizer(Region &region)
     if (isa<KeyLengthOp>(op) && !keyLength)
       keyLength = op.getResult(0);
   }
+  // Operands come before what is computed from them, so that no chain of them
+  // is followed.
+  for (Operation &op : region.front())
+    for (Value result : op.getResults()) {
+      getDependence(result);
+      if (!result.getType().isIntOrIndex() || result.getType().isInteger(1))
+        continue;
+      getForm(result);
+      getDirection(result);
+    }
   Operation *yield = region.front().getTerminator();
   expression = build(yield->getOperand(0), /*negated=*/false);
 }
@@ -50,11 +60,12 @@ MaskExpression MaskNormalizer::buildJunction(Kind kind, MaskExpression lhs,
     return rhs;
   MaskExpression result(kind);
   for (MaskExpression *operand : {&lhs, &rhs}) {
-    if (operand->kind == kind)
-      for (MaskExpression &nested : operand->operands)
-        result.operands.push_back(std::move(nested));
-    else
+    if (operand->kind != kind)
       result.operands.push_back(std::move(*operand));
+    else if (result.operands.empty())
+      result.operands = std::move(operand->operands);
+    else
+      llvm::move(operand->operands, std::back_inserter(result.operands));
   }
   return result;
 }

@@ -135,37 +135,12 @@ static bool isSameTree(Value a, Value b) {
 
 namespace {
 
-/// `key predicate bound`.
+/// A comparison of the mask, which is `key predicate bound`.
 struct KeyComparison {
+  Operation *op;
   arith::CmpIPredicate predicate;
   LinearForm bound;
-};
-
-template <typename OpTy>
-struct NormalizeComparisons : public OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getMask().empty())
-      return failure();
-    MaskNormalizer normalizer(op.getMask());
-    SmallVector<Operation *> comparisons;
-    for (Operation &nested : op.getMask().front())
-      if (isa<arith::CmpIOp, index::CmpOp>(nested) &&
-          normalizer.dependsOnKey(nested.getResult(0)))
-        comparisons.push_back(&nested);
-    // One at a time: the forms of the others may hold values it replaces.
-    for (Operation *comparison : comparisons)
-      if (succeeded(normalize(rewriter, normalizer, comparison)))
-        return success();
-    return failure();
-  }
-
-private:
-  static LogicalResult normalize(PatternRewriter &rewriter,
-                                 MaskNormalizer &normalizer,
-                                 Operation *comparison);
+  bool isAlwaysTrue = false;
 };
 
 } // namespace
@@ -202,7 +177,7 @@ static std::optional<KeyComparison> getComparison(MaskNormalizer &normalizer,
     predicate = Predicate::sge;
   else if (sign < 0 && predicate == Predicate::sge)
     predicate = Predicate::sle;
-  return KeyComparison{predicate, bound};
+  return KeyComparison{comparison, predicate, bound};
 }
 
 // No key is below 0 or at or past the key length.
@@ -239,37 +214,62 @@ static void makeStrict(KeyComparison &comparison) {
   }
 }
 
-template <typename OpTy>
-LogicalResult NormalizeComparisons<OpTy>::normalize(PatternRewriter &rewriter,
-                                                    MaskNormalizer &normalizer,
-                                                    Operation *comparison) {
-  std::optional<KeyComparison> known = getComparison(normalizer, comparison);
-  if (!known)
-    return failure();
-  Location loc = comparison->getLoc();
+/// Writes a comparison as one with the key; false where it is one.
+static bool normalize(RewriterBase &rewriter, MaskNormalizer &normalizer,
+                      KeyComparison &comparison) {
+  Location loc = comparison.op->getLoc();
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(comparison);
-  if (isAlwaysTrue(normalizer, *known)) {
-    rewriter.replaceOpWithNewOp<arith::ConstantIntOp>(comparison, 1,
+  rewriter.setInsertionPoint(comparison.op);
+  if (comparison.isAlwaysTrue) {
+    rewriter.replaceOpWithNewOp<arith::ConstantIntOp>(comparison.op, 1,
                                                       /*width=*/1);
-    return success();
+    return true;
   }
-  makeStrict(*known);
+  makeStrict(comparison);
   auto write = [&](OpBuilder &builder) -> Operation * {
     Value bound =
-        FormWriter(builder, loc, normalizer.getQuery()).write(known->bound);
-    return arith::CmpIOp::create(builder, loc, known->predicate,
+        FormWriter(builder, loc, normalizer.getQuery()).write(comparison.bound);
+    return arith::CmpIOp::create(builder, loc, comparison.predicate,
                                  normalizer.getKey(), bound);
   };
   // Written aside first: what has this form already must stay as it is.
   Block scratch;
-  OpBuilder aside(comparison->getContext());
+  OpBuilder aside(comparison.op->getContext());
   aside.setInsertionPointToEnd(&scratch);
-  if (isSameTree(write(aside)->getResult(0), comparison->getResult(0)))
-    return failure();
-  rewriter.replaceOp(comparison, write(rewriter));
-  return success();
+  if (isSameTree(write(aside)->getResult(0), comparison.op->getResult(0)))
+    return false;
+  rewriter.replaceOp(comparison.op, write(rewriter));
+  return true;
 }
+
+namespace {
+
+template <typename OpTy>
+struct NormalizeComparisons : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getMask().empty())
+      return failure();
+    MaskNormalizer normalizer(op.getMask());
+    SmallVector<KeyComparison> known;
+    for (Operation &nested : op.getMask().front())
+      if (isa<arith::CmpIOp, index::CmpOp>(nested) &&
+          normalizer.dependsOnKey(nested.getResult(0)))
+        if (auto found = getComparison(normalizer, &nested)) {
+          found->isAlwaysTrue = isAlwaysTrue(normalizer, *found);
+          known.push_back(*found);
+        }
+    // What one replaces is no term of another: terms do not depend on the key.
+    bool isChanged = false;
+    for (KeyComparison &comparison : known)
+      isChanged |= normalize(rewriter, normalizer, comparison);
+    return success(isChanged);
+  }
+};
+
+} // namespace
 
 void mlir::fa::populateMaskFolds(RewritePatternSet &patterns) {
   patterns.add<NormalizeComparisons<AttentionOp>,

@@ -116,10 +116,12 @@ LinearForm MaskNormalizer::getForm(Value value) {
   auto isBeyond = [&](int64_t number) {
     return number < -largest || number > largest;
   };
-  bool isLarge = form.overflows || isBeyond(form.key) ||
-                 llvm::any_of(form.terms, [&](auto &entry) {
-                   return isBeyond(entry.second);
-                 });
+  // Each sum copies its terms.
+  constexpr size_t mostTerms = 64;
+  bool isLarge =
+      form.overflows || isBeyond(form.key) || form.terms.size() > mostTerms ||
+      llvm::any_of(form.terms,
+                   [&](auto &entry) { return isBeyond(entry.second); });
   if (isLarge)
     form = LinearForm::getTerm(value);
   form = keepToType(value, std::move(form));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IterationCloner.h"
+#include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -56,11 +57,16 @@ Value IterationCloner::resolve(Value value, IRMapping &iteration,
     return mapped;
   if (!isOfBody(value))
     return value;
-  if (Operation *definition = value.getDefiningOp();
-      definition && floats(definition)) {
-    clone(definition, iteration, builder, std::nullopt);
-    return iteration.lookup(value);
-  }
+  auto isMade = [&](Value next) {
+    Operation *definition = next.getDefiningOp();
+    return iteration.contains(next) || !isOfBody(next) || !definition ||
+           !floats(definition);
+  };
+  fa::visitOperandsFirst(value, isMade, [&](Value next) {
+    clone(next.getDefiningOp(), iteration, builder, std::nullopt);
+  });
+  if (Value made = iteration.lookupOrNull(value))
+    return made;
   if (!failed)
     user->emitOpError("uses a value in a slot before the one that makes it")
             .attachNote(value.getLoc())
@@ -111,17 +117,23 @@ void IterationCloner::clone(Operation *op, IRMapping &iteration,
 }
 
 void IterationCloner::collectNeeded(Operation *op, SetVector<Value> &needed) {
-  for (Value value : usedValues(op))
-    collectNeeded(value, needed);
+  collectNeeded(usedValues(op).getArrayRef(), needed);
 }
 
-void IterationCloner::collectNeeded(Value value, SetVector<Value> &needed) {
-  if (!isOfBody(value))
-    return;
-  Operation *definition = value.getDefiningOp();
-  if (definition && floats(definition))
-    return collectNeeded(definition, needed);
-  needed.insert(value);
+void IterationCloner::collectNeeded(ValueRange values,
+                                    SetVector<Value> &needed) {
+  SmallVector<Value> pending(llvm::reverse(values));
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!isOfBody(value) || !seen.insert(value).second)
+      continue;
+    Operation *definition = value.getDefiningOp();
+    if (definition && floats(definition))
+      llvm::append_range(pending, llvm::reverse(usedValues(definition)));
+    else
+      needed.insert(value);
+  }
 }
 
 unsigned IterationCloner::countFloating(ArrayRef<Value> values) {

@@ -51,7 +51,7 @@ public:
 
   /// Adds the values of the body that `op` needs, seen through what floats.
   void collectNeeded(Operation *op, SetVector<Value> &needed);
-  void collectNeeded(Value value, SetVector<Value> &needed);
+  void collectNeeded(ValueRange values, SetVector<Value> &needed);
 
   /// How many operations that float make the values from what does not.
   unsigned countFloating(ArrayRef<Value> values);

@@ -29,6 +29,11 @@ namespace {
 class RegisterPressure {
 public:
   explicit RegisterPressure(RoleOp role) {
+    // Operands come before what is made of them, so that no chain is followed.
+    role.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isMadeAtUse(op))
+        collectNeeded(op);
+    });
     // What a loop carries counts only if it is read, which may show behind the
     // place where it is yielded.
     size_t before;
