@@ -12,16 +12,15 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
 
-FailureOr<CompiledRegion> CompiledRegion::compile(Region &region,
-                                                  bool takesScore,
-                                                  OperandRange captures,
+FailureOr<CompiledRegion> CompiledRegion::compile(const PairRegion &pairs,
                                                   ProgramBuilder &builder) {
   CompiledRegion compiled;
+  Region &region = *pairs.region;
   if (region.empty())
     return compiled;
   compiled.program = std::make_unique<LaneProgram>();
-  compiled.captures = builder.getRegisters(captures);
-  compiled.firstIndex = takesScore ? 1 : 0;
+  compiled.captures = builder.getRegisters(pairs.captures);
+  compiled.firstIndex = pairs.numElements;
   compiled.usesBatch = !region.getArgument(compiled.firstIndex).use_empty();
   compiled.usesHead = !region.getArgument(compiled.firstIndex + 1).use_empty();
   if (failed(builder.compileLanes(region.front(), *compiled.program,
@@ -61,8 +60,8 @@ void CompiledRegion::setRow(LaneState &state,
   }
 }
 
-Slot *CompiledRegion::getScores(LaneState &state) const {
-  return program->getArgument(state, 0);
+Slot *CompiledRegion::getElements(LaneState &state, unsigned input) const {
+  return program->getArgument(state, input);
 }
 
 Slot *CompiledRegion::getKeys(LaneState &state) const {

@@ -25,15 +25,13 @@ struct RowPosition {
 /// The numbers that fa.query_length and fa.key_length read.
 enum class RegionContext : unsigned { QueryLength = 0, KeyLength = 1 };
 
-/// One region of an attention, compiled over keys: its lanes are the keys of
-/// one row. The arguments are [score,] batch, head, query, key, captures.
+/// A region on pairs, compiled over keys: its lanes are the keys of one query.
 class CompiledRegion {
 public:
   /// How many keys are evaluated at once.
   static constexpr int64_t capacity = 1024;
 
-  static FailureOr<CompiledRegion> compile(Region &region, bool takesScore,
-                                           OperandRange captures,
+  static FailureOr<CompiledRegion> compile(const PairRegion &pairs,
                                            ProgramBuilder &builder);
 
   bool isEmpty() const { return program == nullptr; }
@@ -45,13 +43,13 @@ public:
   /// Sets what all keys of a row share.
   void setRow(LaneState &state, const RowPosition &position) const;
   /// The argument lanes to fill, then the result lanes, of one run.
-  Slot *getScores(LaneState &state) const;
+  Slot *getElements(LaneState &state, unsigned input = 0) const;
   Slot *getKeys(LaneState &state) const;
   LogicalResult run(LaneState &state, int64_t count) const {
     return program->run(state, count);
   }
-  const Slot *getResult(LaneState &state) const {
-    return program->getResult(state, 0);
+  const Slot *getResult(LaneState &state, unsigned number = 0) const {
+    return program->getResult(state, number);
   }
 
 private:

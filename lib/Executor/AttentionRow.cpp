@@ -85,7 +85,7 @@ LogicalResult RowEvaluator::applyScoreRegion(const RowPosition &position,
   int64_t total = visible.size();
   for (int64_t first = 0; first < total; first += CompiledRegion::capacity) {
     int64_t count = std::min(CompiledRegion::capacity, total - first);
-    Slot *inputs = score.getScores(scoreState);
+    Slot *inputs = score.getElements(scoreState);
     Slot *keys = score.getKeys(scoreState);
     for (int64_t i = 0; i < count; ++i) {
       inputs[i].real = scores[first + i];

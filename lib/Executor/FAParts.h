@@ -12,7 +12,10 @@
 
 namespace mlir::fa::executor {
 
-/// fa.key_ranges, fa.finalize, fa.combine and the length operations.
+/// fa.apply.
+void addApplySemantics(Semantics &semantics);
+/// fa.key_ranges, fa.finalize, fa.combine, and what asks about a block or a
+/// length.
 void addFAStateSemantics(Semantics &semantics);
 
 } // namespace mlir::fa::executor

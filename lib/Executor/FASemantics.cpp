@@ -58,10 +58,10 @@ static LogicalResult compileCommon(AttentionLikeOpInterface op,
     plan.scale = builder.getRegister(scale);
   plan.offsets = builder.getRegisters(op.getOffsets());
   plan.extents = builder.getRegisters(op.getExtents());
-  auto score = CompiledRegion::compile(op.getScore(), /*takesScore=*/true,
-                                       op.getScoreCaptures(), builder);
-  auto mask = CompiledRegion::compile(op.getMask(), /*takesScore=*/false,
-                                      op.getMaskCaptures(), builder);
+  auto score = CompiledRegion::compile(
+      {&op.getScore(), /*numElements=*/1, op.getScoreCaptures()}, builder);
+  auto mask = CompiledRegion::compile(
+      {&op.getMask(), /*numElements=*/0, op.getMaskCaptures()}, builder);
   if (failed(score) || failed(mask))
     return failure();
   plan.score = std::move(*score);
@@ -573,5 +573,6 @@ static LogicalResult compileStep(OnlineAttentionOp op,
 void executor::addFASemantics(Semantics &semantics) {
   semantics.add<AttentionOp>(compileAttention);
   semantics.add<OnlineAttentionOp>(compileStep);
+  addApplySemantics(semantics);
   addFAStateSemantics(semantics);
 }

@@ -36,6 +36,7 @@ static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
     ArrayRef<unsigned> arguments(body->arguments);
     ArrayRef<unsigned> carried = arguments.drop_front(2);
     transfer(frame, inits, carried);
+    bool isFirst = true;
     for (auto [begin, end, isFull] : llvm::zip_equal(begins, ends, full)) {
       int64_t last = frame.integer(end);
       if (isFull && last > frame.integer(begin) &&
@@ -47,8 +48,11 @@ static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
         frame.slot(arguments[0]).integer = key;
         frame.slot(arguments[1]).integer = std::min(step, last - key);
         bool outer = std::exchange(frame.execution->inFullRange, isFull);
+        bool outerFirst = std::exchange(frame.execution->inFirstBlock, isFirst);
         LogicalResult result = body->run(frame);
         frame.execution->inFullRange = outer;
+        frame.execution->inFirstBlock = outerFirst;
+        isFirst = false;
         if (failed(result))
           return failure();
         transfer(frame, body->results, carried);
@@ -57,6 +61,24 @@ static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
     SmallVector<Use> final = llvm::map_to_vector(
         carried, [](unsigned index) { return Use{index, /*last=*/true}; });
     transfer(frame, final, results);
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileIsPartial(IsPartialOp op, ProgramBuilder &builder) {
+  unsigned result = builder.getRegister(op.getPartial());
+  builder.emit([=](Frame &frame) {
+    frame.slot(result).integer = !frame.execution->inFullRange;
+    return success();
+  });
+  return success();
+}
+
+static LogicalResult compileIsFirst(IsFirstOp op, ProgramBuilder &builder) {
+  unsigned result = builder.getRegister(op.getFirst());
+  builder.emit([=](Frame &frame) {
+    frame.slot(result).integer = frame.execution->inFirstBlock;
     return success();
   });
   return success();
@@ -253,6 +275,8 @@ static LogicalResult compileKeyLength(KeyLengthOp op, LaneBuilder &builder) {
 
 void executor::addFAStateSemantics(Semantics &semantics) {
   semantics.add<KeyRangesOp>(compileKeyRanges);
+  semantics.add<IsPartialOp>(compileIsPartial);
+  semantics.add<IsFirstOp>(compileIsFirst);
   semantics.add<FinalizeOp>(compileFinalize);
   semantics.add<CombineOp>(compileCombine);
   semantics.addLanes<QueryLengthOp>(compileQueryLength);

@@ -75,6 +75,8 @@ struct Execution {
   bool checkFullRanges = false;
   /// Inside a key range declared full, where the mask need not be asked.
   bool inFullRange = false;
+  /// Inside the first block of keys that an fa.key_ranges visits.
+  bool inFirstBlock = false;
   /// Chooses the rows of an fa.attention to evaluate, sorted; the others keep
   /// what the destination held. Null, or nothing returned: all rows.
   std::function<std::optional<std::vector<RowIndex>>(const AttentionSize &)>

@@ -121,9 +121,9 @@ struct SeparateResultsPass
     patterns.add<SignedProduct, UnsignedProduct, Sum, SineAndCosine>(
         &getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
-    auto check = [](AttentionLikeOpInterface op) {
-      for (Region *region : {&op.getScore(), &op.getMask()})
-        for (Operation &nested : region->getOps())
+    auto check = [](PairRegionsOpInterface op) {
+      for (const PairRegion &pairs : op.getPairRegions())
+        for (Operation &nested : pairs.region->getOps())
           if (nested.getNumResults() > 1) {
             nested.emitOpError()
                 << "on " << nested.getResult(0).getType()

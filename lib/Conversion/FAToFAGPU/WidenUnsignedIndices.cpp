@@ -47,11 +47,10 @@ struct WidenUnsignedIndicesPass
     : public fa::impl::FAWidenUnsignedIndicesPassBase<
           WidenUnsignedIndicesPass> {
   void runOnOperation() override {
-    getOperation()->walk([](AttentionLikeOpInterface op) {
-      if (Region &score = op.getScore(); !score.empty())
-        widenIn(score, score.getArguments().slice(1, 4));
-      if (Region &mask = op.getMask(); !mask.empty())
-        widenIn(mask, mask.getArguments().slice(0, 4));
+    getOperation()->walk([](PairRegionsOpInterface op) {
+      for (const PairRegion &pairs : op.getPairRegions())
+        widenIn(*pairs.region,
+                pairs.region->getArguments().slice(pairs.numElements, 4));
     });
   }
 };

@@ -279,3 +279,53 @@ func.func @combine_converts(%oa: !o, %ob: !o, %lb: !l, %e: tensor<1x?x2x64xbf16>
   %r = fa.combine a(%oa, %la : !o, !l) b(%ob, %lb : !o, !l) outs(%e : tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16>
   return %r : tensor<1x?x2x64xbf16>
 }
+
+// -----
+
+// An apply that returns its inputs, and captures of one that does not.
+
+// CHECK-LABEL: func.func @identity_apply(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>, %[[Y:[a-z0-9]+]]: tensor<4x8xi1>
+// CHECK-NEXT: return %[[Y]], %[[X]]
+func.func @identity_apply(%x: tensor<4x8xf32>, %y: tensor<4x8xi1>, %i: index) -> (tensor<4x8xi1>, tensor<4x8xf32>) {
+  %r:2 = fa.apply ins(%x, %y : tensor<4x8xf32>, tensor<4x8xi1>) offsets(%i, %i, %i, %i) extents(%i, %i)
+      pairs(%a, %b, %batch, %head, %query, %key) {
+    fa.yield %b, %a : i1, f32
+  } -> (tensor<4x8xi1>, tensor<4x8xf32>)
+  return %r#0, %r#1 : tensor<4x8xi1>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @captures_of_apply(
+// CHECK-SAME: %[[T:[a-z0-9]+]]: memref<?xf32>
+// CHECK: fa.apply {{.*}} captures(%[[C:.*]] = %[[T]] : memref<?xf32>) {
+// CHECK: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK: memref.load %[[C]]
+// CHECK: memref.load %[[C]]
+// CHECK: arith.mulf %{{.*}}, %[[TWO]]
+func.func @captures_of_apply(%t: memref<?xf32>, %x: tensor<4x8xf32>, %i: index) -> tensor<4x8xf32> {
+  %two = arith.constant 2.0 : f32
+  %r = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i)
+      pairs(%a, %batch, %head, %query, %key)
+      captures(%unused = %i : index, %t0 = %t : memref<?xf32>, %t1 = %t : memref<?xf32>, %f = %two : f32) {
+    %l = memref.load %t0[%key] : memref<?xf32>
+    %m = memref.load %t1[%query] : memref<?xf32>
+    %s = arith.addf %l, %m : f32
+    %p = arith.mulf %s, %f : f32
+    %z = arith.addf %a, %p : f32
+    fa.yield %z : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// An apply whose result nobody reads disappears.
+
+// CHECK-LABEL: func.func @unread_apply(
+// CHECK-NEXT: return
+func.func @unread_apply(%t: memref<?xf32>, %x: tensor<4x8xf32>, %i: index) {
+  %r = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i)
+      pairs(%a, %batch, %head, %query, %key) captures(%t0 = %t : memref<?xf32>) {
+    %l = memref.load %t0[%key] : memref<?xf32>
+    fa.yield %l : f32
+  } -> tensor<4x8xf32>
+  return
+}

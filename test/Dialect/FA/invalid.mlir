@@ -899,7 +899,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 // -----
 
 func.func @f() -> index {
-  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.attention, fa.online_attention, fa.summarize_mask'}}
+  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.apply, fa.attention, fa.online_attention, fa.summarize_mask'}}
   %n = fa.key_length : index
   return %n : index
 }
@@ -1428,7 +1428,7 @@ func.func @first_outside() {
 
 // -----
 
-// expected-error @below {{'fa.config' is 3 : i64, expected a #fa.config on a function}}
+// expected-error @below {{'fa.config' is 3 : i64, expected a #fa.config on a function or a product}}
 func.func private @config() attributes {fa.config = 3}
 
 // -----
@@ -1718,5 +1718,184 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %slopes: tensor<4xf32>, %cap: f32) {
       %x = arith.addf %s, %slope : f32
       fa.yield %x : f32
     }
+  return
+}
+
+// -----
+
+func.func @apply_arguments(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{pairs names 4 arguments, expected 5 (an element of each input, batch, head, query, key)}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%b, %h, %q, %k) {
+    fa.yield %b : index
+  } -> tensor<4x8xindex>
+  return
+}
+
+// -----
+
+func.func @apply_mask_arguments(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{pairs names 3 arguments, expected 4 (batch, head, query, key)}}
+  %y = fa.apply offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%b, %h, %q) {
+    fa.yield %b : index
+  } -> tensor<4x8xindex>
+  return
+}
+
+// -----
+
+func.func @apply_offsets(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{offsets has 2 operands, expected 4}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_extents(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{extents has 1 operands, expected 2}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_no_place(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has no offsets, which say where its pairs stand}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_no_extents(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has no extents, which say where its pairs stand}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_rows(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{expected 'keys'}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) rows(heads) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_rank(%x: tensor<8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op result has rank 1, expected 2}}
+  %y = fa.apply ins(%x : tensor<8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_shape(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op input 0 has type 'tensor<4x8xf32>' but result 0 has type 'tensor<4x?xf32>', expected one shape}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @apply_result_shape(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op result 1 has type 'tensor<8x4xf32>' but result 0 has type 'tensor<4x8xf32>', expected one shape}}
+  %y:2 = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e, %e : f32, f32
+  } -> (tensor<4x8xf32>, tensor<8x4xf32>)
+  return
+}
+
+// -----
+
+func.func @apply_sizes(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has 0 sizes, expected 1: one for each dynamic size of a result}}
+  %y = fa.apply offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%b, %h, %q, %k) {
+    fa.yield %k : index
+  } -> tensor<4x?xindex>
+  return
+}
+
+// -----
+
+func.func @apply_sizes_twice(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has 1 sizes, expected 0: the inputs have them}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) sizes(%i) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_no_result(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has no result, expected one for each yielded value}}
+  fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield
+  } -> ()
+  return
+}
+
+// -----
+
+func.func @apply_yield(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op pair region yields ('f32', 'f32'), expected ('f32')}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    fa.yield %e, %e : f32, f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_body(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op does not allow 'scf.if' in its pair region, expected arith, math and index operations and loads from captures}}
+  %y = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %b, %h, %q, %k) {
+    %c = arith.cmpi slt, %q, %k : index
+    // expected-note @below {{operation is here}}
+    %z = scf.if %c -> f32 {
+      scf.yield %e : f32
+    } else {
+      scf.yield %e : f32
+    }
+    fa.yield %z : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_generic_extents(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op has 1 extents, expected 2 (queries, keys) or none}}
+  %y = "fa.apply"(%x, %i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 0, 4, 1, 0>}> ({
+  ^bb0(%e: f32, %b: index, %h: index, %q: index, %k: index):
+    fa.yield %e : f32
+  }) : (tensor<4x8xf32>, index, index, index, index, index) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @apply_generic_argument(%x: tensor<4x8xf32>, %i: index) {
+  // expected-error @below {{'fa.apply' op pair region argument 0 has type 'f64', expected 'f32'}}
+  %y = "fa.apply"(%x, %i, %i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 0, 4, 2, 0>}> ({
+  ^bb0(%e: f64, %b: index, %h: index, %q: index, %k: index):
+    fa.yield %e : f64
+  }) : (tensor<4x8xf32>, index, index, index, index, index, index) -> tensor<4x8xf32>
   return
 }

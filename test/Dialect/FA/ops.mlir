@@ -142,3 +142,32 @@ func.func @summarize_mask(%b: index, %i: index, %n: index, %valid: memref<?xi1>)
   }
   return %some, %every : i1, i1
 }
+
+// CHECK-LABEL: func.func @apply
+// CHECK-SAME:      %[[x:.*]]: tensor<16x?xf32>, %[[w:.*]]: tensor<16x?xi32>, %[[b:[^:]*]]: index, %[[i:[^:]*]]: index, %[[n:[^:]*]]: index, %[[t:.*]]: memref<?xf32>
+// CHECK:         %[[y:.*]]:2 = fa.apply ins(%[[x]], %[[w]] : tensor<16x?xf32>, tensor<16x?xi32>) offsets(%[[b]], %[[b]], %[[i]], %[[i]]) extents(%[[n]], %[[n]]) rows(keys) pairs(%[[e:.*]], %[[u:.*]], %{{.*}}, %{{.*}}, %[[q:.*]], %{{.*}}) captures(%[[c:.*]] = %[[t]] : memref<?xf32>) {
+// CHECK-NEXT:      %[[l:.*]] = memref.load %[[c]][%[[q]]] : memref<?xf32>
+// CHECK-NEXT:      %[[z:.*]] = arith.addf %[[e]], %[[l]] : f32
+// CHECK-NEXT:      fa.yield %[[u]], %[[z]] : i32, f32
+// CHECK-NEXT:    } {fa.mark} -> (tensor<16x?xi32>, tensor<16x?xf32>)
+// CHECK-NEXT:    %[[v:.*]] = fa.apply sizes(%[[n]]) offsets(%[[b]], %[[b]], %[[i]], %[[i]]) extents(%[[n]], %[[n]]) pairs(%{{.*}}, %{{.*}}, %{{.*}}, %[[k:.*]]) {
+// CHECK-NEXT:      %[[m:.*]] = fa.key_length : index
+// CHECK-NEXT:      %[[r:.*]] = arith.cmpi slt, %[[k]], %[[m]] : index
+// CHECK-NEXT:      fa.yield %[[r]] : i1
+// CHECK-NEXT:    } -> tensor<16x?xi1>
+// CHECK-NEXT:    return %[[y]]#0, %[[v]] : tensor<16x?xi32>, tensor<16x?xi1>
+func.func @apply(%x: tensor<16x?xf32>, %w: tensor<16x?xi32>, %b: index, %i: index, %n: index,
+                 %t: memref<?xf32>) -> (tensor<16x?xi32>, tensor<16x?xi1>) {
+  %y:2 = fa.apply ins(%x, %w : tensor<16x?xf32>, tensor<16x?xi32>) offsets(%b, %b, %i, %i) extents(%n, %n)
+      rows(keys) pairs(%e, %u, %b1, %h1, %q, %k) captures(%c = %t : memref<?xf32>) {
+    %l = memref.load %c[%q] : memref<?xf32>
+    %z = arith.addf %e, %l : f32
+    fa.yield %u, %z : i32, f32
+  } {fa.mark} -> (tensor<16x?xi32>, tensor<16x?xf32>)
+  %v = fa.apply sizes(%n) offsets(%b, %b, %i, %i) extents(%n, %n) pairs(%b1, %h1, %q, %k) {
+    %m = fa.key_length : index
+    %r = arith.cmpi slt, %k, %m : index
+    fa.yield %r : i1
+  } -> tensor<16x?xi1>
+  return %y#0, %v : tensor<16x?xi32>, tensor<16x?xi1>
+}

@@ -170,14 +170,14 @@ template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
   return success();
 }
 
-template <typename OpTy> static LogicalResult verifyPlace(OpTy op) {
+LogicalResult mlir::fa::verifyPlace(PairRegionsOpInterface op) {
   if (!op.getOffsets().empty() && op.getOffsets().size() != 4)
-    return op.emitOpError() << "has " << op.getOffsets().size()
-                            << " offsets, expected 4 (batch, head, query, "
-                               "key) or none";
+    return op->emitOpError() << "has " << op.getOffsets().size()
+                             << " offsets, expected 4 (batch, head, query, "
+                                "key) or none";
   if (!op.getExtents().empty() && op.getExtents().size() != 2)
-    return op.emitOpError() << "has " << op.getExtents().size()
-                            << " extents, expected 2 (queries, keys) or none";
+    return op->emitOpError() << "has " << op.getExtents().size()
+                             << " extents, expected 2 (queries, keys) or none";
   return success();
 }
 
@@ -238,8 +238,11 @@ static LogicalResult verifyRegionOp(Operation *op, StringRef name,
 }
 
 LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
-                                         Region &region, OperandRange captures,
-                                         bool isScore) {
+                                         const PairRegion &pairs,
+                                         ArrayRef<Type> elements,
+                                         ArrayRef<Type> results) {
+  Region &region = *pairs.region;
+  OperandRange captures = pairs.captures;
   if (region.empty()) {
     if (captures.empty())
       return success();
@@ -249,13 +252,8 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
   if (!region.hasOneBlock())
     return op->emitOpError() << name << " region has control flow, expected "
                              << "one block";
-  MLIRContext *context = op->getContext();
-  SmallVector<Type> expected(4, IndexType::get(context));
-  Type result = IntegerType::get(context, 1);
-  if (isScore) {
-    result = Float32Type::get(context);
-    expected.insert(expected.begin(), result);
-  }
+  SmallVector<Type> expected(elements);
+  expected.append(4, IndexType::get(op->getContext()));
   llvm::append_range(expected, captures.getTypes());
   Block &block = region.front();
   if (block.getNumArguments() != expected.size())
@@ -280,19 +278,21 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
     return op->emitOpError()
            << name << " region ends in '" << block.getTerminator()->getName()
            << "', expected 'fa.yield'";
-  if (yield.getResults().size() != 1 ||
-      yield.getResults().front().getType() != result)
+  if (yield.getResults().getTypes() != results)
     return op->emitOpError()
            << name << " region yields (" << yield.getResults().getTypes()
-           << "), expected (" << result << ')';
+           << "), expected (" << results << ')';
   return success();
 }
 
 template <typename OpTy> static LogicalResult verifyPairRegions(OpTy op) {
-  return success(succeeded(verifyPairRegion(op, "score", op.getScore(),
-                                            op.getScoreCaptures(), true)) &&
-                 succeeded(verifyPairRegion(op, "mask", op.getMask(),
-                                            op.getMaskCaptures(), false)));
+  Type f32 = Float32Type::get(op.getContext());
+  Type i1 = IntegerType::get(op.getContext(), 1);
+  return success(
+      succeeded(verifyPairRegion(
+          op, "score", {&op.getScore(), 1, op.getScoreCaptures()}, f32, f32)) &&
+      succeeded(verifyPairRegion(
+          op, "mask", {&op.getMask(), 0, op.getMaskCaptures()}, {}, i1)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -384,7 +384,7 @@ template <typename OpTy> static LogicalResult verifyAttributeNames(OpTy op) {
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
       failed(verifyOutput(*this)) || failed(verifyLse(*this)) ||
-      failed(verifyPlace(*this)) ||
+      failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
       failed(verifyLengths(*this, "query_lengths", getQueryLengths())) ||
       failed(verifyLengths(*this, "key_lengths", getKeyLengths())))
     return failure();
@@ -442,7 +442,7 @@ LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
 
 LogicalResult OnlineAttentionOp::verify() {
   if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
-      failed(verifyPlace(*this)) ||
+      failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
       failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())))
     return failure();
   std::tuple<StringRef, Value, DimsAttr> inputs[] = {

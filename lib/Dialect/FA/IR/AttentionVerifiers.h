@@ -29,8 +29,12 @@ LogicalResult verifyState(Operation *op, Value accumulator, Value maximum,
 /// The state must have a row for each of `rows` rows of the operand `name`.
 LogicalResult verifyStateHolds(Operation *op, StringRef name, int64_t rows,
                                Value accumulator);
-LogicalResult verifyPairRegion(Operation *op, StringRef name, Region &region,
-                               OperandRange captures, bool isScore);
+/// Four offsets or none, two extents or none.
+LogicalResult verifyPlace(PairRegionsOpInterface op);
+/// A region whose elements and yielded values have these types.
+LogicalResult verifyPairRegion(Operation *op, StringRef name,
+                               const PairRegion &region,
+                               ArrayRef<Type> elements, ArrayRef<Type> results);
 
 /// Size of the dimension `kind` of a rank-4 operand; may be dynamic.
 int64_t sizeOf(Value value, DimsAttr order, DimKind kind);

@@ -63,10 +63,13 @@ static LogicalResult verifyImplements(Operation *op, Attribute value) {
 }
 
 static LogicalResult verifyConfig(Operation *op, Attribute value) {
-  if (isa<FunctionOpInterface>(op) && isa<ConfigAttr>(value))
+  if (isa<FunctionOpInterface, linalg::ContractOp>(op) &&
+      isa<ConfigAttr>(value))
     return success();
   return op->emitOpError() << "'" << FADialect::configAttrName << "' is "
-                           << value << ", expected a #fa.config on a function";
+                           << value
+                           << ", expected a #fa.config on a function or a "
+                              "product";
 }
 
 LogicalResult FADialect::verifyOperationAttribute(Operation *op,

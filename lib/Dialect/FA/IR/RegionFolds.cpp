@@ -56,72 +56,111 @@ struct DropIdentityScore : public OpRewritePattern<OpTy> {
   }
 };
 
+} // namespace
+
+/// Whether the uses of capture `position`, `argument` of the region, could be
+/// given another value.
+static bool replaceCapture(PatternRewriter &rewriter, BlockArgument argument,
+                           unsigned position, MutableOperandRange captures) {
+  Block *body = argument.getOwner();
+  Value captured = captures[position].get();
+  for (unsigned earlier = 0; earlier < position; ++earlier) {
+    if (captures[earlier].get() != captured)
+      continue;
+    unsigned distance = position - earlier;
+    rewriter.replaceAllUsesWith(
+        argument, body->getArgument(argument.getArgNumber() - distance));
+    return true;
+  }
+  Attribute constant;
+  if (isa<ShapedType>(captured.getType()) ||
+      !matchPattern(captured, m_Constant(&constant)))
+    return false;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(body);
+  Operation *copy = captured.getDefiningOp()->getDialect()->materializeConstant(
+      rewriter, constant, captured.getType(), captured.getLoc());
+  if (!copy)
+    return false;
+  rewriter.replaceAllUsesWith(argument, copy->getResult(0));
+  return true;
+}
+
 /// Captures that a region does not need disappear: unused ones, ones that are
 /// given twice, and constant scalars, which move into the region.
+static bool simplifyCaptures(PatternRewriter &rewriter, Operation *op,
+                             Region &region, unsigned numFixed,
+                             MutableOperandRange captures) {
+  if (region.empty())
+    return false;
+  bool changed = false;
+  for (unsigned position = captures.size(); position-- > 0;) {
+    BlockArgument argument = region.getArgument(numFixed + position);
+    if (!argument.use_empty() &&
+        !replaceCapture(rewriter, argument, position, captures))
+      continue;
+    rewriter.modifyOpInPlace(op, [&] {
+      captures.erase(position);
+      region.front().eraseArgument(numFixed + position);
+    });
+    changed = true;
+  }
+  return changed;
+}
+
+namespace {
+
 template <typename OpTy>
 struct SimplifyCaptures : public OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    bool changed = simplify(rewriter, op, op.getScore(), numScoreArguments,
-                            op.getScoreCapturesMutable());
+    bool changed =
+        simplifyCaptures(rewriter, op, op.getScore(), numScoreArguments,
+                         op.getScoreCapturesMutable());
     // The operands have moved where the score lost captures.
-    changed |= simplify(rewriter, op, op.getMask(), numMaskArguments,
-                        op.getMaskCapturesMutable());
+    changed |= simplifyCaptures(rewriter, op, op.getMask(), numMaskArguments,
+                                op.getMaskCapturesMutable());
     return success(changed);
   }
+};
 
-private:
-  static bool simplify(PatternRewriter &rewriter, OpTy op, Region &region,
-                       unsigned numFixed, MutableOperandRange captures) {
-    if (region.empty())
-      return false;
-    bool changed = false;
-    for (unsigned position = captures.size(); position-- > 0;) {
-      BlockArgument argument = region.getArgument(numFixed + position);
-      if (!argument.use_empty() &&
-          !replace(rewriter, region, argument, position, captures))
-        continue;
-      rewriter.modifyOpInPlace(op, [&] {
-        captures.erase(position);
-        region.front().eraseArgument(numFixed + position);
-      });
-      changed = true;
-    }
-    return changed;
+struct SimplifyCapturesOfApply : public OpRewritePattern<ApplyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ApplyOp op,
+                                PatternRewriter &rewriter) const override {
+    return success(simplifyCaptures(rewriter, op, op.getBody(),
+                                    op.getInputs().size() + numMaskArguments,
+                                    op.getCapturesMutable()));
   }
+};
 
-  // Whether the uses of a capture could be given another value.
-  static bool replace(PatternRewriter &rewriter, Region &region,
-                      BlockArgument argument, unsigned position,
-                      MutableOperandRange captures) {
-    Value captured = captures[position].get();
-    for (unsigned earlier = 0; earlier < position; ++earlier) {
-      if (captures[earlier].get() != captured)
-        continue;
-      unsigned distance = position - earlier;
-      rewriter.replaceAllUsesWith(
-          argument, region.getArgument(argument.getArgNumber() - distance));
-      return true;
+/// An apply that returns its inputs disappears.
+struct DropIdentityApply : public OpRewritePattern<ApplyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ApplyOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs;
+    for (Value value : op.getBody().front().getTerminator()->getOperands()) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument || argument.getArgNumber() >= op.getInputs().size())
+        return failure();
+      inputs.push_back(op.getInputs()[argument.getArgNumber()]);
     }
-    Attribute constant;
-    if (isa<ShapedType>(captured.getType()) ||
-        !matchPattern(captured, m_Constant(&constant)))
-      return false;
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(&region.front());
-    Operation *copy =
-        captured.getDefiningOp()->getDialect()->materializeConstant(
-            rewriter, constant, captured.getType(), captured.getLoc());
-    if (!copy)
-      return false;
-    rewriter.replaceAllUsesWith(argument, copy->getResult(0));
-    return true;
+    rewriter.replaceOp(op, inputs);
+    return success();
   }
 };
 
 } // namespace
+
+void ApplyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<SimplifyCapturesOfApply, DropIdentityApply>(context);
+}
 
 void mlir::fa::populateRegionFolds(RewritePatternSet &patterns) {
   patterns

@@ -327,8 +327,9 @@ LogicalResult SummarizeMaskOp::verify() {
 }
 
 LogicalResult SummarizeMaskOp::verifyRegions() {
-  return verifyPairRegion(*this, "mask", getMask(), getCaptures(),
-                          /*isScore=*/false);
+  Type i1 = IntegerType::get(getContext(), 1);
+  return verifyPairRegion(*this, "mask", {&getMask(), 0, getCaptures()}, {},
+                          i1);
 }
 
 //===----------------------------------------------------------------------===//

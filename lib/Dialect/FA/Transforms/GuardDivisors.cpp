@@ -85,8 +85,6 @@ static void guard(const Division &division) {
 
 /// The batch is argument `firstPosition` of the region.
 static void guardIn(Region &region, unsigned firstPosition) {
-  if (region.empty())
-    return;
   IntegerRanges ranges(firstPosition);
   SmallVector<Division> divisions;
   for (Operation &op : region.front())
@@ -99,9 +97,9 @@ namespace {
 struct GuardDivisorsPass
     : public fa::impl::FAGuardDivisorsBase<GuardDivisorsPass> {
   void runOnOperation() override {
-    getOperation()->walk([](AttentionLikeOpInterface op) {
-      guardIn(op.getScore(), /*firstPosition=*/1);
-      guardIn(op.getMask(), /*firstPosition=*/0);
+    getOperation()->walk([](PairRegionsOpInterface op) {
+      for (const PairRegion &pairs : op.getPairRegions())
+        guardIn(*pairs.region, pairs.numElements);
     });
   }
 };

@@ -38,8 +38,6 @@ static bool mayCut(Operation *op, IntegerRanges &ranges) {
 
 /// The batch is argument `firstPosition` of the region.
 static void truncateIn(Region &region, unsigned firstPosition) {
-  if (region.empty())
-    return;
   IntegerRanges ranges(firstPosition);
   for (Operation &op : llvm::make_early_inc_range(region.front())) {
     if (!mayCut(&op, ranges))
@@ -58,9 +56,9 @@ namespace {
 struct TruncateIndicesPass
     : public fa::impl::FATruncateIndicesBase<TruncateIndicesPass> {
   void runOnOperation() override {
-    getOperation()->walk([](AttentionLikeOpInterface op) {
-      truncateIn(op.getScore(), /*firstPosition=*/1);
-      truncateIn(op.getMask(), /*firstPosition=*/0);
+    getOperation()->walk([](PairRegionsOpInterface op) {
+      for (const PairRegion &pairs : op.getPairRegions())
+        truncateIn(*pairs.region, pairs.numElements);
     });
   }
 };

@@ -32,6 +32,15 @@ enum class DimKind : int64_t {
 /// The largest head dim that `fa.attention` takes.
 constexpr int64_t maxHeadDim = 512;
 
+/// A region that is evaluated for pairs of a query and a key. Its arguments are
+/// `numElements` elements (a score, or one of each operand), then batch, head,
+/// query, key, then the captures.
+struct PairRegion {
+  Region *region;
+  unsigned numElements;
+  OperandRange captures;
+};
+
 } // namespace mlir::fa
 
 #include "fa/Dialect/FA/IR/FAAttrInterfaces.h.inc"

@@ -28,6 +28,14 @@ class FA_AttentionLikeOp<string mnemonic, list<Trait> traits>
     ::mlir::fa::DimsAttr orderOrDefault(::mlir::fa::DimsAttr order) {
       return order ? order : ::mlir::fa::DimsAttr::getDefault(getContext());
     }
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      ::llvm::SmallVector<::mlir::fa::PairRegion> regions;
+      if (!getScore().empty())
+        regions.push_back({&getScore(), 1, getScoreCaptures()});
+      if (!getMask().empty())
+        regions.push_back({&getMask(), 0, getMaskCaptures()});
+      return regions;
+    }
     bool hasPureTensorOperands() {
       return ::llvm::isa<::mlir::RankedTensorType>(getQuery().getType());
     }

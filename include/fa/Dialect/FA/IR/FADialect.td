@@ -31,7 +31,11 @@ def FA_Dialect : Dialect {
     power of two. Where a GPU kernel builds on it, other launches are refused.
 
     `fa.config = #fa.config<...>` on a GPU kernel is the configuration that its
-    schedule is made by.
+    schedule is made by, and on a `linalg.contract` that of the step that it was
+    a product of.
+
+    `fa.default_scale` on an `arith.mulf` says that its factor, a constant, is
+    the scale of a step that names none: 1 / sqrt(head dim), here rounded.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -45,8 +49,11 @@ def FA_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// The function whose results a function computes, on `func.func`.
     static constexpr StringLiteral implementsAttrName = "fa.implements";
-    /// The configuration of a kernel, on `func.func`.
+    /// The configuration of a kernel, on `func.func`, and of a step, on its
+    /// products.
     static constexpr StringLiteral configAttrName = "fa.config";
+    /// On a multiplication of scores by the scale that a step means by none.
+    static constexpr StringLiteral defaultScaleAttrName = "fa.default_scale";
     /// On an argument of a kernel: a captured number and not a size.
     static constexpr StringLiteral capturedAttrName = "fa.captured";
 

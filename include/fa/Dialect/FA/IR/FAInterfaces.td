@@ -39,7 +39,28 @@ def FA_TargetConfigAttrInterface : AttrInterface<"TargetConfigAttrInterface"> {
   ];
 }
 
-def FA_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
+def FA_PairRegionsOpInterface : OpInterface<"PairRegionsOpInterface"> {
+  let cppNamespace = "::mlir::fa";
+  let description = [{
+    An operation with regions that are evaluated for pairs of a query and a
+    key: where its first pair stands in the whole problem, and the regions.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Absolute (batch, query head, query, key) of this piece's first
+        element: four index values, or none for the origin.
+      }], "::mlir::OperandRange", "getOffsets">,
+    InterfaceMethod<[{
+        Number of queries and keys of the whole problem: two index values, or
+        none where this is the whole problem.
+      }], "::mlir::OperandRange", "getExtents">,
+    InterfaceMethod<"The regions that have a body, with their captures.",
+      "::llvm::SmallVector<::mlir::fa::PairRegion>", "getPairRegions">
+  ];
+}
+
+def FA_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface",
+                                              [FA_PairRegionsOpInterface]> {
   let cppNamespace = "::mlir::fa";
   let description = [{
     What a whole attention and one step of it share: operands, the place of
@@ -57,14 +78,6 @@ def FA_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
       "getValueOrder">,
     InterfaceMethod<"Factor of the scores; null means 1 / sqrt(head dim).",
       "::mlir::Value", "getScale">,
-    InterfaceMethod<[{
-        Absolute (batch, query head, query, key) of this piece's first
-        element: four index values, or none for the origin.
-      }], "::mlir::OperandRange", "getOffsets">,
-    InterfaceMethod<[{
-        Number of queries and keys of the whole problem: two index values, or
-        none where this is the whole problem.
-      }], "::mlir::OperandRange", "getExtents">,
     InterfaceMethod<"The score function; empty means the identity.",
       "::mlir::Region &", "getScore">,
     InterfaceMethod<"The mask; empty means that every pair is visible.",

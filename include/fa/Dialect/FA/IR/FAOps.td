@@ -26,6 +26,7 @@ def FA_Capture : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef, AnyFloat,
     AnySignlessIntegerOrIndex], "ranked tensor, strided memref or scalar">;
 
 include "fa/Dialect/FA/IR/FAAttentionOps.td"
+include "fa/Dialect/FA/IR/FABlockOps.td"
 include "fa/Dialect/FA/IR/FAStateOps.td"
 include "fa/Dialect/FA/IR/FARegionOps.td"
 

@@ -1,4 +1,4 @@
-//===- FARegionOps.td - Operations inside score and mask regions -*- tablegen -*-===//
+//===- FARegionOps.td - Operations inside regions on pairs -*- tablegen -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,9 @@
 #define FA_DIALECT_FA_IR_FAREGIONOPS_TD
 
 class FA_LengthOp<string mnemonic>
-    : FA_Op<mnemonic, [Pure, ParentOneOf<["AttentionOp", "OnlineAttentionOp", "SummarizeMaskOp"]>]> {
+    : FA_Op<mnemonic, [
+        Pure, ParentOneOf<["ApplyOp", "AttentionOp", "OnlineAttentionOp",
+                           "SummarizeMaskOp"]>]> {
   let results = (outs Index:$length);
   let assemblyFormat = "attr-dict `:` type($length)";
 }
@@ -17,7 +19,7 @@ class FA_LengthOp<string mnemonic>
 def FA_QueryLengthOp : FA_LengthOp<"query_length"> {
   let summary = "Number of valid queries of the current batch";
   let description = [{
-    Inside a score or mask region: the entry of `query_lengths` for the current
+    Inside a region on pairs: the entry of `query_lengths` for the current
     batch where the operation has them, else the number of queries of the whole
     problem.
 
@@ -28,7 +30,7 @@ def FA_QueryLengthOp : FA_LengthOp<"query_length"> {
 def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
   let summary = "Number of valid keys of the current batch";
   let description = [{
-    Inside a score or mask region: the entry of `key_lengths` for the current
+    Inside a region on pairs: the entry of `key_lengths` for the current
     batch where the operation has them, else the number of keys of the whole
     problem.
 
@@ -38,7 +40,7 @@ def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
 
 def FA_YieldOp : FA_Op<"yield", [
     Pure, ReturnLike, Terminator,
-    ParentOneOf<["AttentionOp", "OnlineAttentionOp", "KeyRangesOp",
+    ParentOneOf<["ApplyOp", "AttentionOp", "OnlineAttentionOp", "KeyRangesOp",
                  "SummarizeMaskOp"]>]> {
   let summary = "Ends a score region, a mask region or a key range body";
   let arguments = (ins Variadic<AnyType>:$results);
