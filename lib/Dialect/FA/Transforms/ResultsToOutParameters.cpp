@@ -17,6 +17,7 @@
 #include "PlaceResults.h"
 #include "PlaceTensors.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fa/Dialect/FA/Transforms/DecomposeInterface.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -432,6 +433,7 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
 void mlir::fa::registerTransformDependencies(DialectRegistry &registry) {
   registerBoundsDependencies(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerDecomposeExternalModels(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerSubsetOpInterfaceExternalModels(registry);

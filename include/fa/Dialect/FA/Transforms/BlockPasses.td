@@ -49,6 +49,48 @@ def FAExpandKeyRanges : Pass<"fa-expand-key-ranges"> {
   ];
 }
 
+def FADecomposeStep : Pass<"fa-decompose-step"> {
+  let summary = "Write steps of attention as operations on blocks";
+  let description = [{
+    Replaces `fa.online_attention`, `fa.finalize` and `fa.combine` by the formulas
+    of their descriptions: `arith` and `math` on tensors, `linalg.contract`,
+    `reduce` and `broadcast`, and `fa.apply` for the regions. Rows of a block are
+    those of the state. The text is the same for every target, and `fa-run`
+    evaluates it.
+
+    Before:
+
+    ```mlir
+    %r:3 = fa.online_attention ins(%q, %k, %v : ...) outs(%acc, %max, %sum : ...)
+        offsets(...) extents(...) mask(%b, %h, %i, %j) { ... }
+    ```
+
+    After (the mask, in key ranges):
+
+    ```mlir
+    %partial = fa.is_partial : i1
+    %hidden = scf.if %partial -> (tensor<64x?xf32>) {
+      %visible = fa.apply sizes(%keys) offsets(...) extents(...) pairs(%b, %h, %i, %j) { ... } -> tensor<64x?xi1>
+      %x = arith.select %visible, %scores, %none : tensor<64x?xi1>, tensor<64x?xf32>
+      scf.yield %x : tensor<64x?xf32>
+    } else {
+      scf.yield %scores : tensor<64x?xf32>
+    }
+    %max1 = linalg.reduce { arith.maxnumf } ins(%hidden : ...) outs(%max : tensor<64xf32>) dimensions = [1]
+    ```
+
+    Operands in memory are read by `bufferization.to_tensor`, results in memory
+    are written by `bufferization.materialize_in_destination`. Fails where a merge
+    is of more than one batch and head.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FAPackOperands : Pass<"fa-pack-operands"> {
   let summary = "Bring the operands of a step into f32 scratch for the CPU";
   let description = [{

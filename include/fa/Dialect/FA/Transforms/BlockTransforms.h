@@ -27,6 +27,10 @@ void expandKeyRanges(RewriterBase &rewriter, KeyRangesOp ranges);
 /// diagnostic.
 FailureOr<int64_t> getKeyBound(OnlineAttentionOp step);
 
+/// Replaces a step, a finalize or a combine by operations on blocks, as
+/// `fa-decompose-step` does.
+LogicalResult decomposeStep(RewriterBase &rewriter, Operation *op);
+
 /// Replace an operation on memrefs by linalg operations, as `fa-decompose`
 /// does.
 LogicalResult decomposeOnlineAttention(RewriterBase &rewriter,

@@ -1,0 +1,458 @@
+//===- DecomposeStep.cpp - Steps of attention as block algebra ------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A step, its end and a merge, each written as the formula of its description:
+// upstream operations on matrices and rows, and fa.apply for the regions. Both
+// targets convert this text. Each operation takes itself apart, through
+// upstream's AggregatedOpInterface; the pass asks it to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockTensors.h"
+#include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/BlockTransforms.h"
+#include "fa/Dialect/FA/Transforms/DecomposeInterface.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FADECOMPOSESTEP
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr float negativeInfinity =
+    -std::numeric_limits<float>::infinity();
+
+/// The state as tensors, whether it is in memory or not.
+static SmallVector<Value> loadState(OpBuilder &builder, Location loc,
+                                    ValueRange state) {
+  return llvm::map_to_vector(state, [&](Value value) -> Value {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type)
+      return value;
+    return bufferization::ToTensorOp::create(
+        builder, loc,
+        RankedTensorType::get(type.getShape(), type.getElementType()), value,
+        /*restrict=*/true);
+  });
+}
+
+/// In a form whose bound later passes know.
+static OpFoldResult getSmaller(OpBuilder &builder, Location loc, OpFoldResult a,
+                               OpFoldResult b) {
+  return affine::makeComposedFoldedAffineMin(
+      builder, loc, AffineMap::getMultiDimIdentityMap(2, builder.getContext()),
+      {a, b});
+}
+
+//===----------------------------------------------------------------------===//
+// OnlineAttentionOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+class StepDecomposer {
+public:
+  StepDecomposer(OpBuilder &builder, OnlineAttentionOp step)
+      : step(step), block(builder, step.getLoc()) {}
+  SmallVector<Value> decompose();
+
+private:
+  void setPlace();
+  Value loadQuery(OpFoldResult rows);
+  Value computeScores(Value query, Value key);
+  Value applyScale(Value scores);
+  Value applyScore(Value scores);
+  Value applyMask(Value scores);
+  Value hide(Value scores);
+
+  OnlineAttentionOp step;
+  BlockTensors block;
+  /// Rows of the state x keys.
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<Value> offsets, extents;
+};
+} // namespace
+
+void StepDecomposer::setPlace() {
+  OpBuilder &builder = block.builder;
+  offsets = step.getOffsets();
+  extents = step.getExtents();
+  if (offsets.empty())
+    offsets.assign(4, arith::ConstantIndexOp::create(builder, block.loc, 0));
+  if (!extents.empty())
+    return;
+  for (auto [operand, order] :
+       {std::pair(step.getQuery(), step.getQueryOrder()),
+        std::pair(step.getKey(), step.getKeyOrder())})
+    extents.push_back(getValueOrCreateConstantIndexOp(
+        builder, block.loc,
+        getMixedSize(builder, block.loc, operand, order, DimKind::Sequence)));
+}
+
+/// The query block, in front of the loops over keys that do not change it.
+Value StepDecomposer::loadQuery(OpFoldResult rows) {
+  Value query = step.getQuery();
+  OpBuilder::InsertionGuard guard(block.builder);
+  Operation *point = step;
+  while (isa<KeyRangesOp, scf::ForOp>(point->getParentOp()) &&
+         isa<Attribute>(rows) &&
+         !point->getParentRegion()->isAncestor(query.getParentRegion()))
+    point = point->getParentOp();
+  block.builder.setInsertionPoint(point);
+  return block.padRows(block.loadMatrix(query, step.getQueryOrder()), rows);
+}
+
+/// query * key^T. Rows of the state without a query are 0.
+Value StepDecomposer::computeScores(Value query, Value key) {
+  Value zero = arith::ConstantOp::create(block.builder, block.loc,
+                                         block.builder.getF32FloatAttr(0.0f));
+  Value init = tensor::EmptyOp::create(block.builder, block.loc, sizes,
+                                       block.builder.getF32Type());
+  Value zeros =
+      linalg::FillOp::create(block.builder, block.loc, zero, init).getResult(0);
+  return block.contract(query, key, zeros, {{0, 2}, {1, 2}, {0, 1}},
+                        step.getConfigAttr());
+}
+
+Value StepDecomposer::applyScale(Value scores) {
+  auto flags = arith::FastMathFlagsAttr::get(block.builder.getContext(),
+                                             arith::FastMathFlags::contract |
+                                                 arith::FastMathFlags::reassoc);
+  Value factors;
+  if (step.getScale()) {
+    factors = block.splat(step.getScale(), sizes);
+  } else {
+    int64_t position = step.getQueryOrder().positionOf(DimKind::HeadDim);
+    auto headDim = static_cast<float>(
+        cast<ShapedType>(step.getQuery().getType()).getDimSize(position));
+    factors = block.splat(1.0f / std::sqrt(headDim), sizes);
+  }
+  auto scaled =
+      arith::MulFOp::create(block.builder, block.loc, scores, factors, flags);
+  if (!step.getScale())
+    scaled->setAttr(FADialect::defaultScaleAttrName,
+                    block.builder.getUnitAttr());
+  return scaled;
+}
+
+Value StepDecomposer::applyScore(Value scores) {
+  if (step.getScore().empty())
+    return scores;
+  auto apply =
+      ApplyOp::create(block.builder, block.loc, scores.getType(), scores,
+                      /*sizes=*/ValueRange(), offsets, extents,
+                      step.getScoreCaptures(), /*rows_are_keys=*/UnitAttr());
+  IRMapping mapping;
+  step.getScore().cloneInto(&apply.getBody(), mapping);
+  return apply.getResult(0);
+}
+
+Value StepDecomposer::hide(Value scores) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  SmallVector<Value> dynamic;
+  for (OpFoldResult size : sizes)
+    if (auto value = dyn_cast<Value>(size))
+      dynamic.push_back(value);
+  auto apply = ApplyOp::create(
+      block.builder, block.loc, type.clone(block.builder.getI1Type()),
+      /*inputs=*/ValueRange(), dynamic, offsets, extents,
+      step.getMaskCaptures(), /*rows_are_keys=*/UnitAttr());
+  IRMapping mapping;
+  step.getMask().cloneInto(&apply.getBody(), mapping);
+  return block.select(apply.getResult(0), scores,
+                      block.splat(negativeInfinity, sizes));
+}
+
+/// -inf for the pairs that the mask hides. Where the step is in key ranges it
+/// hides none in full ones.
+Value StepDecomposer::applyMask(Value scores) {
+  if (step.getMask().empty())
+    return scores;
+  if (!step->getParentOfType<KeyRangesOp>())
+    return hide(scores);
+  Value partial =
+      IsPartialOp::create(block.builder, block.loc, block.builder.getI1Type());
+  auto branch = scf::IfOp::create(block.builder, block.loc, scores.getType(),
+                                  partial, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(block.builder);
+  block.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(block.builder, block.loc, hide(scores));
+  block.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(block.builder, block.loc, scores);
+  return branch.getResult(0);
+}
+
+SmallVector<Value> StepDecomposer::decompose() {
+  OpBuilder &builder = block.builder;
+  Location loc = block.loc;
+  SmallVector<Value> state = loadState(builder, loc, step.getDpsInits());
+  Value accumulator = state[0], maximum = state[1], oldSum = state[2];
+  SmallVector<OpFoldResult> stateSizes = block.getSizes(accumulator);
+  setPlace();
+  Value query = loadQuery(stateSizes[0]);
+  Value key = block.loadMatrix(step.getKey(), step.getKeyOrder());
+  Value value = block.loadMatrix(step.getValue(), step.getValueOrder());
+  sizes = {stateSizes[0], block.getSizes(key)[0]};
+
+  // x = score(scale * query * key^T), -inf where hidden
+  Value scores = applyMask(applyScore(applyScale(computeScores(query, key))));
+  // m' = max(m, max over keys of x), the old one where x is NaN
+  Value newMaximum = block.reduce<arith::MaxNumFOp>(scores, maximum);
+  // What exponents are taken from: 0 in a row that has seen no key, so that
+  // they are 0 there and not NaN.
+  Value shift = block.select(block.isEqual(newMaximum, negativeInfinity),
+                             block.splatLike(0.0f, maximum), newMaximum);
+  // p = exp(x - m')
+  Value difference = arith::SubFOp::create(builder, loc, scores,
+                                           block.broadcast(shift, sizes));
+  Value weights = math::ExpOp::create(builder, loc, difference);
+  // s' = s * exp(m - m') + sum over keys of p
+  Value correction = math::ExpOp::create(
+      builder, loc, arith::SubFOp::create(builder, loc, maximum, shift));
+  Value blockSum =
+      block.reduce<arith::AddFOp>(weights, block.splatLike(0.0f, oldSum));
+  Value sum = math::FmaOp::create(builder, loc, oldSum, correction, blockSum);
+  // acc' = acc * exp(m - m') + p * value
+  Value rescaled = arith::MulFOp::create(
+      builder, loc, accumulator, block.broadcast(correction, stateSizes));
+  Value product = block.contract(
+      weights, value, rescaled, {{0, 2}, {2, 1}, {0, 1}}, step.getConfigAttr());
+  SmallVector<Value> results{product, newMaximum, sum};
+  if (step->getNumResults())
+    return results;
+  for (auto [result, memory] : llvm::zip_equal(results, step.getDpsInits()))
+    bufferization::MaterializeInDestinationOp::create(
+        builder, loc, /*result=*/Type(), result, memory, /*restrict=*/true,
+        /*writable=*/true);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// FinalizeOp
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
+  Location loc = finalize.getLoc();
+  BlockTensors block(builder, loc);
+  SmallVector<Value> state =
+      loadState(builder, loc, finalize->getOperands().take_front(3));
+  Value accumulator = state[0], maximum = state[1], sum = state[2];
+  OpFoldResult rows =
+      getMixedSize(builder, loc, finalize.getOutput(),
+                   finalize.getOutputOrder(), DimKind::Sequence);
+  if (finalize.getRows())
+    rows = getSmaller(builder, loc, rows, finalize.getRows());
+  auto outputPlace =
+      block.getMatrix(finalize.getOutput(), finalize.getOutputOrder(), rows);
+  // output = accumulator / sum, 0 where sum is 0
+  Value isEmpty = block.isEqual(sum, 0.0f);
+  Value reciprocal =
+      arith::DivFOp::create(builder, loc, block.splatLike(1.0f, sum), sum);
+  Value inverse = block.select(isEmpty, block.splatLike(0.0f, sum), reciprocal);
+  Value output = arith::MulFOp::create(
+      builder, loc, accumulator,
+      block.broadcast(inverse, block.getSizes(accumulator)));
+  output = block.truncate(output,
+                          getElementTypeOrSelf(finalize.getOutput().getType()));
+  SmallVector<Value> results{block.store(output, outputPlace)};
+  if (finalize.getLse()) {
+    auto lsePlace = block.getRow(finalize.getLse(), rows);
+    // lse = maximum + log(sum), -inf where sum is 0
+    Value logarithm = math::LogOp::create(builder, loc, sum);
+    Value lse =
+        arith::AddFOp::create(builder, loc, finalize.getMaximum(), logarithm);
+    lse = block.select(isEmpty, block.splatLike(negativeInfinity, sum), lse);
+    results.push_back(block.store(lse, lsePlace));
+  }
+  llvm::erase(results, Value());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// CombineOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyIsOneHead(CombineOp combine) {
+  auto type = cast<ShapedType>(combine.getOutput().getType());
+  for (auto [name, kind] : {std::pair("batches", DimKind::Batch),
+                            std::pair("heads", DimKind::Heads)}) {
+    int64_t size = type.getDimSize(combine.getOrder().positionOf(kind));
+    if (size == 1)
+      continue;
+    InFlightDiagnostic diagnostic = combine.emitOpError() << "has ";
+    if (ShapedType::isDynamic(size))
+      diagnostic << '?';
+    else
+      diagnostic << size;
+    return diagnostic << ' ' << name
+                      << ", expected 1: tile before decomposing (fa-tile)";
+  }
+  return success();
+}
+
+/// The rows of this piece that are queries of the batch.
+static OpFoldResult getValidRows(OpBuilder &builder, CombineOp combine) {
+  Location loc = combine.getLoc();
+  OpFoldResult rows = getMixedSize(builder, loc, combine.getOutput(),
+                                   combine.getOrder(), DimKind::Sequence);
+  Value lengths = combine.getQueryLengths();
+  if (!lengths)
+    return rows;
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value batch = combine.getBatchOffset() ? combine.getBatchOffset() : zero;
+  Value length =
+      isa<MemRefType>(lengths.getType())
+          ? memref::LoadOp::create(builder, loc, lengths, batch).getResult()
+          : tensor::ExtractOp::create(builder, loc, lengths, batch).getResult();
+  length =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  if (combine.getQueryOffset())
+    length =
+        arith::SubIOp::create(builder, loc, length, combine.getQueryOffset());
+  length = arith::MaxSIOp::create(builder, loc, length, zero);
+  return getSmaller(builder, loc, rows, length);
+}
+
+static SmallVector<Value> decompose(OpBuilder &builder, CombineOp combine) {
+  Location loc = combine.getLoc();
+  BlockTensors block(builder, loc);
+  DimsAttr order = combine.getOrder();
+  OpFoldResult rows = getValidRows(builder, combine);
+  auto outputPlace = block.getMatrix(combine.getOutput(), order, rows);
+  // m = max(lse_a, lse_b), 0 where both are -inf
+  Value lseA = block.loadRow(combine.getLseA());
+  Value lseB = block.loadRow(combine.getLseB());
+  Value maximum = arith::MaximumFOp::create(builder, loc, lseA, lseB);
+  Value isEmpty = block.isEqual(maximum, negativeInfinity);
+  Value shift = block.select(isEmpty, block.splatLike(0.0f, maximum), maximum);
+  // weight = exp(lse - m)
+  auto weigh = [&](Value lse) -> Value {
+    Value difference = arith::SubFOp::create(builder, loc, lse, shift);
+    return math::ExpOp::create(builder, loc, difference);
+  };
+  Value weightA = weigh(lseA), weightB = weigh(lseB);
+  Value total = arith::AddFOp::create(builder, loc, weightA, weightB);
+  // output = (weight_a * o_a + weight_b * o_b) / (weight_a + weight_b). What
+  // has the weight 0 may hold anything and is not read into the sum.
+  Value outputA = block.extend(block.loadMatrix(combine.getOutputA(), order));
+  Value outputB = block.extend(block.loadMatrix(combine.getOutputB(), order));
+  SmallVector<OpFoldResult> sizes = block.getSizes(outputA);
+  Value zeros = block.splat(0.0f, sizes);
+  auto term = [&](Value output, Value weight) {
+    Value weights = block.broadcast(weight, sizes);
+    Value product = arith::MulFOp::create(builder, loc, output, weights);
+    return block.select(block.isEqual(weights, 0.0f), zeros, product);
+  };
+  Value sum = arith::AddFOp::create(builder, loc, term(outputA, weightA),
+                                    term(outputB, weightB));
+  Value output =
+      arith::DivFOp::create(builder, loc, sum, block.broadcast(total, sizes));
+  Value maxima = block.broadcast(maximum, sizes);
+  output = block.select(block.isEqual(maxima, negativeInfinity), zeros, output);
+  output = block.truncate(output,
+                          getElementTypeOrSelf(combine.getOutput().getType()));
+  // The output first: the merged lse may overwrite the lse that it reads.
+  SmallVector<Value> results{block.store(output, outputPlace)};
+  if (combine.getLse()) {
+    auto lsePlace = block.getRow(combine.getLse(), rows);
+    // lse = m + log(weight_a + weight_b)
+    Value lse = arith::AddFOp::create(builder, loc, shift,
+                                      math::LogOp::create(builder, loc, total));
+    lse = block.select(isEmpty, block.splatLike(negativeInfinity, lse), lse);
+    results.push_back(block.store(lse, lsePlace));
+  }
+  llvm::erase(results, Value());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Interface and pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct StepModel
+    : public linalg::AggregatedOpInterface::ExternalModel<StepModel,
+                                                          OnlineAttentionOp> {
+  FailureOr<SmallVector<Value>> decomposeOperation(Operation *op,
+                                                   OpBuilder &builder) const {
+    return StepDecomposer(builder, cast<OnlineAttentionOp>(op)).decompose();
+  }
+};
+
+struct FinalizeModel
+    : public linalg::AggregatedOpInterface::ExternalModel<FinalizeModel,
+                                                          FinalizeOp> {
+  FailureOr<SmallVector<Value>> decomposeOperation(Operation *op,
+                                                   OpBuilder &builder) const {
+    return decompose(builder, cast<FinalizeOp>(op));
+  }
+};
+
+struct CombineModel
+    : public linalg::AggregatedOpInterface::ExternalModel<CombineModel,
+                                                          CombineOp> {
+  FailureOr<SmallVector<Value>> decomposeOperation(Operation *op,
+                                                   OpBuilder &builder) const {
+    auto combine = cast<CombineOp>(op);
+    if (failed(verifyIsOneHead(combine)))
+      return failure();
+    return decompose(builder, combine);
+  }
+};
+
+struct DecomposeStepPass
+    : public fa::impl::FADecomposeStepBase<DecomposeStepPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FADecomposeStepBase::getDependentDialects(registry);
+    registerDecomposeExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    SmallVector<Operation *> all;
+    getOperation()->walk([&](linalg::AggregatedOpInterface op) {
+      if (isa<FADialect>(op->getDialect()))
+        all.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : all)
+      if (failed(decomposeStep(rewriter, op)))
+        return signalPassFailure();
+  }
+};
+} // namespace
+
+LogicalResult mlir::fa::decomposeStep(RewriterBase &rewriter, Operation *op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  FailureOr<SmallVector<Value>> results =
+      cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
+  if (failed(results))
+    return failure();
+  rewriter.replaceOp(op, *results);
+  return success();
+}
+
+void mlir::fa::registerDecomposeExternalModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, FADialect *dialect) {
+    OnlineAttentionOp::attachInterface<StepModel>(*context);
+    FinalizeOp::attachInterface<FinalizeModel>(*context);
+    CombineOp::attachInterface<CombineModel>(*context);
+    // What the models write with.
+    context->loadDialect<bufferization::BufferizationDialect>();
+  });
+}
