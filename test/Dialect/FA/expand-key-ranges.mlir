@@ -53,3 +53,23 @@ func.func @no_range(%x: f32) -> f32 {
   }
   return %r : f32
 }
+
+// What a body asks about its block is known in a full range and in a partial
+// one; which block is the first is not, and the body means the same.
+
+// CHECK-LABEL: func @flags(
+// CHECK-DAG: %[[TRUE:.+]] = arith.constant true
+// CHECK-DAG: %[[FALSE:.+]] = arith.constant false
+// CHECK: scf.for
+// CHECK-NEXT: func.call @use(%[[FALSE]], %[[FALSE]])
+// CHECK: scf.for
+// CHECK-NEXT: func.call @use(%[[TRUE]], %[[FALSE]])
+func.func private @use(i1, i1)
+func.func @flags(%a: index, %b: index, %c: index) {
+  fa.key_ranges (%key, %count) = [full %a to %b, partial %b to %c] step 8 {
+    %partial = fa.is_partial : i1
+    %first = fa.is_first : i1
+    func.call @use(%partial, %first) : (i1, i1) -> ()
+  }
+  return
+}

@@ -10,6 +10,106 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAPackProducts : Pass<"fa-pack-products"> {
+  let summary = "Copy what products read from memory into f32 scratch";
+  let description = [{
+    A product (`linalg.contract` with a `fa.config`) reads each element of its
+    operands many times. What it reads from memory is copied once, as f32, before
+    the outermost loop that does not change it. A multiplication of the whole
+    product that may be reassociated is done on the copy.
+
+    Before:
+
+    ```mlir
+    scf.for %j = ... {
+      %q = bufferization.to_tensor %query restrict : memref<64x64xbf16> to tensor<64x64xbf16>
+      %k = bufferization.to_tensor %key restrict : memref<?x64xbf16> to tensor<?x64xbf16>
+      %s = linalg.contract ... ins(%q, %k : ...) outs(%zeros : tensor<64x?xf32>)
+      %x = arith.mulf %s, %scales fastmath<reassoc,contract> : tensor<64x?xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %q1 = linalg.generic ... // extends and scales
+    scf.for %j = ... {
+      %k1 = linalg.copy ins(%k : tensor<?x64xbf16>) outs(%e : tensor<?x64xf32>)
+      %x = linalg.contract ... ins(%q1, %k1 : tensor<64x64xf32>, tensor<?x64xf32>) outs(%zeros : ...)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
+  let summary = "Write block algebra as few linalg operations";
+  let description = [{
+    Elementwise operations and reductions on tensors become `linalg.generic`, and
+    each goes into its only reader. One that others read too goes into a reduction
+    of its rows, which then returns both. Products stay as they are; one that is
+    added to a scaled accumulator starts from 0, and one multiply-add for each
+    element follows. Results are written where an operand is read last, so that
+    bufferization makes no copies.
+
+    Before:
+
+    ```mlir
+    %d = arith.subf %x, %refs : tensor<64x?xf32>
+    %p = math.exp %d : tensor<64x?xf32>
+    %sums = linalg.reduce { arith.addf } ins(%p : ...) outs(%zeros : tensor<64xf32>) dimensions = [1]
+    ```
+
+    After:
+
+    ```mlir
+    %p:2 = linalg.generic {indexing_maps = [...], iterator_types = ["parallel", "reduction"]}
+        ins(%ref : tensor<64xf32>) outs(%x, %zeros : tensor<64x?xf32>, tensor<64xf32>) {
+    ^bb0(%r: f32, %s: f32, %sum: f32):
+      %d = arith.subf %s, %r : f32
+      %e = math.exp %d : f32
+      %t = arith.addf %e, %sum : f32
+      linalg.yield %e, %t : f32, f32
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FAPlaceScratch : Pass<"fa-place-scratch"> {
+  let summary = "Give the memory of a block its order and static size";
+  let description = [{
+    Matrices and rows that bufferization has allocated and nobody frees get memory
+    of static size; a dynamic size has to have a constant bound. A matrix has its
+    rows contiguous, so that they lie along vectors, but for the right operand of
+    a product. Lines of it lie an odd number of cache lines apart. Copies become
+    linalg operations, and each linalg operation gets the register tile of the
+    products beside it.
+
+    Before:
+
+    ```mlir
+    %s = memref.alloc(%keys) : memref<64x?xf32> // %keys at most 96
+    ```
+
+    After:
+
+    ```mlir
+    %memory = memref.alloca() {alignment = 64 : i64} : memref<96x80xf32>
+    %s = memref.reinterpret_cast %memory to offset: [0], sizes: [64, %keys], strides: [1, 80]
+        : memref<96x80xf32> to memref<64x?xf32, strided<[1, 80]>>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def FAVectorizeLanes : Pass<"fa-vectorize-lanes"> {
   let summary = "Turn linalg operations on memrefs into register tiles";
   let description = [{

@@ -113,20 +113,14 @@ DiagnosedSilenceableFailure
 FADecomposeOp::applyToOne(TransformRewriter &rewriter, Operation *target,
                           ApplyToEachResultList &results,
                           TransformState &state) {
-  LogicalResult result = success();
-  if (auto step = dyn_cast<OnlineAttentionOp>(target))
-    result = decomposeOnlineAttention(rewriter, step);
-  else if (auto finalize = dyn_cast<FinalizeOp>(target))
-    result = decomposeFinalize(rewriter, finalize);
-  else if (auto combine = dyn_cast<CombineOp>(target))
-    result = decomposeCombine(rewriter, combine);
-  else
+  if (!isa<OnlineAttentionOp, FinalizeOp, CombineOp>(target))
     return emitDefiniteFailure()
            << "target is '" << target->getName()
            << "', expected 'fa.online_attention', 'fa.finalize' or "
               "'fa.combine'";
-  return succeeded(result) ? DiagnosedSilenceableFailure::success()
-                           : reported();
+  return succeeded(decomposeStep(rewriter, target))
+             ? DiagnosedSilenceableFailure::success()
+             : reported();
 }
 
 void FADecomposeOp::getEffects(

@@ -207,7 +207,9 @@ SmallVector<Value> StepDecomposer::decompose() {
   Value query = loadQuery(stateSizes[0]);
   Value key = block.loadMatrix(step.getKey(), step.getKeyOrder());
   Value value = block.loadMatrix(step.getValue(), step.getValueOrder());
-  sizes = {stateSizes[0], block.getSizes(key)[0]};
+  // Of the operand: no bound is known of the sizes of a transposed view.
+  sizes = {stateSizes[0], getMixedSize(builder, loc, step.getKey(),
+                                       step.getKeyOrder(), DimKind::Sequence)};
 
   // x = score(scale * query * key^T), -inf where hidden
   Value scores = applyMask(applyScore(applyScale(computeScores(query, key))));
@@ -274,8 +276,7 @@ static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
     auto lsePlace = block.getRow(finalize.getLse(), rows);
     // lse = maximum + log(sum), -inf where sum is 0
     Value logarithm = math::LogOp::create(builder, loc, sum);
-    Value lse =
-        arith::AddFOp::create(builder, loc, finalize.getMaximum(), logarithm);
+    Value lse = arith::AddFOp::create(builder, loc, maximum, logarithm);
     lse = block.select(isEmpty, block.splatLike(negativeInfinity, sum), lse);
     results.push_back(block.store(lse, lsePlace));
   }

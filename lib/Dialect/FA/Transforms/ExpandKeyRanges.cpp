@@ -52,6 +52,18 @@ static void makeSizesStatic(RewriterBase &rewriter, memref::SubViewOp view) {
   rewriter.eraseOp(view);
 }
 
+/// What a body asks about its block, where the loop knows it.
+static void answer(RewriterBase &rewriter, scf::ForOp loop, bool full) {
+  loop.getBody()->walk([&](Operation *op) {
+    if (!isa<IsPartialOp, IsFirstOp>(op))
+      return;
+    rewriter.setInsertionPoint(op);
+    bool isPartial = isa<IsPartialOp>(op) && !full;
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, rewriter.getBoolAttr(isPartial));
+  });
+}
+
 /// One loop over the blocks of range `index`, carrying `carried`.
 static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
                             unsigned index, Value step, ValueRange carried) {
@@ -91,6 +103,7 @@ static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
     yielded.push_back(mapping.lookupOrDefault(value));
   scf::YieldOp::create(rewriter, loc, yielded);
 
+  answer(rewriter, loop, full);
   if (!full)
     return loop;
   SmallVector<memref::SubViewOp> views;

@@ -1,4 +1,4 @@
-//===- PairRegions.cpp - Inline score and mask regions --------------------===//
+//===- PairRegions.cpp - Inline regions on pairs --------------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -172,13 +172,13 @@ static Value cloneLoad(OpBuilder &builder, memref::LoadOp load,
   return arith::SelectOp::create(builder, loc, inside, loaded, none);
 }
 
-Value mlir::fa::inlinePairRegion(OpBuilder &builder, Region &region,
-                                 Value score, const PairPlace &place,
-                                 ValueRange captures) {
+SmallVector<Value> mlir::fa::inlinePairRegion(OpBuilder &builder,
+                                              Region &region,
+                                              ValueRange elements,
+                                              const PairPlace &place,
+                                              ValueRange captures) {
   Block &body = region.front();
-  SmallVector<Value> arguments;
-  if (score)
-    arguments.push_back(score);
+  SmallVector<Value> arguments(elements);
   arguments.append({place.batch, place.head, place.query, place.key});
   llvm::append_range(arguments, captures);
   IRMapping mapping;
@@ -193,5 +193,7 @@ Value mlir::fa::inlinePairRegion(OpBuilder &builder, Region &region,
     else
       builder.clone(op, mapping);
   }
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  return llvm::map_to_vector(
+      body.getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
 }

@@ -1,4 +1,4 @@
-//===- PairRegions.h - Inline score and mask regions ----------------------===//
+//===- PairRegions.h - Inline regions on pairs ----------------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace mlir::fa {
 
-/// Where one (query, key) pair of a step stands: what its regions see.
+/// Where one (query, key) pair stands: what its regions see.
 struct PairPlace {
   Value batch, head, query, key;
   /// Valid queries and keys of this batch.
@@ -26,12 +26,13 @@ struct PairPlace {
 SmallVector<Value> guardEmptyTables(OpBuilder &builder, Location loc,
                                     ValueRange tables);
 
-/// Copies the body of a score or mask region to the builder's place and
-/// returns what it yields. `score` is null for a mask. A captured load reads 0
-/// out of bounds, where its indices are not known to be inside; `captures` are
-/// guarded by `guardEmptyTables`.
-Value inlinePairRegion(OpBuilder &builder, Region &region, Value score,
-                       const PairPlace &place, ValueRange captures);
+/// Copies the body of a region on pairs to the builder's place and returns what
+/// it yields. `elements` are the region's first arguments. A captured load
+/// reads 0 out of bounds, where its indices are not known to be inside;
+/// `captures` are guarded by `guardEmptyTables`.
+SmallVector<Value> inlinePairRegion(OpBuilder &builder, Region &region,
+                                    ValueRange elements, const PairPlace &place,
+                                    ValueRange captures);
 
 } // namespace mlir::fa
 

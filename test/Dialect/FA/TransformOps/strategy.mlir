@@ -72,7 +72,7 @@ module attributes {transform.with_named_sequence} {
 
 // CHECK-LABEL: func.func @decomposed
 // CHECK-NOT: fa.{{online_attention|finalize}}
-// CHECK: linalg.generic
+// CHECK: linalg.contract
 // CHECK-NOT: fa.{{online_attention|finalize}}
 // CHECK: return
 func.func @decomposed(%q: memref<1x16x1x8xf32>, %a: memref<16x8xf32>, %m: memref<16xf32>, %s: memref<16xf32>) {

@@ -135,10 +135,10 @@ def FASpecializeMaskOp
 }
 
 def FADecomposeOp : FA_TransformOp<"decompose", "::mlir::Operation *", []> {
-  let summary = "Spell out steps, results and merges in linalg";
+  let summary = "Write steps, results and merges as operations on blocks";
   let description = [{
-    Does to each `fa.online_attention`, `fa.finalize` and `fa.combine` on memrefs
-    what `fa-decompose` does.
+    Does to each `fa.online_attention`, `fa.finalize` and `fa.combine` what
+    `fa-decompose-step` does.
   }];
   let arguments = (ins TransformHandleTypeInterface:$target);
   let assemblyFormat = "$target attr-dict `:` type($target)";

@@ -1,4 +1,4 @@
-//===- BlockTransforms.h - From key ranges to linalg ----------------------===//
+//===- BlockTransforms.h - From key ranges to blocks ----------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,20 +23,12 @@ namespace mlir::fa {
 /// does.
 void expandKeyRanges(RewriterBase &rewriter, KeyRangesOp ranges);
 
-/// Largest number of keys of a step that the IR proves, or failure after a
-/// diagnostic.
-FailureOr<int64_t> getKeyBound(OnlineAttentionOp step);
+/// Replaces `apply` by a linalg operation, as `fa-apply-to-linalg` does.
+LogicalResult convertApplyToLinalg(RewriterBase &rewriter, ApplyOp apply);
 
 /// Replaces a step, a finalize or a combine by operations on blocks, as
 /// `fa-decompose-step` does.
 LogicalResult decomposeStep(RewriterBase &rewriter, Operation *op);
-
-/// Replace an operation on memrefs by linalg operations, as `fa-decompose`
-/// does.
-LogicalResult decomposeOnlineAttention(RewriterBase &rewriter,
-                                       OnlineAttentionOp step);
-LogicalResult decomposeFinalize(RewriterBase &rewriter, FinalizeOp finalize);
-LogicalResult decomposeCombine(RewriterBase &rewriter, CombineOp combine);
 
 } // namespace mlir::fa
 

@@ -133,7 +133,7 @@ def FAGuardDivisors : Pass<"fa-guard-divisors"> {
     is then the difference of 0 and the dividend. Other divisions have constants
     for divisors.
 
-    To run before what expands regions: fa-decompose, fa-naive and
+    To run before what expands regions: fa-apply-to-linalg, fa-naive and
     fa-decompose-to-blocks. Pipelines do.
 
     Before:

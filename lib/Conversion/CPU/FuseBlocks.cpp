@@ -1,0 +1,561 @@
+//===- FuseBlocks.cpp - Block algebra as few loops ------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Upstream turns elementwise operations into linalg and fuses them. What is
+// here says which to fuse, writes results where an operand is read last, and
+// gives products the form that register tiles want. In three rounds: to
+// linalg (`populateToLinalg`), fusion (`populateFusion`), destinations
+// (`populateDestinations`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/CPU/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SubsetOpInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAFUSEBLOCKS
+#include "fa/Conversion/CPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using linalg::GenericOp;
+
+static constexpr StringLiteral registerTileName = "fa.register_tile";
+
+/// An empty tensor of the same shape, with the sizes of the first destination
+/// on the way: to ask the value itself would be a reader more.
+static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  while (auto op = value.getDefiningOp<linalg::LinalgOp>())
+    value = op.getTiedOpOperand(cast<OpResult>(value))->get();
+  if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+    return tensor::EmptyOp::create(builder, loc, empty.getMixedSizes(),
+                                   element);
+  return tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, value), element);
+}
+
+/// That of fa-vectorize-lanes.
+static CPUConfigAttr getDefaultTile(MLIRContext *context) {
+  return CPUConfigAttr::get(context, /*lanes=*/8, /*register_rows=*/6,
+                            /*register_vectors=*/2);
+}
+
+/// A product with a register tile.
+static bool isProduct(GenericOp op) {
+  return op->hasAttr(registerTileName) && op.getNumReductionLoops() == 1 &&
+         op.getNumLoops() == 3;
+}
+
+//===----------------------------------------------------------------------===//
+// To linalg
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The product of a step: in f32, with one rounding for each term, and with the
+/// register tile of its configuration.
+struct TileProduct : public OpRewritePattern<linalg::ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::ContractOp op,
+                                PatternRewriter &rewriter) const override {
+    auto config = op->getAttrOfType<ConfigAttr>(FADialect::configAttrName);
+    if (!config)
+      return failure();
+    Location loc = op.getLoc();
+    auto product = GenericOp::create(
+        rewriter, loc, op->getResultTypes(), op.getInputs(), op.getOutputs(),
+        op.getIndexingMapsArray(), op.getIteratorTypesArray(),
+        [&](OpBuilder &builder, Location, ValueRange scalars) {
+          auto extend = [&](Value value) -> Value {
+            if (value.getType().isF32())
+              return value;
+            return arith::ExtFOp::create(builder, loc, builder.getF32Type(),
+                                         value);
+          };
+          Value sum = math::FmaOp::create(builder, loc, extend(scalars[0]),
+                                          extend(scalars[1]), scalars[2]);
+          linalg::YieldOp::create(builder, loc, sum);
+        });
+    auto tile = dyn_cast_if_present<CPUConfigAttr>(config.getTarget());
+    product->setAttr(registerTileName,
+                     tile ? tile : getDefaultTile(op.getContext()));
+    rewriter.replaceOp(op, product);
+    return success();
+  }
+};
+
+struct Generalize : public OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<linalg::ReduceOp, linalg::BroadcastOp>(op) ||
+        !op.hasPureTensorSemantics())
+      return failure();
+    return linalg::generalizeNamedOp(rewriter, op);
+  }
+};
+
+/// A maximum that starts from no NaN stays none, and a comparison costs less
+/// than what has to look for one on both sides.
+struct CompareForMaximum : public OpRewritePattern<arith::MaxNumFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::MaxNumFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto generic = dyn_cast<GenericOp>(op->getParentOp());
+    if (!generic || generic.getNumReductionLoops() == 0)
+      return failure();
+    Value value = op.getLhs(), maximum = op.getRhs();
+    if (isa<BlockArgument>(value) &&
+        cast<BlockArgument>(value).getArgNumber() >= generic.getNumDpsInputs())
+      std::swap(value, maximum);
+    auto carried = dyn_cast<BlockArgument>(maximum);
+    if (!carried || carried.getArgNumber() < generic.getNumDpsInputs() ||
+        !startsAsNumber(generic.getMatchingOpOperand(carried)->get(), op))
+      return failure();
+    Value above = arith::CmpFOp::create(
+        rewriter, op.getLoc(), arith::CmpFPredicate::OGT, value, maximum);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, above, value, maximum);
+    return success();
+  }
+
+private:
+  /// Whether a maximum that starts at `init` never is NaN: at a constant, or at
+  /// what a loop carries that starts at one and is such a maximum afterwards.
+  static bool startsAsNumber(Value init, arith::MaxNumFOp op) {
+    if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
+      FloatAttr number;
+      return matchPattern(fill.getInputs()[0], m_Constant(&number)) &&
+             !number.getValue().isNaN();
+    }
+    DenseFPElementsAttr numbers;
+    if (matchPattern(init, m_Constant(&numbers)))
+      return numbers.isSplat() && !numbers.getSplatValue<APFloat>().isNaN();
+    if (auto result = dyn_cast<OpResult>(init))
+      if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+        return carriesMaximum(loop, result.getResultNumber(), op);
+    auto argument = dyn_cast<BlockArgument>(init);
+    auto loop = argument
+                    ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                    : scf::ForOp();
+    return loop && argument != loop.getInductionVar() &&
+           carriesMaximum(loop, argument.getArgNumber() - 1, op);
+  }
+
+  static bool carriesMaximum(scf::ForOp loop, unsigned number,
+                             arith::MaxNumFOp op) {
+    auto next = loop.getYieldedValues()[number].getDefiningOp<GenericOp>();
+    if (!next || next.getNumDpsInits() != 1 ||
+        next.getDpsInits()[0] != loop.getRegionIterArgs()[number])
+      return false;
+    Operation *last =
+        next.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+    // The comparisons are what this pattern made of the same.
+    bool isMaximum = isa_and_nonnull<arith::MaxNumFOp>(last);
+    if (auto select = dyn_cast_if_present<arith::SelectOp>(last)) {
+      auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+      isMaximum = compare &&
+                  compare.getPredicate() == arith::CmpFPredicate::OGT &&
+                  compare.getLhs() == select.getTrueValue() &&
+                  compare.getRhs() == select.getFalseValue();
+    }
+    return isMaximum && startsAsNumber(loop.getInitArgs()[number], op);
+  }
+};
+
+/// What nobody reads of a destination does not tie it to other values.
+struct DropReadOfDestination : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.getNumReductionLoops())
+      return failure();
+    bool changed = false;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      if (op.payloadUsesValueFromOperand(&init) ||
+          init.get().getDefiningOp<tensor::EmptyOp>())
+        continue;
+      Value empty = createEmptyLike(rewriter, op.getLoc(), init.get());
+      rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// Upstream knows fills as scalars of what reads them.
+struct SplatToFill : public OpRewritePattern<tensor::SplatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::SplatOp op,
+                                PatternRewriter &rewriter) const override {
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(),
+                                          op.getDynamicSizes());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), empty);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+/// A product that is added to x * a becomes one of its own and one multiply-add
+/// for each element: fewer roundings reach a long sum than when every term is
+/// added to it.
+struct SeparateProduct : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isProduct(op))
+      return failure();
+    auto scaled = op.getDpsInits()[0].getDefiningOp<GenericOp>();
+    if (!scaled || !scaled->hasOneUse() || scaled.getNumReductionLoops() ||
+        scaled.getNumDpsInputs() != 2 ||
+        !llvm::hasNItems(scaled.getBody()->getOperations(), 2) ||
+        !isa<arith::MulFOp>(scaled.getBody()->front()))
+      return failure();
+    Location loc = op.getLoc();
+    Value zero = arith::ConstantOp::create(rewriter, loc,
+                                           rewriter.getF32FloatAttr(0.0f));
+    Value empty = createEmptyLike(rewriter, loc, op->getResult(0));
+    Value zeros =
+        linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+    auto product = cast<GenericOp>(rewriter.clone(*op));
+    product.getDpsInitsMutable()[0].set(zeros);
+    SmallVector<AffineMap> maps = scaled.getIndexingMapsArray();
+    SmallVector<Value> inputs(scaled.getInputs());
+    inputs.push_back(product->getResult(0));
+    maps.push_back(maps.back());
+    rewriter.replaceOpWithNewOp<GenericOp>(
+        op, op->getResultTypes(), inputs,
+        createEmptyLike(rewriter, loc, op->getResult(0)), maps,
+        scaled.getIteratorTypesArray(),
+        [&](OpBuilder &builder, Location, ValueRange scalars) {
+          Value sum = math::FmaOp::create(builder, loc, scalars[0], scalars[1],
+                                          scalars[2]);
+          linalg::YieldOp::create(builder, loc, sum);
+        });
+    return success();
+  }
+};
+
+} // namespace
+
+static bool isElementwise(GenericOp op) {
+  return op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+           return op.getMatchingIndexingMap(&init).isIdentity();
+         });
+}
+
+/// A comparison is not worth the memory of its bits.
+static bool isComparison(GenericOp op) {
+  return op->getNumResults() == 1 &&
+         getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1);
+}
+
+/// Whether all readers of `producer` but `consumer` stand behind it.
+static bool isReadFirstBy(GenericOp producer, GenericOp consumer) {
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    Operation *at = consumer->getBlock()->findAncestorOpInBlock(*user);
+    return at == consumer || consumer->isBeforeInBlock(at);
+  });
+}
+
+/// A producer goes into its only reader, and into the first of several that
+/// have its loops, which then returns both. Nothing goes into a product, and no
+/// arithmetic on rows is repeated for each column.
+static bool mayFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<GenericOp>();
+  auto consumer = dyn_cast<GenericOp>(operand->getOwner());
+  if (!producer || !consumer || !isElementwise(producer) ||
+      isProduct(consumer) || producer->getBlock() != consumer->getBlock())
+    return false;
+  if (isComparison(producer))
+    return true;
+  bool isCopy = llvm::hasSingleElement(producer.getBody()->getOperations());
+  bool hasSameLoops = producer.getNumLoops() == consumer.getNumLoops();
+  if (!hasSameLoops && !isCopy)
+    return false;
+  if (producer->hasOneUse())
+    return true;
+  return hasSameLoops &&
+         consumer.getMatchingIndexingMap(operand).isIdentity() &&
+         isReadFirstBy(producer, consumer);
+}
+
+namespace {
+
+struct Fuse : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!linalg::areElementwiseOpsFusable(&operand) || !mayFuse(&operand))
+        continue;
+      auto producer = operand.get().getDefiningOp<GenericOp>();
+      bool isRepeated = isComparison(producer);
+      auto fused = linalg::fuseElementwiseOps(rewriter, &operand);
+      if (failed(fused))
+        continue;
+      // The fused operation may read another result of the producer still.
+      auto replace = [&](OpResult from) {
+        Value to = fused->replacements.lookup(from);
+        if (to)
+          rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
+            return use.getOwner() != producer &&
+                   use.getOwner() != fused->fusedOp;
+          });
+      };
+      if (!isRepeated)
+        llvm::for_each(producer->getResults(), replace);
+      llvm::for_each(op->getResults(), replace);
+      rewriter.eraseOp(op);
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Destinations
+//===----------------------------------------------------------------------===//
+
+static bool isLastUse(Value value, Operation *op) {
+  bool isLast = llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *at = op->getBlock()->findAncestorOpInBlock(*user);
+    return at && (at == op || at->isBeforeInBlock(op));
+  });
+  return isLast && llvm::count_if(value.getUses(), [&](OpOperand &use) {
+                     return use.getOwner() == op;
+                   }) == 1;
+}
+
+/// Whether `result` may have the memory of `value`: made in this block, or
+/// carried by its loop, which goes on with `result` in its place.
+static bool mayTakeMemory(Value value, OpResult result) {
+  Block *block = result.getOwner()->getBlock();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return value.getParentBlock() == block &&
+           isa<GenericOp, linalg::FillOp, scf::ForOp>(value.getDefiningOp());
+  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+  return loop && argument.getOwner() == block &&
+         loop.getYieldedValues()[argument.getArgNumber() - 1] == result;
+}
+
+namespace {
+
+/// Writes where an input is read for the last time.
+struct WriteInPlace : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    // What only goes to another place is written there.
+    if (!op.hasPureTensorSemantics() ||
+        llvm::any_of(op->getUsers(), llvm::IsaPred<SubsetInsertionOpInterface>))
+      return failure();
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (init.get().getDefiningOp<tensor::EmptyOp>() &&
+          !op.payloadUsesValueFromOperand(&init))
+        for (OpOperand *input : op.getDpsInputOperands())
+          if (takes(op, init, *input)) {
+            rewriter.modifyOpInPlace(op, [&] {
+              init.set(input->get());
+              op.getMatchingBlockArgument(input).replaceAllUsesWith(
+                  op.getMatchingBlockArgument(&init));
+            });
+            return success();
+          }
+    return failure();
+  }
+
+private:
+  static bool takes(GenericOp op, OpOperand &init, OpOperand &input) {
+    Value value = input.get();
+    return value.getType() == init.get().getType() && isLastUse(value, op) &&
+           mayTakeMemory(value, op.getTiedOpResult(&init)) &&
+           op.getMatchingIndexingMap(&input) ==
+               op.getMatchingIndexingMap(&init);
+  }
+};
+
+/// Each reduction starts from a fill of its own, just before it, which becomes
+/// the starting value of its registers.
+struct OwnFill : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getNumReductionLoops())
+      return failure();
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      Value number = getNumber(init.get());
+      Operation *fill = init.get().getDefiningOp();
+      if (!number || (fill->hasOneUse() && fill->getNextNode() == op))
+        continue;
+      Value empty = createEmptyLike(rewriter, op.getLoc(), init.get());
+      Value own = linalg::FillOp::create(rewriter, op.getLoc(), number, empty)
+                      .getResult(0);
+      rewriter.modifyOpInPlace(op, [&] { init.set(own); });
+      return success();
+    }
+    return failure();
+  }
+
+private:
+  static Value getNumber(Value init) {
+    auto fill = init.getDefiningOp<linalg::FillOp>();
+    return fill ? fill.getInputs()[0] : Value();
+  }
+};
+
+/// A constant that is a destination is a fill.
+struct FillForConstant : public OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      DenseElementsAttr elements;
+      if (!matchPattern(init.get(), m_Constant(&elements)) ||
+          !elements.isSplat())
+        continue;
+      Location loc = op.getLoc();
+      Value number = arith::ConstantOp::create(
+          rewriter, loc, elements.getSplatValue<TypedAttr>());
+      Value empty = createEmptyLike(rewriter, loc, init.get());
+      Value fill =
+          linalg::FillOp::create(rewriter, loc, number, empty).getResult(0);
+      rewriter.modifyOpInPlace(op, [&] { init.set(fill); });
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+/// The generic operation of the loop that reads a carried value last, behind
+/// the one that makes its successor.
+static GenericOp findLateReader(BlockArgument carried, Operation *successor) {
+  Operation *last = nullptr;
+  for (Operation *user : carried.getUsers()) {
+    Operation *at = carried.getOwner()->findAncestorOpInBlock(*user);
+    if (successor->isBeforeInBlock(at) && (!last || last->isBeforeInBlock(at)))
+      last = at;
+  }
+  auto reader = dyn_cast_if_present<GenericOp>(last);
+  return reader && isElementwise(reader) ? reader : GenericOp();
+}
+
+/// A copy of `reader` that also returns `value`, written over `carried`, which
+/// it reads.
+static GenericOp returnInPlace(RewriterBase &rewriter, GenericOp reader,
+                               Value value, Value carried) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(reader);
+  unsigned numInputs = reader.getNumDpsInputs();
+  SmallVector<Value> inputs(reader.getInputs()), outputs(reader.getOutputs());
+  SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(reader.getNumLoops());
+  inputs.push_back(value);
+  maps.insert(maps.begin() + numInputs, identity);
+  outputs.push_back(carried);
+  maps.push_back(identity);
+  SmallVector<Type> types(reader->getResultTypes());
+  types.push_back(carried.getType());
+  auto wider = GenericOp::create(rewriter, reader.getLoc(), types, inputs,
+                                 outputs, maps, reader.getIteratorTypesArray());
+  wider->setDiscardableAttrs(reader->getDiscardableAttrDictionary());
+  wider.getRegion().takeBody(reader.getRegion());
+  Block *body = wider.getBody();
+  Type element = getElementTypeOrSelf(carried.getType());
+  Value added = body->insertArgument(numInputs, element, reader.getLoc());
+  Value old = body->addArgument(element, reader.getLoc());
+  for (unsigned number = 0; number < numInputs; ++number)
+    if (inputs[number] == carried)
+      body->getArgument(number).replaceAllUsesWith(old);
+  body->getTerminator()->insertOperands(outputs.size() - 1, added);
+  rewriter.replaceOp(reader,
+                     wider->getResults().take_front(outputs.size() - 1));
+  return wider;
+}
+
+/// A carried value that is read after its successor is known cannot be where
+/// the successor is computed: the last reader moves it there, in the loop that
+/// it has anyway.
+static void updateCarriedLate(RewriterBase &rewriter, scf::ForOp loop) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  for (auto [carried, next] :
+       llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
+    Operation *successor = next.get().getDefiningOp();
+    if (!isa<RankedTensorType>(carried.getType()) || !successor ||
+        successor->getBlock() != loop.getBody())
+      continue;
+    GenericOp reader = findLateReader(carried, successor);
+    if (!reader || reader.getMatchingIndexingMap(reader.getDpsInitOperand(0))
+                           .getNumResults() !=
+                       cast<RankedTensorType>(carried.getType()).getRank())
+      continue;
+    GenericOp wider = returnInPlace(rewriter, reader, next.get(), carried);
+    rewriter.modifyOpInPlace(
+        yield, [&, &next = next] { next.set(wider->getResults().back()); });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FuseBlocksPass : public fa::impl::FAFuseBlocksBase<FuseBlocksPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet toLinalg(context), simplify(context), fusion(context),
+        slices(context), destinations(context);
+    toLinalg.add<TileProduct, Generalize, SplatToFill>(context);
+    linalg::populateElementwiseToLinalgConversionPatterns(toLinalg);
+    // Constants and fills become scalars of what reads them.
+    linalg::populateElementwiseOpsFusionPatterns(
+        toLinalg, [](OpOperand *) { return false; });
+    simplify.add<CompareForMaximum, DropReadOfDestination>(context);
+    fusion.add<SeparateProduct, Fuse>(context);
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(fusion);
+    // Results are computed for the rows that are written.
+    linalg::populateBubbleUpExtractSliceOpPatterns(slices);
+    tensor::populateFoldTensorEmptyPatterns(slices);
+    destinations.add<FillForConstant, WriteInPlace, OwnFill>(context);
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(destinations);
+    for (RewritePatternSet *patterns : {&toLinalg, &simplify, &fusion, &slices})
+      if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))
+        return signalPassFailure();
+    IRRewriter rewriter(context);
+    getOperation()->walk(
+        [&](scf::ForOp loop) { updateCarriedLate(rewriter, loop); });
+    if (failed(applyPatternsGreedily(getOperation(), std::move(destinations))))
+      return signalPassFailure();
+  }
+};
+} // namespace

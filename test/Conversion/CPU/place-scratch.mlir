@@ -1,0 +1,75 @@
+// RUN: fa-opt %s --fa-place-scratch --split-input-file | FileCheck %s
+
+// Rows lie along vectors: matrices by columns, but for the right operand of a
+// product. Lines of them are an odd number of cache lines apart, and a dynamic
+// size is at most its bound. Views take the strides, copies become operations
+// that are vectorised, and each operation has the tile of the products.
+
+#a = affine_map<(i, e, j) -> (i, j)>
+#b = affine_map<(i, e, j) -> (j, e)>
+#c = affine_map<(i, e, j) -> (i, e)>
+
+// CHECK-LABEL: func @block(
+func.func @block(%m: memref<?x64xf32>, %o: memref<32x64xf32>, %end: index) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c96 = arith.constant 96 : index
+  // CHECK: scf.forall
+  scf.forall (%i) in (4) {
+    // CHECK: %[[ACCMEMORY:.+]] = memref.alloca() {alignment = 64 : i64} : memref<64x48xf32>
+    // CHECK: %[[ACC:.+]] = memref.reinterpret_cast %[[ACCMEMORY]] to offset: [0], sizes: [32, 64], strides: [1, 48] : memref<64x48xf32> to memref<32x64xf32, strided<[1, 48]>>
+    %acc = memref.alloc() : memref<32x64xf32>
+    // CHECK: %[[ROW:.+]] = memref.alloca() {alignment = 64 : i64} : memref<32xf32>
+    %row = memref.alloc() : memref<32xf32>
+    // CHECK: linalg.fill {fa.register_tile = #fa.cpu<lanes = 16>} ins(%{{.+}} : f32) outs(%[[ROW]] :
+    linalg.fill ins(%zero : f32) outs(%row : memref<32xf32>)
+    scf.for %j = %c0 to %end step %c96 {
+      %n = affine.min affine_map<(d0)[s0] -> (96, s0 - d0)>(%j)[%end]
+      %part = memref.subview %m[%j, 0] [%n, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+      // CHECK: %[[VMEMORY:.+]] = memref.alloca() {alignment = 64 : i64} : memref<96x80xf32>
+      // CHECK: %[[V:.+]] = memref.reinterpret_cast %[[VMEMORY]] to offset: [0], sizes: [%[[N:.+]], 64], strides: [80, 1]
+      %v = memref.alloc(%n) : memref<?x64xf32>
+      // CHECK: linalg.copy {fa.register_tile = #fa.cpu<lanes = 16>} ins(%{{.+}} : memref<?x64xf32, strided<[64, 1], offset: ?>>) outs(%[[V]] : memref<?x64xf32, strided<[80, 1]>>)
+      memref.copy %part, %v : memref<?x64xf32, strided<[64, 1], offset: ?>> to memref<?x64xf32>
+      // CHECK: %[[PMEMORY:.+]] = memref.alloca() {alignment = 64 : i64} : memref<96x48xf32>
+      // CHECK: %[[P:.+]] = memref.reinterpret_cast %[[PMEMORY]] to offset: [0], sizes: [32, %[[N]]], strides: [1, 48]
+      %p = memref.alloc(%n) : memref<32x?xf32>
+      linalg.fill ins(%zero : f32) outs(%p : memref<32x?xf32>)
+      // CHECK: linalg.generic {{.+}} ins(%[[P]], %[[V]] : {{.+}}) outs(%[[ACC]] :
+      linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%p, %v : memref<32x?xf32>, memref<?x64xf32>) outs(%acc : memref<32x64xf32>) attrs = {fa.register_tile = #fa.cpu<lanes = 16>} {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %r = math.fma %x, %y, %z : f32
+        linalg.yield %r : f32
+      }
+    }
+    // CHECK: %[[HALF:.+]] = memref.subview %[[ACC]][16, 0] [16, 64] [1, 1] : memref<32x64xf32, strided<[1, 48]>> to memref<16x64xf32, strided<[1, 48], offset: 16>>
+    // CHECK: linalg.copy {{.+}} ins(%[[HALF]] :
+    %half = memref.subview %acc[16, 0] [16, 64] [1, 1] : memref<32x64xf32> to memref<16x64xf32, strided<[64, 1], offset: 1024>>
+    %target = memref.subview %o[16, 0] [16, 64] [1, 1] : memref<32x64xf32> to memref<16x64xf32, strided<[64, 1], offset: 1024>>
+    memref.copy %half, %target : memref<16x64xf32, strided<[64, 1], offset: 1024>> to memref<16x64xf32, strided<[64, 1], offset: 1024>>
+  }
+  return
+}
+
+// -----
+
+// What is freed, handed on or of another rank stays where it is, and so do
+// copies of it.
+
+// CHECK-LABEL: func @left_alone(
+// CHECK: memref.alloc() : memref<8x8xf32>
+// CHECK: memref.alloc() : memref<8x8xf32>
+// CHECK: memref.alloc() : memref<2x8x8xf32>
+// CHECK: memref.copy
+// CHECK-NOT: linalg.copy
+func.func private @use(memref<8x8xf32>)
+func.func @left_alone(%m: memref<8x8xf32>) {
+  %freed = memref.alloc() : memref<8x8xf32>
+  %handed = memref.alloc() : memref<8x8xf32>
+  %cube = memref.alloc() : memref<2x8x8xf32>
+  memref.copy %m, %freed : memref<8x8xf32> to memref<8x8xf32>
+  call @use(%handed) : (memref<8x8xf32>) -> ()
+  memref.dealloc %freed : memref<8x8xf32>
+  return
+}
