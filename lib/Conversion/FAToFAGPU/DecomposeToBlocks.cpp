@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The state, the loop over keys and the result of a query block. Read `run`
+// first: it checks the problem, rebuilds the loop and stores the result. The
+// step stands in OnlineSoftmax.cpp, its scores in BlockScores.cpp, results in
+// BlockResult.cpp.
+//
+//===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
 #include "RealRange.h"
@@ -281,7 +288,9 @@ LogicalResult QueryBlock::rebuildRanges() {
   IRMapping mapping;
   mapping.map(ranges.getKey(), newRanges.getKey());
   mapping.map(ranges.getCount(), newRanges.getCount());
-  cloneBody(outside, inside, mapping);
+  for (Operation &op : ranges.getBodyRegion().front().without_terminator())
+    if (&op != step)
+      inside.clone(op, mapping);
   return emitStep(outside, inside, mapping);
 }
 

@@ -8,26 +8,9 @@
 #include "KernelConfig.h"
 #include "QueryBlock.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fa;
-
-/// Copies the body but the step; what does not depend on the block goes
-/// outside.
-void QueryBlock::cloneBody(OpBuilder &outside, OpBuilder &inside,
-                           IRMapping &mapping) {
-  Region &body = newRanges.getBodyRegion();
-  for (Operation &op : ranges.getBodyRegion().front().without_terminator()) {
-    if (&op == step)
-      continue;
-    bool varies = llvm::any_of(op.getOperands(), [&](Value operand) {
-      Value mapped = mapping.lookupOrDefault(operand);
-      return body.isAncestor(mapped.getParentRegion());
-    });
-    (varies || !isMemoryEffectFree(&op) ? inside : outside).clone(op, mapping);
-  }
-}
 
 /// How many keys the step takes: as many as its slice has, since ranges may
 /// count places in a list.

@@ -56,7 +56,6 @@ private:
     Value weights, maximum, sum, accumulated;
   };
   Weights weigh(OpBuilder &inside, Value scores);
-  void cloneBody(OpBuilder &outside, OpBuilder &inside, IRMapping &mapping);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
   Value countKeys(const IRMapping &mapping);

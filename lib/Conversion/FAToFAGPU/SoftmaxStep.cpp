@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matches a step from what its loop yields backwards: the state, the weights,
+// the scores, the use of the maximum behind the loop. Each part checks that
+// nothing else reads its values. `rewriteSteps` runs a rewrite and says what
+// came of it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "SoftmaxStep.h"
 #include "RealRange.h"
