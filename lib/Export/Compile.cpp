@@ -108,6 +108,7 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   pipeline.format =
       options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
   pipeline.failOnSpill = options.failOnSpill;
+  pipeline.peepholes = options.peepholes;
   PassManager manager(device->getContext());
   buildFAGPUToPTXPipeline(manager, pipeline);
   if (failed(manager.run(*device)))

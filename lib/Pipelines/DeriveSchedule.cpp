@@ -84,8 +84,8 @@ static LogicalResult checkArithmetic(ModuleOp module) {
   return failure(operations.wasInterrupted());
 }
 
-FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
-                                                          StringRef chip) {
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::fa::deriveSchedule(func::FuncOp problem, StringRef chip, bool peepholes) {
   StringRef name = problem.getName();
   if (!lookupGPUTarget(chip))
     return problem.emitError("'") << name << "' is to run on '" << chip
@@ -102,6 +102,7 @@ FailureOr<OwningOpRef<ModuleOp>> mlir::fa::deriveSchedule(func::FuncOp problem,
 
   ScheduleOptions options;
   options.chip = chip.str();
+  options.peepholes = peepholes;
   PassManager manager(module->getContext());
   buildFAToSchedulePipeline(manager, options);
   if (failed(manager.run(*module)) || failed(checkArithmetic(*module)))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Pipelines/GPUPipeline.h"
+#include "fa/Pipelines/Peepholes.h"
 #include "fa/Pipelines/RegisterPipeline.h"
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
@@ -50,19 +51,21 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   addCleanUp(manager);
 }
 
-void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
+void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager,
+                                  const GPULoweringOptions &options) {
   manager.addPass(fagpu::createFAGPUIsolateKernelsPass());
   buildFAGPUPlanPipeline(manager);
   manager.addPass(fagpu::createFAGPUPinPass());
   // No loop-invariant code motion from here on: column indices are immediates
   // where they are used, and registers if they are hoisted.
-  manager.addPass(fagpu::createFAGPUJoinLimitsPass());
-  manager.addPass(fagpu::createFAGPUSplitIotaPass());
+  if (options.peepholes)
+    addPeepholes(manager, PeepholeLevel::Indices);
   manager.addPass(createCSEPass());
   manager.addPass(fagpu::createConvertFAGPUToNVVMPass());
   manager.addPass(fagpu::createFAGPULowerKernelPass());
   addCleanUpOfScalars(manager);
-  manager.addPass(fagpu::createFAGPUShareReciprocalsPass());
+  if (options.peepholes)
+    addPeepholes(manager, PeepholeLevel::Scalars);
   manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
   manager.addPass(fagpu::createFAGPUExpandMathPass());
   manager.addPass(createSCFToControlFlowPass());
@@ -81,7 +84,9 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager) {
 
 void fa::buildFAGPUToPTXPipeline(OpPassManager &manager,
                                  const GPUCompileOptions &options) {
-  buildFAGPUToLLVMPipeline(manager);
+  GPULoweringOptions lowering;
+  lowering.peepholes = options.peepholes;
+  buildFAGPUToLLVMPipeline(manager, lowering);
   FAKernelsToBinaryPassOptions binary;
   binary.chip = options.chip;
   binary.format = options.format;
@@ -94,8 +99,9 @@ void fa::registerGPUPipelines() {
   registerPipeline("fagpu-plan",
                    "From a GPU schedule to one with stages and resources",
                    buildFAGPUPlanPipeline);
-  registerPipeline("fagpu-to-llvm", "From a GPU schedule to the LLVM dialect",
-                   buildFAGPUToLLVMPipeline);
+  registerPipeline<GPULoweringOptions>(
+      "fagpu-to-llvm", "From a GPU schedule to the LLVM dialect",
+      buildFAGPUToLLVMPipeline);
   registerPipeline<GPUCompileOptions>(
       "fagpu-to-ptx", "From a GPU schedule to PTX or machine code",
       buildFAGPUToPTXPipeline);

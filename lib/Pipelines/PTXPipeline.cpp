@@ -17,6 +17,7 @@ void fa::buildFAToPTXPipeline(OpPassManager &manager,
   ScheduleOptions schedule;
   if (!options.chip.empty())
     schedule.chip = options.chip;
+  schedule.peepholes = options.peepholes;
   buildFAToSchedulePipeline(manager, schedule);
   buildFAGPUToPTXPipeline(manager, options);
 }

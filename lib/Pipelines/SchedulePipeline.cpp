@@ -11,6 +11,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
+#include "fa/Pipelines/Peepholes.h"
 #include "fa/Pipelines/RegisterPipeline.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Conversion/Passes.h"
@@ -72,11 +73,8 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUPartialSumsPass());
     functions.addPass(createFAGPUSkipFirstRescalePass());
     addCleanUp(functions);
-    functions.addPass(createFAGPUMergeBoundsPass());
-    functions.addPass(createFAGPUNarrowConversionsPass());
-    functions.addPass(createFAGPUFuseProductsPass());
-    functions.addPass(createFAGPUExpandTanhPass());
-    functions.addPass(createFAGPUHoistGathersPass());
+    if (options.peepholes)
+      addPeepholes(functions, PeepholeLevel::BlockValues);
     functions.addPass(createFAFormSegmentsPass());
     functions.addPass(createFANarrowIndicesPass());
     addCleanUp(functions);

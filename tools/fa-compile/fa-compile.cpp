@@ -61,6 +61,9 @@ struct CommandLine {
                  clEnumValN(Images::PTX, "ptx", "PTX alone"),
                  clEnumValN(Images::Both, "both", "PTX and a cubin, by ptxas")),
       cl::cat(category)};
+  cl::opt<bool> peepholes{"peepholes",
+                          cl::desc("Run passes that only make kernels faster"),
+                          cl::init(true), cl::cat(category)};
   cl::opt<bool> failOnSpill{"fail-on-spill", cl::desc("A spill is an error"),
                             cl::cat(category)};
 
@@ -167,8 +170,8 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   if (isProblem(*host)) {
     *arguments = addResultNames(*host, std::move(*arguments));
     std::string name = host->getName().str();
-    auto schedule =
-        deriveSchedule(*host, chip.empty() ? "sm_80" : chip.getValue());
+    auto schedule = deriveSchedule(
+        *host, chip.empty() ? "sm_80" : chip.getValue(), peepholes);
     if (failed(schedule))
       return failure();
     derived = std::move(*schedule);
@@ -182,6 +185,7 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   options.chip = chip;
   options.machineCode = machineCode;
   options.failOnSpill = failOnSpill;
+  options.peepholes = peepholes;
   FailureOr<CompiledSchedule> compiled = compileSchedule(*host, names, options);
   if (failed(compiled))
     return failure();

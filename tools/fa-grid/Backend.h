@@ -39,10 +39,12 @@ public:
 
 /// Machine code for this processor.
 std::unique_ptr<Backend> createCPUBackend();
-/// A schedule for `chip`, derived by passes and run by the interpreter.
-std::unique_ptr<Backend> createInterpreterBackend(StringRef chip);
+/// A schedule for `chip`, derived by passes, with or without peepholes, and run
+/// by the interpreter.
+std::unique_ptr<Backend> createInterpreterBackend(StringRef chip,
+                                                  bool peepholes);
 /// The same, compiled and launched on the first CUDA device.
-std::unique_ptr<Backend> createCUDABackend(StringRef chip);
+std::unique_ptr<Backend> createCUDABackend(StringRef chip, bool peepholes);
 
 /// The chips to derive for on the first CUDA device, one for each form that it
 /// runs: its own target first.

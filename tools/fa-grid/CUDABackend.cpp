@@ -121,7 +121,8 @@ llvm::Error DeviceProblem::copyOut(MutableArrayRef<char> data) const {
 namespace {
 class CUDABackend : public Backend {
 public:
-  explicit CUDABackend(StringRef chip) : chip(chip) {}
+  CUDABackend(StringRef chip, bool peepholes)
+      : chip(chip), peepholes(peepholes) {}
   LogicalResult compile(func::FuncOp function) override;
   LogicalResult run(const Problem &problem,
                     MutableArrayRef<char> data) override;
@@ -139,6 +140,7 @@ private:
   }
 
   std::string chip;
+  bool peepholes;
   func::FuncOp function;
   std::optional<DeviceKernel> kernel;
 };
@@ -146,12 +148,13 @@ private:
 
 LogicalResult CUDABackend::compile(func::FuncOp function) {
   this->function = function;
-  auto derived = deriveSchedule(function, chip);
+  auto derived = deriveSchedule(function, chip, peepholes);
   if (failed(derived))
     return failure();
   auto host = (*derived)->lookupSymbol<func::FuncOp>(function.getName());
-  auto compiled =
-      compileSchedule(host, ManifestNames(), getDeviceCompileOptions());
+  CompileOptions options = getDeviceCompileOptions();
+  options.peepholes = peepholes;
+  auto compiled = compileSchedule(host, ManifestNames(), options);
   if (failed(compiled))
     return failure();
   auto cuda = Runtime::create(/*path=*/nullptr);
@@ -228,8 +231,8 @@ LogicalResult CUDABackend::launchMany(MutableArrayRef<Inputs> problems,
   return report(launchMixed(problems, count));
 }
 
-std::unique_ptr<Backend> fa::createCUDABackend(StringRef chip) {
-  return std::make_unique<CUDABackend>(chip);
+std::unique_ptr<Backend> fa::createCUDABackend(StringRef chip, bool peepholes) {
+  return std::make_unique<CUDABackend>(chip, peepholes);
 }
 
 llvm::Expected<SmallVector<StringRef>> fa::findCUDAChips() {

@@ -16,13 +16,15 @@ using namespace mlir::fa::executor;
 namespace {
 class InterpreterBackend : public Backend {
 public:
-  explicit InterpreterBackend(StringRef chip) : chip(chip) {}
+  InterpreterBackend(StringRef chip, bool peepholes)
+      : chip(chip), peepholes(peepholes) {}
   LogicalResult compile(func::FuncOp function) override;
   LogicalResult run(const Problem &problem,
                     MutableArrayRef<char> data) override;
 
 private:
   std::string chip;
+  bool peepholes;
   OwningOpRef<ModuleOp> schedule;
   func::FuncOp host;
   /// Of the next run, so that runs differ in how roles interleave.
@@ -31,7 +33,7 @@ private:
 } // namespace
 
 LogicalResult InterpreterBackend::compile(func::FuncOp function) {
-  auto derived = deriveSchedule(function, chip);
+  auto derived = deriveSchedule(function, chip, peepholes);
   if (failed(derived))
     return failure();
   schedule = std::move(*derived);
@@ -56,6 +58,7 @@ LogicalResult InterpreterBackend::run(const Problem &problem,
   return success();
 }
 
-std::unique_ptr<Backend> fa::createInterpreterBackend(StringRef chip) {
-  return std::make_unique<InterpreterBackend>(chip);
+std::unique_ptr<Backend> fa::createInterpreterBackend(StringRef chip,
+                                                      bool peepholes) {
+  return std::make_unique<InterpreterBackend>(chip, peepholes);
 }

@@ -56,6 +56,9 @@ struct CommandLine {
                             "nothing besides the evaluator"))};
   cl::opt<std::string> chip{"chip", cl::desc("Whose schedules to derive"),
                             cl::value_desc("sm_NN"), cl::init("sm_80")};
+  cl::opt<bool> peepholes{"peepholes",
+                          cl::desc("Run passes that only make kernels faster"),
+                          cl::init(true)};
   cl::opt<bool> listChips{
       "list-chips",
       cl::desc("Print the chips to derive for on the first CUDA device, one "
@@ -70,9 +73,9 @@ std::unique_ptr<Backend> CommandLine::makeBackend() const {
   case GridTarget::CPU:
     return createCPUBackend();
   case GridTarget::Interpret:
-    return createInterpreterBackend(chip);
+    return createInterpreterBackend(chip, peepholes);
   case GridTarget::CUDA:
-    return createCUDABackend(chip);
+    return createCUDABackend(chip, peepholes);
   case GridTarget::None:
     return nullptr;
   }

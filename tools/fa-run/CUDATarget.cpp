@@ -186,7 +186,7 @@ DeviceArguments::measure(llvm::function_ref<llvm::Error()> enqueue) {
 // CUDATarget
 //===----------------------------------------------------------------------===//
 
-FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
+FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host, bool peepholes) {
   using Clock = std::chrono::steady_clock;
   if (!fagpu::findLaunch(host))
     return reportError(
@@ -197,8 +197,9 @@ FailureOr<CUDATarget> CUDATarget::compile(func::FuncOp host) {
   if (!cuda)
     return report(cuda.takeError());
   auto start = Clock::now();
-  auto compiled =
-      compileSchedule(host, ManifestNames(), getDeviceCompileOptions());
+  CompileOptions options = getDeviceCompileOptions();
+  options.peepholes = peepholes;
+  auto compiled = compileSchedule(host, ManifestNames(), options);
   if (failed(compiled))
     return failure();
   auto kernel = DeviceKernel::load(std::move(*cuda), std::move(*compiled));

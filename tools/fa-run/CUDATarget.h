@@ -28,7 +28,7 @@ public:
   /// Compiles the kernel that a host function launches, to machine code where
   /// there is ptxas. The host function takes its outputs as arguments. Fails
   /// with one diagnostic, also without a driver or a device.
-  static FailureOr<CUDATarget> compile(func::FuncOp host);
+  static FailureOr<CUDATarget> compile(func::FuncOp host, bool peepholes);
 
   /// Launches once, on copies of the arguments in device memory, and copies
   /// memrefs back. Fails with one diagnostic.

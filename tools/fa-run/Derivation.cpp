@@ -12,9 +12,10 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-FailureOr<DerivedSchedule> fa::derive(func::FuncOp problem, StringRef chip) {
+FailureOr<DerivedSchedule> fa::derive(func::FuncOp problem, StringRef chip,
+                                      bool peepholes) {
   auto start = std::chrono::steady_clock::now();
-  auto module = deriveSchedule(problem, chip);
+  auto module = deriveSchedule(problem, chip, peepholes);
   if (failed(module))
     return failure();
   DerivedSchedule derived;

@@ -23,8 +23,10 @@ struct DerivedSchedule {
   double seconds = 0;
 };
 
-/// The schedule of a problem for `chip`. Fails with one diagnostic.
-FailureOr<DerivedSchedule> derive(func::FuncOp problem, StringRef chip);
+/// The schedule of a problem for `chip`, with or without peepholes. Fails with
+/// one diagnostic.
+FailureOr<DerivedSchedule> derive(func::FuncOp problem, StringRef chip,
+                                  bool peepholes);
 
 /// Calls `body` with the arguments and results in one row, as a derived host
 /// function takes them.

@@ -29,6 +29,7 @@ struct SessionOptions {
   bool bench = false;
   /// The interpreter executes the text, and not what fagpu-plan makes of it.
   bool asWritten = false;
+  bool peepholes = true;
   Precision precision = Precision::Auto;
   std::optional<double> bound;
   double verifyWork = 0;

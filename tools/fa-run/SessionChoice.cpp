@@ -23,7 +23,7 @@ LogicalResult Session::deriveSchedule() {
     if (options.chip.empty())
       chip = own->str();
   }
-  auto schedule = derive(running, chip);
+  auto schedule = derive(running, chip, options.peepholes);
   if (failed(schedule))
     return failure();
   derived = std::move(*schedule);
@@ -34,7 +34,7 @@ LogicalResult Session::deriveSchedule() {
 LogicalResult Session::compileForDevice() {
   if (deviceCode)
     return success();
-  FailureOr<CUDATarget> code = CUDATarget::compile(running);
+  FailureOr<CUDATarget> code = CUDATarget::compile(running, options.peepholes);
   if (failed(code))
     return failure();
   deviceCode = std::move(*code);

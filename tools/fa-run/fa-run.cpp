@@ -122,6 +122,10 @@ struct CommandLine {
                "visits (0,0 unless given), and run nothing; blocks as --chip "
                "or the CPU has them"),
       cl::value_desc("BATCH,HEAD"), cl::ValueOptional, cl::cat(category)};
+  cl::opt<bool> peepholes{
+      "peepholes",
+      cl::desc("Run passes that only make kernels of a GPU faster"),
+      cl::init(true), cl::cat(category)};
   cl::opt<std::string> jsonFile{"json", cl::desc("Write the report as JSON"),
                                 cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<std::string> strategy{
@@ -174,6 +178,7 @@ FailureOr<SessionOptions> CommandLine::getOptions() const {
   options.grid = grid;
   options.chip = chip;
   options.asWritten = asWritten;
+  options.peepholes = peepholes;
   return options;
 }
 

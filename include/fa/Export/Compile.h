@@ -19,6 +19,8 @@ struct CompileOptions {
   /// Machine code by ptxas besides PTX; an error where there is no ptxas.
   bool machineCode = false;
   bool failOnSpill = false;
+  /// Passes that only make kernels faster.
+  bool peepholes = true;
 };
 
 /// A kernel with its host function, ready for the launcher.

@@ -18,8 +18,9 @@ namespace mlir::fa {
 /// `fa-to-schedule` makes a kernel of.
 bool isProblem(func::FuncOp function);
 
-/// Runs `fa-to-schedule` for `chip` (sm_80, ...) over a copy of a function at
-/// level 0 to 2 and of what it calls. The module that comes back holds
+/// Runs `fa-to-schedule` for `chip` (sm_80, ...), with or without peepholes,
+/// over a copy of a function at level 0 to 2 and of what it calls. The module
+/// that comes back holds
 ///
 ///   - the kernel, at level 4;
 ///   - the host function, of the same name. Its arguments are those of
@@ -30,8 +31,8 @@ bool isProblem(func::FuncOp function);
 /// Fails with one diagnostic for a problem that has no schedule, for a result
 /// that is no tensor and for an unknown chip. The module of `problem` stays as
 /// it is.
-FailureOr<OwningOpRef<ModuleOp>> deriveSchedule(func::FuncOp problem,
-                                                StringRef chip);
+FailureOr<OwningOpRef<ModuleOp>>
+deriveSchedule(func::FuncOp problem, StringRef chip, bool peepholes = true);
 
 } // namespace mlir::fa
 

@@ -18,11 +18,21 @@ namespace mlir::fa {
 /// that people who write schedules read.
 void buildFAGPUPlanPipeline(OpPassManager &manager);
 
+/// Options of `fagpu-to-llvm`.
+struct GPULoweringOptions : PassPipelineOptions<GPULoweringOptions> {
+  Option<bool> peepholes{*this, "peepholes",
+                         llvm::cl::desc("Run passes that only make kernels "
+                                        "faster"),
+                         llvm::cl::init(true)};
+};
+
 /// From a fagpu text to the LLVM dialect with NVVM operations, one llvm.func
 /// for each kernel.
-void buildFAGPUToLLVMPipeline(OpPassManager &manager);
+void buildFAGPUToLLVMPipeline(OpPassManager &manager,
+                              const GPULoweringOptions &options);
 
-/// Options of `fagpu-to-ptx`: those of fagpu-kernels-to-binary.
+/// Options of `fagpu-to-ptx`: those of fagpu-kernels-to-binary and of
+/// `fagpu-to-llvm`.
 struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {
   Option<std::string> chip{
       *this, "chip",
@@ -43,6 +53,10 @@ struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {
   Option<bool> failOnSpill{*this, "fail-on-spill",
                            llvm::cl::desc("A spill is an error"),
                            llvm::cl::init(false)};
+  Option<bool> peepholes{*this, "peepholes",
+                         llvm::cl::desc("Run passes that only make kernels "
+                                        "faster"),
+                         llvm::cl::init(true)};
 };
 
 /// From a fagpu text to one gpu.binary with the PTX or machine code of its

@@ -18,6 +18,10 @@ struct ScheduleOptions : public PassPipelineOptions<ScheduleOptions> {
                            llvm::cl::desc("Target of the kernels, sm_80 or "
                                           "later"),
                            llvm::cl::init("sm_80")};
+  Option<bool> peepholes{*this, "peepholes",
+                         llvm::cl::desc("Run passes that only make kernels "
+                                        "faster"),
+                         llvm::cl::init(true)};
 };
 
 /// From level 0 to a schedule of products of a warp and asynchronous copies

@@ -88,6 +88,7 @@ private:
 
   math::TanhOp tanh;
   arith::MulFOp product;
+  /// Null where hidden scores may reach the product.
   arith::SelectOp hiding;
   OpBuilder builder;
   Location loc;
@@ -161,20 +162,24 @@ Value TanhExpander::expand() {
   auto reciprocal = arith::DivFOp::create(builder, loc, splat(1.0f), divisor,
                                           arith::FastMathFlags::arcp |
                                               arith::FastMathFlags::afn);
-  reciprocal->setAttr(FAGPUDialect::sharersAttrName,
-                      builder.getI64IntegerAttr(sharers));
+  if (hiding)
+    reciprocal->setAttr(FAGPUDialect::sharersAttrName,
+                        builder.getI64IntegerAttr(sharers));
   Value twice = arith::MulFOp::create(builder, loc, cap, scalar(-2.0f));
   return math::FmaOp::create(builder, loc, reciprocal, splat(twice),
                              splat(cap));
 }
 
 void TanhExpander::run() {
-  hiding = findHiding(product.getResult());
-  if (!hiding || !findCap() || !(getRealRange(cap).getSize() <= largestCap))
+  if (!findCap() || !(getRealRange(cap).getSize() <= largestCap))
     return;
-  builder.setInsertionPoint(hiding->getParentOp());
+  // Where it is not seen what hides the scores, each has its own reciprocal.
+  hiding = findHiding(product.getResult());
+  if (hiding)
+    builder.setInsertionPoint(hiding->getParentOp());
   collectFactors();
-  clean();
+  if (hiding)
+    clean();
   product.replaceAllUsesWith(expand());
   product.erase();
 }

@@ -110,6 +110,49 @@ func.func @constants(%n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
+// Where something else reads the capped scores, no element shares a reciprocal
+// with one that may be hidden.
+// CHECK-LABEL: func.func @summed
+func.func @summed(%bias: !scores, %n: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : !half
+  %none = arith.constant dense<0xFF800000> : !scores
+  %cap = arith.constant dense<30.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    // CHECK: fa.key_ranges
+    // CHECK: %[[S:.*]] = fagpu.product nt
+    // CHECK-NOT: scf.if
+    // CHECK: %[[E:.*]] = arith.mulf %[[S]], %
+    // CHECK: %[[M:.*]] = arith.minimumf %[[E]], %
+    // CHECK: %[[P:.*]] = math.exp2 %[[M]] fastmath<afn>
+    // CHECK: %[[D:.*]] = arith.addf %[[P]], %
+    // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> :
+    // CHECK: %[[CAPPED:.*]] = math.fma %[[R]], %
+    // CHECK-NOT: math.tanh
+    // CHECK: arith.addf %[[CAPPED]], %
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %cap : !scores
+      %x = arith.addf %z, %bias : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %x, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %x : !scores
+      }
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+
 // One number of which a long chain of choices is made is looked at once. The
 // smaller one of a number and of none, which the other may be, is the number.
 // CHECK-LABEL: func.func @choices

@@ -87,6 +87,7 @@ def parse_arguments():
     parser.add_argument("--target", choices=TARGETS, default="cpu",
                         help="none compares the evaluator with numpy")
     parser.add_argument("--chips", help="separated by commas; those of the device's forms for cuda")
+    parser.add_argument("--no-peepholes", action="store_true", help="schedules without passes that only make them faster")
     parser.add_argument("--seed", type=int, help="fresh where absent; it is printed")
     parser.add_argument("--functions", type=int)
     parser.add_argument("--problems", type=int, default=12, help="of each function")
@@ -111,7 +112,8 @@ def parse_arguments():
     elif arguments.target == "cuda":
         chips = find_chips(program)
     launches = arguments.launches if arguments.target == "cuda" else 0
-    return arguments, Plan(program, profile, oracle, arguments.target, chips, arguments.mutate, launches)
+    return arguments, Plan(program, profile, oracle, arguments.target, chips, arguments.mutate, launches,
+                           not arguments.no_peepholes)
 
 
 def find_chips(program):
@@ -146,6 +148,8 @@ def repetition(outcome, arguments, seed):
         options.append(f"--target {arguments.target}")
     if outcome.target.startswith("sm_"):
         options.append(f"--chips {outcome.target}")
+    if arguments.no_peepholes:
+        options.append("--no-peepholes")
     return " ".join(options)
 
 

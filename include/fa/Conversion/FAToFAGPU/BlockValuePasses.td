@@ -292,10 +292,14 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
   let description = [{
     In kernels all of whose products have 16-bit operands, a block's
     `math.tanh fastmath<arcp>` that is read by a product with one number alone, a
-    cap c, becomes `c - 2 c / (exp2(2 log2(e) x) + 1)`. Four elements share a
-    reciprocal, and factors of x that all elements have are multiplied first. That is
-    2.25 instructions of the special function unit for an element and 9 others, where
-    `math.tanh fastmath<arcp>` takes 2 and 17.
+    cap c, becomes `c - 2 c / (exp2(2 log2(e) x) + 1)`, and factors of x that all elements
+    have are multiplied first.
+
+    Where the selection that hides scores alone reads the product, four elements share
+    a reciprocal: hidden scores, which may be no numbers, become 0 before. That is 1.25
+    instructions of the special function unit for an element and 9 others, where
+    `math.tanh fastmath<arcp>` takes 2 and 17. Elsewhere, as where another score
+    function follows, each element has its own reciprocal: 2 and 5.
 
     The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the
     shared reciprocal), while `math.tanh` has a relative error near 0: so the cap

@@ -44,12 +44,14 @@ class Plan:
     chips: list
     mutation: str = ""
     launches: int = 0  # of each function, on problems of changing sizes
+    peepholes: bool = True
 
     def commands(self):
         """Of the servers under test, by name."""
         if self.target == "none":
             return {}
-        return {chip: [self.program, f"--target={self.target}", f"--chip={chip}"] for chip in self.chips}
+        options = [f"--target={self.target}", f"--peepholes={str(self.peepholes).lower()}"]
+        return {chip: [self.program, *options, f"--chip={chip}"] for chip in self.chips}
 
 
 @dataclass
