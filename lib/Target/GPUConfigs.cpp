@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUConfigTable.h"
 #include "GPUNeeds.h"
 #include "TargetConfigs.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -12,103 +13,65 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-enum class Masks { Any, Full, Masked };
-enum class Elements { Any, Packed, Float };
-
-struct ConfigRow {
-  StringLiteral target;
-  KernelForm form;
-  Elements elements;
-  int64_t maxHeadDim;
-  Masks masks;
-  int64_t fromKeys, queryBlock, keyBlock, groups, stages;
-  Overlap overlap;
-  RescalePlace rescale;
-  bool turns;
-  TileOrder tileOrder;
-  int64_t copyingRegisters;
-  int64_t columns;
-  bool keepsQueries, commonStages;
-  int64_t cluster;
-
-  GPUTile getTile(MLIRContext *context, const AttentionProblem &problem) const;
-  bool takesElements(const AttentionProblem &problem) const;
-  bool takes(const AttentionProblem &problem) const;
-  /// Whether all query blocks of a head see the same keys, so that those of a
-  /// cluster can share the copies.
-  bool sharesCopies(const AttentionProblem &problem) const {
-    return !problem.hasMask && !problem.hasLengths;
-  }
-  /// Whether this row is for more keys of what `row` is for.
-  bool isLongerThan(const ConfigRow &row) const;
-  std::string describe() const;
-};
-constexpr ConfigRow configRows[] = {
-// clang-format off
-#define FA_GPU_CONFIG(TARGET, FORM, ELEMENTS, HEAD_DIM, MASKS, FROM, QUERIES,  \
-                      KEYS, GROUPS, STAGES, OVERLAP, RESCALE, TURNS, ORDER,    \
-                      COPYING, COLUMNS, KEEPS, COMMON, CLUSTER)                \
-  {TARGET, KernelForm::FORM, Elements::ELEMENTS, HEAD_DIM, Masks::MASKS,       \
-   FROM, QUERIES, KEYS, GROUPS, STAGES, Overlap::OVERLAP,                      \
-   RescalePlace::RESCALE, TURNS, TileOrder::ORDER, COPYING, COLUMNS, KEEPS,    \
-   COMMON, CLUSTER},
-// clang-format on
-#include "GPUConfigs.def"
-};
+using gpu_configs::Row;
 
 // A query of more does not fit the registers of a warp's threads.
-constexpr int64_t maxGPUHeadDim = 256;
-} // namespace
+static constexpr int64_t maxGPUHeadDim = 256;
 
-GPUTile ConfigRow::getTile(MLIRContext *context,
-                           const AttentionProblem &problem) const {
-  Captures captures = form == KernelForm::warp_groups &&
-                              problem.regions.tileLoads &&
-                              problem.regions.areTilesAligned
-                          ? Captures::tiles
-                          : Captures::elements;
+static bool isFloat(const AttentionProblem &problem) {
+  return problem.elementType.getIntOrFloatBitWidth() > 16;
+}
+
+/// The blocks of a row, with its part for this problem.
+static GPUTile getTile(const Row &row, const AttentionProblem &problem) {
+  GPUPart part = row.part;
+  if (part.hasGroups() && problem.regions.tileLoads &&
+      problem.regions.areTilesAligned)
+    part.captures = Captures::tiles;
+  if (row.putsLongestFirst && problem.hasMask)
+    part.tileOrder = TileOrder::longest_first;
   // Functions of scores take longer than the products that a turn is for.
-  bool takesTurns = turns && !problem.regions.hasFunctions;
-  // What a score function reads may be copied too.
-  int64_t copying = problem.hasScore ? 0 : copyingRegisters;
+  if (problem.regions.hasFunctions)
+    part.turns = false;
+  // Bounds of a mask and what a score function reads may be copied too.
+  if (problem.hasScore || problem.hasMask)
+    part.copyingRegisters = 0;
+  // Query blocks of a head see different keys, and cannot share the copies.
+  if (problem.hasMask || problem.hasLengths)
+    part.cluster = 1;
   // A step of f32 is six products long, and ptxas takes as long for a copy.
-  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
-  bool rolled = isFloat && overlap == Overlap::none;
-  return {queryBlock, keyBlock,
-          GPUConfigAttr::get(context, form, groups, stages, overlap, rescale,
-                             takesTurns, tileOrder, /*blockTable=*/false,
-                             captures, copying, columns, keepsQueries,
-                             commonStages, rolled,
-                             sharesCopies(problem) ? cluster : 1)};
+  part.rolled = isFloat(problem) && !part.hasOverlap();
+  return {row.queryBlock, row.keyBlock, part};
 }
 
-bool ConfigRow::takesElements(const AttentionProblem &problem) const {
-  bool isFloat = problem.elementType.getIntOrFloatBitWidth() > 16;
-  return elements == Elements::Any || (elements == Elements::Float) == isFloat;
+static bool isFor(const Row &row, const GPUTarget &target) {
+  return row.chips[0].empty() || llvm::is_contained(row.chips, target.chip);
 }
 
-bool ConfigRow::takes(const AttentionProblem &problem) const {
-  if (std::max(problem.queryHeadDim, problem.valueHeadDim) > maxHeadDim ||
-      !takesElements(problem))
-    return false;
-  return masks == Masks::Any || (masks == Masks::Masked) == problem.hasMask;
+static bool takesElements(const Row &row, const AttentionProblem &problem) {
+  return row.elements == Row::Elements::Any ||
+         (row.elements == Row::Elements::Floats) == isFloat(problem);
 }
 
-bool ConfigRow::isLongerThan(const ConfigRow &row) const {
-  return fromKeys > row.fromKeys && target == row.target && form == row.form &&
-         elements == row.elements && maxHeadDim == row.maxHeadDim &&
-         masks == row.masks;
+static bool takes(const Row &row, const AttentionProblem &problem) {
+  return std::max(problem.queryHeadDim, problem.valueHeadDim) <=
+             row.maxHeadDim &&
+         takesElements(row, problem);
 }
 
-std::string ConfigRow::describe() const {
-  StringRef kind = masks == Masks::Any    ? ""
-                   : masks == Masks::Full ? ", no mask"
-                                          : ", a mask";
-  StringRef type = elements == Elements::Float ? ", f32" : "";
-  return llvm::formatv("table row {0}, form = {1}, head dims up to {2}{3}{4}",
-                       target, stringifyKernelForm(form), maxHeadDim, type,
-                       kind);
+/// Whether `row` is for more keys of what `other` is for.
+static bool isLonger(const Row &row, const Row &other) {
+  return row.fromKeys > other.fromKeys &&
+         ArrayRef<StringRef>(row.chips) == ArrayRef<StringRef>(other.chips) &&
+         row.part.form == other.part.form && row.elements == other.elements &&
+         row.maxHeadDim == other.maxHeadDim;
+}
+
+static std::string describe(const Row &row, const GPUTarget &target) {
+  return llvm::formatv("table row {0}, {1}, head dims up to {2}{3}",
+                       target.chip, stringifyKernelForm(row.part.form),
+                       row.maxHeadDim,
+                       row.elements == Row::Elements::Floats ? ", f32" : "");
 }
 
 static std::string describeNeeds(const GPUTile &tile, const GPUTarget &target,
@@ -127,40 +90,29 @@ static std::string describeNeeds(const GPUTile &tile, const GPUTarget &target,
 std::string mlir::fa::describeGPUFit(const GPUTarget &target, ConfigAttr config,
                                      const AttentionProblem &problem) {
   return describeNeeds({config.getQueryBlock(), config.getKeyBlock(),
-                        cast<GPUConfigAttr>(config.getTarget())},
+                        cast<GPUConfigAttr>(config.getTarget()).getPart()},
                        target, problem);
 }
 
 /// A table of visited blocks pays where a mask may hide whole blocks of which
 /// nothing is known ahead of time.
-static GPUTile addBlockTable(const GPUTile &tile,
-                             const AttentionProblem &problem) {
+static GPUTile addBlockTable(GPUTile tile, const AttentionProblem &problem) {
   bool isOneBlock =
       !ShapedType::isDynamic(problem.keys) && problem.keys <= tile.keyBlock;
-  if (!problem.hidesAtRunTime || isOneBlock)
-    return tile;
-  GPUConfigAttr part = tile.part;
-  return {tile.queryBlock, tile.keyBlock,
-          GPUConfigAttr::get(part.getContext(), part.getForm(),
-                             part.getGroups(), part.getStages(),
-                             part.getOverlap(), part.getRescale(),
-                             part.getTurns(), part.getTileOrder(),
-                             /*blockTable=*/true, part.getCaptures(),
-                             part.getCopyingRegisters(), part.getColumns(),
-                             part.getKeepsQueries(), part.getCommonStages(),
-                             part.getRolled(), part.getCluster())};
+  tile.part.blockTable = problem.hidesAtRunTime && !isOneBlock;
+  return tile;
 }
 
-static ConfigAttr makeConfig(const GPUTile &tile, int64_t keySplits = 1,
-                             bool deterministic = true) {
-  return ConfigAttr::get(tile.part.getContext(), tile.queryBlock, tile.keyBlock,
-                         keySplits, deterministic, tile.part);
+static ConfigAttr makeConfig(MLIRContext *context, const GPUTile &tile,
+                             int64_t keySplits = 1, bool deterministic = true) {
+  return ConfigAttr::get(context, tile.queryBlock, tile.keyBlock, keySplits,
+                         deterministic, GPUConfigAttr::get(context, tile.part));
 }
 
 /// Blocks that fill up the last cluster of a head compute for nothing: at most
 /// a 33rd of all.
 static int64_t leastQueries(const GPUTile &tile) {
-  int64_t cluster = tile.part.getCluster();
+  int64_t cluster = tile.part.cluster;
   return cluster > 1 ? 16 * cluster * tile.queryBlock : 0;
 }
 
@@ -168,7 +120,7 @@ static int64_t leastQueries(const GPUTile &tile) {
 /// order of the table. They are for the products' sake: a score function takes
 /// longer, and of a mask of several bounds or of run time a query may see few
 /// keys, however many there are.
-static ConfigAttr addLonger(ConfigAttr config, const ConfigRow &row,
+static ConfigAttr addLonger(ConfigAttr config, const Row &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
@@ -176,14 +128,15 @@ static ConfigAttr addLonger(ConfigAttr config, const ConfigRow &row,
       problem.regions.comparisons > 1)
     return config;
   ConfigAttr longer;
-  for (const ConfigRow &other : llvm::reverse(configRows)) {
-    if (!other.isLongerThan(row))
+  for (const Row &other : llvm::reverse(gpu_configs::table)) {
+    if (!isLonger(other, row))
       continue;
-    GPUTile tile = other.getTile(config.getContext(), problem);
+    GPUTile tile = getTile(other, problem);
     if (!fitsGPU(tile, target, problem))
       continue;
     int64_t fromQueries = leastQueries(tile);
-    longer = makeConfig(tile).withLengths(other.fromKeys, fromQueries, longer);
+    longer = makeConfig(config.getContext(), tile)
+                 .withLengths(other.fromKeys, fromQueries, longer);
     reason += llvm::formatv(
         "; from {0} keys{1} on {2}", other.fromKeys,
         fromQueries ? llvm::formatv(" and {0} queries", fromQueries).str() : "",
@@ -200,38 +153,37 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
   // What was passed over is part of the reason.
   std::string passed;
   KernelForm refused = KernelForm::warps;
-  const ConfigRow *last = nullptr;
-  for (const ConfigRow &row : configRows) {
-    if (row.target != target.chip)
+  const Row *last = nullptr;
+  for (const Row &row : gpu_configs::table) {
+    if (!isFor(row, target) || row.fromKeys != 0)
       continue;
-    if (row.fromKeys != 0)
-      continue;
-    if (row.takesElements(problem))
+    if (takesElements(row, problem))
       last = &row;
-    if (!row.takes(problem) ||
-        (row.form == refused && refused != KernelForm::warps))
+    KernelForm form = row.part.form;
+    if (!takes(row, problem) ||
+        (form == refused && refused != KernelForm::warps))
       continue;
-    std::string obstacle = getFormObstacle(row.form, target, problem);
+    std::string obstacle = getFormObstacle(form, target, problem);
     if (!obstacle.empty()) {
-      refused = row.form;
-      passed += llvm::formatv("; no form = {0}: {1}",
-                              stringifyKernelForm(row.form), obstacle);
+      refused = form;
+      passed +=
+          llvm::formatv("; no {0}: {1}", stringifyKernelForm(form), obstacle);
       continue;
     }
-    GPUTile tile = addBlockTable(row.getTile(context, problem), problem);
+    GPUTile tile = addBlockTable(getTile(row, problem), problem);
     if (fitsGPU(tile, target, problem)) {
-      reason =
-          row.describe() + passed + "; " + describeNeeds(tile, target, problem);
-      return addLonger(makeConfig(tile), row, target, problem, reason);
+      reason = describe(row, target) + passed + "; " +
+               describeNeeds(tile, target, problem);
+      return addLonger(makeConfig(context, tile), row, target, problem, reason);
     }
     passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
                             row.keyBlock, describeNeeds(tile, target, problem));
   }
   GPUTile tile = addBlockTable(
-      shrinkToGPU(last->getTile(context, problem), target, problem), problem);
-  reason = last->describe() + passed +
+      shrinkToGPU(getTile(*last, problem), target, problem), problem);
+  reason = describe(*last, target) + passed +
            "; made smaller: " + describeNeeds(tile, target, problem);
-  return makeConfig(tile);
+  return makeConfig(context, tile);
 }
 
 /// The part of the first row whose groups share such a query block and whose
@@ -239,48 +191,40 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
 ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
                                        ConfigAttr config,
                                        const AttentionProblem &problem) {
-  MLIRContext *context = config.getContext();
-  GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), nullptr};
-  for (const ConfigRow &row : configRows) {
-    if (row.target != target.chip || row.fromKeys != 0 || !row.takes(problem) ||
-        !getFormObstacle(row.form, target, problem).empty())
+  GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), GPUPart()};
+  for (const Row &row : gpu_configs::table) {
+    if (!isFor(row, target) || row.fromKeys != 0 || !takes(row, problem) ||
+        !getFormObstacle(row.part.form, target, problem).empty())
       continue;
-    bool isShared = row.form == KernelForm::warps ||
-                    row.groups * rowsPerWarpGroup == tile.queryBlock;
-    tile.part = row.getTile(context, problem).part;
+    bool isShared = !row.part.hasGroups() ||
+                    row.part.groups * rowsPerWarpGroup == tile.queryBlock;
+    tile.part = getTile(row, problem).part;
     if (isShared && fitsGPU(tile, target, problem))
       break;
-    tile.part = nullptr;
+    tile.part = GPUPart();
   }
-  if (!tile.part)
-    tile.part = GPUConfigAttr::get(
-        context, KernelForm::warps, /*groups=*/1, /*stages=*/1, Overlap::none,
-        RescalePlace::after_product, /*turns=*/false, TileOrder::in_order,
-        /*blockTable=*/false, Captures::elements, /*copying_registers=*/0,
-        /*columns=*/0, /*keepsQueries=*/false, /*commonStages=*/false,
-        /*rolled=*/false,
-        /*cluster=*/1);
-  return makeConfig(addBlockTable(tile, problem), config.getKeySplits(),
-                    config.getDeterministic());
+  return makeConfig(config.getContext(), addBlockTable(tile, problem),
+                    config.getKeySplits(), config.getDeterministic());
 }
 
 /// The largest tile at or below `tile` that fits, or else what the table has.
-static GPUTile findNearest(const GPUTile &tile, const GPUTarget &target,
+static GPUTile findNearest(MLIRContext *context, const GPUTile &tile,
+                           const GPUTarget &target,
                            const AttentionProblem &problem) {
   GPUTile smaller = shrinkToGPU(tile, target, problem);
   if (fitsGPU(smaller, target, problem))
     return smaller;
   std::string reason;
-  ConfigAttr chosen =
-      selectGPUConfig(tile.part.getContext(), target, problem, reason);
+  ConfigAttr chosen = selectGPUConfig(context, target, problem, reason);
   return {chosen.getQueryBlock(), chosen.getKeyBlock(),
-          cast<GPUConfigAttr>(chosen.getTarget())};
+          cast<GPUConfigAttr>(chosen.getTarget()).getPart()};
 }
 
 static void appendNearest(InFlightDiagnostic &diagnostic, const GPUTile &tile,
                           const GPUTarget &target,
                           const AttentionProblem &problem) {
-  GPUTile nearest = findNearest(tile, target, problem);
+  MLIRContext *context = problem.elementType.getContext();
+  GPUTile nearest = findNearest(context, tile, target, problem);
   if (!fitsGPU(nearest, target, problem)) {
     diagnostic << "; no smaller blocks fit";
     return;
@@ -288,7 +232,7 @@ static void appendNearest(InFlightDiagnostic &diagnostic, const GPUTile &tile,
   diagnostic << "; the nearest is query_block = " << nearest.queryBlock
              << " and key_block = " << nearest.keyBlock;
   if (nearest.part != tile.part)
-    diagnostic << " with " << nearest.part;
+    diagnostic << " with " << GPUConfigAttr::get(context, nearest.part);
 }
 
 static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
@@ -298,9 +242,8 @@ static LogicalResult refuseMisfit(function_ref<InFlightDiagnostic()> emitError,
   GPULimits limits = getGPULimits(target, tile.part);
   InFlightDiagnostic diagnostic =
       emitError() << "query_block = " << tile.queryBlock
-                  << " and key_block = " << tile.keyBlock
-                  << " of form = " << stringifyKernelForm(tile.part.getForm())
-                  << " need at least ";
+                  << " and key_block = " << tile.keyBlock << " of "
+                  << stringifyKernelForm(tile.part.form) << " need at least ";
   if (needs.sharedBytes > limits.sharedBytes)
     diagnostic << needs.sharedBytes << " bytes of shared memory, but a block "
                << "of " << target.chip << " has " << limits.sharedBytes;
@@ -350,7 +293,7 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   if (headDim > maxGPUHeadDim)
     return emitError() << "head dim is " << headDim << ", but " << target.chip
                        << " takes at most " << maxGPUHeadDim;
-  auto part = cast<GPUConfigAttr>(config.getTarget());
+  const GPUPart &part = cast<GPUConfigAttr>(config.getTarget()).getPart();
   // More can fit no chip, and numbers that products of them wrap are no sizes.
   auto checkSize = [&](StringRef name, int64_t value,
                        int64_t most) -> LogicalResult {
@@ -361,16 +304,16 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   };
   if (failed(checkSize("query_block", config.getQueryBlock(), 4096)) ||
       failed(checkSize("key_block", config.getKeyBlock(), 4096)) ||
-      failed(checkSize("stages", part.getStages(), 64)))
+      failed(checkSize("stages", part.stages, 64)))
     return failure();
   if (config.getKeySplits() != 1)
     return emitError() << "key_splits is " << config.getKeySplits()
                        << ", expected 1 on " << target.chip;
-  std::string obstacle = getFormObstacle(part.getForm(), target, problem);
+  std::string obstacle = getFormObstacle(part.form, target, problem);
   if (!obstacle.empty())
-    return emitError() << "form = " << stringifyKernelForm(part.getForm())
+    return emitError() << stringifyKernelForm(part.form)
                        << " is not possible, since " << obstacle
-                       << "; the nearest is form = warps";
+                       << "; the nearest is warps";
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
   if (failed(checkMultiples(emitError, target, tile, problem)))
     return failure();

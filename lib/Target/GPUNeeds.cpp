@@ -30,12 +30,8 @@ static constexpr int64_t barrierBytes = 2048;
 /// Bytes that the rows of what is copied in bulk start at multiples of.
 static constexpr int64_t bulkAlignment = 16;
 
-static bool hasGroups(GPUConfigAttr part) {
-  return part.getForm() == KernelForm::warp_groups;
-}
-
-static bool hasTiles(GPUConfigAttr part) {
-  return part.getCaptures() == Captures::tiles;
+static bool hasTiles(const GPUPart &part) {
+  return part.captures == Captures::tiles;
 }
 
 /// What score and mask regions hold: what they read at each pair (of tiles two
@@ -44,10 +40,10 @@ static bool hasTiles(GPUConfigAttr part) {
 /// function.
 static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
                                   const RegionWork &regions) {
-  int64_t keys = tile.keyBlock / (hasGroups(tile.part) ? 4 : 2);
+  int64_t keys = tile.keyBlock / (tile.part.hasGroups() ? 4 : 2);
   // Where one thread does all, the next operands are on their way too.
   int64_t beside =
-      !hasGroups(tile.part) && regions.hasFunctions && regions.quartersOnTheWay
+      !tile.part.hasGroups() && regions.hasFunctions && regions.quartersOnTheWay
           ? 24
           : 0;
   // What is on its way may be among the values that are live.
@@ -60,7 +56,7 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
       std::max(live * pairs, regions.quartersOnTheWay * pairs / 4 + beside);
   // Where columns are split nothing is read ahead: what is read is used up by
   // one part of the regions before the next one reads.
-  if (tile.part.getColumns())
+  if (tile.part.columns)
     return std::max({regions.pairLoadsOfRegion * pairs, ofKeys, onTheWay});
   return ofPairs + ofKeys + onTheWay;
 }
@@ -93,7 +89,7 @@ int64_t mlir::fa::getTileColumns(int64_t headDim, Type element,
 static int64_t getColumns(const GPUTile &tile, const AttentionProblem &problem,
                           int64_t headDim) {
   return getTileColumns(headDim, problem.elementType, tile.keyBlock,
-                        hasGroups(tile.part) ? tile.part.getGroups() : 1);
+                        tile.part.hasGroups() ? tile.part.groups : 1);
 }
 
 int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem) {
@@ -104,7 +100,7 @@ int64_t mlir::fa::getKeyMultiple(const AttentionProblem &problem) {
 /// where the other one takes its place.
 static int64_t countStagedColumns(const GPUTile &tile, int64_t queryColumns,
                                   int64_t valueColumns) {
-  bool takeTurns = tile.part.getCommonStages() && queryColumns == valueColumns;
+  bool takeTurns = tile.part.commonStages && queryColumns == valueColumns;
   return takeTurns ? queryColumns : queryColumns + valueColumns;
 }
 
@@ -113,7 +109,7 @@ static int64_t countSharedElements(const GPUTile &tile,
                                    const AttentionProblem &problem) {
   int64_t queryColumns = getColumns(tile, problem, problem.queryHeadDim);
   int64_t valueColumns = getColumns(tile, problem, problem.valueHeadDim);
-  if (int64_t columns = tile.part.getColumns()) {
+  if (int64_t columns = tile.part.columns) {
     // Two parts of each width that keys and values are split into take turns.
     constexpr int64_t turns = 2;
     llvm::SmallSetVector<int64_t, 4> widths;
@@ -122,19 +118,19 @@ static int64_t countSharedElements(const GPUTile &tile,
         if (width)
           widths.insert(width);
     int64_t queries =
-        tile.part.getKeepsQueries() ? tile.queryBlock * queryColumns : 0;
+        tile.part.keepsQueries ? tile.queryBlock * queryColumns : 0;
     return queries +
            turns * tile.keyBlock *
                std::accumulate(widths.begin(), widths.end(), int64_t(0));
   }
   // The next tile's queries come while this one's are read.
-  int64_t queryStages = tile.part.getOverlap() == Overlap::tiles ? 2 : 1;
+  int64_t queryStages = tile.part.overlap == Overlap::tiles ? 2 : 1;
   int64_t elements = queryStages * tile.queryBlock * queryColumns +
-                     tile.part.getStages() * tile.keyBlock *
+                     tile.part.stages * tile.keyBlock *
                          countStagedColumns(tile, queryColumns, valueColumns);
   if (hasTiles(tile.part))
-    elements += problem.regions.tileLoads * tile.part.getStages() *
-                tile.queryBlock * tile.keyBlock;
+    elements += problem.regions.tileLoads * tile.part.stages * tile.queryBlock *
+                tile.keyBlock;
   return elements;
 }
 
@@ -144,15 +140,15 @@ static int64_t countSharedElements(const GPUTile &tile,
 /// then weights with what is left of them and two terms.
 static int64_t countOfGroupColumns(const GPUTile &tile, int64_t valueColumns,
                                    int64_t regions) {
-  int64_t columns = tile.part.getColumns();
-  int64_t threads = threadsPerGroup * tile.part.getGroups();
+  int64_t columns = tile.part.columns;
+  int64_t threads = threadsPerGroup * tile.part.groups;
   auto perThread = [&](int64_t number) {
     return llvm::divideCeil(tile.queryBlock * number, threads);
   };
   int64_t part = llvm::divideCeil(tile.keyBlock * columns, threads);
   int64_t scores = perThread(tile.keyBlock);
   int64_t queries =
-      tile.part.getKeepsQueries()
+      tile.part.keepsQueries
           ? 0
           : perThread(columns) + perThread(termsOfFloat * columns) / 2;
   return perThread(valueColumns) +
@@ -164,30 +160,28 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                const AttentionProblem &problem) {
   int64_t elementBytes = isSplit(problem) ? 2 * termsOfFloat : 2;
   int64_t valueColumns = getColumns(tile, problem, problem.valueHeadDim);
-  int64_t threads = threadsPerGroup * tile.part.getGroups();
+  int64_t threads = threadsPerGroup * tile.part.groups;
   auto perThread = [&](int64_t columns) {
     return llvm::divideCeil(tile.queryBlock * columns, threads);
   };
   int64_t accumulators = perThread(tile.keyBlock + valueColumns);
   // Weights in 16 bits are multiplied while the next scores come in.
-  int64_t weights = tile.part.getOverlap() == Overlap::none
-                        ? 0
-                        : perThread(tile.keyBlock) / 2;
+  int64_t weights = !tile.part.hasOverlap() ? 0 : perThread(tile.keyBlock) / 2;
   int64_t regions =
       getRegionRegisters(tile, perThread(tile.keyBlock), problem.regions);
   // Terms of the weights take the place of scores; a product is added apart.
   int64_t terms = std::max(perThread(tile.keyBlock),
                            perThread(termsOfFloat * tile.keyBlock) / 2);
-  bool groups = hasGroups(tile.part);
+  bool groups = tile.part.hasGroups();
   int64_t beside = groups ? registersBesideGroups : registersBesideWarps;
-  if (groups && tile.part.getColumns()) {
+  if (groups && tile.part.columns) {
     accumulators = countOfGroupColumns(tile, valueColumns, regions);
     beside = registersBesideColumns;
     regions = 0;
-  } else if (int64_t columns = tile.part.getColumns()) {
+  } else if (int64_t columns = tile.part.columns) {
     // Terms of queries, or parts of keys that are on their way, beside two sums
     // of scores; then what regions hold, then terms of weights.
-    int64_t operands = tile.part.getKeepsQueries()
+    int64_t operands = tile.part.keepsQueries
                            ? llvm::divideCeil(tile.keyBlock * columns, threads)
                            : perThread(termsOfFloat * columns) / 2;
     accumulators = perThread(valueColumns) +
@@ -204,7 +198,7 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
                                getColumns(tile, problem, problem.queryHeadDim),
                                valueColumns),
         threads);
-    if (!hasGroups(tile.part)) {
+    if (!tile.part.hasGroups()) {
       accumulators = std::max<int64_t>(accumulators + regions,
                                        perThread(valueColumns) + loaded);
       regions = 0;
@@ -213,23 +207,21 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   return {countSharedElements(tile, problem) * elementBytes +
               (groups ? barrierBytes : 0),
           accumulators + weights + regions + beside,
-          groups && !tile.part.getColumns()
-              ? getCopyingRegisters(problem.regions)
-              : 0};
+          groups && !tile.part.columns ? getCopyingRegisters(problem.regions)
+                                       : 0};
 }
 
-GPULimits mlir::fa::getGPULimits(const GPUTarget &target, GPUConfigAttr part) {
-  if (!hasGroups(part))
+GPULimits mlir::fa::getGPULimits(const GPUTarget &target, const GPUPart &part) {
+  if (!part.hasGroups())
     return {target.sharedMemoryPerBlock, target.registersPerThread, 0};
   // Parts of f32 operands are loaded by the groups, not by a thread of its own.
-  if (part.getColumns()) {
+  if (part.columns) {
     constexpr int64_t registersOfBlock = 65536, step = 8;
-    int64_t all = registersOfBlock / (threadsPerGroup * part.getGroups());
+    int64_t all = registersOfBlock / (threadsPerGroup * part.groups);
     return {target.sharedMemoryPerBlock,
             std::min<int64_t>(all / step * step, target.registersPerThread), 0};
   }
-  RegisterShare share =
-      getRegisterShare(part.getGroups(), part.getCopyingRegisters());
+  RegisterShare share = getRegisterShare(part.groups, part.copyingRegisters);
   return {target.sharedMemoryPerBlock, share.computing, share.copying};
 }
 
@@ -243,25 +235,16 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
          tile.keyBlock % getKeyMultiple(problem) == 0;
 }
 
-static GPUConfigAttr withShape(GPUConfigAttr part, int64_t groups,
-                               int64_t stages) {
-  return GPUConfigAttr::get(
-      part.getContext(), part.getForm(), groups, stages, part.getOverlap(),
-      part.getRescale(), part.getTurns(), part.getTileOrder(),
-      part.getBlockTable(), part.getCaptures(), part.getCopyingRegisters(),
-      part.getColumns(), part.getKeepsQueries(), part.getCommonStages(),
-      part.getRolled(), part.getCluster());
-}
-
 /// Fewer keys, then fewer stages; nothing if neither helps.
 static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
                                          const AttentionProblem &problem) {
   int64_t multiple = getKeyMultiple(problem);
-  for (int64_t stages = tile.part.getStages(); stages >= 1; --stages)
+  for (int64_t stages = tile.part.stages; stages >= 1; --stages)
     for (int64_t keys = llvm::alignTo(tile.keyBlock, multiple); keys > 0;
          keys -= multiple) {
       GPUTile candidate = {tile.queryBlock, std::min(keys, tile.keyBlock),
-                           withShape(tile.part, tile.part.getGroups(), stages)};
+                           tile.part};
+      candidate.part.stages = stages;
       if (fitsGPU(candidate, target, problem))
         return candidate;
     }
@@ -274,13 +257,12 @@ GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
     if (std::optional<GPUTile> smaller = shrinkKeys(tile, target, problem))
       return *smaller;
     if (tile.queryBlock <= rowsPerWarpGroup) {
-      GPUConfigAttr least = withShape(tile.part, 1, 1);
-      return {rowsPerWarpGroup, getKeyMultiple(problem), least};
+      tile.part.groups = tile.part.stages = 1;
+      return {rowsPerWarpGroup, getKeyMultiple(problem), tile.part};
     }
     tile.queryBlock -= rowsPerWarpGroup;
-    if (hasGroups(tile.part))
-      tile.part = withShape(tile.part, tile.part.getGroups() - 1,
-                            tile.part.getStages());
+    if (tile.part.hasGroups())
+      --tile.part.groups;
   }
 }
 

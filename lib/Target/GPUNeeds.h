@@ -15,7 +15,7 @@ namespace mlir::fa {
 /// Blocks of queries and keys, and how threads share them.
 struct GPUTile {
   int64_t queryBlock, keyBlock;
-  GPUConfigAttr part;
+  GPUPart part;
 };
 
 /// What a tile takes at least: bytes of shared memory of a block, registers of
@@ -28,7 +28,7 @@ struct GPUNeeds {
 using GPULimits = GPUNeeds;
 
 GPUNeeds getGPUNeeds(const GPUTile &tile, const AttentionProblem &problem);
-GPULimits getGPULimits(const GPUTarget &target, GPUConfigAttr part);
+GPULimits getGPULimits(const GPUTarget &target, const GPUPart &part);
 
 /// Whether a tile fits a target.
 bool fitsGPU(const GPUTile &tile, const GPUTarget &target,

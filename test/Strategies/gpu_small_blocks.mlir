@@ -3,7 +3,7 @@
 // RUN: fa-opt %s -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=DEFAULT
 
 // The script's blocks, with the rest of the configuration filled in for sm_80.
-// CONFIG: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// CONFIG: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 
 // Twice the blocks of the default.
 // CHECK-LABEL: func.func @causal_kernel
@@ -25,7 +25,7 @@
 // What does not fit is refused, with the nearest that does, also where the script
 // names no target.
 // RUN: not fa-run %fa_src_root/examples/causal.mlir --strategy=%S/Inputs/large_blocks.mlir --target=interpret 2>&1 | FileCheck %s --check-prefix=LARGE --implicit-check-not=error:
-// LARGE: causal.mlir:17:19: error: 'fa.attention' op config does not fit: query_block = 256 and key_block = 128 of form = warps need at least 432 registers a thread, but there are 255; the nearest is query_block = 256 and key_block = 32
+// LARGE: causal.mlir:17:19: error: 'fa.attention' op config does not fit: query_block = 256 and key_block = 128 of warps need at least 432 registers a thread, but there are 255; the nearest is query_block = 256 and key_block = 32
 
 func.func @causal(%q: tensor<2x256x8x64xbf16>, %k: tensor<2x384x8x64xbf16>, %v: tensor<2x384x8x64xbf16>)
     -> tensor<2x256x8x64xbf16> {

@@ -153,7 +153,7 @@ func.func @lengths(%q: !q, %k: !q, %v: !q, %queries: tensor<2xi32>, %keys: tenso
 func.func @configured(%q: !h, %k: !h, %v: !h) -> !h {
   %e = tensor.empty() : !h
   %r = fa.attention ins(%q, %k, %v : !h, !h, !h) outs(%e : !h)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>}
   return %r : !h
 }
 func.func @unranked(%a: tensor<*xf32>) {

@@ -44,7 +44,7 @@ class KeyLoop {
 public:
   explicit KeyLoop(ForOp loop) : loop(loop), body(&loop.getBody().front()) {}
   bool collect();
-  void schedule(GPUConfigAttr config, Value turns);
+  void schedule(GPUPart config, Value turns);
   /// Which results of the loop a second product has added to.
   bool isAccumulated(unsigned result) { return accumulated.contains(result); }
 
@@ -195,9 +195,9 @@ void KeyLoop::takeTurns(Value turns) {
   setSlot(pass, {1, multiplySecond});
 }
 
-void KeyLoop::schedule(GPUConfigAttr config, Value turns) {
+void KeyLoop::schedule(GPUPart config, Value turns) {
   for (Operation &op : body->without_terminator())
-    setSlot(&op, slotOf(&op, config.getRescale()));
+    setSlot(&op, slotOf(&op, config.rescale));
   if (turns)
     takeTurns(turns);
 }
@@ -207,7 +207,7 @@ namespace {
 class GroupScheduler {
 public:
   explicit GroupScheduler(func::FuncOp kernel)
-      : kernel(kernel), config(getGPUConfig(kernel)) {}
+      : kernel(kernel), config(getGPUPart(kernel)) {}
   void run();
 
 private:
@@ -218,12 +218,12 @@ private:
   Value makeTurns(RoleOp role);
 
   func::FuncOp kernel;
-  GPUConfigAttr config;
+  GPUPart config;
 };
 } // namespace
 
 Value GroupScheduler::makeTurns(RoleOp role) {
-  if (!config.getTurns() || role.getGroups() == 1)
+  if (!config.turns || role.getGroups() == 1)
     return {};
   OpBuilder builder(*kernel.getOps<RoleOp>().begin());
   return TurnsOp::create(builder, role.getLoc(),
@@ -277,7 +277,7 @@ void GroupScheduler::scheduleCompute(RoleOp role) {
       turns = makeTurns(role);
     loop.schedule(config, turns);
     auto tile = dyn_cast<RepeatOp>(keys->getParentOp());
-    if (tile && config.getOverlap() == Overlap::tiles)
+    if (tile && config.overlap == Overlap::tiles)
       scheduleTile(tile, keys, loop);
   }
 }
@@ -316,7 +316,7 @@ void GroupScheduler::scheduleCopies(RoleOp role) {
                               : Slot{0, takeTurn});
     }
     auto tile = dyn_cast<RepeatOp>(loop->getParentOp());
-    if (!tile || config.getOverlap() != Overlap::tiles)
+    if (!tile || config.overlap != Overlap::tiles)
       return;
     for (Operation &op : tile.getBody().front().without_terminator())
       setSlot(&op, op.isBeforeInBlock(loop) ? Slot{0, acquireFirst}
@@ -325,8 +325,7 @@ void GroupScheduler::scheduleCopies(RoleOp role) {
 }
 
 void GroupScheduler::run() {
-  if (config.getForm() != KernelForm::warp_groups ||
-      config.getOverlap() == Overlap::none)
+  if (!config.hasOverlap())
     return;
   for (RoleOp role : llvm::to_vector(kernel.getOps<RoleOp>()))
     if (!role.getElect())

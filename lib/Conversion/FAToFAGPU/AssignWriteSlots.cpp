@@ -162,7 +162,7 @@ struct AssignWriteSlotsPass
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!isKernel(kernel) || !hasWarpGroups(kernel) ||
-        getGPUConfig(kernel).getOverlap() == Overlap::none)
+        !getGPUPart(kernel).hasOverlap())
       return;
     SmallVector<ForOp> loops;
     kernel.walk([&](ForOp loop) { loops.push_back(loop); });

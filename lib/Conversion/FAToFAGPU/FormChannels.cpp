@@ -30,8 +30,7 @@ class ChannelFormer {
 public:
   explicit ChannelFormer(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getContext()),
-        config(getGPUConfig(kernel)),
-        hasGroups(config.getForm() == KernelForm::warp_groups) {}
+        config(getGPUPart(kernel)), hasGroups(config.hasGroups()) {}
   LogicalResult run();
 
 private:
@@ -48,7 +47,7 @@ private:
 
   func::FuncOp kernel;
   OpBuilder builder;
-  GPUConfigAttr config;
+  GPUPart config;
   bool hasGroups;
 };
 } // namespace
@@ -91,8 +90,8 @@ void ChannelFormer::release(FetchOp fetch, Value view) {
 /// Stages of the channel that a fetch becomes.
 unsigned ChannelFormer::getDepth(FetchOp fetch) {
   if (fetch->getParentOfType<ForOp>())
-    return static_cast<unsigned>(config.getStages());
-  return config.getOverlap() == Overlap::tiles ? 2 : 1;
+    return static_cast<unsigned>(config.stages);
+  return config.overlap == Overlap::tiles ? 2 : 1;
 }
 
 /// Copies that threads start take 4 bytes at least.
@@ -110,7 +109,7 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   if (fetch.getPadded() && !hasGroups)
     return fetch.emitOpError()
            << "is padded at the ends of " << fetch.getSource().getType()
-           << ", which only bulk copies do; expected form = warp_groups";
+           << ", which only bulk copies do; expected warp_groups";
   auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
   if (role.getGroups() > 1 &&

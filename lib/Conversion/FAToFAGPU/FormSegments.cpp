@@ -213,7 +213,7 @@ struct FormSegmentsPass
       return;
     SmallVector<KeyRangesOp> all;
     getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
-    bool isRolled = getGPUConfig(getOperation()).getRolled();
+    bool isRolled = getGPUPart(getOperation()).rolled;
     for (KeyRangesOp op : all)
       SegmentBuilder(op, isRolled).run();
   }

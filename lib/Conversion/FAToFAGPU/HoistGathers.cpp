@@ -123,7 +123,7 @@ struct HoistGathersPass
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!isKernel(kernel) || !hasWarpGroups(kernel) ||
-        getGPUConfig(kernel).getOverlap() == Overlap::none)
+        !getGPUPart(kernel).hasOverlap())
       return;
     SmallVector<KeyRangesOp> all;
     kernel.walk([&](KeyRangesOp ranges) { all.push_back(ranges); });

@@ -13,25 +13,22 @@
 
 namespace mlir::fa {
 
-/// The GPU part of a kernel's configuration; the default one where it has none.
-inline GPUConfigAttr getGPUConfig(func::FuncOp kernel) {
-  auto config = kernel->getAttrOfType<ConfigAttr>(FADialect::configAttrName);
-  if (config)
-    if (auto part = dyn_cast_if_present<GPUConfigAttr>(config.getTarget()))
-      return part;
-  return GPUConfigAttr::get(kernel.getContext(), KernelForm::warps,
-                            /*groups=*/1, /*stages=*/1, Overlap::none,
-                            RescalePlace::after_product, /*turns=*/false,
-                            TileOrder::in_order, /*blockTable=*/false,
-                            Captures::elements, /*copying_registers=*/0,
-                            /*columns=*/0, /*keepsQueries=*/false,
-                            /*commonStages=*/false,
-                            /*rolled=*/false, /*cluster=*/1);
+/// The GPU's part of a configuration; the default one where there is none.
+inline GPUPart getGPUPart(ConfigAttr config) {
+  auto part = config ? dyn_cast_if_present<GPUConfigAttr>(config.getTarget())
+                     : GPUConfigAttr();
+  return part ? part.getPart() : GPUPart();
+}
+
+/// That of a kernel's configuration.
+inline GPUPart getGPUPart(func::FuncOp kernel) {
+  return getGPUPart(
+      kernel->getAttrOfType<ConfigAttr>(FADialect::configAttrName));
 }
 
 /// Whether one thread of the kernel copies and groups of warps multiply.
 inline bool hasWarpGroups(func::FuncOp kernel) {
-  return getGPUConfig(kernel).getForm() == KernelForm::warp_groups;
+  return getGPUPart(kernel).hasGroups();
 }
 
 } // namespace mlir::fa

@@ -7,6 +7,7 @@
 
 #include "BlockTable.h"
 #include "IndexWidths.h"
+#include "KernelConfig.h"
 #include "RoleScalars.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -351,11 +352,7 @@ static OnlineAttentionOp findStep(KeyRangesOp ranges) {
   if (!llvm::hasSingleElement(steps) || ranges.getNumRanges() == 0)
     return {};
   OnlineAttentionOp step = *steps.begin();
-  auto part =
-      step.getConfigAttr()
-          ? dyn_cast_if_present<GPUConfigAttr>(step.getConfigAttr().getTarget())
-          : GPUConfigAttr();
-  if (!part || !part.getBlockTable() || step.getMask().empty() ||
+  if (!getGPUPart(step.getConfigAttr()).blockTable || step.getMask().empty() ||
       step.getOffsets().empty() || step.getExtents().empty())
     return {};
   return KeyRangeAnalysis(step.getMask()).getObstacles().empty()

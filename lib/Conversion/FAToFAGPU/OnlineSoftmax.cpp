@@ -59,8 +59,8 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   place.rows = rows;
   place.columns = keys;
   place.warps = warps;
-  GPUConfigAttr config = getGPUConfig(role->getParentOfType<func::FuncOp>());
-  place.hasTiles = config.getCaptures() == Captures::tiles;
+  GPUPart config = getGPUPart(role->getParentOfType<func::FuncOp>());
+  place.hasTiles = config.captures == Captures::tiles;
   Value zero = arith::ConstantIndexOp::create(outside, loc, 0);
   if (step.getOffsets().empty()) {
     place.batch = place.head = place.query = zero;

@@ -8,6 +8,7 @@
 #include "EmptyKernels.h"
 #include "IndexRanges.h"
 #include "IndexWidths.h"
+#include "KernelConfig.h"
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -67,7 +68,7 @@ private:
   /// where there is none.
   OnlineAttentionOp step;
   ConfigAttr config;
-  GPUConfigAttr gpuConfig;
+  GPUPart part;
   TileCounts grid;
   /// What scalars of the host lie between.
   IndexRanges ranges;
@@ -118,26 +119,25 @@ LogicalResult Outliner::readConfig() {
   });
   if (isCopy(loop))
     suffix = "_copy";
-  if (config)
-    gpuConfig = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  part = getGPUPart(config);
   return failure(result.wasInterrupted());
 }
 
 /// Blocks of a cluster are consecutive query blocks: without a loop over those,
 /// the last dimension is not theirs.
 void Outliner::chooseCluster() {
-  if (!gpuConfig || gpuConfig.getCluster() == 1)
+  if (part.cluster == 1)
     return;
   if (getConstantIntValue(loop.getMixedStep().back()) ==
       config.getQueryBlock()) {
-    grid.cluster = gpuConfig.getCluster();
+    grid.cluster = part.cluster;
     return;
   }
   remark::missed(
       loc, remark::RemarkOpts::name("Cluster").category("fa-outline-kernels"))
       << llvm::formatv("no clusters of {0} blocks: each sequence is one query "
                        "block, of up to {1} queries",
-                       gpuConfig.getCluster(), config.getQueryBlock())
+                       part.cluster, config.getQueryBlock())
              .str();
 }
 
@@ -204,8 +204,7 @@ LogicalResult Outliner::countTiles() {
     grid.counts.push_back(
         builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
   }
-  if (!gpuConfig || gpuConfig.getTileOrder() != TileOrder::longest_first ||
-      grid.counts.size() == 1)
+  if (part.tileOrder != TileOrder::longest_first || grid.counts.size() == 1)
     return success();
   Value sequences = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
@@ -282,11 +281,10 @@ SmallVector<Value> Outliner::decodeTile() {
 
 /// The role that all of the body belongs to.
 fagpu::RoleOp Outliner::makeRole() {
-  bool hasGroups = gpuConfig && gpuConfig.getForm() == KernelForm::warp_groups;
-  int32_t groups = hasGroups ? static_cast<int32_t>(gpuConfig.getGroups()) : 1;
   return fagpu::RoleOp::create(
-      builder, loc, builder.getStringAttr(hasGroups ? "math" : "compute"),
-      builder.getI32IntegerAttr(groups), builder.getI32IntegerAttr(warps),
+      builder, loc,
+      builder.getStringAttr(part.hasGroups() ? "math" : "compute"),
+      builder.getI32IntegerAttr(part.groups), builder.getI32IntegerAttr(warps),
       IntegerAttr(), UnitAttr(), IntegerAttr());
 }
 

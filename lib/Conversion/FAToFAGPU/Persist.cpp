@@ -204,7 +204,7 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   auto loops = llvm::to_vector(repeat.getBody().front().getOps<ForOp>());
   if (loops.empty())
     return withWords(builder, getNextTile(builder));
-  bool isEarly = getGPUConfig(kernel).getTileOrder() == TileOrder::in_order;
+  bool isEarly = getGPUPart(kernel).tileOrder == TileOrder::in_order;
   SmallVector<Type> types = {i32};
   if (isEarly)
     llvm::append_range(types, ValueRange(words).getTypes());

@@ -31,7 +31,7 @@ static LogicalResult verifyAsync(ProductOp product) {
   if (!target || !target->hasAsyncMatrix)
     return product.emitOpError()
            << "is to be issued by a group of warps, but " << chip
-           << " has no asynchronous products; expected form = warps or sm_90a";
+           << " has no asynchronous products; expected warps or sm_90a";
   if (role.getWarps() != asyncWarps)
     return product.emitOpError()
            << "is to be issued by a group of " << role.getWarps()

@@ -136,15 +136,15 @@ static Block *getOuterBlock(Value value) {
 /// of two products, of which one is written while the other is read, and those
 /// of common stages at those of one.
 bool ChannelMaker::reuseChannel(Stack &stack) {
-  GPUConfigAttr config = getGPUConfig(kernel);
+  GPUPart config = getGPUPart(kernel);
   bool isInLoop = isa<ForOp>(stack.getFirst().getParentBlock()->getParentOp());
-  if (!isInLoop || (!config.getColumns() && !config.getCommonStages()))
+  if (!isInLoop || (!config.columns && !config.commonStages))
     return false;
   constexpr size_t terms = 3;
   size_t ofProduct = stack.values.size() == 1 ? terms : 1;
   std::deque<ChannelOp> &channels =
       inTurns[{getOuterBlock(stack.getFirst()), stack.getType()}];
-  if (channels.size() < (config.getColumns() ? 2 : 1) * ofProduct)
+  if (channels.size() < (config.columns ? 2 : 1) * ofProduct)
     return false;
   stack.channel = channels.front();
   channels.pop_front();

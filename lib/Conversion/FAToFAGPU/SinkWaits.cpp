@@ -120,7 +120,7 @@ struct SinkWaitsPass : public fa::impl::FAGPUSinkWaitsPassBase<SinkWaitsPass> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!isKernel(kernel) || !hasWarpGroups(kernel) ||
-        getGPUConfig(kernel).getOverlap() != Overlap::none)
+        getGPUPart(kernel).hasOverlap())
       return;
     SmallVector<WaitOp> waits;
     kernel.walk([&](WaitOp wait) { waits.push_back(wait); });

@@ -89,18 +89,18 @@ static void chooseState(KeyRangesOp ranges, Rescaling rescaling,
                                                     result.getDefiningOp());
 }
 
-static std::string skipFirst(KeyRangesOp ranges, GPUConfigAttr config) {
+static std::string skipFirst(KeyRangesOp ranges, GPUPart config) {
   std::optional<Rescaling> rescaling = matchRescaling(ranges);
   if (!rescaling)
     return "the loop rescales no sum and result by one factor of rows";
   if (!matchPattern(ranges.getInits()[0], m_AnyZeroFloat()) ||
       !matchPattern(ranges.getInits()[2], m_AnyZeroFloat()))
     return "sum and result do not begin at 0";
-  if (config.getRolled())
+  if (config.rolled)
     chooseFactor(*rescaling, ranges.getLoc());
   else
     chooseState(ranges, *rescaling,
-                config.getRescale() == RescalePlace::after_product);
+                config.rescale == RescalePlace::after_product);
   return "";
 }
 
@@ -108,7 +108,7 @@ namespace {
 struct SkipFirstRescalePass
     : public fa::impl::FAGPUSkipFirstRescalePassBase<SkipFirstRescalePass> {
   void runOnOperation() override {
-    GPUConfigAttr config = getGPUConfig(getOperation());
+    GPUPart config = getGPUPart(getOperation());
     rewriteSteps(getOperation(), getArgument(),
                  "the first block rescales nothing",
                  [&](KeyRangesOp ranges) { return skipFirst(ranges, config); });

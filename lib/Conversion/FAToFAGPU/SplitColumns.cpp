@@ -25,11 +25,9 @@ namespace {
 /// Splits products over many columns, and what is added to, into parts.
 class ColumnSplitter {
 public:
-  ColumnSplitter(func::FuncOp kernel, GPUConfigAttr config)
-      : kernel(kernel), width(config.getColumns()),
-        keepsFirst(config.getKeepsQueries()),
-        isRolled(config.getRolled() && !keepsFirst),
-        builder(kernel.getContext()) {}
+  ColumnSplitter(func::FuncOp kernel, GPUPart config)
+      : kernel(kernel), width(config.columns), keepsFirst(config.keepsQueries),
+        isRolled(config.rolled && !keepsFirst), builder(kernel.getContext()) {}
   LogicalResult run();
 
 private:
@@ -373,9 +371,8 @@ struct SplitColumnsPass
   void runOnOperation() override {
     if (!isKernel(getOperation()))
       return;
-    GPUConfigAttr config = getGPUConfig(getOperation());
-    if (config.getColumns() &&
-        failed(ColumnSplitter(getOperation(), config).run()))
+    GPUPart config = getGPUPart(getOperation());
+    if (config.columns && failed(ColumnSplitter(getOperation(), config).run()))
       signalPassFailure();
   }
 };

@@ -31,8 +31,8 @@ class ProductSplitter {
 public:
   explicit ProductSplitter(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getContext()),
-        hasColumns(getGPUConfig(kernel).getColumns()),
-        hasCommonStages(getGPUConfig(kernel).getCommonStages()) {}
+        hasColumns(getGPUPart(kernel).columns),
+        hasCommonStages(getGPUPart(kernel).commonStages) {}
   LogicalResult run();
 
 private:

@@ -180,8 +180,8 @@ LogicalResult RoleSplitter::run() {
   if (puts.empty())
     return success();
   auto kernel = role->getParentOfType<func::FuncOp>();
-  RegisterShare registers = getRegisterShare(
-      role.getGroups(), getGPUConfig(kernel).getCopyingRegisters());
+  RegisterShare registers =
+      getRegisterShare(role.getGroups(), getGPUPart(kernel).copyingRegisters);
   builder.setInsertionPoint(role);
   auto load = RoleOp::create(
       builder, loc, builder.getStringAttr("load"), builder.getI32IntegerAttr(1),

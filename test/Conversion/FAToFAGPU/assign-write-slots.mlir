@@ -24,6 +24,6 @@
 !t = tensor<1x?x2x64xf32>
 func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%o : !t)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 1, overlap = OVERLAP>>}
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = OVERLAP>, stages = 1>>}
   return %r : !t
 }

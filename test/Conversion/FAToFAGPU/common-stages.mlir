@@ -21,7 +21,7 @@
 // CHECK-COUNT-6: fagpu.product nn
 func.func @common(%k: !mem, %v: !mem, %x: !s, %n: i32)
     attributes {fagpu.kernel = "sm_80",
-                fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>} {
+                fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages>>>} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   fagpu.role @compute groups(1) {

@@ -4,7 +4,7 @@
 func.func @kernel(%q: !mem, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   fagpu.role @compute groups(1) {
-    // expected-error @below {{'fagpu.fetch' op is padded at the ends of 'memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>', which only bulk copies do; expected form = warp_groups}}
+    // expected-error @below {{'fagpu.fetch' op is padded at the ends of 'memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>', which only bulk copies do; expected warp_groups}}
     %qt = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 64] padded : !mem -> tensor<64x64xf16>
     %x = arith.extf %qt : tensor<64x64xf16> to tensor<64x64xf32>
   }

@@ -78,7 +78,7 @@ func.func @loaded(%m: !mem, %o: memref<?x64xf32>, %n: i32) attributes {fagpu.ker
 // CHECK: fagpu.put %[[ALL]], %
 func.func @places_by_branch(%q: !mem, %k: !mem, %n: i32, %is: i1) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   fagpu.role @math(%g) groups(2) {
     %mine, %all = scf.if %is -> (i32, i32) {

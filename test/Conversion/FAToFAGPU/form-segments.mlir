@@ -75,7 +75,7 @@ func.func @rest(%end: index, %x: f32) attributes {fagpu.kernel = "sm_80"} {
 // CHECK-LABEL: func.func @rolled
 func.func @rolled(%end: index) attributes {
     fagpu.kernel = "sm_80",
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>} {
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>} {
   %c0 = arith.constant 0 : index
   fagpu.role @compute groups(1) {
     // CHECK: fagpu.for %{{.*}} = %{{.*}} step -1 rolled segments(%{{.*}}: once, %{{.*}}: to %{{.*}}) {

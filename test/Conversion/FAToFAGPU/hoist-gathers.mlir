@@ -4,7 +4,7 @@
 !scores = tensor<64x64xf32>
 !col = tensor<64xi32, #fagpu.col<4>>
 !row = tensor<64xi32, #fagpu.row<4>>
-#groups = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, overlap = keys>>
+#groups = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>>>
 
 // Column values that a partial block compares are loaded before the product, in
 // a branch of their own; a value of the block's own scores stays.
@@ -57,7 +57,7 @@ func.func @early(%ids: memref<?xi32>, %n: index, %ofRows: !row) attributes {fagp
 !scores = tensor<64x256xf32>
 !keys = tensor<256x128xf16>
 !col = tensor<256xi32, #fagpu.col<4>>
-#groups = #fa.config<query_block = 128, key_block = 256, target = #fa.gpu<form = warp_groups, groups = 2, overlap = keys>>
+#groups = #fa.config<query_block = 128, key_block = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>>>
 
 // Scores of 128 registers and 64 for the column leave nothing for a second one.
 // CHECK-LABEL: func.func @registers
@@ -100,7 +100,7 @@ func.func @registers(%ids: memref<?xi32>, %n: index) attributes {fagpu.kernel = 
 !half = tensor<64x64xf16>
 !scores = tensor<64x64xf32>
 !col = tensor<64xi32, #fagpu.col<4>>
-#warps = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warps>>
+#warps = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 
 // Warps that overlap nothing load where they compare.
 // CHECK-LABEL: func.func @warps

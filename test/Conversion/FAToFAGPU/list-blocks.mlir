@@ -5,7 +5,7 @@
 !row = memref<1x?x1x64xbf16, strided<[?, ?, 64, 1], offset: ?>>
 !acc = tensor<128x64xf32>
 !vec = tensor<128xf32>
-#gpu = #fa.gpu<form = warps, block_table = true>
+#gpu = #fa.gpu<warps, block_table>
 #config = #fa.config<query_block = 128, key_block = 64, target = #gpu>
 
 // Documents: a table for each batch, and none for each head.
@@ -129,7 +129,7 @@ func.func @one_block(%q: !row, %k: !row, %ids: memref<300xi32>, %a: !acc, %m: !v
           %y = memref.load %table[%key] : memref<300xi32>
           %same = arith.cmpi eq, %x, %y : i32
           fa.yield %same : i1
-        } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<block_table = true>>}
+        } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps, block_table>>}
     fa.yield %n#0, %n#1, %n#2 : !acc, !vec, !vec
   }
   return %r#0 : !acc
@@ -159,7 +159,7 @@ func.func @affine(%query: !q, %a: !acc, %m: !vec, %s: !vec) {
           mask(%batch, %head, %qi, %key) {
             %seen = arith.cmpi sle, %key, %qi : index
             fa.yield %seen : i1
-          } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<block_table = true>>}
+          } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps, block_table>>}
       "use"(%n#0) : (!acc) -> ()
       fa.yield %n#0, %n#1, %n#2 : !acc, !vec, !vec
     }
@@ -192,7 +192,7 @@ func.func @turned_off(%query: !q, %ids: memref<1024xi32>, %a: !acc, %m: !vec, %s
             %y = memref.load %table[%key] : memref<1024xi32>
             %same = arith.cmpi eq, %x, %y : i32
             fa.yield %same : i1
-          } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warps>>}
+          } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>}
       "use"(%n#0) : (!acc) -> ()
       fa.yield %n#0, %n#1, %n#2 : !acc, !vec, !vec
     }

@@ -60,7 +60,7 @@ func.func @keys(%q: memref<2x128x1x64xbf16>, %a: !block, %r: !rows) {
     %k = memref.cast %t : !view to !cached
     // expected-error @below {{'fa.online_attention' op has keys that are no argument of 'keys', expected them for tile_order = longest_first; in_order needs none}}
     %s:3 = fa.online_attention ins(%t, %k, %k : !view, !cached, !cached) outs(%a, %r, %r : !block, !rows, !rows)
-        {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+        {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}
   }
   return
 }

@@ -86,7 +86,7 @@ func.func @grouped(%q: !q, %k: !k, %a: !state, %r: !row) {
     %kt = memref.subview %k[%b, 0, %h, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt
     %s:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
         outs(%a, %r, %r : !state, !row, !row)
-        {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+        {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}
   }
   return
 }
@@ -159,7 +159,7 @@ func.func @window(%q: !q, %k: !k, %a: !state, %r: !row, %left: index) {
     %s:3 = fa.key_ranges (%key, %count) = [partial %begin to %n] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
       %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
           outs(%x, %y, %z : !state, !row, !row)
-          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}
       fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
     }
   }
@@ -183,7 +183,7 @@ func.func @listed(%q: !q, %k: !k, %a: !state, %r: !row) {
     %s:3 = fa.key_ranges (%key, %count) = [partial %c0 to %end] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
       %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
           outs(%x, %y, %z : !state, !row, !row)
-          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}
       fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
     }
   }
@@ -244,7 +244,7 @@ func.func @divided(%q: !q, %k: !k, %a: !state, %r: !row, %given: index) {
     %s:3 = fa.key_ranges (%key, %count) = [partial %begin to %n] step 128 iter_args(%x = %a, %y = %r, %z = %r) -> (!state, !row, !row) {
       %next:3 = fa.online_attention ins(%qt, %kt, %kt : !qt, !kt, !kt)
           outs(%x, %y, %z : !state, !row, !row)
-          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first>>}
+          {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}
       fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
     }
   }

@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @sum
 func.func @sum(%p0: !p, %p1: !p) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>} {
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>} {
   %c = fagpu.channel threads : !channel
   %d = fagpu.channel threads : !channel
   fagpu.role @math groups(1) {
@@ -41,7 +41,7 @@ func.func @sum(%p0: !p, %p1: !p) attributes {
 // CHECK-NEXT: fagpu.wait
 func.func @both(%p0: !p) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>} {
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>} {
   %c = fagpu.channel threads : !channel
   fagpu.role @math groups(1) {
     %v = fagpu.acquire %c : !channel

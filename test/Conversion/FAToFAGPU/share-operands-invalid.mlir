@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -fagpu-share-operands -split-input-file -verify-diagnostics
 
-#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>
+#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>
 func.func @columns(%x: tensor<64x48xf32>, %q: tensor<64x48xbf16>) attributes {
     fagpu.kernel = "sm_90a", fa.config = #config} {
   fagpu.role @math(%g) groups(2) {
@@ -13,7 +13,7 @@ func.func @columns(%x: tensor<64x48xf32>, %q: tensor<64x48xbf16>) attributes {
 
 // -----
 
-#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>
+#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>
 func.func @carried(%x: tensor<64x128xf32>, %q: tensor<64x128xbf16>) attributes {
     fagpu.kernel = "sm_90a", fa.config = #config} {
   fagpu.role @math(%g) groups(2) {

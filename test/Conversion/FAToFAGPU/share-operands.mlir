@@ -75,7 +75,7 @@ func.func @kept(%m: memref<?x?x?x64xbf16>, %q: !h) attributes {fagpu.kernel = "s
 // CHECK: fagpu.role @math(%[[GROUP:[a-z]+]])
 func.func @groups(%n: i32, %m: !mem) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   fagpu.role @math(%g) groups(2) {
     // CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %{{.*}} : i32
@@ -119,7 +119,7 @@ func.func @groups(%n: i32, %m: !mem) attributes {
 // CHECK: fagpu.write %[[ALL]] part(%
 func.func @by_regions(%n: i32, %is: i1, %m: !mem) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   fagpu.role @math(%g) groups(2) {
@@ -183,7 +183,7 @@ func.func @by_regions(%n: i32, %is: i1, %m: !mem) attributes {
 // CHECK: fagpu.release %[[Q]]
 func.func @stacked(%n: i32, %m: !mem) attributes {
     fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   fagpu.role @math(%g) groups(2) {
     %row = fagpu.iota 0 : tensor<64x128xi32>

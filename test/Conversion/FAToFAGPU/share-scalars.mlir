@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -allow-unregistered-dialect -fagpu-share-scalars | FileCheck %s
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 
 // CHECK-LABEL: func.func @kernel
 func.func @kernel(%lengths: memref<?xi32>, %n: i32, %heads: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {

@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -fagpu-sink-waits -split-input-file | FileCheck %s
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !h = tensor<64x64xbf16>
 !s = tensor<64x64xf32>
 !kc = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
@@ -184,7 +184,7 @@ func.func @stored(%x: !s, %m: !mem, %i: tensor<64x64xi32>, %c0: i32) attributes 
 
 // -----
 
-#overlap = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups, overlap = keys>>
+#overlap = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<overlap = keys>>>
 !h = tensor<64x64xbf16>
 !s = tensor<64x64xf32>
 !kc = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>

@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -fagpu-split-columns -split-input-file -verify-diagnostics
 
-#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>
+#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 32>>>
 
 func.func @reduced(%m: memref<?x?x?x80xf32>, %p: tensor<64x64xf32>)
     attributes {fa.config = #config, fagpu.kernel = "sm_80"} {
@@ -16,7 +16,7 @@ func.func @reduced(%m: memref<?x?x?x80xf32>, %p: tensor<64x64xf32>)
 
 // -----
 
-#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>
+#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 32>>>
 
 func.func @made(%p: tensor<64x64xf32>, %v: tensor<64x80xf32>)
     attributes {fa.config = #config, fagpu.kernel = "sm_80"} {

@@ -1,6 +1,6 @@
 // RUN: fa-opt %s -fagpu-split-columns -canonicalize | FileCheck %s
 
-#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>
+#config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 32>>>
 !mem = memref<?x?x?x80xf32>
 !x = tensor<64x80xf32>
 !s = tensor<64x64xf32>
@@ -94,7 +94,7 @@ func.func @whole(%v: !mem, %p: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} 
 // CHECK:   fagpu.product nt %{{.*}}, %{{.*}} acc(%[[S]]
 // CHECK-NOT: fagpu.product
 func.func @rolled(%q: !mem, %k: !mem, %n: i32, %o: memref<?x?xf32>) attributes {
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 16, rolled = true>>,
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, rolled>>>,
     fagpu.kernel = "sm_80"} {
   %zero = arith.constant dense<0.0> : !s
   %c0 = arith.constant 0 : i32
@@ -121,7 +121,7 @@ func.func @rolled(%q: !mem, %k: !mem, %n: i32, %o: memref<?x?xf32>) attributes {
 // CHECK: fagpu.product
 // CHECK-NOT: fagpu.product
 func.func @bound_behind(%q: memref<?x?x?x160xf32>, %k: memref<?x?x?x160xf32>, %n: i32, %o: memref<?x?xf32>) attributes {
-    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 16, rolled = true>>,
+    fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, rolled>>>,
     fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   %c160 = arith.constant 160 : i32
@@ -134,7 +134,7 @@ func.func @bound_behind(%q: memref<?x?x?x160xf32>, %k: memref<?x?x?x160xf32>, %n
   return
 }
 
-#kept = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true, rolled = true>>
+#kept = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups, terms<columns = 32, keep_queries, rolled>>>
 
 // Queries that stay: their parts are fetched before the loop, and sums are
 // written out.

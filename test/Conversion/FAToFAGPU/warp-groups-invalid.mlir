@@ -4,7 +4,7 @@
 // RUN: fa-opt %t/persist.mlir -fagpu-persist -split-input-file -verify-diagnostics
 
 //--- products.mlir
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 
@@ -19,14 +19,14 @@ func.func @registers() attributes {fagpu.kernel = "sm_80"} {
 
 // -----
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 func.func @chip() attributes {fagpu.kernel = "sm_90", fa.config = #groups} {
   %c = fagpu.channel tma : !channel
   fagpu.role @math {
     %v = fagpu.acquire %c : !channel
-    // expected-error @below {{'fagpu.product' op is to be issued by a group of warps, but sm_90 has no asynchronous products; expected form = warps or sm_90a}}
+    // expected-error @below {{'fagpu.product' op is to be issued by a group of warps, but sm_90 has no asynchronous products; expected warps or sm_90a}}
     %s = fagpu.product nt %v, %v : !view, !view -> tensor<64x64xf32>
     fagpu.release %v : !view
   }
@@ -35,7 +35,7 @@ func.func @chip() attributes {fagpu.kernel = "sm_90", fa.config = #groups} {
 
 // -----
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 func.func @warps() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
@@ -51,7 +51,7 @@ func.func @warps() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
 
 // -----
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<128x64xf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<128x64xf16, #fagpu.smem<128>>
 func.func @rows() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
@@ -67,7 +67,7 @@ func.func @rows() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
 
 // -----
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 !wide = !fagpu.channel<264x64xf16, #fagpu.smem<128>, 1>
@@ -87,7 +87,7 @@ func.func @columns() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
 }
 
 //--- roles.mlir
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 !mem = memref<?x64xf16, strided<[?, 1]>>
@@ -105,7 +105,7 @@ func.func @branch(%m: !mem, %p: i1) attributes {fagpu.kernel = "sm_90a", fa.conf
 
 // -----
 
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !mem = memref<?x64xf16, strided<[?, 1]>>
 func.func @carried(%m: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
@@ -124,7 +124,7 @@ func.func @carried(%m: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.co
 }
 
 //--- persist.mlir
-#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warp_groups>>
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups>>
 // expected-error @below {{'func.func' op has no role of one thread (elect) that could take the tiles; run fagpu-split-roles before}}
 func.func @one_role() attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
   %block = gpu.block_id x

@@ -136,7 +136,7 @@
 
 !mem = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32, %heads: i32) attributes {fagpu.kernel = "sm_90a",
-    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>} {
+    fa.config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>

@@ -2,10 +2,10 @@
 
 !t = tensor<1x?x1x64xbf16>
 // CHECK-LABEL: func.func @warp_groups
-// CHECK: target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, rescale = before_product, turns = true, tile_order = longest_first>
+// CHECK: target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns, rescale = before_product>, tile_order = longest_first>, stages = 2>
 func.func @warp_groups(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, rescale = before_product, turns = true, tile_order = longest_first>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns, rescale = before_product>, tile_order = longest_first>, stages = 2>>}
   return %r : !t
 }
 
@@ -13,10 +13,10 @@ func.func @warp_groups(%q: !t) -> !t {
 
 !t = tensor<1x?x1x64xbf16>
 // CHECK-LABEL: func.func @warps
-// CHECK: target = #fa.gpu<stages = 2>
+// CHECK: target = #fa.gpu<warps, stages = 2>
 func.func @warps(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warps, stages = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps, stages = 2>>}
   return %r : !t
 }
 
@@ -24,65 +24,65 @@ func.func @warps(%q: !t) -> !t {
 
 !t = tensor<1x?x1x64xbf16>
 // CHECK-LABEL: func.func @copying
-// CHECK: target = #fa.gpu<form = warp_groups, groups = 2, copying_registers = 40>
+// CHECK: target = #fa.gpu<warp_groups<groups = 2, copying_registers = 40>>
 func.func @copying(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, copying_registers = 40>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, copying_registers = 40>>>}
   return %r : !t
 }
 
 // -----
 
 // expected-error @below {{copying_registers is 42, expected 0 or a multiple of 8 from 32 to 96}}
-func.func private @odd() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 42>}
+func.func private @odd() attributes {a = #fa.gpu<warp_groups<copying_registers = 42>>}
 
 // -----
 
 // expected-error @below {{copying_registers is 24, expected 0 or a multiple of 8 from 32 to 96}}
-func.func private @few() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 24>}
+func.func private @few() attributes {a = #fa.gpu<warp_groups<copying_registers = 24>>}
 
 // -----
 
-// expected-error @below {{copying_registers is for form = warp_groups}}
-func.func private @warps_copy() attributes {a = #fa.gpu<copying_registers = 40>}
+// expected-error @below {{copying_registers is a field of warp_groups, not of warps}}
+func.func private @warps_copy() attributes {a = #fa.gpu<warps<copying_registers = 40>>}
 
 // -----
 
 // expected-error @below {{groups is 4, expected 1 to 3}}
-func.func private @groups() attributes {a = #fa.gpu<form = warp_groups, groups = 4>}
+func.func private @groups() attributes {a = #fa.gpu<warp_groups<groups = 4>>}
 
 // -----
 
 // expected-error @below {{stages is 0, expected at least 1}}
-func.func private @stages() attributes {a = #fa.gpu<stages = 0>}
+func.func private @stages() attributes {a = #fa.gpu<warps, stages = 0>}
 
 // -----
 
-// expected-error @below {{groups is 2, but only form = warp_groups has more than 1}}
-func.func private @warps_in_groups() attributes {a = #fa.gpu<groups = 2>}
+// expected-error @below {{groups is a field of warp_groups, not of warps}}
+func.func private @warps_in_groups() attributes {a = #fa.gpu<warps<groups = 2>>}
 
 // -----
 
-// expected-error @below {{turns is for form = warp_groups}}
-func.func private @turns_of_warps() attributes {a = #fa.gpu<turns = true>}
+// expected-error @below {{turns is a field of overlap = keys or tiles, not of none}}
+func.func private @turns_without_overlap() attributes {a = #fa.gpu<warp_groups<groups = 2, overlap = none<turns>>>}
 
 // -----
 
-// expected-error @below {{captures = tiles is for form = warp_groups}}
-func.func private @captures_of_warps() attributes {a = #fa.gpu<captures = tiles>}
+// expected-error @below {{captures is a field of warp_groups, not of warps}}
+func.func private @captures_of_warps() attributes {a = #fa.gpu<warps<captures = tiles>>}
 
 // -----
 
-// expected-error @below {{overlap is for form = warp_groups}}
-func.func private @overlap_of_warps() attributes {a = #fa.gpu<overlap = keys>}
+// expected-error @below {{overlap is a field of warp_groups, not of warps}}
+func.func private @overlap_of_warps() attributes {a = #fa.gpu<warps<overlap = keys>>}
 
 // -----
 
 !t = tensor<1x?x1x64xbf16>
 func.func @rows(%q: !t) -> !t {
-  // expected-error @below {{query_block is 192, but groups = 2 of form = warp_groups hold 128 rows; the nearest is 128}}
+  // expected-error @below {{query_block is 192, but warp_groups<groups = 2> holds 128 rows; the nearest is 128}}
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 2>>>}
   return %r : !t
 }
 
@@ -90,53 +90,48 @@ func.func @rows(%q: !t) -> !t {
 
 !t = tensor<1x?x1x256xf32>
 // CHECK-LABEL: func.func @columns
-// CHECK: target = #fa.gpu<columns = 32>
+// CHECK: target = #fa.gpu<warps, terms<columns = 32>>
 func.func @columns(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 32>>>}
   return %r : !t
 }
 
 // -----
 
 // expected-error @below {{columns is 40, expected a multiple of 16; the nearest is 48}}
-func.func private @odd_columns() attributes {a = #fa.gpu<columns = 40>}
+func.func private @odd_columns() attributes {a = #fa.gpu<warps, terms<columns = 40>>}
 
 // -----
 
 // CHECK-LABEL: func.func private @columns_of_groups
-// CHECK-SAME: #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true>
-func.func private @columns_of_groups() attributes {a = #fa.gpu<form = warp_groups, columns = 32, keeps_queries = true>}
+// CHECK-SAME: #fa.gpu<warp_groups, terms<columns = 32, keep_queries>>
+func.func private @columns_of_groups() attributes {a = #fa.gpu<warp_groups, terms<columns = 32, keep_queries>>}
 
 // -----
 
-// expected-error @below {{columns is for overlap = none, not for keys}}
-func.func private @columns_with_overlap() attributes {a = #fa.gpu<form = warp_groups, overlap = keys, columns = 32>}
+// expected-error @below {{terms is for overlap = none, not for keys}}
+func.func private @columns_with_overlap() attributes {a = #fa.gpu<warp_groups<overlap = keys>, terms<columns = 32>>}
 
 // -----
 
 // expected-error @below {{stages above 1 is not for columns above 0}}
-func.func private @columns_of_stages() attributes {a = #fa.gpu<form = warp_groups, stages = 2, columns = 32>}
-
-// -----
-
-// expected-error @below {{turns is not for columns above 0}}
-func.func private @columns_in_turns() attributes {a = #fa.gpu<form = warp_groups, groups = 2, turns = true, columns = 32>}
+func.func private @columns_of_stages() attributes {a = #fa.gpu<warp_groups, stages = 2, terms<columns = 32>>}
 
 // -----
 
 // expected-error @below {{cluster above 1 is not for columns above 0}}
-func.func private @columns_of_clusters() attributes {a = #fa.gpu<form = warp_groups, columns = 32, cluster = 2>}
+func.func private @columns_of_clusters() attributes {a = #fa.gpu<warp_groups<cluster = 2>, terms<columns = 32>>}
 
 // -----
 
 // expected-error @below {{copying_registers is not for columns above 0}}
-func.func private @columns_copied() attributes {a = #fa.gpu<form = warp_groups, copying_registers = 56, columns = 32>}
+func.func private @columns_copied() attributes {a = #fa.gpu<warp_groups<copying_registers = 56>, terms<columns = 32>>}
 
 // -----
 
-// expected-error @below {{keeps_queries is for columns above 0}}
-func.func private @keeps_all_queries() attributes {a = #fa.gpu<keeps_queries = true>}
+// expected-error @below {{keep_queries is for columns above 0}}
+func.func private @keeps_all_queries() attributes {a = #fa.gpu<warps, terms<keep_queries>>}
 
 // -----
 
@@ -144,7 +139,7 @@ func.func private @keeps_all_queries() attributes {a = #fa.gpu<keeps_queries = t
 func.func @columns_of_two_groups(%q: !t) -> !t {
   // expected-error @below {{columns is 48, expected a multiple of 32, as 2 groups share key_block = 64; the nearest is 64}}
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, columns = 48>>}
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>, terms<columns = 48>>>}
   return %r : !t
 }
 
@@ -152,60 +147,108 @@ func.func @columns_of_two_groups(%q: !t) -> !t {
 
 !t = tensor<1x?x1x64xbf16>
 func.func @columns_of_16_bits(%q: !t) -> !t {
-  // expected-error @below {{columns is 32, but only f32 operands are split, not 'bf16'; the nearest is 0}}
+  // expected-error @below {{terms is for f32 operands, not for 'bf16'; expected none}}
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<columns = 32>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 32>>>}
   return %r : !t
 }
 
 // -----
 
 // CHECK-LABEL: func.func @rolled(
-// CHECK: target = #fa.gpu<rolled = true>
+// CHECK: target = #fa.gpu<warps, terms<rolled>>
 !t = tensor<1x?x1x64xf32>
 func.func @rolled(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>}
   return %r : !t
 }
 
 // -----
 
-// expected-error @below {{rolled is for overlap = none, not for keys}}
-func.func private @rolled_overlap() attributes {a = #fa.gpu<form = warp_groups, overlap = keys, rolled = true>}
+// expected-error @below {{terms is for overlap = none, not for keys}}
+func.func private @rolled_overlap() attributes {a = #fa.gpu<warp_groups<overlap = keys>, terms<rolled>>}
 
 // -----
 
 !t = tensor<1x?x1x64xbf16>
 func.func @rolled_of_16_bits(%q: !t) -> !t {
-  // expected-error @below {{rolled is for f32 operands, not for 'bf16'; the nearest is false}}
+  // expected-error @below {{terms is for f32 operands, not for 'bf16'; expected none}}
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<rolled = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>}
   return %r : !t
 }
 
 // -----
 
 // CHECK-LABEL: func.func @common_stages(
-// CHECK: target = #fa.gpu<common_stages = true>
+// CHECK: target = #fa.gpu<warps, terms<common_stages>>
 !t = tensor<1x?x1x64xf32>
 func.func @common_stages(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages>>>}
   return %r : !t
 }
 
 // -----
 
-// expected-error @below {{common_stages is for form = warps}}
-func.func private @common_stages_of_groups() attributes {a = #fa.gpu<form = warp_groups, common_stages = true>}
+// expected-error @below {{common_stages is for warps, not for warp_groups}}
+func.func private @common_stages_of_groups() attributes {a = #fa.gpu<warp_groups, terms<common_stages>>}
 
 // -----
 
 !t = tensor<1x?x1x64xbf16>
 func.func @common_stages_of_16_bits(%q: !t) -> !t {
-  // expected-error @below {{common_stages is for f32 operands, not for 'bf16'; the nearest is false}}
+  // expected-error @below {{terms is for f32 operands, not for 'bf16'; expected none}}
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages>>>}
   return %r : !t
 }
+
+// -----
+
+// CHECK-LABEL: func.func private @order_of_fields
+// CHECK-SAME: #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, captures = tiles>, stages = 2, block_table>
+func.func private @order_of_fields() attributes {a = #fa.gpu<warp_groups<captures = tiles, overlap = keys<rescale = after_product, turns>, groups = 2>, block_table, stages = 2>}
+
+// -----
+
+// What is as by default is not printed.
+// CHECK-LABEL: func.func private @defaults
+// CHECK-SAME: a = #fa.gpu<warps>}
+func.func private @defaults() attributes {a = #fa.gpu<warps<groups = 1>, stages = 1, terms<columns = 0>>}
+
+// -----
+
+// expected-error @below {{the form is 'form', expected warps or warp_groups}}
+func.func private @no_form() attributes {a = #fa.gpu<form = warps>}
+
+// -----
+
+// expected-error @below {{the form is '', expected warps or warp_groups}}
+func.func private @nothing() attributes {a = #fa.gpu<>}
+
+// -----
+
+// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, terms or block_table; 'overlap' is a field of warp_groups}}
+func.func private @overlap_outside() attributes {a = #fa.gpu<warps, overlap = keys>}
+
+// -----
+
+// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, terms or block_table}}
+func.func private @unknown() attributes {a = #fa.gpu<warps, stage = 2>}
+
+// -----
+
+// expected-error @below {{unknown field 'turns' of warp_groups, expected groups, overlap, tile_order, cluster, captures or copying_registers; 'turns' is a field of overlap}}
+func.func private @turns_outside() attributes {a = #fa.gpu<warp_groups<turns>>}
+
+// -----
+
+// expected-error @below {{overlap is 'rows', expected none, keys or tiles}}
+func.func private @choice() attributes {a = #fa.gpu<warp_groups<overlap = rows>>}
+
+// -----
+
+// expected-error @below {{'stages' is given twice}}
+func.func private @twice() attributes {a = #fa.gpu<warps, stages = 2, stages = 2>}

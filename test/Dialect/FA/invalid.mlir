@@ -91,23 +91,23 @@ func.func @late(%q: tensor<1x?x1x64xf32>) {
 // -----
 
 // expected-error @+1 {{cluster is 3, expected 1, 2, 4 or 8}}
-func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, cluster = 3>}
+func.func private @f() attributes {a = #fa.gpu<warp_groups<groups = 2, cluster = 3>>}
 
 // -----
 
-// expected-error @+1 {{cluster is for form = warp_groups}}
-func.func private @f() attributes {a = #fa.gpu<cluster = 2>}
+// expected-error @+1 {{cluster is a field of warp_groups, not of warps}}
+func.func private @f() attributes {a = #fa.gpu<warps<cluster = 2>>}
 
 // -----
 
 // expected-error @+1 {{cluster is 2, which is for tile_order = in_order}}
-func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, tile_order = longest_first, cluster = 2>}
+func.func private @f() attributes {a = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first, cluster = 2>>}
 
 // -----
 
 // Which keys a block sees is then its own.
-// expected-error @+1 {{cluster is 2, expected 1 with block_table = true}}
-func.func private @f() attributes {a = #fa.gpu<form = warp_groups, groups = 2, block_table = true, cluster = 2>}
+// expected-error @+1 {{cluster is 2, expected 1 with block_table}}
+func.func private @f() attributes {a = #fa.gpu<warp_groups<groups = 2, cluster = 2>, block_table>}
 
 // -----
 
@@ -131,10 +131,10 @@ func.func @late(%q: tensor<1x?x1x64xf32>) {
 // -----
 
 func.func @longer_target(%q: tensor<1x?x1x64xf32>) {
-  // expected-error @below {{'fa.attention' op config query_block is 64, but groups = 2 of form = warp_groups hold 128 rows; the nearest is 128}}
+  // expected-error @below {{'fa.attention' op config query_block is 64, but warp_groups<groups = 2> holds 128 rows; the nearest is 128}}
   %r = fa.attention ins(%q, %q, %q : tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>, tensor<1x?x1x64xf32>) outs(%q : tensor<1x?x1x64xf32>)
       {config = #fa.config<query_block = 64, key_block = 128, longer =
-         #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2>, from_keys = 512>>}
+         #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warp_groups<groups = 2>>, from_keys = 512>>}
   return
 }
 

@@ -23,19 +23,19 @@
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = REGISTERS
 // RUN: %{check}
-// REGISTERS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 304 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64
+// REGISTERS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 128 of warps need at least 304 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64
 
 // REDEFINE: %{file} = rows
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = ROWS
 // RUN: %{check}
-// ROWS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warps need at least 368 registers a thread, but there are 255; the nearest is query_block = 64 and key_block = 64
+// ROWS: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of warps need at least 368 registers a thread, but there are 255; the nearest is query_block = 64 and key_block = 64
 
 // REDEFINE: %{file} = shared
 // REDEFINE: %{chip} = sm_86
 // REDEFINE: %{prefix} = SHARED
 // RUN: %{check}
-// SHARED: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 128 of form = warps need at least 163840 bytes of shared memory, but a block of sm_86 has 101376; the nearest is query_block = 64 and key_block = 64
+// SHARED: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 128 of warps need at least 163840 bytes of shared memory, but a block of sm_86 has 101376; the nearest is query_block = 64 and key_block = 64
 
 // REDEFINE: %{file} = multiple
 // REDEFINE: %{chip} = sm_80
@@ -53,7 +53,7 @@
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = FORM
 // RUN: %{check}
-// FORM: error: 'fa.attention' op config does not fit: form = warp_groups is not possible, since sm_80 has no asynchronous matrix products; the nearest is form = warps
+// FORM: error: 'fa.attention' op config does not fit: warp_groups is not possible, since sm_80 has no asynchronous matrix products; the nearest is warps
 
 // REDEFINE: %{file} = elements
 // REDEFINE: %{chip} = sm_90a
@@ -72,25 +72,25 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = GROUPS
 // RUN: %{check}
-// GROUPS: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least 188 registers a thread, but there are 160; the nearest is query_block = 192 and key_block = 80
+// GROUPS: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of warp_groups need at least 188 registers a thread, but there are 160; the nearest is query_block = 192 and key_block = 80
 
 // REDEFINE: %{file} = stages
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = STAGES
 // RUN: %{check}
-// STAGES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 96 of form = warp_groups need at least 264192 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
+// STAGES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 96 of warp_groups need at least 264192 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
 
 // REDEFINE: %{file} = tiles
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = TILES
 // RUN: %{check}
-// TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of form = warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
+// TILES: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 112 of warp_groups need at least 247808 bytes of shared memory, but a block of sm_90a has 232448; the nearest is query_block = 128 and key_block = 80
 
 // REDEFINE: %{file} = copying
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = COPYING
 // RUN: %{check}
-// COPYING: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of form = warp_groups need at least {{40|48|56}} registers of the thread that copies, but there are 32; the nearest is query_block = 128 and key_block = 128 with #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>
+// COPYING: error: 'fa.attention' op config does not fit: query_block = 192 and key_block = 128 of warp_groups need at least {{40|48|56}} registers of the thread that copies, but there are 32; the nearest is query_block = 128 and key_block = 128 with #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>
 
 // REDEFINE: %{file} = dims
 // REDEFINE: %{chip} = sm_90a
@@ -103,13 +103,13 @@
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = WIDE
 // RUN: %{check}
-// WIDE: error: 'fa.attention' op config does not fit: query_block is 70, expected a multiple of 64; the nearest is query_block = 64 and key_block = 64 with #fa.gpu<columns = 16, rolled = true>
+// WIDE: error: 'fa.attention' op config does not fit: query_block is 70, expected a multiple of 64; the nearest is query_block = 64 and key_block = 64 with #fa.gpu<warps, terms<columns = 16, rolled>>
 
 // REDEFINE: %{file} = whole
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{prefix} = WHOLE
 // RUN: %{check}
-// WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of form = warps need at least {{.*}}; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<form = warp_groups, groups = 2, columns = 32, keeps_queries = true, rolled = true>
+// WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of warps need at least {{.*}}; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
 
 //--- registers.mlir
 !t = tensor<1x?x1x128xbf16>
@@ -155,7 +155,7 @@ func.func @depth(%q: !t) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @form(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>>>}
   return %r : !t
 }
 
@@ -163,7 +163,7 @@ func.func @form(%q: !t) -> !t {
 !t = tensor<1x?x1x80xf32>
 func.func @elements(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 40, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 40, target = #fa.gpu<warp_groups<groups = 2>>>}
   return %r : !t
 }
 
@@ -171,7 +171,7 @@ func.func @elements(%q: !t) -> !t {
 !t = tensor<1x?x1x100xf32>
 func.func @unfit_multiple(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 72, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 72, target = #fa.gpu<warp_groups<groups = 2>>>}
   return %r : !t
 }
 
@@ -179,7 +179,7 @@ func.func @unfit_multiple(%q: !t) -> !t {
 !t = tensor<1x?x1x128xbf16>
 func.func @groups(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = keys>>}
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = keys>, stages = 2>>}
   return %r : !t
 }
 
@@ -187,7 +187,7 @@ func.func @groups(%q: !t) -> !t {
 !t = tensor<1x?x1x256xbf16>
 func.func @stages(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys>>}
+      {config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>}
   return %r : !t
 }
 
@@ -195,7 +195,7 @@ func.func @stages(%q: !t) -> !t {
 !t = tensor<1x?x1x256xbf16>
 func.func @tiles(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 1, overlap = tiles>>}
+      {config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 1>>}
   return %r : !t
 }
 
@@ -210,7 +210,7 @@ func.func @dims(%q: !t) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @copying(%q: !t, %left: index) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask window(%left, %left)
-      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles>>}
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles>, stages = 2>>}
   return %r : !t
 }
 
@@ -218,7 +218,7 @@ func.func @copying(%q: !t, %left: index) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @large(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 1000000000000, target = #fa.gpu<form = warp_groups, groups = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 1000000000000, target = #fa.gpu<warp_groups<groups = 2>>>}
   return %r : !t
 }
 
@@ -226,13 +226,13 @@ func.func @large(%q: !t) -> !t {
 // REDEFINE: %{file} = again
 // REDEFINE: %{prefix} = AGAIN
 // RUN: %{check}
-// AGAIN: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of form = warp_groups need at least 276 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<form = warp_groups, groups = 2, columns = 32, keeps_queries = true, rolled = true>
+// AGAIN: error: 'fa.attention' op config does not fit: query_block = 128 and key_block = 64 of warp_groups need at least 276 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
 
 //--- again.mlir
 !t = tensor<1x?x1x250xf32>
 func.func @again(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, columns = 32>>}
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>, terms<columns = 32>>>}
   return %r : !t
 }
 
@@ -240,7 +240,7 @@ func.func @again(%q: !t) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @splits(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<>>}
+      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<warps>>}
   return %r : !t
 }
 
@@ -256,6 +256,6 @@ func.func @wide(%q: !t) -> !t {
 !t = tensor<1x?x1x250xf32>
 func.func @whole(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>}
   return %r : !t
 }

@@ -16,15 +16,15 @@
 !t64f = tensor<2x?x8x64xbf16>
 
 // SM80-LABEL: func.func @full_64(
-// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @full_64(
-// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @full_64(
-// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_64(
-// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>
-// REMARK80: table row sm_80, form = warps, head dims up to 64; 240 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, no mask; 156 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
+// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles<turns>>, stages = 2>>
+// REMARK80: table row sm_80, warps, head dims up to 64; 240 of 255 registers a thread, 49152 of 166912 bytes of shared memory"
+// REMARK90A: table row sm_90a, warp_groups, head dims up to 64; 156 of 160 registers a thread, 116736 of 232448 bytes of shared memory"
 func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
   %r = fa.attention ins(%q, %q, %q : !t64f, !t64f, !t64f) outs(%o : !t64f)
   return %r : !t64f
@@ -33,13 +33,13 @@ func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
 !t64c = tensor<2x?x8x64xbf16>
 
 // SM80-LABEL: func.func @causal_64(
-// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @causal_64(
-// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @causal_64(
-// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @causal_64(
-// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
 func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
   %r = fa.attention ins(%q, %q, %q : !t64c, !t64c, !t64c) outs(%o : !t64c) mask causal
   return %r : !t64c
@@ -48,14 +48,14 @@ func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
 !t128f = tensor<2x?x8x128xbf16>
 
 // SM80-LABEL: func.func @full_128(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @full_128(
-// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @full_128(
-// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
-// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40, cluster = 2>, from_keys = 6144, from_queries = 4096>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, copying_registers = 40>, stages = 2>,
+// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, cluster = 2, copying_registers = 40>, stages = 2>, from_keys = 6144, from_queries = 4096>>
 func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
   %r = fa.attention ins(%q, %q, %q : !t128f, !t128f, !t128f) outs(%o : !t128f)
   return %r : !t128f
@@ -64,16 +64,16 @@ func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
 !t128c = tensor<2x?x8x128xbf16>
 
 // SM80-LABEL: func.func @causal_128(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @causal_128(
-// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @causal_128(
-// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @causal_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>,
-// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, tile_order = longest_first>, from_keys = 6144>>
-// REMARK80: table row sm_80, form = warps, head dims up to 128; 240 of 255 registers
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 128, a mask; 188 of 224 registers a thread, 198656 of 232448 bytes of shared memory; from 6144 keys on 224 of 224 registers a thread, 215040 of 232448 bytes of shared memory"
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>,
+// SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first>, stages = 2>, from_keys = 6144>>
+// REMARK80: table row sm_80, warps, head dims up to 128; 240 of 255 registers
+// REMARK90A: table row sm_90a, warp_groups, head dims up to 128; 188 of 224 registers a thread, 198656 of 232448 bytes of shared memory; from 6144 keys on 224 of 224 registers a thread, 215040 of 232448 bytes of shared memory"
 func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
   %r = fa.attention ins(%q, %q, %q : !t128c, !t128c, !t128c) outs(%o : !t128c) mask causal
   return %r : !t128c
@@ -82,7 +82,7 @@ func.func @causal_128(%q: !t128c, %o: !t128c) -> !t128c {
 // Keys that are known take one of both, and a score function, a mask of two
 // bounds or one of run time takes the first: the other one is not for them.
 // SM90A-LABEL: func.func @short_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
 func.func @short_128(%q: tensor<2x6143x8x128xbf16>) -> tensor<2x6143x8x128xbf16> {
   %r = fa.attention ins(%q, %q, %q : tensor<2x6143x8x128xbf16>, tensor<2x6143x8x128xbf16>, tensor<2x6143x8x128xbf16>)
       outs(%q : tensor<2x6143x8x128xbf16>) mask causal
@@ -90,7 +90,7 @@ func.func @short_128(%q: tensor<2x6143x8x128xbf16>) -> tensor<2x6143x8x128xbf16>
 }
 
 // SM90A-LABEL: func.func @long_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first>, stages = 2>>
 func.func @long_128(%q: tensor<2x6144x8x128xbf16>) -> tensor<2x6144x8x128xbf16> {
   %r = fa.attention ins(%q, %q, %q : tensor<2x6144x8x128xbf16>, tensor<2x6144x8x128xbf16>, tensor<2x6144x8x128xbf16>)
       outs(%q : tensor<2x6144x8x128xbf16>) mask causal
@@ -110,13 +110,13 @@ func.func @others_128(%q: !t128c, %o: !t128c, %slopes: tensor<8xf32>, %left: ind
 !t192f = tensor<2x?x8x192xbf16>
 
 // SM80-LABEL: func.func @full_192(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @full_192(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @full_192(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_192(
-// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
 func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
   %r = fa.attention ins(%q, %q, %q : !t192f, !t192f, !t192f) outs(%o : !t192f)
   return %r : !t192f
@@ -125,13 +125,13 @@ func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
 !t192c = tensor<2x?x8x192xbf16>
 
 // SM80-LABEL: func.func @causal_192(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @causal_192(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @causal_192(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @causal_192(
-// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
 func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
   %r = fa.attention ins(%q, %q, %q : !t192c, !t192c, !t192c) outs(%o : !t192c) mask causal
   return %r : !t192c
@@ -140,14 +140,14 @@ func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
 !t256f = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @full_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @full_256(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @full_256(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 256, no mask; 216 of 224 registers a thread, 231424 of 232448 bytes of shared memory"
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
+// REMARK90A: table row sm_90a, warp_groups, head dims up to 256; 216 of 224 registers a thread, 231424 of 232448 bytes of shared memory"
 func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
   %r = fa.attention ins(%q, %q, %q : !t256f, !t256f, !t256f) outs(%o : !t256f)
   return %r : !t256f
@@ -156,13 +156,13 @@ func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
 !t256c = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @causal_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM86-LABEL: func.func @causal_256(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90-LABEL: func.func @causal_256(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @causal_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
 func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
   %r = fa.attention ins(%q, %q, %q : !t256c, !t256c, !t256c) outs(%o : !t256c) mask causal
   return %r : !t256c
@@ -172,10 +172,10 @@ func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
 
 // Elements of 32 bits take the form that can have them.
 // SM80-LABEL: func.func @single(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages, rolled>>>
 // SM90A-LABEL: func.func @single(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, rolled = true>>
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 64, f32; 188 of 224 registers
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2>, terms<rolled>>>
+// REMARK90A: table row sm_90a, warp_groups, head dims up to 96, f32; 188 of 224 registers
 func.func @single(%q: !single, %o: !single) -> !single {
   %r = fa.attention ins(%q, %q, %q : !single, !single, !single) outs(%o : !single)
   return %r : !single
@@ -184,7 +184,7 @@ func.func @single(%q: !single, %o: !single) -> !single {
 !panels = tensor<2x?x8x80xbf16>
 
 // SM90A-LABEL: func.func @panels(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups
 func.func @panels(%q: !panels, %o: !panels) -> !panels {
   %r = fa.attention ins(%q, %q, %q : !panels, !panels, !panels) outs(%o : !panels)
   return %r : !panels
@@ -194,7 +194,7 @@ func.func @panels(%q: !panels, %o: !panels) -> !panels {
 
 // Filled up with zeros to 80 columns.
 // SM90A-LABEL: func.func @filled(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups
 func.func @filled(%q: !filled, %o: !filled) -> !filled {
   %r = fa.attention ins(%q, %q, %q : !filled, !filled, !filled) outs(%o : !filled)
   return %r : !filled
@@ -203,8 +203,8 @@ func.func @filled(%q: !filled, %o: !filled) -> !filled {
 !narrow = tensor<2x?x8x68xbf16>
 
 // SM90A-LABEL: func.func @narrow(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
-// REMARK90A: table row sm_90a, form = warps, head dims up to 128; no form = warp_groups: bulk copies take rows of multiples of 16 bytes, head dims that are multiples of 8, not 68;
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
+// REMARK90A: table row sm_90a, warps, head dims up to 128; no warp_groups: bulk copies take rows of multiples of 16 bytes, head dims that are multiples of 8, not 68;
 func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
   %r = fa.attention ins(%q, %q, %q : !narrow, !narrow, !narrow) outs(%o : !narrow)
   return %r : !narrow
@@ -214,13 +214,13 @@ func.func @narrow(%q: !narrow, %o: !narrow) -> !narrow {
 
 // Keys of f32 are split by four warps of 16 rows.
 // SM86-LABEL: func.func @wide(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages, rolled>>>
 // SM90-LABEL: func.func @wide(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<common_stages = true, rolled = true>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages, rolled>>>
 // Half of 80 columns are no panels, so groups share rows of keys.
 // SM90A-LABEL: func.func @wide(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2
-// REMARK90A: table row sm_90a, form = warp_groups, head dims up to 96, f32
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2
+// REMARK90A: table row sm_90a, warp_groups, head dims up to 96, f32
 func.func @wide(%q: !wide, %o: !wide) -> !wide {
   %r = fa.attention ins(%q, %q, %q : !wide, !wide, !wide) outs(%o : !wide)
   return %r : !wide
@@ -231,9 +231,9 @@ func.func @wide(%q: !wide, %o: !wide) -> !wide {
 // What is given stays. What it leaves to the target is that of the first row
 // whose groups share such a query block; warps where none does.
 // SM80-LABEL: func.func @given(
-// SM80: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @given(
-// SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, copying_registers = 40>, stages = 2>>
 // REMARK90A: given by hand; 116 of 232 registers a thread, 100352 of 232448 bytes of shared memory"
 func.func @given(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
@@ -242,7 +242,7 @@ func.func @given(%q: !t, %o: !t) -> !t {
 }
 
 // SM90A-LABEL: func.func @given_warps(
-// SM90A: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM90A: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 func.func @given_warps(%q: !t, %o: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
       {config = #fa.config<query_block = 64, key_block = 64>}
@@ -253,11 +253,11 @@ func.func @given_warps(%q: !t, %o: !t) -> !t {
 
 // A part of the scores is on its way through a function.
 // SM80-LABEL: func.func @softcap_64(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @softcap_64(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>>
-// REMARK80: form = warps, head dims up to 64; 128 x 128 does not fit: 296 of 255 registers a thread, {{.*}} 128 x 96 does not fit: 256 of 255 registers a thread, {{.*}} 216 of 255 registers a thread
-// REMARK90A: form = warp_groups, head dims up to 64, no mask; 192 x 128 does not fit: 172 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 172 of 224 registers a thread
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
+// REMARK80: warps, head dims up to 64; 128 x 128 does not fit: 296 of 255 registers a thread, {{.*}} 128 x 96 does not fit: 256 of 255 registers a thread, {{.*}} 216 of 255 registers a thread
+// REMARK90A: warp_groups, head dims up to 64; 192 x 128 does not fit: 172 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 172 of 224 registers a thread
 func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_64 {
   %r = fa.attention ins(%q, %q, %q : !softcap_64, !softcap_64, !softcap_64) outs(%o : !softcap_64) score softcap(%cap)
   return %r : !softcap_64
@@ -268,9 +268,9 @@ func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_6
 // A score is live beside what it is divided by; indices alone are made where
 // they are used and take nothing.
 // SM80-LABEL: func.func @silu_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @silu_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
 // REMARK80: 128 x 64 does not fit: 304 of 255 registers a thread, 65536 of 166912 bytes of shared memory; 240 of 255 registers a thread
 // REMARK90A: 128 x 128 does not fit: 252 of 224 registers a thread, {{.*}} 212 of 224 registers a thread
 func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
@@ -294,9 +294,9 @@ func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
 
 // The ids of keys are held, and which blocks they leave is known at run time.
 // SM80-LABEL: func.func @documents_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<block_table = true>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps, block_table>>
 // SM90A-LABEL: func.func @documents_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first, block_table = true>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x?xi32>) -> !documents_128 {
   %r = fa.attention ins(%q, %q, %q : !documents_128, !documents_128, !documents_128) outs(%o : !documents_128) mask documents(%ids : tensor<2x?xi32>)
   return %r : !documents_128
@@ -306,10 +306,10 @@ func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x
 
 // So is a block of the bias.
 // SM80-LABEL: func.func @bias_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @bias_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>
-// REMARK90A: form = warp_groups, head dims up to 128, no mask; 128 x 128 does not fit: 252 of 224 registers a thread, 198656 of 232448 bytes of shared memory; 212 of 224 registers a thread
+// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 2>>
+// REMARK90A: warp_groups, head dims up to 128; 128 x 128 does not fit: 252 of 224 registers a thread, 198656 of 232448 bytes of shared memory; 212 of 224 registers a thread
 func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !bias_128 {
   %r = fa.attention ins(%q, %q, %q : !bias_128, !bias_128, !bias_128) outs(%o : !bias_128) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !bias_128
@@ -319,7 +319,7 @@ func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !
 
 // A remainder for each pair takes more than a function.
 // SM80-LABEL: func.func @dilated(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<block_table = true>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps, block_table>>
 func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64)
       mask(%b, %h, %i, %j) {
@@ -335,7 +335,7 @@ func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
 
 // Two bounds are too much for the thread that copies for three groups.
 // SM90A-LABEL: func.func @window_64(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
 // REMARK90A: 192 x 128 does not fit: 156 of 160 registers a thread, 116736 of 232448 bytes of shared memory, {{40|48|56}} of 32 registers of the thread that copies; 156 of 224 registers
 func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64) mask window(%left, %right)
@@ -345,18 +345,18 @@ func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
 !t256 = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @documents_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<block_table = true>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>
 // SM90A-LABEL: func.func @documents_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product, tile_order = longest_first, block_table = true>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) mask documents(%ids : tensor<2x?xi32>)
   return %r : !t256
 }
 
 // SM80-LABEL: func.func @bias_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @bias_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 48, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 48, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
 func.func @bias_256(%q: !t256, %o: !t256, %t: tensor<2x8x?x?xbf16>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !t256

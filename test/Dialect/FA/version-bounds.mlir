@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -fa-version-bounds -split-input-file | FileCheck %s
 
 !m = memref<1x?x8x64xbf16>
-#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warps>>
+#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 
 // The number that is captured chooses; it is held to the range in the version
 // that knows of it.
@@ -31,7 +31,7 @@ func.func @softcap(%q: !m, %k: !m, %o: !m, %cap: f32) {
 // -----
 
 !t = tensor<1x8x8x64xf16>
-#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warps>>
+#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 
 // Of tensors: the branches yield what the attention gave. The size of the number
 // is bounded where the number is.
@@ -53,7 +53,7 @@ func.func @tensors(%q: !t, %k: !t, %o: !t, %cap: f32) -> !t {
 
 !m = memref<1x?x8x64xbf16>
 !f = memref<1x?x8x64xf32>
-#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warps>>
+#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 #cpu = #fa.config<query_block = 64, key_block = 64>
 
 // A known number, weights of f32, a CPU, and other scores need no versions.

@@ -18,7 +18,7 @@
 // REMARK-COUNT-3: remark: {{.*}}no clusters of 2 blocks: each sequence is one query block, of up to 128 queries"
 // REMARK-NOT: remark:
 
-#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, cluster = 2>>
+#config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, cluster = 2>, stages = 2>>
 
 !heads = memref<1x64x3x64xbf16>
 func.func @heads(%q: !heads, %k: !heads, %v: !heads, %o: !heads) {

@@ -31,7 +31,7 @@ func.func @causal(%q: !q, %k: !k, %v: !k, %o: !q, %i: index, %j: index, %n: inde
   %c0 = arith.constant 0 : index
   fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q) offsets(%c0, %c0, %i, %j) extents(%n, %m)
       mask causal documents(%ids : memref<2x?xi32>)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<block_table = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>}
   return
 }
 
@@ -39,6 +39,6 @@ func.func @documents(%q: !q, %k: !k, %v: !k, %o: !q, %i: index, %j: index, %n: i
   %c0 = arith.constant 0 : index
   fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q) offsets(%c0, %c0, %i, %j) extents(%n, %m)
       mask documents(%ids : memref<2x?xi32>)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<block_table = true>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>}
   return
 }

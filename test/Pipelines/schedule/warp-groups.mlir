@@ -42,7 +42,7 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) mask causal
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, tile_order = longest_first>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>}
   return %output, %lse : !q, !l
 }
 
@@ -54,7 +54,7 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l)
-      {config = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, turns = true>>}
+      {config = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
   return %output, %lse : !q, !l
 }
 
@@ -66,7 +66,7 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) mask causal
-      {config = #fa.config<query_block = 64, key_block = 96, target = #fa.gpu<form = warp_groups>>}
+      {config = #fa.config<query_block = 64, key_block = 96, target = #fa.gpu<warp_groups>>}
   return %output, %lse : !q, !l
 }
 
@@ -78,7 +78,7 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) mask causal
-      {config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, rescale = before_product>>}
+      {config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>}
   return %output, %lse : !q, !l
 }
 
@@ -90,7 +90,7 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l)
-      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 3, stages = 2, overlap = tiles, turns = true>>}
+      {config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles<turns>>, stages = 2>>}
   return %output, %lse : !q, !l
 }
 
@@ -104,6 +104,6 @@ func.func @attention(%query: !q, %key: !k, %value: !k) -> (!q, !l) {
   %init = tensor.empty() : !q
   %lse_init = tensor.empty() : !l
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %lse_init : !q, !l) score alibi(%slopes : tensor<4xf32>)
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 2>>}
   return %output, %lse : !q, !l
 }

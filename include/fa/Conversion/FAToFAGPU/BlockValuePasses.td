@@ -387,7 +387,7 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
       %key = arith.muli %kb, %c64 : i32
       ...
     ```
-    With `rolled = true`, whose one copy of the body asks for the flags:
+    With `rolled`, whose one copy of the body asks for the flags:
     ```mlir
     %r = fagpu.for %kb = %last step -1 rolled
         segments(%first: once, %partial: to %diagonal, %full: to %c0) ... {

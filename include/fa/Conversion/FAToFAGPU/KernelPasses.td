@@ -18,7 +18,7 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
   let description = [{
     Key ranges leave out what a mask is known to hide. Where a part of the mask is
     not affine, as of documents or of a captured table of blocks, nothing is known
-    of it: with `block_table = true` in the configuration, a loop of its own asks
+    of it: with `block_table` in the configuration, a loop of its own asks
     the mask once, ahead of the attention (`fa.summarize_mask`), and writes for
     each query block which key blocks of its ranges have a visible pair. The
     ranges of the step then are over that list: full blocks, where every pair is
@@ -156,7 +156,7 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     are: the launch gives their address and strides.
 
     What the attention in the loop is configured by stays with the kernel, as
-    `fa.config`. With `form = warp_groups` its groups share the role. With
+    `fa.config`. With `warp_groups` its groups share the role. With
     `tile_order = longest_first` tiles come in groups of sequences whose keys and
     values stay in the L2 cache together, the group that may hold fewer first, and
     within a group the last query blocks of all its sequences first. Of a window

@@ -17,7 +17,7 @@ def FAGPUSplitColumnsPass
     : Pass<"fagpu-split-columns", "::mlir::func::FuncOp"> {
   let summary = "Make f32 products of a part of the columns at once";
   let description = [{
-    With `columns` in the configuration, a product that sums over more columns
+    With `columns` in `terms`, a product that sums over more columns
     becomes a sum of products over as many, each with its own part of both
     operands, read where it is used; one that adds to a value of more columns
     becomes products that add to parts of it. Values that loops carry, elementwise
@@ -27,7 +27,7 @@ def FAGPUSplitColumnsPass
 
     That bounds what f32 operands take of registers and shared memory, whatever
     the head dim. A first operand that was fetched before the loop is read again
-    in each iteration. With `keeps_queries` its parts are fetched where it was,
+    in each iteration. With `keep_queries` its parts are fetched where it was,
     each into a value of its own, and sums are written out.
 
     Refused: values that are more than elementwise results, broadcasts of rows,
@@ -60,7 +60,7 @@ def FAGPUSplitColumnsPass
       fagpu.yield %y0, %y1 : tensor<64x32xf32>, tensor<64x32xf32>
     }
     ```
-    After, of a sum over 144 columns with `columns = 32` and `rolled = true`, two
+    After, of a sum over 144 columns with `columns = 32` and `rolled`, two
     pairs of whole parts and the rest:
     ```mlir
     %s0 = fagpu.for %turn = %c0 step 1 rolled segments(%all: to %c2) iter(%x = %zero) -> (!s) {
@@ -76,7 +76,7 @@ def FAGPUSplitColumnsPass
     %k4 = fagpu.fetch %key[..., %c128] [1, 64, 1, 16] : !mem -> tensor<64x16xf32>
     %s = fagpu.product nt %q4, %k4 acc(%s0 : !s) : tensor<64x16xf32>, tensor<64x16xf32> -> !s
     ```
-    After, with `columns = 32` and `keeps_queries = true`:
+    After, with `columns = 32` and `keep_queries`:
     ```mlir
     %q0 = fagpu.fetch %query[..., %c0] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
     %q1 = fagpu.fetch %query[..., %c32] [1, 64, 1, 32] : !mem -> tensor<64x32xf32>
@@ -158,7 +158,7 @@ def FAGPUShareOperandsPass
     product that reads one of them are acquired together, behind one barrier; each
     is released behind the last product that reads it.
 
-    With `form = warp_groups` the channels have the engine `threads`. What depends
+    With `warp_groups` the channels have the engine `threads`. What depends
     on the group has a bank for each; of what does not, each group computes and
     writes a part: rows of whole warps, or else columns of whole panels. Values of
     one type that are acquired together, as the terms of an f32 operand, lie below
@@ -177,7 +177,7 @@ def FAGPUShareOperandsPass
     %s = fagpu.product nt %q0, %view : ...
     fagpu.release %view : !kv
     ```
-    After, of two terms with `form = warp_groups`:
+    After, of two terms with `warp_groups`:
     ```mlir
     fagpu.write %channel part(%c0, %c0), %k0 : tensor<64x64xbf16> into <128x64xbf16, ...>
     fagpu.write %channel part(%c64, %c0), %k1 : tensor<64x64xbf16> into <128x64xbf16, ...>
@@ -202,7 +202,7 @@ def FAGPUFormChannelsPass
     longer used where one has its shape. Threads start the copies (`cp_async`), or
     load where rows are aligned to less than 4 bytes (`loads`).
 
-    With `form = warp_groups` channels are filled by bulk copies. A fetch in a
+    With `warp_groups` channels are filled by bulk copies. A fetch in a
     loop has the `stages` of the configuration; one outside of it two if tiles
     overlap, so that the next tile's may come while this one's is read. Where
     the place of a fetch depends on the group, each group has a bank. A store
@@ -231,7 +231,7 @@ def FAGPUSelectProductsPass
   let summary = "Choose the instruction of each matrix product";
   let description = [{
     A product becomes a `fagpu.mma`, which is complete at once, or with
-    `form = warp_groups` a `fagpu.mma_async` and the wait for it. Products that
+    `warp_groups` a `fagpu.mma_async` and the wait for it. Products that
     only add to one sum, one after the other, are awaited once, behind the last of
     them; releases of what they read follow.
 

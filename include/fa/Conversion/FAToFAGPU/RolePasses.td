@@ -16,7 +16,7 @@ include "mlir/Pass/PassBase.td"
 def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
   let summary = "Let one thread copy for the groups that compute";
   let description = [{
-    In kernels of `form = warp_groups` the puts of a role go to a role of one
+    In kernels of `warp_groups` the puts of a role go to a role of one
     thread, with the loops around them and the scalars that they need. A put
     whose place depends on the group becomes one for each group. Registers are
     shared out between the two roles.
@@ -60,7 +60,7 @@ def FAGPUShareScalarsPass
     : Pass<"fagpu-share-scalars", "::mlir::func::FuncOp"> {
   let summary = "Compute costly scalars once for all roles";
   let description = [{
-    In kernels of `form = warp_groups`, loads of scalars and divisions by values
+    In kernels of `warp_groups`, loads of scalars and divisions by values
     of run time, and what they need, go before the roles: whoever makes the
     kernel persistent can then compute them once for each tile. Scalars that are
     cheap stay where they are, as they cost less than the registers that would
@@ -119,7 +119,7 @@ def FAGPUMulticastPass : Pass<"fagpu-multicast", "::mlir::func::FuncOp"> {
 def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
   let summary = "Let each block compute one tile after the other";
   let description = [{
-    In kernels of `form = warp_groups` the first tile of a block is that of its
+    In kernels of `warp_groups` the first tile of a block is that of its
     number; the others are taken from a counter by the role that copies, with the
     last block of its last loop, and sent to the other roles. With `tile_order =
     in_order`, where tiles are equally long, that is a block earlier, so that
@@ -262,7 +262,7 @@ def FAGPUAssignWriteSlotsPass
     : Pass<"fagpu-assign-write-slots", "::mlir::func::FuncOp"> {
   let summary = "Choose stage and order where groups make the operands of products";
   let description = [{
-    In the loops of kernels of `form = warp_groups` with an `overlap`, in which
+    In the loops of kernels of `warp_groups` with an `overlap`, in which
     groups compute what products read and write it to channels: what the first
     products of a step read is loaded before the wait for them and written, for
     the next step, while the second ones run; what the second ones read is loaded
@@ -298,7 +298,7 @@ def FAGPUAssignGroupSlotsPass
     : Pass<"fagpu-assign-group-slots", "::mlir::func::FuncOp"> {
   let summary = "Choose stage and order in the loops of groups of warps";
   let description = [{
-    In kernels of `form = warp_groups` with an `overlap`. A product that needs
+    In kernels of `warp_groups` with an `overlap`. A product that needs
     another one of its iteration is a second product, any other a first one. The
     rules:
 

@@ -47,7 +47,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 func.func @too_large(%q: memref<1x?x2x128xbf16>) {
-  // expected-error @below {{config does not fit: query_block = 128 and key_block = 128 of form = warps need at least 304 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64}}
+  // expected-error @below {{config does not fit: query_block = 128 and key_block = 128 of warps need at least 304 registers a thread, but there are 255; the nearest is query_block = 128 and key_block = 64}}
   fa.attention ins(%q, %q, %q : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
       outs(%q : memref<1x?x2x128xbf16>)
   return

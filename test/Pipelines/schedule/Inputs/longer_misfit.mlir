@@ -2,6 +2,6 @@
 func.func @misfit(%query: !t, %key: !t, %value: !t, %output: !t) {
   fa.attention ins(%query, %key, %value : !t, !t, !t) outs(%output : !t)
       {config = #fa.config<query_block = 128, key_block = 128, longer =
-         #fa.config<query_block = 128, key_block = 4096, from_keys = 8192, target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys>>>}
+         #fa.config<query_block = 128, key_block = 4096, from_keys = 8192, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>>}
   return
 }

@@ -39,13 +39,13 @@ func.func @attention(%q: !q, %k: !k, %v: !v) -> !o {{
 """
 MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : tensor<{BATCH}xi32>)",
          "window": "mask window(%left, %right) "
-                   "{config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<form = warps>>}",
+                   "{config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>}",
          "capped": """score softcap(%cap) mask(%b, %h, %i, %j) {
     %hidden = arith.constant HIDDEN : index
     %seen = arith.cmpi ne, %j, %hidden : index
     fa.yield %seen : i1
   }""".replace("HIDDEN", str(HIDDEN_KEY)),
-         "keys_by_96": "{config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<form = warps>>}"}
+         "keys_by_96": "{config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warps>>}"}
 
 
 def compile_problem(fa_opt, **fields):

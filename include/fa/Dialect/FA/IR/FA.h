@@ -9,6 +9,7 @@
 #define FA_DIALECT_FA_IR_FA_H
 
 #include "fa/Dialect/FA/IR/FADialect.h"
+#include "fa/Dialect/FA/IR/GPUPart.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
@@ -44,7 +45,6 @@ struct PairRegion {
 } // namespace mlir::fa
 
 #include "fa/Dialect/FA/IR/FAAttrInterfaces.h.inc"
-#include "fa/Dialect/FA/IR/FAEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fa/Dialect/FA/IR/FAAttributes.h.inc"

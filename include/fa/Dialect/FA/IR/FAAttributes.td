@@ -138,77 +138,62 @@ def FA_TileOrder : FA_Enum<"TileOrder", "in which order tiles are taken", [
 def FA_Captures : FA_Enum<"Captures", "how captured tensors are read", [
   I32EnumAttrCase<"elements", 0>, I32EnumAttrCase<"tiles", 1>]>;
 
-class FA_EnumParameter<FA_Enum enum, string default>
-    : DefaultValuedParameter<"::mlir::fa::" # enum.className,
-                             "::mlir::fa::" # enum.className # "::" # default> {
-  let parser = "::mlir::FieldParser<::mlir::fa::" # enum.className #
-               ">::parse($_parser)";
-  let printer = "$_printer << ::mlir::fa::stringify" # enum.className #
-                "($_self)";
-}
+def FA_GPUPart : AttrParameter<"::mlir::fa::GPUPart", "the fields above",
+                               "const ::mlir::fa::GPUPart &">;
 
 def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     DeclareAttrInterfaceMethods<FA_TargetConfigAttrInterface,
                                 ["needsEqualKeyRanges"]>]> {
   let summary = "The GPU's part of a configuration";
   let description = [{
-    How the threads of a block share a query block.
+    How the threads of a block share a query block. The form comes first. What
+    only one form, an overlap or f32 reads stands in brackets behind it; what is
+    left out has its default.
 
-    - `form`: `warps`, where every warp copies to shared memory and multiplies
-      by `mma.sync`, or `warp_groups`, where one thread copies and groups of
-      four warps multiply asynchronously.
-    - `groups` share the rows of the query block evenly.
-    - `stages` of shared memory for keys and for values.
-    - `overlap`: whether the products of one key block run beside the softmax of
-      the next one (`keys`), also from one query block to the next (`tiles`).
-    - `rescale`: whether the output is rescaled behind the product that ran
-      beside the new maximum, or before the next product is issued. The second
-      keeps fewer values alive, the first waits less.
-    - `turns`: whether groups take turns at the matrix units.
-    - `tile_order`: query blocks head by head, or in groups of heads whose keys
-      and values stay in the L2 cache, the ones with most keys first.
-    - `block_table`: whether a table at run time says which key blocks a mask
-      leaves that is not known ahead of it (fa-list-blocks).
-    - `captures`: whether each thread reads the elements that it needs of
-      captured tensors, or those that the score function reads at (query, key)
-      come like keys, by bulk copies of tiles to `stages` of shared memory
-      (`warp_groups`; 16-bit elements whose rows start at multiples of 16 bytes).
-    - `copying_registers` of each thread beside the one that copies
-      (`warp_groups`); threads that multiply share the rest. 0 is what suits the
-      number of groups.
-    - `columns` of f32 operands that are in registers and shared memory at once,
-      0 for all of a head dim (fagpu-split-columns). Where groups share a key
-      block that is no multiple of 64 for each, they are 16 for each group.
-    - `keeps_queries`: whether with `columns` all of the queries' stay in shared
-      memory, or are read and split again for each key block.
-    - `common_stages`: whether values take the place of keys in shared memory,
-      and these the place of values (`warps`, f32).
-    - `rolled`: whether the machine code holds one copy of a step, which asks
-      whether it is masked, instead of one for each key range (f32, whose steps
-      are long; `overlap = none`).
-    - `cluster`: how many blocks of queries that see the same keys share the
-      copies of these (`warp_groups`, `tile_order = in_order`, no `block_table`;
-      fagpu-multicast). Their tiles are given out ahead.
+    | Form | Who copies and who multiplies |
+    |---|---|
+    | `warps` | Every warp copies to shared memory and multiplies by `mma.sync`. |
+    | `warp_groups<...>` | One thread copies. Groups of four warps multiply asynchronously. |
 
-    Example: `#fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles>`
+    | Field of `warp_groups` | Default | Meaning |
+    |---|---|---|
+    | `groups` | 1 | Groups that share the rows of the query block evenly, 1 to 3. |
+    | `overlap` | `none` | `keys`: the products of a key block run beside the softmax of the next one. `tiles`: also from one query block to the next. |
+    | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
+    | `cluster` | 1 | Query blocks that see the same keys and share the copies of these (`fagpu-multicast`). Their tiles are given out ahead, in order; there is no `block_table`. |
+    | `captures` | `elements` | `elements`: each thread reads what it needs of captured tensors. `tiles`: what the score function reads at (query, key) comes like keys, by bulk copies to `stages` of shared memory (16-bit elements whose rows start at multiples of 16 bytes). |
+    | `copying_registers` | 0 | Registers of each thread beside the one that copies; threads that multiply share the rest. 0 is what suits the number of groups. |
+
+    | Field of `overlap = keys` and `tiles` | Default | Meaning |
+    |---|---|---|
+    | `turns` | off | Groups take turns at the matrix units (ping-pong scheduling). |
+    | `rescale` | `after_product` | `after_product`: the output is rescaled behind the product that ran beside the new maximum. `before_product`: before the next product is issued, which keeps fewer values alive and waits more. |
+
+    | Field of both forms | Default | Meaning |
+    |---|---|---|
+    | `stages` | 1 | Stages of shared memory for keys and for values. |
+    | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
+    | `block_table` | off | A table at run time says which key blocks a mask leaves (`fa-list-blocks`). |
+
+    | Field of `terms` | Default | Meaning |
+    |---|---|---|
+    | `columns` | 0 | Columns of operands that are in registers and shared memory at once, 0 for all of a head dim (`fagpu-split-columns`). Where groups share a key block that is no multiple of 64 for each, a multiple of 16 for each group. |
+    | `keep_queries` | off | With `columns`, all of the queries stay in shared memory. Otherwise they are read and split again for each key block. |
+    | `common_stages` | off | Values take the place of keys in shared memory, and keys the place of values (`warps`). |
+    | `rolled` | off | The machine code holds one copy of a step, which asks whether it is masked, instead of one for each key range. Steps of f32 are long. |
+
+    Examples:
+
+    ```mlir
+    #fa.gpu<warps>
+    #fa.gpu<warps, terms<common_stages, rolled>>
+    #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>
+    #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2, block_table>
+    #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
+    ```
   }];
-  let parameters = (ins
-    FA_EnumParameter<FA_KernelForm, "warps">:$form,
-    DefaultValuedParameter<"int64_t", "1">:$groups,
-    DefaultValuedParameter<"int64_t", "1">:$stages,
-    FA_EnumParameter<FA_Overlap, "none">:$overlap,
-    FA_EnumParameter<FA_RescalePlace, "after_product">:$rescale,
-    DefaultValuedParameter<"bool", "false">:$turns,
-    FA_EnumParameter<FA_TileOrder, "in_order">:$tile_order,
-    DefaultValuedParameter<"bool", "false">:$block_table,
-    FA_EnumParameter<FA_Captures, "elements">:$captures,
-    DefaultValuedParameter<"int64_t", "0">:$copying_registers,
-    DefaultValuedParameter<"int64_t", "0">:$columns,
-    DefaultValuedParameter<"bool", "false">:$keeps_queries,
-    DefaultValuedParameter<"bool", "false">:$common_stages,
-    DefaultValuedParameter<"bool", "false">:$rolled,
-    DefaultValuedParameter<"int64_t", "1">:$cluster);
-  let assemblyFormat = "`<` struct(params) `>`";
+  let parameters = (ins FA_GPUPart:$part);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

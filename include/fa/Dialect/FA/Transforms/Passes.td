@@ -485,9 +485,9 @@ def FASelectConfig : Pass<"fa-select-config"> {
     ```mlir
     fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
         {config = #fa.config<query_block = 128, key_block = 128,
-            target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = tiles, turns = true, copying_registers = 40>,
+            target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, copying_registers = 40>, stages = 2>,
             longer = #fa.config<query_block = 128, key_block = 176,
-                target = #fa.gpu<form = warp_groups, groups = 2, stages = 2, overlap = keys, copying_registers = 40, cluster = 2>,
+                target = #fa.gpu<warp_groups<groups = 2, overlap = keys, cluster = 2, copying_registers = 40>, stages = 2>,
                 from_keys = 6144, from_queries = 4096>>}
     ```
   }];

@@ -1,0 +1,151 @@
+//===- GPUConfigTable.h - Configurations of GPUs ----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table lists blocks and the GPU's part of a configuration for kinds
+// of problems. The first row that takes the problem and fits is chosen. The
+// last row of a chip for an element type serves what no row fits, with smaller
+// blocks. GPUConfigs.cpp reads the table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_GPUCONFIGTABLE_H
+#define FA_LIB_TARGET_GPUCONFIGTABLE_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+
+namespace mlir::fa::gpu_configs {
+
+/// A row is a chain of steps. Each step sets what its name says.
+struct Row {
+  enum class Elements { Any, Packed, Floats };
+
+  StringRef chips[3] = {};
+  Elements elements = Elements::Any;
+  int64_t maxHeadDim = 0, fromKeys = 0;
+  int64_t queryBlock = 0, keyBlock = 0;
+  GPUPart part;
+  bool putsLongestFirst = false;
+
+  /// A row for these chips; for every one where none is named.
+  template <typename... Chips>
+  constexpr explicit Row(Chips... names) : chips{names...} {}
+
+  template <typename Field, typename Value>
+  constexpr Row &set(Field &field, Value value) {
+    field = value;
+    return *this;
+  }
+
+  // The problems.
+
+  /// Elements of 16 bits.
+  constexpr Row &packed() { return set(elements, Elements::Packed); }
+  /// Elements of f32.
+  constexpr Row &floats() { return set(elements, Elements::Floats); }
+  /// Head dims up to `most`.
+  constexpr Row &headDim(int64_t most) { return set(maxHeadDim, most); }
+  /// So many keys or more. Such a row takes the place of the first one for the
+  /// same chips, form, elements and head dim, where there is no score function
+  /// and the mask bounds keys on one side at most.
+  constexpr Row &from(int64_t keys) { return set(fromKeys, keys); }
+
+  // The configuration.
+
+  constexpr Row &block(int64_t queries, int64_t keys) {
+    return set(queryBlock, queries).set(keyBlock, keys);
+  }
+  constexpr Row &groups(int64_t number) {
+    return set(part.form, KernelForm::warp_groups).set(part.groups, number);
+  }
+  /// Products of a key block run beside the softmax of the next one.
+  constexpr Row &overKeys() {
+    return set(part.overlap, Overlap::keys).set(part.stages, 2);
+  }
+  /// Also from tile to tile.
+  constexpr Row &overTiles() {
+    return set(part.overlap, Overlap::tiles).set(part.stages, 2);
+  }
+  /// Not where a score function has functions such as tanh.
+  constexpr Row &takingTurns() { return set(part.turns, true); }
+  constexpr Row &rescaledBefore() {
+    return set(part.rescale, RescalePlace::before_product);
+  }
+  constexpr Row &longestFirstIfMasked() { return set(putsLongestFirst, true); }
+  /// Without a mask and a score function, copies need few registers.
+  constexpr Row &copyingIfPlain(int64_t registers) {
+    return set(part.copyingRegisters, registers);
+  }
+  /// Without a mask and lengths, all query blocks of a head see the same keys.
+  constexpr Row &clusterIfUnmasked(int64_t blocks) {
+    return set(part.cluster, blocks);
+  }
+  constexpr Row &columns(int64_t number) { return set(part.columns, number); }
+  constexpr Row &keepingQueries() { return set(part.keepsQueries, true); }
+  constexpr Row &commonStages() { return set(part.commonStages, true); }
+};
+
+// warp_groups: tiles of the published FlashAttention-3 kernels; overlap,
+// rescaling and order of tiles as measured on an H200 (examples/schedules,
+// benchmarks/results).
+// warps: tiles of the published FlashAttention-2 kernels, which ptxas 13.0
+// takes without a spill; four warps hold the accumulators of 64 queries at head
+// dim 256. The rows behind the first of a head dim are for score and mask
+// regions that hold values of their own.
+// clang-format off
+inline constexpr Row table[] = {
+    // Every tile overlaps with the next one.
+    Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
+        .takingTurns().longestFirstIfMasked(),
+    Row("sm_90a").packed().headDim(64).block(128, 128).groups(2).overTiles()
+        .takingTurns().longestFirstIfMasked(),
+    Row("sm_90a").packed().headDim(128).block(128, 128).groups(2).overTiles()
+        .takingTurns().longestFirstIfMasked().copyingIfPlain(40),
+    // Larger blocks leave no shared memory for the next queries. Where a tile
+    // has many keys they are worth more than the overlap of tiles.
+    Row("sm_90a").packed().headDim(128).from(6144).block(128, 176).groups(2)
+        .overKeys().longestFirstIfMasked().copyingIfPlain(40)
+        .clusterIfUnmasked(2),
+    Row("sm_90a").packed().headDim(128).block(128, 96).groups(2).overTiles()
+        .takingTurns().longestFirstIfMasked(),
+    // Shared memory holds one block of queries.
+    Row("sm_90a").packed().headDim(192).block(128, 112).groups(2).overKeys()
+        .rescaledBefore().longestFirstIfMasked(),
+    Row("sm_90a").packed().headDim(256).block(128, 80).groups(2).overKeys()
+        .rescaledBefore().longestFirstIfMasked(),
+    Row("sm_90a").packed().headDim(256).block(128, 64).groups(2).overKeys()
+        .rescaledBefore().longestFirstIfMasked(),
+    Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
+        .rescaledBefore().longestFirstIfMasked(),
+    // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
+    // 128, and at 64 with 128 keys.
+    Row("sm_90a").floats().headDim(96).block(128, 128).groups(2),
+    Row("sm_90a").floats().headDim(128).block(128, 64).groups(2),
+    // Blocks of which a multiprocessor holds two: one loads and splits operands
+    // while the other multiplies.
+    Row().floats().headDim(128).block(64, 64).commonStages(),
+    Row().headDim(64).block(128, 128),
+    Row().headDim(64).block(128, 96),
+    Row().headDim(64).block(128, 64),
+    Row().headDim(128).block(128, 64),
+    Row().headDim(128).block(64, 128),
+    Row().packed().headDim(256).block(64, 64),
+    // Terms of a part of the columns at a time, for f32 whose whole operands
+    // fit no shared memory, or no registers. Groups split the next part while
+    // they multiply the one before.
+    Row("sm_90a").floats().headDim(256).block(128, 64).groups(2).columns(32)
+        .keepingQueries(),
+    // All terms of queries stay in shared memory, of which two blocks of a
+    // multiprocessor still have enough. At head dim 256 sums that are written
+    // out take ptxas beyond two seconds.
+    Row("sm_90", "sm_90a", "sm_100").floats().headDim(192).block(64, 64)
+        .columns(16).keepingQueries(),
+    Row().floats().headDim(256).block(64, 64).columns(16)};
+// clang-format on
+
+} // namespace mlir::fa::gpu_configs
+
+#endif // FA_LIB_TARGET_GPUCONFIGTABLE_H
