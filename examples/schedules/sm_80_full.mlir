@@ -130,7 +130,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     %on = arith.mulf %acc, %invO : !o
     %oh = arith.truncf %on : !o to !ho
     fagpu.store %ls, %lse[%b, %h, %row] rows(%nq) : !row into memref<?x?x?xf32>
-    fagpu.store %oh, %o[%b, %row, %h, %c0] rows(%nq) via(%chO : !q) : !ho
+    fagpu.store %oh, %o[%b, %row, %h, %c0] sizes [1, 128, 1, 128] rows(%nq) via(%chO : !q) : !ho
         into !mem
   }
   return

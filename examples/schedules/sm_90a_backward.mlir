@@ -81,10 +81,10 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
     fagpu.for %i = %c0 step 1 segments(%first: once, %rest: to %nqb) {
       %r = arith.muli %i, %c64 : i32
       %g0 = fagpu.acquire %chG bank(%c0) : !dq
-      fagpu.drain %g0, %dq[%b, %r, %h, %c0] rows(%nq) add : !dqv into !mf
+      fagpu.drain %g0, %dq[%b, %r, %h, %c0] sizes [1, 64, 1, 64] rows(%nq) add : !dqv into !mf
       fagpu.release %g0 : !dqv
       %g1 = fagpu.acquire %chG bank(%c1) : !dq
-      fagpu.drain %g1, %dq[%b, %r, %h, %c64] rows(%nq) add : !dqv into !mf
+      fagpu.drain %g1, %dq[%b, %r, %h, %c64] sizes [1, 64, 1, 64] rows(%nq) add : !dqv into !mf
       fagpu.release %g1 : !dqv
       fagpu.yield
     }
@@ -163,9 +163,9 @@ func.func @bwd(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
     %dkn = arith.mulf %dks, %scg : !g
     %dkh = arith.truncf %dkn : !g to !hg
     %dvh = arith.truncf %dvs : !g to !hg
-    fagpu.store %dkh, %dk[%b, %myKey, %h, %c0] rows(%nk) via(%chO
+    fagpu.store %dkh, %dk[%b, %myKey, %h, %c0] sizes [1, 64, 1, 128] rows(%nk) via(%chO
         : !st) bank(%g) : !hg into !mem
-    fagpu.store %dvh, %dv[%b, %myKey, %h, %c0] rows(%nk) via(%chO
+    fagpu.store %dvh, %dv[%b, %myKey, %h, %c0] sizes [1, 64, 1, 128] rows(%nk) via(%chO
         : !st) bank(%g) : !hg into !mem
   }
   return

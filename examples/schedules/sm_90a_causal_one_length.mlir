@@ -247,7 +247,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?xf32>,
       %lo = arith.addi %bh2, %myRow : i32
       %hi = arith.addi %bh2, %nq : i32
       fagpu.store %ls, %lse[%lo] rows(%hi) : !row into memref<?xf32>
-      fagpu.store %oh, %o[%b, %myRow, %h, %c0] via(%chO
+      fagpu.store %oh, %o[%b, %myRow, %h, %c0] sizes [1, 64, 1, 128] via(%chO
           : !stage) bank(%g) : !hacc into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4

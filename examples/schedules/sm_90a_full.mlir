@@ -225,7 +225,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %oh = arith.truncf %on : !o to !ho
       fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
           into memref<?x?x?xf32>
-      fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq)
+      fagpu.store %oh, %o[%b, %myRow, %h, %c0] sizes [1, 64, 1, 128] rows(%nq)
           via(%chO : !st) bank(%g) : !ho into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4

@@ -210,7 +210,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %oh = arith.truncf %on : !o to !ho
       fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
           into memref<?x?x?xf32>
-      fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) : !ho into !mem
+      fagpu.store %oh, %o[%b, %myRow, %h, %c0] sizes [1, 64, 1, 128] rows(%nq) : !ho into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1, %n#2, %n#3, %n#4
           : i1, i32, i32, i32, i32, i32

@@ -230,7 +230,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
       %oh = arith.truncf %on : !o to !ho
       fagpu.store %ls, %lse[%at#1, %at#2, %myRow] rows(%at#3) : !row
           into memref<?x?x?xf32>
-      fagpu.store %oh, %o[%at#1, %myRow, %at#2, %c0] rows(%at#3)
+      fagpu.store %oh, %o[%at#1, %myRow, %at#2, %c0] sizes [1, 64, 1, 64] rows(%at#3)
           via(%chO : !st) bank(%g) : !ho into !mem
       %again = arith.cmpi sge, %n#0, %c0 : i32
       fagpu.yield %again, %n#0, %n#1 : i1, i32, i32

@@ -164,7 +164,7 @@ func.func @fwd(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: memref<?x?x?xf32>,
     %oh = arith.truncf %on : !o to !ho
     fagpu.store %ls, %lse[%b, %h, %myRow] rows(%nq) : !row
         into memref<?x?x?xf32>
-    fagpu.store %oh, %o[%b, %myRow, %h, %c0] rows(%nq) via(%chO : !q) bank(%g)
+    fagpu.store %oh, %o[%b, %myRow, %h, %c0] sizes [1, 64, 1, 128] rows(%nq) via(%chO : !q) bank(%g)
         : !ho into !mem
   }
   return

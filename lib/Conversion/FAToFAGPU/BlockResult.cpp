@@ -64,14 +64,10 @@ void QueryBlock::storeResult(OpBuilder &builder, Value output, Value lse) {
   Tile tile = *resolve(builder, finalize, finalize.getOutput());
   Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
   int64_t sequence = finalize.getOutputOrder().positionOf(DimKind::Sequence);
-  // Without sizes the rows go to the second dimension.
-  DenseI64ArrayAttr sizes;
-  if (sequence != 1) {
-    SmallVector<int64_t> box = {1, 1, 1, getColumns(valueDim)};
-    box[sequence] = rows;
-    sizes = builder.getDenseI64ArrayAttr(box);
-  }
-  store(blocks.truncate(output, type), tile, sequence, sizes,
+  SmallVector<int64_t> box = {1, 1, 1, getColumns(valueDim)};
+  box[sequence] = rows;
+  store(blocks.truncate(output, type), tile, sequence,
+        builder.getDenseI64ArrayAttr(box),
         boundColumns(builder, loc, valueDim, getColumns(valueDim)),
         getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
 }

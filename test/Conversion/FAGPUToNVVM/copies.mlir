@@ -81,7 +81,7 @@ func.func @square(%m: !m, %o: !m, %f: !f, %n: i32, %p: i1)
     // CHECK: nvvm.bar.warp.sync
     // CHECK-COUNT-4: "@$5 st.global.v4.b32 [$0 + 0], {$1, $2, $3, $4};", "l,r,r,r,r,b,~{memory}"
     // CHECK-NOT: st.global.v4
-    fagpu.store %h, %o[%c0, %c0, %c0, %c0] rows(%n) via(%s : !tile) : !half into !m
+    fagpu.store %h, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 64] rows(%n) via(%s : !tile) : !half into !m
     fagpu.store %y, %f[%c0, %c0] : !acc into !f
   }
   return

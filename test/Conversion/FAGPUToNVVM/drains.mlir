@@ -26,7 +26,7 @@ func.func @drains(%m: !m, %o: memref<64x64xbf16>, %x: f32, %n: i32) attributes {
     // CHECK: nvvm.cp.async.bulk.tensor.reduce %[[F]], %{{.*}}, box[{{.*}}] {redKind = #nvvm.tma_redux_kind<add>}
     // CHECK: nvvm.cp.async.bulk.commit.group
     // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
-    fagpu.drain %v, %m[%c0, %c0, %c0, %c0] rows(%n) add : !fv into !m
+    fagpu.drain %v, %m[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 64] rows(%n) add : !fv into !m
     // The elected thread arrives, whichever it is.
     // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
     fagpu.release %v : !fv

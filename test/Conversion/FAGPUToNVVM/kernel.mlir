@@ -99,7 +99,7 @@ func.func @square(%m: !m, %o: !m, %s: memref<?x?xf32>, %n: i32, %counter: memref
     // CHECK: nvvm.barrier id
     // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[OUT]]
     // CHECK: nvvm.cp.async.bulk.commit.group
-    fagpu.store %h, %o[%c0, %c0, %c0, %c0] via(%via : !out) : !half into !m
+    fagpu.store %h, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 64] via(%via : !out) : !half into !m
     // CHECK: nvvm.cp.async.bulk.wait_group 0
   }
   // ROLES: llvm.return

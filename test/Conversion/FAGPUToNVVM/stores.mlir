@@ -36,7 +36,7 @@ func.func @packed(%m: !memory, %x: f32, %b: i32, %n: i32)
     // CHECK: "@$5 st.global.v4.b32
     // CHECK-NOT: st.global
     // CHECK-NOT: nvvm.shfl.sync
-    fagpu.store %h, %m[%b, %c0, %b, %c0] rows(%n) : !half into !memory
+    fagpu.store %h, %m[%b, %c0, %b, %c0] sizes [1, 64, 1, 32] rows(%n) : !half into !memory
   }
   return
 }

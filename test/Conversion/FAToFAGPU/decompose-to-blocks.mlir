@@ -85,7 +85,7 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
     // A row without a visible key gives 0.
     // CHECK: %[[INVERSE:.*]] = arith.divf %{{.*}}, %[[LOOP]]#2 fastmath<arcp,afn>
     // CHECK: arith.select %{{.*}}, %{{.*}}, %[[INVERSE]]
-    // CHECK: fagpu.store %{{.*}}, %[[O]][{{.*}}] rows(%{{.*}}) : tensor<64x64xbf16>
+    // CHECK: fagpu.store %{{.*}}, %[[O]][{{.*}}] sizes [1, 64, 1, 64] rows(%{{.*}}) : tensor<64x64xbf16>
     fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
   }
   return

@@ -45,7 +45,7 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32) attributes {f
     // CHECK: fagpu.release %[[Q]]
     %h = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
     // CHECK: fagpu.store %{{.*}} via(%[[CHO]]
-    fagpu.store %h, %o[%c0, %c0, %c0, %c0] rows(%n) : tensor<64x64xf16> into !mem
+    fagpu.store %h, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 64] rows(%n) : tensor<64x64xf16> into !mem
   }
   return
 }

@@ -159,7 +159,7 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32, %heads: i32) 
       fagpu.yield %x : tensor<64x64xf32>
     }
     %h = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xf16>
-    fagpu.store %h, %o[%c0, %first, %c0, %c0] rows(%n) : tensor<64x64xf16> into !mem
+    fagpu.store %h, %o[%c0, %first, %c0, %c0] sizes [1, 64, 1, 64] rows(%n) : tensor<64x64xf16> into !mem
   }
   return
 }

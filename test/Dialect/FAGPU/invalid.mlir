@@ -630,6 +630,14 @@ func.func @f(%h: !h, %m: memref<?x?x128xbf16>, %n: i32) {
 
 // -----
 
+func.func @f(%v: !fagpu.view<64x128xbf16, #fagpu.smem<128>>, %m: memref<?x?x128xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.drain' op has 2 sizes, expected 3 as the memory is 'memref<?x?x128xbf16>'}}
+  fagpu.drain %v, %m[%n, %n, %n] sizes [64, 128] : !fagpu.view<64x128xbf16, #fagpu.smem<128>> into memref<?x?x128xbf16>
+  return
+}
+
+// -----
+
 func.func @f(%v: !fagpu.view<64x128xbf16, #fagpu.smem<128>>, %m: memref<?xbf16>, %n: i32) {
   // expected-error @below {{'fagpu.drain' op stores 64x128 to a box of 128, expected as many elements}}
   fagpu.drain %v, %m[%n] : !fagpu.view<64x128xbf16, #fagpu.smem<128>> into memref<?xbf16>
@@ -643,7 +651,7 @@ func.func @f(%v: !fagpu.view<64x128xbf16, #fagpu.smem<128>>, %m: memref<?xbf16>,
 !m = memref<?x?x?x128xbf16>
 func.func @f(%h: !h, %m: !m, %n: i32) {
   // expected-error @below {{'fagpu.store' op names a bank without via(...)}}
-  fagpu.store %h, %m[%n, %n, %n, %n] bank(%n) : !h into !m
+  fagpu.store %h, %m[%n, %n, %n, %n] sizes [1, 64, 1, 128] bank(%n) : !h into !m
   return
 }
 
@@ -655,7 +663,7 @@ func.func @f(%h: !h, %m: !m, %n: i32) {
 func.func @f(%h: !h, %m: !m, %n: i32) {
   %c = fagpu.channel tma : !q
   // expected-error @below {{'fagpu.store' op uses a channel of the engine 'tma', expected 'tma_store' or 'threads'}}
-  fagpu.store %h, %m[%n, %n, %n, %n] via(%c : !q) : !h into !m
+  fagpu.store %h, %m[%n, %n, %n, %n] sizes [1, 64, 1, 128] via(%c : !q) : !h into !m
   return
 }
 
@@ -667,7 +675,7 @@ func.func @f(%h: !h, %m: !m, %n: i32) {
 func.func @f(%h: !h, %m: !m, %n: i32) {
   %c = fagpu.channel tma_store : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
   // expected-error @below {{'fagpu.store' op stores 'tensor<64x128xbf16, #fagpu.acc<4>>' via a channel of 64x64 x 'bf16', expected the same}}
-  fagpu.store %h, %m[%n, %n, %n, %n] via(%c : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : !h into !m
+  fagpu.store %h, %m[%n, %n, %n, %n] sizes [1, 64, 1, 128] via(%c : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : !h into !m
   return
 }
 

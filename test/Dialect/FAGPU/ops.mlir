@@ -83,8 +83,8 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
     fagpu.release %copied : !halfView
     // CHECK: fagpu.slice %[[WHOLE]][%{{.*}}, %{{.*}}] : <128x128xbf16, #fagpu.smem<128>> to <64x128xbf16, #fagpu.smem<128>>
     %part = fagpu.slice %whole[%c0, %c0] : !tileView to !halfView
-    // CHECK: fagpu.drain %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] rows(%{{.*}}) add : <64x128xbf16, #fagpu.smem<128>> into memref
-    fagpu.drain %part, %m[%c0, %c0, %c0, %c0] rows(%n) add : !halfView into !memory
+    // CHECK: fagpu.drain %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] sizes [1, 64, 1, 128] rows(%{{.*}}) add : <64x128xbf16, #fagpu.smem<128>> into memref
+    fagpu.drain %part, %m[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 128] rows(%n) add : !halfView into !memory
     fagpu.release %whole : !tileView
   }
   return
@@ -159,7 +159,7 @@ func.func @staged(%h: !packed, %out: !memory, %n: i32)
     fagpu.write %t part(%c0, %c0), %h transposed
         : !packed into !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
     // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) columns(%{{.*}}) via(%{{.*}} : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>) bank(%[[G]])
-    fagpu.store %h, %out[%c0, %c0, %c0, %c0] rows(%n) columns(%n) via(%o : !half) bank(%g)
+    fagpu.store %h, %out[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 128] rows(%n) columns(%n) via(%o : !half) bank(%g)
         : !packed into !memory
   }
   return

@@ -43,7 +43,7 @@ func.func @plan(%m: !m) attributes {fagpu.kernel = "sm_90a"} {
     fagpu.release %qt : !qv
     %w:3 = fagpu.recv %mail : !mail
     %h = "test.value"() : () -> !h
-    fagpu.store %h, %m[%c0, %c0, %c0, %c0] via(%o : !q) bank(%g) : !h into !m
+    fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 128] via(%o : !q) bank(%g) : !h into !m
   }
   return
 }

@@ -375,7 +375,8 @@ LogicalResult DrainOp::verify() {
   auto memory = cast<MemRefType>(getDestination().getType());
   if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
       failed(verifyElements(*this, getView().getType().getElementType(),
-                            memory.getElementType(), "memory")))
+                            memory.getElementType(), "memory")) ||
+      failed(verifySizes(*this, getBox(), memory)))
     return failure();
   return verifyBox(*this, getView().getType().getShape(), getBox());
 }

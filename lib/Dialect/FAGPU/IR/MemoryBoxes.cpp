@@ -15,9 +15,7 @@ unsigned mlir::fagpu::getRowDim(ArrayRef<int64_t> box, unsigned tileRank) {
   for (auto [dim, size] : llvm::enumerate(box.drop_back(isMatrix)))
     if (size > 1)
       return dim;
-  if (!isMatrix || box.size() < 2)
-    return box.size() - 1;
-  return box.size() == 4 ? 1 : box.size() - 2;
+  return box.size() - (isMatrix && box.size() > 1 ? 2 : 1);
 }
 
 /// The box of a tile whose text does not write one.
@@ -47,6 +45,8 @@ unsigned StoreOp::getRowDim() {
 }
 
 SmallVector<int64_t> DrainOp::getBox() {
+  if (getSizes())
+    return SmallVector<int64_t>(*getSizes());
   return makeBox(cast<MemRefType>(getDestination().getType()),
                  getView().getType().getShape());
 }

@@ -66,9 +66,8 @@ bool isCopiedByThreads(Value channel);
 /// The dimension of memory that `rows(...)` bounds, of a box that holds a tile
 /// of this rank: the first one whose size is above 1, apart from the columns of
 /// a matrix, which are the last one. Where there is none, the last one for a
-/// vector; for a matrix the one before the last, or the second of four (batch,
-/// row, head, column). `box` has a size for each dimension of the memory, at
-/// least one.
+/// vector, the one before the last for a matrix. `box` has a size for each
+/// dimension of the memory, at least one.
 unsigned getRowDim(ArrayRef<int64_t> box, unsigned tileRank);
 
 /// Stage and order of an operation in a loop that is to be pipelined: stage 0

@@ -213,8 +213,7 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Stores a block value to global memory";
   let description = [{
     The value goes to the box of `sizes` at `offsets`. When absent, a vector goes
-    to the last dimension; the rows of a matrix go to the dimension before the
-    last, or to the second of four. `rows` bounds the first dimension whose size
+    to the last dimension, a matrix to the last two. `rows` bounds the first dimension whose size
     is above 1, apart from the last one if the value is a matrix (`getRowDim`):
     indices from `rows` on are not written. `columns` bounds the last dimension of
     a matrix alike; `align` is that of `fagpu.put`, for a matrix. With `via`, the value is staged in that

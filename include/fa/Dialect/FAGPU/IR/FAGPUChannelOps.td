@@ -200,19 +200,20 @@ def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
 def FAGPU_DrainOp : FAGPU_Op<"drain", [AttrSizedOperandSegments]> {
   let summary = "Bulk store of a stage into global memory";
   let description = [{
-    The tile goes to the last dimension if it is a vector; the rows of a matrix
-    go to the dimension before the last, or to the second of four. `rows` bounds
-    that dimension: rows from it on are not written. With `add` the elements are
-    added to those in memory.
+    The tile goes to the box of `sizes` at `offsets`, which is that of
+    `fagpu.store`. `rows` bounds the same dimension: rows from it on are not
+    written. With `add` the elements are added to those in memory.
 
-    Example: `fagpu.drain %g, %dq[%b, %r, %h, %c0] rows(%n) add : !gv into !mem`
+    Example: `fagpu.drain %g, %dq[%b, %r, %h, %c0] sizes [1, 64, 1, 64] rows(%n)
+      add : !gv into !mem`
   }];
   let arguments = (ins FAGPU_ViewType:$view, AnyMemRef:$destination,
-                       Variadic<I32>:$offsets, Optional<I32>:$rows,
-                       UnitAttr:$add);
+                       Variadic<I32>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$sizes,
+                       Optional<I32>:$rows, UnitAttr:$add);
   let assemblyFormat = [{
-    $view `,` $destination `[` $offsets `]` (`rows` `(` $rows^ `)`)?
-    (`add` $add^)? attr-dict `:` type($view) `into` type($destination)
+    $view `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
+    (`rows` `(` $rows^ `)`)? (`add` $add^)? attr-dict `:` type($view) `into` type($destination)
   }];
   let extraClassDeclaration = [{
     /// The box of the memory that the tile covers.

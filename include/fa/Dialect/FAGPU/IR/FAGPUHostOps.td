@@ -26,7 +26,7 @@ def FAGPU_LaunchOp : FAGPU_Op<"launch", [
 
     Example:
     ```mlir
-    func.func @attention(%q: !mem, ...) attributes {fa.implements = @reference} {
+    func.func @host(%q: !mem, ...) attributes {fa.implements = @reference} {
       %c1 = arith.constant 1 : index
       %c128 = arith.constant 128 : index
       %queries = memref.dim %q, %c1 : !mem

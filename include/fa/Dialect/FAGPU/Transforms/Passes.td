@@ -21,7 +21,7 @@ def FAGPUIsolateKernelsPass : Pass<"fagpu-isolate-kernels", "::mlir::ModuleOp"> 
     ```mlir
     func.func private @tile(%t: i32) -> i32 { ... }
     func.func @fwd(%n: i32) attributes {fagpu.kernel = "sm_90a"} { ... @tile ... }
-    func.func @attention(%n: i32, %grid: index) {
+    func.func @host(%n: i32, %grid: index) {
       fagpu.launch @fwd grid(%grid) (%n) : i32
       return
     }
