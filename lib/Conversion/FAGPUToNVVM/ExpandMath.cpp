@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementaryMath.h"
+#include "../Math/ElementaryMath.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Conversion/Math/MathIdentities.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -16,28 +16,10 @@ namespace mlir::fagpu {
 } // namespace mlir::fagpu
 
 using namespace mlir;
+using namespace mlir::fa;
 using namespace mlir::fagpu;
-using fa::FloatArithmetic;
 
 namespace {
-template <typename OpTy, auto expand>
-struct ExpandPattern : public OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<FloatType, VectorType>(op.getType()) ||
-        !getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "no scalar or vector of f32");
-    FloatArithmetic arithmetic(rewriter, op.getLoc(), op.getType());
-    if constexpr (OpTy::template hasTrait<OpTrait::OneOperand>())
-      rewriter.replaceOp(op, expand(arithmetic, op.getOperand()));
-    else
-      rewriter.replaceOp(op, expand(arithmetic, op.getLhs(), op.getRhs()));
-    return success();
-  }
-};
-
 /// 16-bit floats by way of f32, whose error is far below their last place.
 template <typename OpTy> struct WidenPattern : public OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;

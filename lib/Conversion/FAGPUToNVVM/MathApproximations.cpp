@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementaryMath.h"
+#include "../Math/ElementaryMath.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,6 +20,7 @@ namespace mlir::fagpu {
 } // namespace mlir::fagpu
 
 using namespace mlir;
+using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
@@ -73,7 +74,7 @@ struct TanhByReciprocalPattern : public OpRewritePattern<math::TanhOp> {
         !bitEnumContainsAll(flags, arith::FastMathFlags::arcp) ||
         bitEnumContainsAny(flags, arith::FastMathFlags::afn))
       return failure();
-    fa::FloatArithmetic a(rewriter, op.getLoc(), op.getType());
+    FloatArithmetic a(rewriter, op.getLoc(), op.getType());
     Value x = op.getOperand(), size = a.abs(x);
     Value power = LLVM::CallIntrinsicOp::create(
                       rewriter, op.getLoc(), op.getType(),

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_FLOATARITHMETIC_H
-#define FA_LIB_CONVERSION_FLOATARITHMETIC_H
+#ifndef FA_LIB_CONVERSION_MATH_FLOATARITHMETIC_H
+#define FA_LIB_CONVERSION_MATH_FLOATARITHMETIC_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -197,4 +197,4 @@ private:
 
 } // namespace mlir::fa
 
-#endif // FA_LIB_CONVERSION_FLOATARITHMETIC_H
+#endif // FA_LIB_CONVERSION_MATH_FLOATARITHMETIC_H

@@ -9,8 +9,7 @@
 #include <limits>
 
 using namespace mlir;
-using namespace mlir::fagpu;
-using fa::FloatArithmetic;
+using namespace mlir::fa;
 
 static constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -52,17 +51,17 @@ struct Exponential {
 };
 } // namespace
 
-Value mlir::fagpu::expandExp(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandExp(FloatArithmetic &a, Value x) {
   Exponential e(a, a.clamp(x, -105.0f, 89.5f));
   return scale(a, a.add(e.tail, a.number(1.0f)), e.shifted);
 }
 
-Value mlir::fagpu::expandHalfExp(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandHalfExp(FloatArithmetic &a, Value x) {
   Exponential e(a, a.clamp(x, -105.0f, 90.5f));
   return scale(a, a.add(e.tail, a.number(1.0f)), e.shifted, /*offset=*/-1);
 }
 
-Value mlir::fagpu::expandExpM1(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandExpM1(FloatArithmetic &a, Value x) {
   Exponential e(a, a.clamp(x, -25.0f, 88.9f));
   // exp(x) - 1 = 2^n tail + (2^n - 1), of which a half is never too large. For
   // small arguments n is zero.
@@ -73,7 +72,7 @@ Value mlir::fagpu::expandExpM1(FloatArithmetic &a, Value x) {
   return a.copySign(a.select(isNear, e.tail, a.add(far, far)), x);
 }
 
-Value mlir::fagpu::expandExp2(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandExp2(FloatArithmetic &a, Value x) {
   x = a.clamp(x, -151.0f, 129.0f);
   Value shifted = a.add(x, a.number(roundingShift));
   Value r = a.sub(x, a.sub(shifted, a.number(roundingShift)));
@@ -118,14 +117,14 @@ struct Logarithm {
 };
 } // namespace
 
-Value mlir::fagpu::expandLog(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandLog(FloatArithmetic &a, Value x) {
   Logarithm log(a, x);
   Value low = a.fma(log.n, a.number(1.42860682030941723e-6f), log.correction);
   Value result = a.fma(log.n, a.number(0.693145751953125f), a.add(log.f, low));
   return Logarithm::finish(a, x, result);
 }
 
-Value mlir::fagpu::expandLog2(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandLog2(FloatArithmetic &a, Value x) {
   Logarithm log(a, x);
   // log2(1 + f) = high + low, with 1 / ln 2 in two parts.
   Value factor = a.number(1.44269502f);
@@ -139,7 +138,7 @@ Value mlir::fagpu::expandLog2(FloatArithmetic &a, Value x) {
   return Logarithm::finish(a, x, a.add(sum, a.add(error, low)));
 }
 
-Value mlir::fagpu::expandLog10(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandLog10(FloatArithmetic &a, Value x) {
   Logarithm log(a, x);
   // log10(1 + f) = high + low, with 1 / ln 10 in two parts.
   Value factor = a.number(0.434294492f);
@@ -155,7 +154,7 @@ Value mlir::fagpu::expandLog10(FloatArithmetic &a, Value x) {
   return Logarithm::finish(a, x, a.add(sum, a.add(error, low)));
 }
 
-Value mlir::fagpu::expandLog1p(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandLog1p(FloatArithmetic &a, Value x) {
   // log(1 + x) = log(sum) + rest / sum, 1 + x being sum + rest.
   Value one = a.number(1.0f), sum = a.add(one, x);
   Value rest = a.sub(x, a.sub(sum, one));
@@ -166,7 +165,7 @@ Value mlir::fagpu::expandLog1p(FloatArithmetic &a, Value x) {
   return a.copySign(Logarithm::finish(a, sum, result), x);
 }
 
-Value mlir::fagpu::chooseTanh(FloatArithmetic &a, Value x, Value far) {
+Value mlir::fa::chooseTanh(FloatArithmetic &a, Value x, Value far) {
   Value size = a.abs(x), square = a.mul(x, x);
   Value p = a.polynomial(square, {-0.00569802988f, 0.020632321f, -0.0537374355f,
                                   0.133314118f, -0.333332807f});
@@ -174,13 +173,13 @@ Value mlir::fagpu::chooseTanh(FloatArithmetic &a, Value x, Value far) {
   return a.copySign(a.select(a.less(size, a.number(0.625f)), near, far), x);
 }
 
-Value mlir::fagpu::expandTanh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandTanh(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), one = a.number(1.0f);
   Value power = expandExp(a, a.add(size, size));
   return chooseTanh(a, x, a.sub(one, a.div(a.number(2.0f), a.add(power, one))));
 }
 
-Value mlir::fagpu::expandErf(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandErf(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), square = a.mul(x, x);
   // erf(x) / x - 1 near zero, log(1 - erf(x)) elsewhere; past 4 it rounds to 1.
   Value p = a.polynomial(square, {8.40972498e-05f, -0.000814819126f,
@@ -195,7 +194,7 @@ Value mlir::fagpu::expandErf(FloatArithmetic &a, Value x) {
   return a.copySign(a.select(a.less(size, a.number(0.9f)), near, far), x);
 }
 
-Value mlir::fagpu::expandErfc(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandErfc(FloatArithmetic &a, Value x) {
   // For large x exp(-x^2) g(x), the square as a sum of two numbers.
   Value size = a.clamp(a.abs(x), 0.0f, 10.2f);
   Value square = a.mul(size, size);

@@ -9,8 +9,7 @@
 #include <limits>
 
 using namespace mlir;
-using namespace mlir::fagpu;
-using fa::FloatArithmetic;
+using namespace mlir::fa;
 
 namespace {
 /// A number in two parts.
@@ -59,11 +58,11 @@ static Value angleOf(FloatArithmetic &a, Value x, Value y) {
   return a.select(isSteep, subtractFrom(a, quarterTurn, angle), angle);
 }
 
-Value mlir::fagpu::expandAtan(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAtan(FloatArithmetic &a, Value x) {
   return a.copySign(angleOf(a, a.number(1.0f), a.abs(x)), x);
 }
 
-Value mlir::fagpu::expandAtan2(FloatArithmetic &a, Value y, Value x) {
+Value mlir::fa::expandAtan2(FloatArithmetic &a, Value y, Value x) {
   Value angle = angleOf(a, a.abs(x), a.abs(y));
   angle = a.select(a.isNegative(x), subtractFrom(a, halfTurn, angle), angle);
   Value isInvalid = a.eitherTrue(a.isNaN(x), a.isNaN(y));
@@ -94,13 +93,13 @@ struct Arc {
 };
 } // namespace
 
-Value mlir::fagpu::expandAsin(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAsin(FloatArithmetic &a, Value x) {
   Arc of(a, a.abs(x));
   Value far = subtractFrom(a, quarterTurn, a.add(of.arc, of.arc));
   return a.copySign(a.select(of.isNear, of.arc, far), x);
 }
 
-Value mlir::fagpu::expandAcos(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAcos(FloatArithmetic &a, Value x) {
   Arc of(a, a.abs(x));
   Value twice = a.add(of.arc, of.arc);
   Value near = subtractFrom(a, quarterTurn, a.copySign(of.arc, x));

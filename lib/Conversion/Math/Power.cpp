@@ -16,8 +16,7 @@
 #include <limits>
 
 using namespace mlir;
-using namespace mlir::fagpu;
-using fa::FloatArithmetic;
+using namespace mlir::fa;
 
 static constexpr float infinity = std::numeric_limits<float>::infinity();
 static constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
@@ -69,7 +68,7 @@ static Value powerOfSize(FloatArithmetic &a, FloatArithmetic &d, Value size,
   return a.truncateReal(power(d, t));
 }
 
-Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
+Value mlir::fa::expandPower(FloatArithmetic &a, Value x, Value y) {
   FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
   Value size = a.abs(x);
   Value zero = a.number(0.0f), one = a.number(1.0f);
@@ -89,7 +88,7 @@ Value mlir::fagpu::expandPower(FloatArithmetic &a, Value x, Value y) {
   return a.select(isOne, one, result);
 }
 
-Value mlir::fagpu::expandIntegerPower(FloatArithmetic &a, Value x, Value n) {
+Value mlir::fa::expandIntegerPower(FloatArithmetic &a, Value x, Value n) {
   FloatArithmetic d = a.withElement(Float64Type::get(x.getContext()));
   Value exponent = d.toReal(n);
   Value result = powerOfSize(a, d, a.abs(x), exponent);
@@ -99,7 +98,7 @@ Value mlir::fagpu::expandIntegerPower(FloatArithmetic &a, Value x, Value n) {
   return a.select(d.equal(exponent, d.number(0.0)), a.number(1.0f), result);
 }
 
-Value mlir::fagpu::expandCbrt(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandCbrt(FloatArithmetic &a, Value x) {
   Value size = a.abs(x);
   // To where third powers have all their bits: by 2^96 or 2^-96.
   Value isSmall = a.less(size, a.number(0x1p-64f));

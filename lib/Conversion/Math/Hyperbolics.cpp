@@ -9,10 +9,9 @@
 #include <limits>
 
 using namespace mlir;
-using namespace mlir::fagpu;
-using fa::FloatArithmetic;
+using namespace mlir::fa;
 
-Value mlir::fagpu::expandSinh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandSinh(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), square = a.mul(x, x);
   // x + x^3 / 3! + x^5 / 5! + ...
   Value series =
@@ -24,7 +23,7 @@ Value mlir::fagpu::expandSinh(FloatArithmetic &a, Value x) {
   return a.copySign(a.select(a.less(size, a.number(1.0f)), near, far), x);
 }
 
-Value mlir::fagpu::expandCosh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandCosh(FloatArithmetic &a, Value x) {
   Value half = expandHalfExp(a, a.abs(x));
   return a.add(half, a.div(a.number(0.25f), half));
 }
@@ -38,7 +37,7 @@ static Value logarithm(FloatArithmetic &a, Value t, Value twice) {
 /// From here on x + sqrt(x^2 + 1), and with -1 too, is 2 x.
 static constexpr float large = 8192.0f;
 
-Value mlir::fagpu::expandAsinh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAsinh(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), square = a.mul(size, size), one = a.number(1.0f);
   Value isLarge = a.less(a.number(large), size);
   Value root = a.sqrt(a.add(square, one));
@@ -48,7 +47,7 @@ Value mlir::fagpu::expandAsinh(FloatArithmetic &a, Value x) {
   return a.copySign(logarithm(a, t, isLarge), x);
 }
 
-Value mlir::fagpu::expandAcosh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAcosh(FloatArithmetic &a, Value x) {
   Value one = a.number(1.0f), t = a.sub(x, one);
   Value isLarge = a.less(a.number(large), x);
   // x + sqrt(x^2 - 1) = 1 + t + sqrt(2 t + t^2), t = x - 1
@@ -58,7 +57,7 @@ Value mlir::fagpu::expandAcosh(FloatArithmetic &a, Value x) {
                   a.number(std::numeric_limits<float>::quiet_NaN()), result);
 }
 
-Value mlir::fagpu::expandAtanh(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandAtanh(FloatArithmetic &a, Value x) {
   Value size = a.abs(x), rest = a.sub(a.number(1.0f), size);
   // (1 + x) / (1 - x) = 1 + 2 x / (1 - x)
   Value log = expandLog1p(a, a.div(a.add(size, size), rest));

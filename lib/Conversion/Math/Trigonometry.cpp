@@ -15,8 +15,7 @@
 #include <limits>
 
 using namespace mlir;
-using namespace mlir::fagpu;
-using fa::FloatArithmetic;
+using namespace mlir::fa;
 
 namespace {
 /// |x| = quadrant pi / 2 + rest, rest in [-pi/4, pi/4].
@@ -124,7 +123,7 @@ static Value finish(FloatArithmetic &a, Value size, Value result) {
                   a.number(std::numeric_limits<float>::quiet_NaN()));
 }
 
-Value mlir::fagpu::expandSin(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandSin(FloatArithmetic &a, Value x) {
   Value size = a.abs(x);
   Reduced reduced = reduce(a, size);
   Value result = sine(a, reduced.rest, reduced.quadrant);
@@ -133,14 +132,14 @@ Value mlir::fagpu::expandSin(FloatArithmetic &a, Value x) {
   return finish(a, size, result);
 }
 
-Value mlir::fagpu::expandCos(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandCos(FloatArithmetic &a, Value x) {
   Value size = a.abs(x);
   Reduced reduced = reduce(a, size);
   Value next = a.add(reduced.quadrant, a.number(int32_t(1)));
   return finish(a, size, sine(a, reduced.rest, next));
 }
 
-Value mlir::fagpu::expandTan(FloatArithmetic &a, Value x) {
+Value mlir::fa::expandTan(FloatArithmetic &a, Value x) {
   Value size = a.abs(x);
   Reduced reduced = reduce(a, size);
   SineAndCosine of(a, reduced.rest);
