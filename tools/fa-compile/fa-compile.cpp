@@ -9,10 +9,11 @@
 #include "../ChoiceParser.h"
 #include "../ToolMains.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Driver/Derivation.h"
 #include "fa/Export/Compile.h"
 #include "fa/InitAll.h"
 #include "fa/Pipelines/DeriveSchedule.h"
-#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -156,9 +157,8 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
           << "-entry=NAME chooses a function\n";
     return failure();
   }
-  bool machineCode =
-      images == Images::Both ||
-      (images == Images::Auto && !runtime::findAssembler().empty());
+  bool machineCode = images == Images::Both ||
+                     (images == Images::Auto && !findAssembler().empty());
   std::string stem = outputName.empty() ? llvm::sys::path::stem(fileName).str()
                                         : outputName.getValue();
   FailureOr<SmallVector<std::string>> arguments =
@@ -166,16 +166,14 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   if (failed(arguments))
     return failure();
   // A problem is turned into a host function and its kernel first.
-  OwningOpRef<ModuleOp> derived;
+  DerivedSchedule derived;
   if (isProblem(*host)) {
     *arguments = addResultNames(*host, std::move(*arguments));
-    std::string name = host->getName().str();
-    auto schedule = deriveSchedule(
-        *host, chip.empty() ? "sm_80" : chip.getValue(), peepholes);
+    FailureOr<DerivedSchedule> schedule = derive(*host, chip, peepholes);
     if (failed(schedule))
       return failure();
     derived = std::move(*schedule);
-    host = derived->lookupSymbol<func::FuncOp>(name);
+    host = derived.host;
   }
   ManifestNames names;
   names.arguments = std::move(*arguments);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../fa-run/DeviceKernel.h"
 #include "Backend.h"
-#include "fa/Pipelines/DeriveSchedule.h"
+#include "fa/Driver/Derivation.h"
+#include "fa/Driver/DeviceKernel.h"
 #include "fa/Target/GPUTarget.h"
 #include "llvm/ADT/STLExtras.h"
 #include <random>
@@ -148,13 +148,12 @@ private:
 
 LogicalResult CUDABackend::compile(func::FuncOp function) {
   this->function = function;
-  auto derived = deriveSchedule(function, chip, peepholes);
+  FailureOr<DerivedSchedule> derived = derive(function, chip, peepholes);
   if (failed(derived))
     return failure();
-  auto host = (*derived)->lookupSymbol<func::FuncOp>(function.getName());
   CompileOptions options = getDeviceCompileOptions();
   options.peepholes = peepholes;
-  auto compiled = compileSchedule(host, ManifestNames(), options);
+  auto compiled = compileSchedule(derived->host, ManifestNames(), options);
   if (failed(compiled))
     return failure();
   auto cuda = Runtime::create(/*path=*/nullptr);

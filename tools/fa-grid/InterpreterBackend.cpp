@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../fa-run/InterpreterTarget.h"
 #include "Backend.h"
-#include "fa/Pipelines/DeriveSchedule.h"
+#include "fa/Driver/Derivation.h"
+#include "fa/Driver/InterpreterTarget.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -25,19 +25,17 @@ public:
 private:
   std::string chip;
   bool peepholes;
-  OwningOpRef<ModuleOp> schedule;
-  func::FuncOp host;
+  DerivedSchedule schedule;
   /// Of the next run, so that runs differ in how roles interleave.
   uint64_t seed = 0;
 };
 } // namespace
 
 LogicalResult InterpreterBackend::compile(func::FuncOp function) {
-  auto derived = deriveSchedule(function, chip, peepholes);
+  FailureOr<DerivedSchedule> derived = derive(function, chip, peepholes);
   if (failed(derived))
     return failure();
   schedule = std::move(*derived);
-  host = schedule->lookupSymbol<func::FuncOp>(function.getName());
   return success();
 }
 
@@ -50,7 +48,8 @@ LogicalResult InterpreterBackend::run(const Problem &problem,
                          ? RuntimeValue(loadArray(data.data(), operand))
                          : RuntimeValue(operand.number));
   SmallVector<RuntimeValue> passed(values);
-  if (failed(interpret(host, seed++, /*grid=*/std::nullopt, passed, results)))
+  if (failed(interpret(schedule.host, seed++, /*grid=*/std::nullopt, passed,
+                       results)))
     return failure();
   for (auto [operand, value] : llvm::zip_equal(operands, values))
     if (operand.isShaped)

@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_BLOCKMAP_H
 #define FA_TOOLS_FA_RUN_BLOCKMAP_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "fa/Executor/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -9,8 +9,8 @@
 #define FA_TOOLS_FA_RUN_CUDATARGET_H
 
 #include "Benchmark.h"
-#include "DeviceKernel.h"
-#include "HostBuffer.h"
+#include "fa/Driver/DeviceKernel.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fa {

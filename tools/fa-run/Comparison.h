@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_COMPARISON_H
 #define FA_TOOLS_FA_RUN_COMPARISON_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 
 namespace mlir::fa {
 

@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_INPUTSPEC_H
 #define FA_TOOLS_FA_RUN_INPUTSPEC_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "llvm/Support/Error.h"
 
 namespace mlir::fa {

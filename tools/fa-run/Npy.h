@@ -14,7 +14,7 @@
 #ifndef FA_TOOLS_FA_RUN_NPY_H
 #define FA_TOOLS_FA_RUN_NPY_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "llvm/Support/Error.h"
 
 namespace mlir::fa {

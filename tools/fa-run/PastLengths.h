@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_PASTLENGTHS_H
 #define FA_TOOLS_FA_RUN_PASTLENGTHS_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fa {

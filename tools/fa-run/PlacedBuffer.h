@@ -8,7 +8,7 @@
 #ifndef FA_TOOLS_FA_RUN_PLACEDBUFFER_H
 #define FA_TOOLS_FA_RUN_PLACEDBUFFER_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace mlir::fa {

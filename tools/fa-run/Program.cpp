@@ -7,9 +7,9 @@
 
 #include "Program.h"
 #include "../Bytecode.h"
-#include "HostBuffer.h"
 #include "fa/Dialect/FA/IR/FADialect.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"

@@ -8,8 +8,8 @@
 #ifndef FA_TOOLS_FA_RUN_REFERENCE_H
 #define FA_TOOLS_FA_RUN_REFERENCE_H
 
-#include "HostBuffer.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Driver/HostBuffer.h"
 #include "fa/Executor/Executor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -15,7 +15,7 @@ using namespace mlir::fa;
 
 /// Turns a problem into what GPU targets run.
 LogicalResult Session::deriveSchedule() {
-  std::string chip = options.chip.empty() ? "sm_80" : options.chip;
+  std::string chip = options.chip;
   if (target == TargetKind::CUDA) {
     FailureOr<StringRef> own = getDeviceChip();
     if (failed(own))

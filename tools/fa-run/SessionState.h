@@ -9,10 +9,10 @@
 #define FA_TOOLS_FA_RUN_SESSIONSTATE_H
 
 #include "CUDATarget.h"
-#include "Derivation.h"
 #include "Program.h"
 #include "Report.h"
 #include "Session.h"
+#include "fa/Driver/Derivation.h"
 
 namespace mlir::fa {
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUTarget.h"
-#include "InterpreterTarget.h"
 #include "SessionState.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Driver/InterpreterTarget.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -97,6 +98,21 @@ LogicalResult Session::runCUDATarget() {
   return countWork();
 }
 
+/// Reads a grid of one to three sizes: 4 or 4,2.
+static FailureOr<std::array<int64_t, 3>> parseGrid(StringRef text) {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  SmallVector<StringRef> sizes;
+  text.split(sizes, ',');
+  bool isValid = sizes.size() <= grid.size();
+  for (auto [size, word] : llvm::zip(grid, sizes))
+    isValid &= !word.getAsInteger(10, size) && size > 0;
+  if (isValid)
+    return grid;
+  return reportError("--grid=" + text +
+                     " is malformed: expected one to three positive sizes "
+                     "separated by commas");
+}
+
 LogicalResult Session::runInterpreter() {
   std::optional<std::array<int64_t, 3>> grid;
   if (!options.grid.empty()) {
@@ -105,6 +121,14 @@ LogicalResult Session::runInterpreter() {
       return failure();
     grid = *parsed;
   }
+  bool isKernel = fagpu::isKernel(running);
+  if (isKernel && !grid)
+    return reportError("'" + running.getName() +
+                       "' is a kernel: run a function that launches it, or "
+                       "give --grid=SIZES");
+  if (grid && !isKernel)
+    return reportError("--grid is for kernels, but '" + running.getName() +
+                       "' is none");
   func::FuncOp function = running;
   OwningOpRef<ModuleOp> planned;
   if (!options.asWritten) {

@@ -7,7 +7,7 @@
 
 #include "fa/Runtime/CUDA/Runtime.h"
 
-#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -129,7 +129,7 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
     Chip target = chip.suffix ? chip : Chip{major, minor, 0};
     auto made = assemble(assembler, image, target.getName());
     if (!made)
-      return made.takeError();
+      return makeError(FA_INVALID_IMAGE, llvm::toString(made.takeError()));
     module = loadModule(made->cubin, what);
   }
   if (module)

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "fa/Runtime/CUDA/Assembler.h"
 #include "fa/Target/GPUTarget.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "fa/Target/NVPTX/MachineCode.h"
 #include "fa/Target/NVPTX/PTX.h"
 #include "fa/Target/NVPTX/Passes.h"
@@ -85,7 +85,7 @@ private:
   }
 
   LogicalResult compile(ArrayRef<LLVM::LLVMFuncOp> kernels) {
-    std::string assembler = runtime::findAssembler();
+    std::string assembler = findAssembler();
     if (format != KernelFormat::ISA && assembler.empty())
       return getOperation().emitError("no machine code: found no ptxas; set "
                                       "FA_PTXAS, PATH or CUDA_HOME, or "

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/MachineCode.h"
-#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -62,7 +62,7 @@ static std::string dropScheduleBarriers(StringRef ptx) {
 static llvm::Expected<std::string> assembleOnce(StringRef assembler,
                                                 StringRef ptx, StringRef chip,
                                                 AssemblyReport &report) {
-  auto image = runtime::assemble(assembler, ptx, chip);
+  auto image = assemble(assembler, ptx, chip);
   if (!image)
     return image.takeError();
   report = parseAssemblyReport(image->messages);

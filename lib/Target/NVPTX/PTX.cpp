@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/PTX.h"
-#include "fa/Runtime/CUDA/Assembler.h"
 #include "fa/Target/GPUTarget.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -70,7 +70,7 @@ static unsigned versionOfToolkit(unsigned major, unsigned minor) {
 }
 
 static llvm::Expected<unsigned> highestOfAssembler(StringRef assembler) {
-  auto text = runtime::describeAssembler(assembler);
+  auto text = describeAssembler(assembler);
   if (!text)
     return text.takeError();
   StringRef rest = StringRef(*text).split("release ").second;

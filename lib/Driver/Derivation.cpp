@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Derivation.h"
+#include "fa/Driver/Derivation.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include <chrono>
 
@@ -15,13 +15,13 @@ using namespace mlir::fa;
 FailureOr<DerivedSchedule> fa::derive(func::FuncOp problem, StringRef chip,
                                       bool peepholes) {
   auto start = std::chrono::steady_clock::now();
-  auto module = deriveSchedule(problem, chip, peepholes);
+  DerivedSchedule derived;
+  derived.chip = chip.empty() ? "sm_80" : chip.str();
+  auto module = deriveSchedule(problem, derived.chip, peepholes);
   if (failed(module))
     return failure();
-  DerivedSchedule derived;
   derived.module = std::move(*module);
   derived.host = derived.module->lookupSymbol<func::FuncOp>(problem.getName());
-  derived.chip = chip.str();
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
   derived.seconds = elapsed.count();

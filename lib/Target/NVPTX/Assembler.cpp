@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/CUDA/Assembler.h"
-
-#include "fa/Runtime/CUDA/Driver.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,13 +17,17 @@
 #include <cstdlib>
 #include <unistd.h>
 
-using namespace mlir::fa::runtime;
+using namespace mlir::fa;
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-std::string mlir::fa::runtime::findAssembler() {
+static Error makeError(const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+std::string mlir::fa::findAssembler() {
   if (const char *chosen = std::getenv("FA_PTXAS"))
     return StringRef(chosen) == "none" ? "" : chosen;
   if (auto found = llvm::sys::findProgramByName("ptxas"))
@@ -55,9 +57,8 @@ public:
     int descriptor =
         mkstemps(const_cast<char *>(path.c_str()), suffix.size() + 1);
     if (descriptor < 0)
-      return makeError(FA_INVALID_IMAGE,
-                       "cannot make a temporary file '" + Twine(path) +
-                           "' for ptxas: " + llvm::sys::StrError());
+      return makeError("cannot make a temporary file '" + Twine(path) +
+                       "' for ptxas: " + llvm::sys::StrError());
     close(descriptor);
     remover.setFile(path, /*deleteIt=*/true);
     return Error::success();
@@ -80,8 +81,7 @@ public:
     }
     if (!code)
       return Error::success();
-    return makeError(FA_INVALID_IMAGE,
-                     "cannot write '" + Twine(path) + "': " + code.message());
+    return makeError("cannot write '" + Twine(path) + "': " + code.message());
   }
 
 private:
@@ -104,7 +104,7 @@ static Error runAssembler(StringRef assembler,
                                          /*MemoryLimit=*/0, &reason);
   if (status == 0)
     return Error::success();
-  return makeError(FA_INVALID_IMAGE, reason.empty() ? messages.read() : reason);
+  return makeError(reason.empty() ? messages.read() : reason);
 }
 
 /// Machine code, and what the assembler printed.
@@ -151,8 +151,8 @@ Error Assembly::execute(bool splits) {
                                      redirects, /*MemoryLimit=*/0, &reason);
   if (process.Pid)
     return Error::success();
-  return makeError(FA_INVALID_IMAGE, "'" + Twine(assembler) + "' failed for " +
-                                         chip + ": " + reason);
+  return makeError("'" + Twine(assembler) + "' failed for " + chip + ": " +
+                   reason);
 }
 
 Error Assembly::start() {
@@ -170,10 +170,9 @@ Error Assembly::wait() {
   process = {};
   if (status == 0)
     return Error::success();
-  return makeError(FA_INVALID_IMAGE,
-                   "'" + Twine(assembler) + "' failed for " + chip + ": " +
-                       (reason.empty() ? printed.read() : reason) +
-                       "; FA_PTXAS=none leaves PTX to the driver");
+  return makeError("'" + Twine(assembler) + "' failed for " + chip + ": " +
+                   (reason.empty() ? printed.read() : reason) +
+                   "; FA_PTXAS=none leaves PTX to the driver");
 }
 
 Expected<Assembled> Assembly::finish() {
@@ -189,9 +188,8 @@ Expected<Assembled> Assembly::finish() {
     return std::move(error);
   std::string cubin = output.read();
   if (cubin.empty())
-    return makeError(FA_INVALID_IMAGE, "'" + Twine(assembler) +
-                                           "' wrote no machine code for " +
-                                           chip);
+    return makeError("'" + Twine(assembler) + "' wrote no machine code for " +
+                     chip);
   return Assembled(std::move(cubin), printed.read());
 }
 
@@ -212,9 +210,8 @@ static int64_t countSpills(StringRef messages) {
 /// Bytes of PTX that take -O3 so long that -O1 starts beside it.
 static constexpr size_t longText = 192 << 10;
 
-Expected<AssembledImage> mlir::fa::runtime::assemble(StringRef assembler,
-                                                     StringRef ptx,
-                                                     StringRef chip) {
+Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
+                                            StringRef chip) {
   ScratchFile input;
   if (Error error = input.create("ptx"))
     return std::move(error);
@@ -253,13 +250,12 @@ Expected<AssembledImage> mlir::fa::runtime::assemble(StringRef assembler,
   return image;
 }
 
-Expected<std::string>
-mlir::fa::runtime::describeAssembler(StringRef assembler) {
+Expected<std::string> mlir::fa::describeAssembler(StringRef assembler) {
   ScratchFile printed;
   if (Error error = printed.create("txt"))
     return std::move(error);
   if (Error error = runAssembler(assembler, {"--version"}, printed))
-    return makeError(FA_INVALID_IMAGE, "'" + assembler + "' does not run: " +
-                                           llvm::toString(std::move(error)));
+    return makeError("'" + assembler +
+                     "' does not run: " + llvm::toString(std::move(error)));
   return printed.read();
 }

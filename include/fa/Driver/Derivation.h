@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TOOLS_FA_RUN_DERIVATION_H
-#define FA_TOOLS_FA_RUN_DERIVATION_H
+#ifndef FA_DRIVER_DERIVATION_H
+#define FA_DRIVER_DERIVATION_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -23,8 +23,8 @@ struct DerivedSchedule {
   double seconds = 0;
 };
 
-/// The schedule of a problem for `chip`, with or without peepholes. Fails with
-/// one diagnostic.
+/// The schedule of a problem for `chip`, with or without peepholes; for sm_80,
+/// which later ones run too, if `chip` is empty. Fails with one diagnostic.
 FailureOr<DerivedSchedule> derive(func::FuncOp problem, StringRef chip,
                                   bool peepholes);
 
@@ -36,4 +36,4 @@ LogicalResult withResultsAsArguments(
 
 } // namespace mlir::fa
 
-#endif // FA_TOOLS_FA_RUN_DERIVATION_H
+#endif // FA_DRIVER_DERIVATION_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TOOLS_FA_RUN_DEVICEKERNEL_H
-#define FA_TOOLS_FA_RUN_DEVICEKERNEL_H
+#ifndef FA_DRIVER_DEVICEKERNEL_H
+#define FA_DRIVER_DEVICEKERNEL_H
 
 #include "fa/Export/Compile.h"
 #include "fa/Runtime/CUDA/Kernel.h"
@@ -46,4 +46,4 @@ FaDataType getLauncherType(Type type);
 
 } // namespace mlir::fa
 
-#endif // FA_TOOLS_FA_RUN_DEVICEKERNEL_H
+#endif // FA_DRIVER_DEVICEKERNEL_H

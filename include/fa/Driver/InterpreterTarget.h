@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TOOLS_FA_RUN_INTERPRETERTARGET_H
-#define FA_TOOLS_FA_RUN_INTERPRETERTARGET_H
+#ifndef FA_DRIVER_INTERPRETERTARGET_H
+#define FA_DRIVER_INTERPRETERTARGET_H
 
-#include "HostBuffer.h"
+#include "fa/Driver/HostBuffer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <array>
@@ -20,10 +20,10 @@ namespace mlir::fa {
 /// planned. Fails with one diagnostic for what the plan refuses.
 FailureOr<OwningOpRef<ModuleOp>> planSchedule(ModuleOp module);
 
-/// Runs a kernel on `grid`, or a host function with the kernels that it
-/// launches; a host function takes no grid. Every result is rounded to its
-/// declared type. Memrefs among the arguments are updated. Layouts that the
-/// text leaves out are put into the module. Fails with one diagnostic.
+/// Runs a kernel on `grid`, or, without one, a host function with the kernels
+/// that it launches. Every result is rounded to its declared type. Memrefs
+/// among the arguments are updated. Layouts that the text leaves out are put
+/// into the module. Fails with one diagnostic.
 LogicalResult interpret(func::FuncOp function, uint64_t seed,
                         std::optional<std::array<int64_t, 3>> grid,
                         MutableArrayRef<HostBuffer> arguments,
@@ -35,9 +35,6 @@ LogicalResult interpret(func::FuncOp function, uint64_t seed,
                         SmallVector<executor::RuntimeValue> &arguments,
                         SmallVector<executor::RuntimeValue> &results);
 
-/// Reads a grid of one to three sizes: 4 or 4,2. Fails with a diagnostic.
-FailureOr<std::array<int64_t, 3>> parseGrid(StringRef text);
-
 } // namespace mlir::fa
 
-#endif // FA_TOOLS_FA_RUN_INTERPRETERTARGET_H
+#endif // FA_DRIVER_INTERPRETERTARGET_H

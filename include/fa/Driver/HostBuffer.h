@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TOOLS_FA_RUN_HOSTBUFFER_H
-#define FA_TOOLS_FA_RUN_HOSTBUFFER_H
+#ifndef FA_DRIVER_HOSTBUFFER_H
+#define FA_DRIVER_HOSTBUFFER_H
 
 #include "fa/Executor/Value.h"
 
@@ -51,4 +51,4 @@ bool isHostType(Type type);
 
 } // namespace mlir::fa
 
-#endif // FA_TOOLS_FA_RUN_HOSTBUFFER_H
+#endif // FA_DRIVER_HOSTBUFFER_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceKernel.h"
-#include "fa/Runtime/CUDA/Assembler.h"
+#include "fa/Driver/DeviceKernel.h"
 #include "fa/Runtime/CUDA/Manifest.h"
 #include "fa/Target/GPUTarget.h"
+#include "fa/Target/NVPTX/Assembler.h"
 
 using namespace mlir;
 using namespace mlir::fa;

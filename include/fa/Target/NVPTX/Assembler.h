@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_RUNTIME_CUDA_ASSEMBLER_H
-#define FA_RUNTIME_CUDA_ASSEMBLER_H
+#ifndef FA_TARGET_NVPTX_ASSEMBLER_H
+#define FA_TARGET_NVPTX_ASSEMBLER_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
 
-namespace mlir::fa::runtime {
+namespace mlir::fa {
 
 /// The assembler of the CUDA toolkit: what FA_PTXAS names, else the one in
 /// PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda. "" where there is none, or
@@ -43,6 +43,6 @@ assemble(llvm::StringRef assembler, llvm::StringRef ptx, llvm::StringRef chip);
 /// What `assembler --version` prints.
 llvm::Expected<std::string> describeAssembler(llvm::StringRef assembler);
 
-} // namespace mlir::fa::runtime
+} // namespace mlir::fa
 
-#endif // FA_RUNTIME_CUDA_ASSEMBLER_H
+#endif // FA_TARGET_NVPTX_ASSEMBLER_H

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InterpreterTarget.h"
-#include "Program.h"
+#include "fa/Driver/InterpreterTarget.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Executor/FASemantics.h"
@@ -19,20 +18,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
 using namespace mlir::fa::interpreter;
-
-FailureOr<std::array<int64_t, 3>> fa::parseGrid(StringRef text) {
-  std::array<int64_t, 3> grid = {1, 1, 1};
-  SmallVector<StringRef> sizes;
-  text.split(sizes, ',');
-  bool isValid = sizes.size() <= grid.size();
-  for (auto [size, word] : llvm::zip(grid, sizes))
-    isValid &= !word.getAsInteger(10, size) && size > 0;
-  if (isValid)
-    return grid;
-  return reportError("--grid=" + text +
-                     " is malformed: expected one to three positive sizes "
-                     "separated by commas");
-}
 
 FailureOr<OwningOpRef<ModuleOp>> fa::planSchedule(ModuleOp module) {
   OwningOpRef<ModuleOp> planned(module.clone());
@@ -78,16 +63,8 @@ LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
   interpreter.addSemantics(semantics);
   Executor executor(function->getParentOfType<ModuleOp>(), semantics,
                     getDeclaredPolicy());
-  if (fagpu::isKernel(function)) {
-    if (!grid)
-      return reportError("'" + function.getName() +
-                         "' is a kernel: run a function that launches it, or "
-                         "give --grid=SIZES");
-    return interpreter.runKernel(executor, function, *grid, arguments);
-  }
   if (grid)
-    return reportError("--grid is for kernels, but '" + function.getName() +
-                       "' is none");
+    return interpreter.runKernel(executor, function, *grid, arguments);
   auto values = executor.run(function, arguments);
   if (failed(values))
     return failure();
