@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINES = ROOT / "test/Pipelines"
-LEVEL_2 = ["--fa-to-level2=target=avx2"]
+LEVEL_2 = ["--fa-to-level2=chip=avx2"]
 # For each folder: the passes, and the examples (all of them where none is named).
 GOLDEN = {
     "level2": (LEVEL_2, []),

@@ -50,7 +50,7 @@ def drop_ptx(folder, name):
 def add_options(parser):
     """Which kernels, and by which compiler."""
     parser.add_argument("--compiler", type=Path, default=ROOT / "build/bin/fa-compile", help="fa-compile")
-    parser.add_argument("--forms", nargs="+", choices=table.FORMS, default=list(table.FORMS))
+    parser.add_argument("--chips", dest="forms", nargs="+", choices=table.FORMS, default=list(table.FORMS))
     parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="only kernels of these names")
 
 

@@ -67,7 +67,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
-    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a")
+    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a")
     parser.add_argument("--overhead", type=Path, help="fa-launch-overhead, which times the C API")
     parser.add_argument("--rounds", type=int, default=21)
     return parser.parse_args()

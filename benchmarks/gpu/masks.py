@@ -2,7 +2,7 @@
 """Times attention with score functions and masks beside those who can compute the same functions:
 FlexAttention's Triton and FLASH backends, FlashAttention-3 and -4, in one interleaved run.
 
-    python3 benchmarks/gpu/compile.py --forms sm_90a --out KERNELS        (where LLVM is)
+    python3 benchmarks/gpu/compile.py --chips sm_90a --out KERNELS        (where LLVM is)
     PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/masks.py --kernels KERNELS --out DIR
 
 bf16, 2 sequences of 8192 tokens, 16 heads of 128, unless options say otherwise. Outputs are compared with
@@ -150,7 +150,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
-    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a")
+    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a")
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--heads", type=int, default=16)

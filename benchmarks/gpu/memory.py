@@ -71,7 +71,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
-    parser.add_argument("--form", choices=table.FORMS, default="sm_90a")
+    parser.add_argument("--chip", dest="form", choices=table.FORMS, default="sm_90a")
     parser.add_argument("--length", type=int, default=65536)
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--rows", type=int, default=256, help="of each checked head that are compared with float64")

@@ -105,7 +105,7 @@ def parse():
     parser.add_argument("--before", type=Path, help="folder of the same kernels from another build, to compare with")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
     parser.add_argument("--reference", type=Path, help="folder of reference cubins and their launch.py")
-    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a",
+    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a",
                         help="which of the kernels in kernels.json")
     parser.add_argument("--kinds", nargs="+", choices=["derived", "written"], default=["derived", "written"])
     parser.add_argument("--elements", nargs="+", choices=list(TYPES), default=["bf16"])

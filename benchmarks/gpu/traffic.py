@@ -68,7 +68,7 @@ def launch_all(arguments):
 
 def count(program, arguments):
     """The counts of each launch that is wanted, or raises ValueError."""
-    options = ["--kernels", arguments.kernels, "--out", arguments.out, "--form", arguments.form,
+    options = ["--kernels", arguments.kernels, "--out", arguments.out, "--chip", arguments.form,
                "--length", arguments.length, "--heads", arguments.heads, "--launch"]
     return [add_up(kernels) for kernels in profiler.run(program, METRICS, options, len(wanted(arguments)))]
 
@@ -77,7 +77,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON")
-    parser.add_argument("--form", choices=["sm_90a", "sm_80"], default="sm_90a")
+    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a")
     parser.add_argument("--length", type=int, default=8192)
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)

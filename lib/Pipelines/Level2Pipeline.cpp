@@ -19,7 +19,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());
   FASelectConfigOptions selection;
-  selection.target = options.target;
+  selection.chip = options.chip;
   manager.addPass(createFASelectConfig(selection));
   manager.addPass(createFAVersionLengths());
   manager.addPass(createFAVersionBounds());

@@ -52,7 +52,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   manager.addPass(createFAWidenUnsignedIndicesPass());
   addArithmeticOfHalves(manager);
   Level2Options level2;
-  level2.target = options.chip;
+  level2.chip = options.chip;
   buildFAToLevel2Pipeline(manager, level2);
   manager.addPass(createLowerAffinePass());
   addCleanUp(manager);

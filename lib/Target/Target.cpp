@@ -105,7 +105,7 @@ FailureOr<Target> Target::get(StringRef name,
       return Target(row.name, row.limits);
   if (const GPUTarget *gpu = lookupGPUTarget(name))
     return Target(gpu->chip, gpu);
-  return emitError() << "unknown target '" << name
+  return emitError() << "unknown chip '" << name
                      << "', expected cpu (this machine) or one of "
                      << llvm::join(getNames(), ", ");
 }

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --pass-pipeline="builtin.module(fa-to-level2{target=avx2},fa-blocks-to-vectors)" | FileCheck %s --check-prefix=BLOCK
+// RUN: fa-opt %s --pass-pipeline="builtin.module(fa-to-level2{chip=avx2},fa-blocks-to-vectors)" | FileCheck %s --check-prefix=BLOCK
 // RUN: fa-opt %s --fa-to-cpu | FileCheck %s --check-prefix=LLVM
 
 // One parallel call; no iteration allocates or copies, and what is N x N is

@@ -15,9 +15,9 @@
 // REDEFINE: %{option} = -fa-to-ptx="chip=sm_80 fromat=isa"
 // RUN: %{check} --check-prefix=NEAREST
 // NEAREST: fa-opt: error: 'fa-to-ptx' has no option 'fromat', expected one of format, chip,
-// REDEFINE: %{option} = -fa-select-config=targ=avx2
+// REDEFINE: %{option} = -fa-select-config=target=avx2
 // RUN: %{check} --check-prefix=PASS
-// PASS: fa-opt: error: 'fa-select-config' has no option 'targ', expected target
+// PASS: fa-opt: error: 'fa-select-config' has no option 'target', expected chip
 // REDEFINE: %{option} = --fa-expand-key-ranges=x=1
 // RUN: %{check} --check-prefix=EMPTY
 // EMPTY: fa-opt: error: 'fa-expand-key-ranges' has no option 'x', expected none

@@ -9,9 +9,9 @@
 // RUN: FileCheck %s --check-prefix=JSON < %t/report.json
 // RUN: %python -c "import numpy, sys; print(numpy.load(sys.argv[1]).shape, numpy.load(sys.argv[2]).dtype)" %t/o.npy %t/lse.npy | FileCheck %s --check-prefix=FILES
 // RUN: %{interpret} %s --chip=sm_90 | FileCheck %s -DCHIP=sm_90 --check-prefix=CHIP
-// RUN: fa-opt %s --fa-results-to-out-parameters --fa-select-config=target=sm_80 -o %t/level1.mlir
+// RUN: fa-opt %s --fa-results-to-out-parameters --fa-select-config=chip=sm_80 -o %t/level1.mlir
 // RUN: %{interpret} %t/level1.mlir --input=2x70x4x64xbf16 --input=2x4x70xf32 | FileCheck %s --check-prefix=MEMORY
-// RUN: fa-opt %s --fa-to-level2=target=sm_80 -o %t/level2.mlir
+// RUN: fa-opt %s --fa-to-level2=chip=sm_80 -o %t/level2.mlir
 // RUN: %{interpret} %t/level2.mlir --input=2x70x4x64xbf16 --input=2x4x70xf32 | FileCheck %s --check-prefix=MEMORY
 
 // The schedule is compared with the function that was written: one that a

@@ -72,8 +72,11 @@ struct CommandLine {
 
 private:
   LogicalResult writeFile(StringRef name, StringRef contents) const;
+  std::string describeChip(const CompiledSchedule &compiled,
+                           bool isDerived) const;
   LogicalResult writeFiles(CompiledSchedule compiled,
-                           const ManifestNames &names, StringRef stem) const;
+                           const ManifestNames &names, StringRef stem,
+                           bool isDerived) const;
 };
 } // namespace
 
@@ -96,10 +99,23 @@ LogicalResult CommandLine::writeFile(StringRef name, StringRef contents) const {
   return success();
 }
 
+/// The chip that the kernel is for and who chose it, unless it was given.
+std::string CommandLine::describeChip(const CompiledSchedule &compiled,
+                                      bool isDerived) const {
+  if (!chip.empty())
+    return "";
+  return llvm::formatv(" for {0}, {1}",
+                       compiled.manifest.getString("chip").value_or(""),
+                       isDerived ? "the default for attention (--chip=NAME "
+                                   "chooses another)"
+                                 : "the kernel's own chip");
+}
+
 /// The manifest comes last: it names files that are there.
 LogicalResult CommandLine::writeFiles(CompiledSchedule compiled,
                                       const ManifestNames &names,
-                                      StringRef stem) const {
+                                      StringRef stem, bool isDerived) const {
+  std::string chosen = describeChip(compiled, isDerived);
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return reportError("cannot make the folder '" + directory +
                        "': " + code.message());
@@ -118,7 +134,7 @@ LogicalResult CommandLine::writeFiles(CompiledSchedule compiled,
       ArrayRef<std::string>{(stem + ".json").str(), names.ptx, names.cubin}
           .drop_back(names.cubin.empty()),
       llvm::outs());
-  llvm::outs() << " to " << directory << "\n";
+  llvm::outs() << " to " << directory << chosen << "\n";
   return success();
 }
 
@@ -187,7 +203,8 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
   FailureOr<CompiledSchedule> compiled = compileSchedule(*host, names, options);
   if (failed(compiled))
     return failure();
-  return writeFiles(std::move(*compiled), names, stem);
+  return writeFiles(std::move(*compiled), names, stem,
+                    /*isDerived=*/static_cast<bool>(derived.module));
 }
 
 int fa::compileMain(int argc, char **argv) {

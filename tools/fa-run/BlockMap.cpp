@@ -26,7 +26,7 @@ static FailureOr<OwningOpRef<ModuleOp>> tile(func::FuncOp function,
                                              StringRef chip) {
   OwningOpRef<ModuleOp> module = function->getParentOfType<ModuleOp>().clone();
   Level2Options options;
-  options.target = chip.str();
+  options.chip = chip.str();
   PassManager manager(module->getContext());
   buildFAToLevel2Pipeline(manager, options);
   if (failed(manager.run(*module)))

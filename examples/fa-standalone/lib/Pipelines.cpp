@@ -42,7 +42,7 @@ static void buildToGPUPipeline(OpPassManager &manager,
     return;
   case Stop::Tiled: {
     mlir::fa::Level2Options level2;
-    level2.target = options.chip;
+    level2.chip = options.chip;
     return mlir::fa::buildFAToLevel2Pipeline(manager, level2);
   }
   case Stop::Schedule: {

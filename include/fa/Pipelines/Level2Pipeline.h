@@ -14,8 +14,8 @@
 namespace mlir::fa {
 
 struct Level2Options : public PassPipelineOptions<Level2Options> {
-  Option<std::string> target{
-      *this, "target",
+  Option<std::string> chip{
+      *this, "chip",
       llvm::cl::desc("Whose tables choose a missing config; see "
                      "fa-select-config"),
       llvm::cl::init("cpu")};

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s -fa-to-level2=target=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 -canonicalize -cse \
+// RUN: fa-opt %s -fa-to-level2=chip=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 -canonicalize -cse \
 // RUN:   -fa-decompose-to-blocks -split-input-file -verify-diagnostics
 
 // Key blocks of a text of its own, which no configuration has checked.
@@ -6,7 +6,7 @@
 // CHECK: error: 'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80
 
 // fa-results-to-out-parameters would have come before.
-// RUN: not fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-select-config=target=sm_80 -fa-tile -fa-convert-to-online -canonicalize \
+// RUN: not fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-select-config=chip=sm_80 -fa-tile -fa-convert-to-online -canonicalize \
 // RUN:   -fa-specialize-mask -fa-outline-kernels=chip=sm_80 -fa-decompose-to-blocks 2>&1 | FileCheck %s --check-prefix=TENSOR --implicit-check-not=error:
 // TENSOR: error: 'fa.online_attention' op captures 'tensor<70xi32>', expected memory (fa-results-to-out-parameters)
 

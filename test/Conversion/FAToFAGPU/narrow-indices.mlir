@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -fa-narrow-indices | FileCheck %s
 
 // Before fa-decompose-to-blocks regions of attention keep their indices.
-// RUN: fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-to-level2=target=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 \
+// RUN: fa-opt %fa_src_root/test/Integration/CPU/memory-and-tables.mlir -fa-to-level2=chip=sm_80 -lower-affine -canonicalize -cse -fa-outline-kernels=chip=sm_80 \
 // RUN:   -fa-narrow-indices | FileCheck %s --check-prefix=REGIONS
 // REGIONS: fa.key_ranges
 // REGIONS: mask(%{{.*}}, %{{.*}}, %{{.*}}, %[[KEY:.*]]) captures

@@ -1,5 +1,5 @@
-// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s --check-prefix=SM80
-// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefix=SM90A
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SM90A
 
 !odd_f32 = tensor<2x?x8x100xf32>
 

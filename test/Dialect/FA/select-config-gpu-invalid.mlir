@@ -5,7 +5,7 @@
 // DEFINE: %{file} =
 // DEFINE: %{chip} = sm_80
 // DEFINE: %{prefix} =
-// DEFINE: %{check} = not fa-opt %t/%{file}.mlir -fa-select-config=target=%{chip} 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
+// DEFINE: %{check} = not fa-opt %t/%{file}.mlir -fa-select-config=chip=%{chip} 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
 
 // REDEFINE: %{file} = large
 // REDEFINE: %{chip} = sm_90a

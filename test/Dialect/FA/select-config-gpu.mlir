@@ -1,16 +1,16 @@
 // The configuration of a GPU: the first row of the target's table that takes the
 // problem and fits, with the form, and a remark that says why.
 
-// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s --check-prefix=SM80
-// RUN: fa-opt %s -fa-select-config=target=sm_86 | FileCheck %s --check-prefix=SM86
-// RUN: fa-opt %s -fa-select-config=target=sm_89 | FileCheck %s --check-prefix=SM86
-// RUN: fa-opt %s -fa-select-config=target=sm_90 | FileCheck %s --check-prefix=SM90
-// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefix=SM90A
-// RUN: fa-opt %s -fa-select-config=target=sm_100 | FileCheck %s --check-prefix=SM90
-// RUN: fa-opt %s -fa-select-config=target=sm_120 | FileCheck %s --check-prefix=SM86
-// RUN: fa-opt %s -fa-select-config=target=sm_80 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: fa-opt %s -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=chip=sm_89 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=chip=sm_90 | FileCheck %s --check-prefix=SM90
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SM90A
+// RUN: fa-opt %s -fa-select-config=chip=sm_100 | FileCheck %s --check-prefix=SM90
+// RUN: fa-opt %s -fa-select-config=chip=sm_120 | FileCheck %s --check-prefix=SM86
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=REMARK80
-// RUN: fa-opt %s -fa-select-config=target=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=REMARK90A
 
 !t64f = tensor<2x?x8x64xbf16>

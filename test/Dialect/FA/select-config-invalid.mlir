@@ -1,13 +1,13 @@
 // RUN: split-file %s %t
-// RUN: not fa-opt %t/lanes.mlir -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=LANES
-// RUN: not fa-opt %t/registers.mlir -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// RUN: fa-opt %t/registers.mlir -fa-select-config=target=avx512 | FileCheck %s --check-prefix=FITS
-// RUN: not fa-opt %t/columns.mlir -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=COLUMNS
-// RUN: not fa-opt %t/lanes.mlir -fa-select-config=target=sm_90a 2>&1 | FileCheck %s --check-prefix=PART
-// RUN: sed -e s/BLOCKS/262144,key_block=64/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=QUERIES --implicit-check-not=error:
-// RUN: sed -e s/BLOCKS/64,key_block=4294967296/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=KEYS --implicit-check-not=error:
-// RUN: sed -e s/BLOCKS/64,key_block=128,key_splits=100000/ %t/sizes.mlir | not fa-opt -fa-select-config=target=avx2 2>&1 | FileCheck %s --check-prefix=SPLITS --implicit-check-not=error:
-// RUN: not fa-opt %t/dims.mlir -fa-select-config=target=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not fa-opt %t/lanes.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=LANES
+// RUN: not fa-opt %t/registers.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: fa-opt %t/registers.mlir -fa-select-config=chip=avx512 | FileCheck %s --check-prefix=FITS
+// RUN: not fa-opt %t/columns.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// RUN: not fa-opt %t/lanes.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: sed -e s/BLOCKS/262144,key_block=64/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=QUERIES --implicit-check-not=error:
+// RUN: sed -e s/BLOCKS/64,key_block=4294967296/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=KEYS --implicit-check-not=error:
+// RUN: sed -e s/BLOCKS/64,key_block=128,key_splits=100000/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=SPLITS --implicit-check-not=error:
+// RUN: not fa-opt %t/dims.mlir -fa-select-config=chip=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
 
 // LANES: error: 'fa.attention' op config does not fit: lanes is 16, but a vector of avx2 holds 8 f32; the nearest is 8
 // PART: error: 'fa.attention' op config does not fit: its target part #fa.cpu<lanes = 16> is for 'cpu', but the target is sm_90a, expected a part for 'gpu'
@@ -49,7 +49,7 @@ func.func @sizes(%q: !t) -> !t {
   return %r : !t
 }
 
-// NAME: error: unknown target 'sm_70', expected cpu (this machine) or one of avx512, avx2, sse, neon, sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120
+// NAME: error: unknown chip 'sm_70', expected cpu (this machine) or one of avx512, avx2, sse, neon, sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120
 //--- dims.mlir
 !t = tensor<1x?x1x512xf16>
 func.func @dims(%q: !t) -> !t {

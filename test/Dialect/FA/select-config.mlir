@@ -1,7 +1,7 @@
-// RUN: fa-opt %s -fa-select-config=target=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: fa-opt %s -fa-select-config=target=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: fa-opt %s -fa-select-config=chip=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: fa-opt %s -fa-select-config=chip=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: fa-opt %s -fa-select-config | FileCheck %s --check-prefix=HOST
-// RUN: fa-opt %s -fa-select-config=target=avx2 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
+// RUN: fa-opt %s -fa-select-config=chip=avx2 --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 !t = tensor<2x?x8x64xf32>

@@ -1,7 +1,7 @@
 // A score function and a mask that each read an element at every pair, at the largest head dim of f32: one is computed
 // behind the other, so that registers hold what one of them reads.
 
-// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s
 // CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, rolled>, block_table>
 
 // RUN: fa-run %s --target=interpret --chip=sm_80 --verify --input=1x40x2x256xf32 --input=1x70x1x256xf32 \

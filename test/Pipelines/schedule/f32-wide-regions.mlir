@@ -1,8 +1,8 @@
 // A score function and a mask that both read memory, at the largest head dim of f32: what one reads is used up before
 // the other one reads, so that registers suffice.
 
-// RUN: fa-opt %s -fa-select-config=target=sm_80 | FileCheck %s
-// RUN: fa-opt %s -fa-select-config=target=sm_90a | FileCheck %s --check-prefix=GROUPS
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=GROUPS
 // CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, {{(keep_queries, )?}}rolled>{{.*}}>
 // GROUPS: query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>{{.*}}>
 

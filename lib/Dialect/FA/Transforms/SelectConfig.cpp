@@ -78,8 +78,8 @@ struct SelectConfigPass
   using FASelectConfigBase::FASelectConfigBase;
 
   void runOnOperation() override {
-    FailureOr<Target> selected = Target::get(
-        target, [&] { return emitError(getOperation()->getLoc()); });
+    FailureOr<Target> selected =
+        Target::get(chip, [&] { return emitError(getOperation()->getLoc()); });
     if (failed(selected))
       return signalPassFailure();
     WalkResult result = getOperation()->walk<WalkOrder::PreOrder>(

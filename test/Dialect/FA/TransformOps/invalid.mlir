@@ -70,7 +70,7 @@ func.func @no_target(%q: memref<1x?x2x128xbf16>) {
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
     %op = transform.structured.match ops{["fa.attention"]} in %module : (!transform.any_op) -> !transform.any_op
-    // expected-error @below {{unknown target 'sm_70', expected cpu (this machine) or one of}}
+    // expected-error @below {{unknown chip 'sm_70', expected cpu (this machine) or one of}}
     transform.fa.configure %op with(#fa.config<query_block = 128, key_block = 128>) on("sm_70") : !transform.any_op
     transform.yield
   }

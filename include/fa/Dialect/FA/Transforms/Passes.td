@@ -464,7 +464,7 @@ def FASelectConfig : Pass<"fa-select-config"> {
     which row was taken, which ones were not and why, and on a GPU what the
     config takes of what there is.
 
-    `target=cpu` is this machine; other names choose for a machine elsewhere.
+    `chip=cpu` is this machine; other names choose for a machine elsewhere.
 
     Before:
 
@@ -472,7 +472,7 @@ def FASelectConfig : Pass<"fa-select-config"> {
     fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
     ```
 
-    After, with `target=avx2`:
+    After, with `chip=avx2`:
 
     ```mlir
     fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
@@ -480,7 +480,7 @@ def FASelectConfig : Pass<"fa-select-config"> {
                              target = #fa.cpu<lanes = 8, register_rows = 6, register_vectors = 2>>}
     ```
 
-    With `target=sm_90a` and head dim 128:
+    With `chip=sm_90a` and head dim 128:
 
     ```mlir
     fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
@@ -492,7 +492,7 @@ def FASelectConfig : Pass<"fa-select-config"> {
     ```
   }];
   let options = [
-    Option<"target", "target", "std::string", /*default=*/"\"cpu\"",
+    Option<"chip", "chip", "std::string", /*default=*/"\"cpu\"",
            "cpu (this machine), avx512, avx2, sse, neon, sm_80, sm_86, sm_89, "
            "sm_90, sm_90a, sm_100 or sm_120">
   ];
