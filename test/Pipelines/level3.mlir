@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --fa-to-level2=target=avx2 --fa-decompose-step --canonicalize --cse > %t.level3.mlir
+// RUN: fa-opt %s --fa-to-level2=chip=avx2 --fa-decompose-step --canonicalize --cse > %t.level3.mlir
 // RUN: FileCheck %s < %t.level3.mlir
 // RUN: sed -e '/^module {$/d' -e '/^}$/d' %t.level3.mlir > %t.mlir
 // RUN: cat %S/Inputs/level3_reference.mlir >> %t.mlir
