@@ -74,12 +74,57 @@ static std::array<float, 4> reduceRow(const Reduction &reduction,
   return sums;
 }
 
+/// What the 32 threads of each warp make of an accumulator: each of its own
+/// elements, in their order, and then all of them by exchange.
+static LogicalResult compileReduceWarps(fagpu::ReduceOp op,
+                                        const Reduction &reduction,
+                                        ProgramBuilder &builder) {
+  RankedTensorType type = getTensorType(op.getSource());
+  fagpu::LayoutInterface layout = fagpu::getBlockLayout(type);
+  int64_t perThread = layout.perThread(type.getShape());
+  SmallVector<int64_t> positions;
+  for (int64_t thread = 0; thread < 32 * layout.getWarps(); ++thread)
+    for (int64_t element = 0; element < perThread; ++element) {
+      SmallVector<int64_t> at =
+          fagpu::coordinateOf(layout, type.getShape(), thread, element);
+      positions.push_back(at[0] * type.getDimSize(1) + at[1]);
+    }
+  int64_t warps = layout.getWarps();
+  unsigned source = builder.getRegister(op.getSource());
+  unsigned result = builder.getRegister(op.getResult());
+  builder.emit([=](Frame &frame) {
+    ArrayRefPtr array = packArray(frame.arrayRef(source));
+    ArrayRefPtr reduced = makeArray({warps});
+    const int64_t *position = positions.begin();
+    SmallVector<float> elements(perThread);
+    for (int64_t warp = 0; warp < warps; ++warp) {
+      std::array<float, 32> sums;
+      for (float &sum : sums) {
+        for (float &element : elements)
+          element = array->data()[*position++].real;
+        sum = reduction.reduceThread(elements);
+      }
+      for (size_t distance : {16, 8, 4, 2, 1}) {
+        std::array<float, 32> before = sums;
+        for (size_t lane = 0; lane < 32; ++lane)
+          sums[lane] = reduction.combine(before[lane], before[lane ^ distance]);
+      }
+      reduced->data()[warp].real = sums[0];
+    }
+    frame[result] = reduced;
+    return success();
+  });
+  return success();
+}
+
 static LogicalResult compileReduce(fagpu::ReduceOp op,
                                    ProgramBuilder &builder) {
   if (failed(checkLayout(op, op.getSource())))
     return failure();
   Reduction reduction{op.getKind() == fagpu::ReductionKind::max,
                       static_cast<int64_t>(op.getChains())};
+  if (isa<fagpu::WarpLayoutAttr>(getTensorType(op.getResult()).getEncoding()))
+    return compileReduceWarps(op, reduction, builder);
   RankedTensorType type = getTensorType(op.getSource());
   bool isQuad = isa<fagpu::QuadLayoutAttr>(type.getEncoding());
   bool toQuad = op.getType().getRank() == 2;
@@ -134,6 +179,11 @@ static LogicalResult compileBroadcast(fagpu::BroadcastOp op,
       isa<fagpu::ColumnLayoutAttr>(getTensorType(op.getSource()).getEncoding());
   RankedTensorType type = getTensorType(op.getResult());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  // Rows of a warp come by sixteens.
+  int64_t warps =
+      isa<fagpu::WarpLayoutAttr>(getTensorType(op.getSource()).getEncoding())
+          ? getTensorType(op.getSource()).getDimSize(0)
+          : 0;
   unsigned source = builder.getRegister(op.getSource());
   unsigned result = builder.getRegister(op.getResult());
   builder.emit([=](Frame &frame) {
@@ -143,7 +193,8 @@ static LogicalResult compileBroadcast(fagpu::BroadcastOp op,
       if (alongRows)
         std::copy_n(array->data(), columns, target);
       else
-        std::fill_n(target, columns, array->data()[row]);
+        std::fill_n(target, columns,
+                    array->data()[warps ? row / 16 % warps : row]);
     }
     return success();
   });

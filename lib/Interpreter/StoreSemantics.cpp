@@ -22,19 +22,21 @@ struct Destination {
   SmallVector<int64_t> sizes;
   unsigned rowDim;
   std::optional<unsigned> rows, columns;
+  bool padded;
 
   template <typename OpTy>
-  Destination(OpTy op, ProgramBuilder &builder, Value columns)
+  Destination(OpTy op, ProgramBuilder &builder, Value columns, bool padded)
       : memory(builder.getRegister(op.getDestination())),
         offsets(builder.getRegisters(op.getOffsets())), sizes(op.getBox()),
         rowDim(op.getRowDim()),
         rows(getOptionalRegister(builder, op.getRows())),
-        columns(getOptionalRegister(builder, columns)) {}
+        columns(getOptionalRegister(builder, columns)), padded(padded) {}
 
   Box getBox(Frame &frame) const {
     Array &array = frame.array(memory);
     Box box{&array, getIndices(frame, offsets), sizes, rowDim,
             getIntegerOr(frame, rows, array.shape[rowDim])};
+    box.padded = padded;
     if (columns)
       box.columnLimit = frame.integer(*columns);
     return box;
@@ -66,7 +68,7 @@ static LogicalResult stageValue(Worker &worker, Operation *op,
 }
 
 static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
-  Destination destination(op, builder, op.getColumns());
+  Destination destination(op, builder, op.getColumns(), op.getPadded());
   unsigned source = builder.getRegister(op.getValue());
   std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
   std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
@@ -97,7 +99,7 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
 
 static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
   fagpu::ViewType type = op.getView().getType();
-  Destination destination(op, builder, /*columns=*/Value());
+  Destination destination(op, builder, /*columns=*/Value(), /*padded=*/false);
   unsigned source = builder.getRegister(op.getView());
   bool adds = op.getAdd();
   auto real = dyn_cast<FloatType>(type.getElementType());

@@ -51,6 +51,56 @@ func.func @reduce(%max: !o, %sum: !o, %pairs: !o, %all: !o) attributes {fagpu.ke
   return
 }
 
+// All that each of two warps holds: of 64 rows those whose number by 16 is even,
+// and those where it is odd. Rows of the first hold 1 and 3, those of the second
+// 2 and 4, each 16 x 8 times. A broadcast gives each row its warp's. No row has
+// another sum than 512 and 768, no other maximum than 3 and 4.
+// REDEFINE: %{entry} = warps
+// RUN: %{check}
+// warps: argument 0: 3xi32 = [0, 0, 1]
+!s2 = tensor<64x8xf32, #fagpu.acc<2>>
+!i2 = tensor<64x8xi32, #fagpu.acc<2>>
+!b2 = tensor<64x8xi1, #fagpu.acc<2>>
+!w2 = tensor<2xf32, #fagpu.warp<2>>
+func.func @warps(%answers: memref<3xi32>) attributes {fagpu.kernel = "sm_80"} {
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %i2 = arith.constant 2 : index
+  fagpu.role @all groups(1) warps(2) {
+    %r = fagpu.iota 0 : !i2
+    %sixteen = arith.constant dense<16> : !i2
+    %one = arith.constant dense<1> : !i2
+    %n = arith.divui %r, %sixteen : !i2
+    %m = arith.addi %n, %one : !i2
+    %x = arith.sitofp %m : !i2 to !s2
+    %odd = arith.andi %n, %one : !i2
+    %isSecond = arith.cmpi eq, %odd, %one : !i2
+    %low = arith.constant dense<512.0> : !s2
+    %high = arith.constant dense<768.0> : !s2
+    %three = arith.constant dense<3.0> : !s2
+    %four = arith.constant dense<4.0> : !s2
+    %sums = arith.select %isSecond, %high, %low : !b2, !s2
+    %most = arith.select %isSecond, %four, %three : !b2, !s2
+    %s = fagpu.reduce add %x : !s2 -> !w2
+    %bs = fagpu.broadcast %s : !w2 -> !s2
+    %g = fagpu.reduce max %x : !s2 -> !w2
+    %bg = fagpu.broadcast %g : !w2 -> !s2
+    %otherSums = arith.cmpf une, %bs, %sums : !s2
+    %otherMost = arith.cmpf une, %bg, %most : !s2
+    %same = arith.cmpf oeq, %bs, %high : !s2
+    %a = fagpu.any %otherSums : !b2
+    %b = fagpu.any %otherMost : !b2
+    %c = fagpu.any %same : !b2
+    %na = arith.extui %a : i1 to i32
+    %nb = arith.extui %b : i1 to i32
+    %nc = arith.extui %c : i1 to i32
+    memref.store %na, %answers[%i0] : memref<3xi32>
+    memref.store %nb, %answers[%i1] : memref<3xi32>
+    memref.store %nc, %answers[%i2] : memref<3xi32>
+  }
+  return
+}
+
 // Whether one element of all is true.
 // REDEFINE: %{entry} = vote
 // RUN: %{check}

@@ -53,6 +53,7 @@ TEST_F(FAGPULayoutTest, EveryElementIsHeld) {
   expectCopies(QuadLayoutAttr::get(&context, 4), {128, 4}, 1);
   expectCopies(RowLayoutAttr::get(&context, 4), {128}, 4);
   expectCopies(ColumnLayoutAttr::get(&context, 2), {24}, 8 * 2);
+  expectCopies(WarpLayoutAttr::get(&context, 4), {4}, 32);
 }
 
 // PTX ISA, wgmma: register d[i] of thread t of a 64xN accumulator.
@@ -89,6 +90,17 @@ TEST_F(FAGPULayoutTest, RowsAndColumnsAreThoseOfTheAccumulator) {
       EXPECT_TRUE(holds(column, columns, at[1]));
     }
   }
+}
+
+// A warp's value is held by the threads that hold its rows.
+TEST_F(FAGPULayoutTest, WarpsAreThoseOfTheAccumulator) {
+  LayoutInterface accumulator = AccumulatorLayoutAttr::get(&context, 4);
+  LayoutInterface warp = WarpLayoutAttr::get(&context, 4);
+  int64_t shape[] = {128, 16}, warps[] = {4};
+  for (int64_t thread = 0; thread < 128; ++thread)
+    for (int64_t i = 0; i < accumulator.perThread(shape); ++i)
+      EXPECT_EQ(accumulator.coordinate(shape, thread, i)[0] / 16 % 4,
+                warp.coordinate(warps, thread, 0)[0]);
 }
 
 } // namespace

@@ -70,7 +70,10 @@ struct ReducePattern : public LoweringPattern<ReduceOp> {
     };
 
     // The elements of each row, dealt to the chains in turn.
-    SmallVector<int64_t> rowOf = matchElements(type, 0, source, 0);
+    bool isOfWarp = isa<WarpLayoutAttr>(type.getEncoding());
+    SmallVector<int64_t> rowOf(adaptor.getSource().size(), 0);
+    if (!isOfWarp)
+      rowOf = matchElements(type, 0, source, 0);
     SmallVector<SmallVector<Value>> rows(registersPerThread(type));
     for (auto [element, row] : llvm::zip_equal(adaptor.getSource(), rowOf))
       rows[row].push_back(element);
@@ -87,15 +90,19 @@ struct ReducePattern : public LoweringPattern<ReduceOp> {
         sum = combine(sum, row[chain]);
       results.push_back(sum);
     }
-    // The four lanes of a quad share a row.
-    if (isa<RowLayoutAttr>(type.getEncoding()))
-      for (int64_t lanes : {2, 1}) {
-        SmallVector<Value> others;
-        for (Value value : results)
-          others.push_back(emit.shuffleButterfly(value, lanes));
-        for (auto [value, other] : llvm::zip_equal(results, others))
-          value = combine(value, other);
-      }
+    // The four lanes of a quad share a row, all lanes what is of their warp.
+    SmallVector<int64_t> distances;
+    if (isOfWarp)
+      distances = {16, 8, 4, 2, 1};
+    else if (isa<RowLayoutAttr>(type.getEncoding()))
+      distances = {2, 1};
+    for (int64_t lanes : distances) {
+      SmallVector<Value> others;
+      for (Value value : results)
+        others.push_back(emit.shuffleButterfly(value, lanes));
+      for (auto [value, other] : llvm::zip_equal(results, others))
+        value = combine(value, other);
+    }
     return {results};
   }
 };
@@ -137,6 +144,9 @@ struct BroadcastPattern : public LoweringPattern<BroadcastOp> {
   Registers lower(BroadcastOp op, Adaptor adaptor,
                   Emitter &emit) const override {
     RankedTensorType source = blockType(op.getSource()), type = blockType(op);
+    if (isa<WarpLayoutAttr>(source.getEncoding()))
+      return {SmallVector<Value>(registersPerThread(type),
+                                 adaptor.getSource().front())};
     unsigned dim = isa<ColumnLayoutAttr>(source.getEncoding()) ? 1 : 0;
     SmallVector<Value> results;
     for (int64_t element : matchElements(source, 0, type, dim))

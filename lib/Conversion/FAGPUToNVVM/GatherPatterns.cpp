@@ -84,6 +84,8 @@ struct GatherPattern : public LoweringPattern<GatherOp> {
     SmallVector<Value> results;
     if (op.getPairs() && element.isF32())
       return {loadRows(op, adaptor, emit)};
+    if (op.getPairs() && isPackedElement(element))
+      return {loadPacked(op, adaptor, emit)};
     IotaOp consecutive = getConsecutive(op);
     Value first;
     for (int64_t index = 0; index < elements; ++index) {
@@ -165,6 +167,25 @@ private:
           results,
           loadPair(emit, getLoad(op), first, 4 * (at[1] - column + firstColumn),
                    op.getMask() ? adaptor.getMask()[index] : Value()));
+    }
+    return results;
+  }
+
+  /// Pairs of 16-bit elements, which are the words of a packed value.
+  SmallVector<Value> loadPacked(GatherOp op, Adaptor adaptor,
+                                Emitter &emit) const {
+    RankedTensorType type = op.getType();
+    int64_t elements = getBlockLayout(type).perThread(type.getShape());
+    std::string text =
+        ("mov.b32 $0, 0; @$2 " + getLoad(op) + ".b32 $0, [$1];").str();
+    SmallVector<Value> results;
+    for (int64_t index = 0; index < elements; index += 2) {
+      Value mask = op.getMask() ? adaptor.getMask()[index] : Value();
+      llvm::append_range(
+          results, emit.inlinePTX(text, "=&r,l,b",
+                                  {addressElement(op, adaptor, emit, index),
+                                   orTrue(emit, mask)},
+                                  emit.builder.getI32Type()));
     }
     return results;
   }

@@ -113,6 +113,8 @@ struct ConvertMathToNVVMApproximationsPass
         &getContext(), "llvm.nvvm.ex2.approx.ftz.f32");
     patterns.add<IntrinsicPattern<math::Log2Op>>(&getContext(),
                                                  "llvm.nvvm.lg2.approx.ftz.f");
+    patterns.add<IntrinsicPattern<math::RsqrtOp>>(
+        &getContext(), "llvm.nvvm.rsqrt.approx.ftz.f");
     patterns.add<DividePattern, TanhPattern, TanhByReciprocalPattern>(
         &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

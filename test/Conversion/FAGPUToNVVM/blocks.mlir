@@ -46,6 +46,28 @@ func.func @narrow_integers(%i: i32) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// All that a warp holds: four elements of each thread by two chains, then the
+// lanes of the warp, the farthest first.
+// CHECK-LABEL: func.func @warps
+// CHECK-SAME: (%[[S:.*]]: f32)
+func.func @warps(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %s : !acc
+    // CHECK: fagpu.role @only
+    // CHECK-COUNT-3: arith.addf
+    // CHECK-NOT: arith.addf
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[MINE:.*]], %[[D16:.*]], %{{.*}} {{.*}} f32
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK-NOT: nvvm.shfl.sync
+    // CHECK: %[[SUM:.*]] = arith.addf
+    %w = fagpu.reduce add %x : !acc -> tensor<4xf32, #fagpu.warp<4>>
+    // CHECK-COUNT-4: arith.mulf %[[S]], %[[SUM]] : f32
+    %b = fagpu.broadcast %w : tensor<4xf32, #fagpu.warp<4>> -> !acc
+    %y = arith.mulf %x, %b : !acc
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @reductions
 // CHECK-SAME: (%[[S:.*]]: f32)
 func.func @reductions(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
@@ -224,6 +246,21 @@ func.func @pairs(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel 
     %x = fagpu.gather %m[%i, %j] pairs
         : memref<?x?xf32, strided<[?, 1]>>[tensor<64x16xi32, #fagpu.acc<4>>, tensor<64x16xi32, #fagpu.acc<4>>]
         -> tensor<64x16xf32, #fagpu.acc<4>>
+  }
+  return
+}
+
+// Pairs of 16-bit elements are the words of a packed value.
+// CHECK-LABEL: func.func @packed_pairs
+func.func @packed_pairs(%m: memref<?x?xbf16, strided<[?, 1]>>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %i = fagpu.iota 0 : tensor<64x16xi32, #fagpu.acc<4>>
+    %j = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
+    // CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; @$2 ld.global.nc.b32 $0, [$1];", "=&r,l,b"
+    // CHECK-NOT: llvm.inline_asm
+    %x = fagpu.gather %m[%i, %j] pairs
+        : memref<?x?xbf16, strided<[?, 1]>>[tensor<64x16xi32, #fagpu.acc<4>>, tensor<64x16xi32, #fagpu.acc<4>>]
+        -> tensor<64x16xbf16, #fagpu.acc<4>>
   }
   return
 }

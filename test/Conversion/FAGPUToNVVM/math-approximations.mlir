@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @approximate
 // CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32)
-func.func @approximate(%x: f32, %y: f32) -> (f32, f32, f32, f32) {
+func.func @approximate(%x: f32, %y: f32) -> (f32, f32, f32, f32, f32) {
   // CHECK: %[[E:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X]])
   %e = math.exp2 %x fastmath<afn> : f32
   // CHECK: %[[L:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"(%[[X]])
@@ -12,8 +12,10 @@ func.func @approximate(%x: f32, %y: f32) -> (f32, f32, f32, f32) {
   %d = arith.divf %x, %y fastmath<arcp, afn> : f32
   // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.tanh"(%[[X]]) {fastmathFlags = #llvm.fastmath<afn>}
   %t = math.tanh %x fastmath<afn> : f32
-  // CHECK: return %[[E]], %[[L]], %[[D]], %[[T]]
-  return %e, %l, %d, %t : f32, f32, f32, f32
+  // CHECK: %[[Q:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[X]])
+  %q = math.rsqrt %x fastmath<afn> : f32
+  // CHECK: return %[[E]], %[[L]], %[[D]], %[[T]], %[[Q]]
+  return %e, %l, %d, %t, %q : f32, f32, f32, f32, f32
 }
 
 // By a reciprocal: a polynomial near zero, else 1 - 2 / (2^(x 2 log2 e) + 1).

@@ -34,6 +34,26 @@ func.func @product(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// A vector of one value a warp is told by its size.
+// CHECK-LABEL: func.func @warps
+func.func @warps(%x: f32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math(%g) groups(1) {
+    %s = tensor.splat %x : tensor<128x64xf32>
+    // CHECK: %[[W:.*]] = fagpu.reduce add %{{.*}} : tensor<128x64xf32, #fagpu.acc<4>> -> tensor<4xf32, #fagpu.warp<4>>
+    %w = fagpu.reduce add %s : tensor<128x64xf32> -> tensor<4xf32>
+    // CHECK: %[[R:.*]] = math.rsqrt %[[W]] : tensor<4xf32, #fagpu.warp<4>>
+    %r = math.rsqrt %w : tensor<4xf32>
+    // CHECK: fagpu.broadcast %[[R]] : tensor<4xf32, #fagpu.warp<4>> -> tensor<128x64xf32, #fagpu.acc<4>>
+    %b = fagpu.broadcast %r : tensor<4xf32> -> tensor<128x64xf32>
+    %y = arith.mulf %s, %b : tensor<128x64xf32>
+    // To a square, of which no use says more than the size.
+    // CHECK: fagpu.broadcast %{{.*}} : tensor<4xf32, #fagpu.warp<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+    %v = tensor.splat %x : tensor<4xf32>
+    %c = fagpu.broadcast %v : tensor<4xf32> -> tensor<64x64xf32>
+  }
+  return
+}
+
 // Vectors of rows and of columns; one index for both.
 // CHECK-LABEL: func.func @vectors
 func.func @vectors() attributes {fagpu.kernel = "sm_80"} {

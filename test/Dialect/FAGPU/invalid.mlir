@@ -1009,6 +1009,65 @@ func.func @f(%x: !acc) {
 // -----
 
 !acc = tensor<64x128xf32, #fagpu.acc<4>>
+func.func @f(%x: !acc) {
+  // expected-error @below {{'fagpu.reduce' op goes from 'tensor<64x128xf32, #fagpu.acc<4>>' to 'tensor<2xf32, #fagpu.warp<2>>', expected acc to row, acc to quad or quad to row, of the same rows, elements and warps, or acc to warp, of one element a warp}}
+  %y = fagpu.reduce add %x : !acc -> tensor<2xf32, #fagpu.warp<2>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64x128xf32>) {
+  // expected-error @below {{'fagpu.reduce' op goes from 'tensor<64x128xf32>' to 'tensor<3xf32>', expected acc to row}}
+  %y = fagpu.reduce add %x : tensor<64x128xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #fagpu.warp<4>>) {
+  // expected-error @below {{'fagpu.broadcast' op goes from 'tensor<4xf32, #fagpu.warp<4>>' to 'tensor<64x4xf32, #fagpu.quad<4>>', expected row to acc, row to quad or col to acc, of the same rows or columns, elements and warps, or warp to acc, of one element a warp}}
+  %y = fagpu.broadcast %x : tensor<4xf32, #fagpu.warp<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
+  return
+}
+
+// -----
+
+// expected-error @below {{layout #fagpu.warp<4> has 4 elements, one a warp, got 8}}
+func.func private @f(tensor<8xf32, #fagpu.warp<4>>)
+
+// -----
+
+// expected-error @below {{layout #fagpu.warp<4> holds a shape of rank 1 of multiples of 4, got 2; nearest is 4}}
+func.func private @f(tensor<2xf32, #fagpu.warp<4>>)
+
+// -----
+
+// expected-error @below {{layout warp has 33 warps, expected 1 to 32}}
+#l = #fagpu.warp<33>
+
+// -----
+
+!st = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%x: tensor<64x64xbf16, #fagpu.acc<4>>, %m: memref<?x?xbf16>, %i: i32) {
+  %via = fagpu.channel tma_store : !st
+  // expected-error @below {{'fagpu.store' op is padded at all ends of 'memref<?x?xbf16>', expected no rows(...) or columns(...)}}
+  fagpu.store %x, %m[%i, %i] rows(%i) padded via(%via : !st) : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x?xbf16>
+  return
+}
+
+// -----
+
+!st = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%x: tensor<64x64xbf16, #fagpu.acc<4>>, %m: memref<?x?xbf16>, %i: i32) {
+  // expected-error @below {{'fagpu.store' op is padded, but threads write all of a box below rows(...) and columns(...); expected via(...) a channel of the engine 'tma_store'}}
+  fagpu.store %x, %m[%i, %i] padded : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x?xbf16>
+  return
+}
+
+// -----
+
+!acc = tensor<64x128xf32, #fagpu.acc<4>>
 !row = tensor<64xf32, #fagpu.row<4>>
 !col = tensor<128xf32, #fagpu.col<4>>
 !quad = tensor<64x4xf32, #fagpu.quad<4>>

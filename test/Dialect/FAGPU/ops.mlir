@@ -122,6 +122,10 @@ func.func @values(%q: !halfView, %k: !tileView, %p: !operand, %o: !acc,
   %pinned:2 = fagpu.pin %x, %max : !acc, !row
   // CHECK: fagpu.broadcast %[[MAX]] : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xf32, #fagpu.acc<4>>
   %b = fagpu.broadcast %max : !row -> !acc
+  // CHECK: %[[WARPS:.*]] = fagpu.reduce add %[[X]] : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<4xf32, #fagpu.warp<4>>
+  %warps = fagpu.reduce add %x : !acc -> tensor<4xf32, #fagpu.warp<4>>
+  // CHECK: fagpu.broadcast %[[WARPS]] : tensor<4xf32, #fagpu.warp<4>> -> tensor<64x128xf32, #fagpu.acc<4>>
+  %bw = fagpu.broadcast %warps : tensor<4xf32, #fagpu.warp<4>> -> !acc
   // CHECK: fagpu.broadcast %[[MAX]] : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
   %bq = fagpu.broadcast %max : !row -> !quad
   // CHECK: %[[COLUMN:.*]] = fagpu.load %{{.*}} : <128xf32, #fagpu.smem<0>> -> tensor<128xf32, #fagpu.col<4>>
@@ -158,6 +162,8 @@ func.func @staged(%h: !packed, %out: !memory, %n: i32)
     // CHECK: fagpu.write %[[T]] part(%{{.*}}, %{{.*}}), %{{.*}} transposed : tensor<64x128xbf16, #fagpu.acc<4>> into
     fagpu.write %t part(%c0, %c0), %h transposed
         : !packed into !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 1>
+    // CHECK: fagpu.store %{{.*}}, %{{.*}} padded via(%{{.*}}) bank(%[[G]]) : tensor<64x128xbf16, #fagpu.acc<4>> into memref
+    fagpu.store %h, %out[%c0, %c0, %c0, %c0] padded via(%o : !half) bank(%g) : !packed into !memory
     // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) columns(%{{.*}}) via(%{{.*}} : !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>) bank(%[[G]])
     fagpu.store %h, %out[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 128] rows(%n) columns(%n) via(%o : !half) bank(%g)
         : !packed into !memory

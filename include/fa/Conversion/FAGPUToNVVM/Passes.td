@@ -150,6 +150,7 @@ def ConvertMathToNVVMApproximationsPass
     |---|---|---|
     | `math.exp2 fastmath<afn>` | `ex2.approx.ftz.f32` | 2^-22, subnormals are zero |
     | `math.log2 fastmath<afn>` | `lg2.approx.ftz.f32` | 2^-22 absolute in [0.5, 2], 2^-22 elsewhere |
+    | `math.rsqrt fastmath<afn>` | `rsqrt.approx.ftz.f32` | 2^-22.9, subnormals are zero |
     | `math.tanh fastmath<afn>` | `tanh.approx.f32` | 2^-11 |
     | `math.tanh fastmath<arcp>` | `ex2.approx.ftz.f32`, `rcp.approx.ftz.f32`, near zero a polynomial | 2^-21.9 by the errors of the instructions |
     | `arith.divf fastmath<arcp, afn>` | `rcp.approx.ftz.f32` and a product | 1 ulp of the reciprocal |

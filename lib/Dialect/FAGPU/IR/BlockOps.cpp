@@ -31,6 +31,13 @@ static bool sameWarps(Value a, Value b) {
   return !first || !second || first.getWarps() == second.getWarps();
 }
 
+/// Whether `values` may have one value for each warp that holds `matrix`.
+static bool isOfWarps(RankedTensorType matrix, RankedTensorType values) {
+  return (!values.getEncoding() || isa<WarpLayoutAttr>(values.getEncoding())) &&
+         matrix.getRank() == 2 && values.getRank() == 1 &&
+         matrix.getDimSize(0) % (16 * values.getDimSize(0)) == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // ReduceOp
 //===----------------------------------------------------------------------===//
@@ -42,18 +49,23 @@ void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult ReduceOp::verify() {
   Value source = getSource(), result = getResult();
   RankedTensorType from = tensorOf(source), to = tensorOf(result);
+  bool ofWarps = has<AccumulatorLayoutAttr>(source) && isOfWarps(from, to);
   bool legal = (has<AccumulatorLayoutAttr>(source) &&
-                (has<RowLayoutAttr>(result) || has<QuadLayoutAttr>(result))) ||
+                (has<RowLayoutAttr>(result) || has<QuadLayoutAttr>(result) ||
+                 has<WarpLayoutAttr>(result))) ||
                (has<QuadLayoutAttr>(source) && has<RowLayoutAttr>(result));
-  if (!hasLayouts(*this))
+  if (!hasLayouts(*this)) {
     legal = from.getRank() == 2 &&
             (to.getRank() == 1 || (to.getRank() == 2 && to.getDimSize(1) == 4));
+    ofWarps = legal && isOfWarps(from, to);
+  }
   if (!legal || !sameWarps(source, result) ||
-      from.getDimSize(0) != to.getDimSize(0) ||
+      (!ofWarps && from.getDimSize(0) != to.getDimSize(0)) ||
       from.getElementType() != to.getElementType())
     return emitLayouts(*this, source, result,
                        "acc to row, acc to quad or quad to row, of the same "
-                       "rows, elements and warps");
+                       "rows, elements and warps, or acc to warp, of one "
+                       "element a warp");
   if (!tensorOf(source).getElementType().isF32())
     return emitOpError() << "reduces " << tensorOf(source).getElementType()
                          << ", expected f32";
@@ -89,8 +101,9 @@ LogicalResult BroadcastOp::verify() {
   Value source = getSource(), result = getResult();
   if (!hasLayouts(*this)) {
     if (tensorOf(source).getRank() == 1 && tensorOf(result).getRank() == 2 &&
-        llvm::is_contained(tensorOf(result).getShape(),
-                           tensorOf(source).getDimSize(0)) &&
+        (isOfWarps(tensorOf(result), tensorOf(source)) ||
+         llvm::is_contained(tensorOf(result).getShape(),
+                            tensorOf(source).getDimSize(0))) &&
         tensorOf(source).getElementType() == tensorOf(result).getElementType())
       return success();
     return emitLayouts(*this, source, result,
@@ -104,12 +117,16 @@ LogicalResult BroadcastOp::verify() {
   bool fromColumn =
       has<ColumnLayoutAttr>(source) && has<AccumulatorLayoutAttr>(result) &&
       tensorOf(source).getDimSize(0) == tensorOf(result).getDimSize(1);
-  if ((fromRow || fromColumn) && sameWarps(source, result) &&
+  bool fromWarp = has<AccumulatorLayoutAttr>(result) &&
+                  has<WarpLayoutAttr>(source) &&
+                  isOfWarps(tensorOf(result), tensorOf(source));
+  if ((fromRow || fromColumn || fromWarp) && sameWarps(source, result) &&
       tensorOf(source).getElementType() == tensorOf(result).getElementType())
     return success();
   return emitLayouts(*this, source, result,
                      "row to acc, row to quad or col to acc, of the same rows "
-                     "or columns, elements and warps");
+                     "or columns, elements and warps, or warp to acc, of one "
+                     "element a warp");
 }
 
 //===----------------------------------------------------------------------===//

@@ -390,6 +390,22 @@ void RecvOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 // Store of a block value
 //===----------------------------------------------------------------------===//
 
+/// The hardware compares each coordinate of a tensor map with its dimension.
+static LogicalResult verifyPadded(StoreOp op) {
+  if (!op.getPadded())
+    return success();
+  if (op.getRows() || op.getColumns())
+    return op.emitOpError()
+           << "is padded at all ends of " << op.getDestination().getType()
+           << ", expected no rows(...) or columns(...)";
+  auto via = op.getVia() ? op.getVia().getDefiningOp<ChannelOp>() : ChannelOp();
+  if (via && via.getEngine() == Engine::tma_store)
+    return success();
+  return op.emitOpError() << "is padded, but threads write all of "
+                             "a box below rows(...) and columns(...); expected "
+                             "via(...) a channel of the engine 'tma_store'";
+}
+
 LogicalResult StoreOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType());
   auto memory = cast<MemRefType>(getDestination().getType());
@@ -400,7 +416,8 @@ LogicalResult StoreOp::verify() {
       failed(verifyBox(*this, value.getShape(), getBox())) ||
       failed(verifyColumns(*this, getColumns(), value.getShape())) ||
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
-                             getVia())))
+                             getVia())) ||
+      failed(verifyPadded(*this)))
     return failure();
   if (!getVia()) {
     if (getBank())

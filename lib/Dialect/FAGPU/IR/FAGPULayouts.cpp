@@ -142,6 +142,9 @@ LogicalResult ColumnLayoutAttr::verify(EmitError emitError, unsigned warps) {
 LogicalResult QuadLayoutAttr::verify(EmitError emitError, unsigned warps) {
   return verifyWarps(emitError, getMnemonic(), warps);
 }
+LogicalResult WarpLayoutAttr::verify(EmitError emitError, unsigned warps) {
+  return verifyWarps(emitError, getMnemonic(), warps);
+}
 LogicalResult OperandLayoutAttr::verify(EmitError emitError, unsigned warps) {
   return verifyWarps(emitError, getMnemonic(), warps);
 }
@@ -221,7 +224,7 @@ OperandLayoutAttr::getElementOffset(ArrayRef<int64_t> shape,
 }
 
 //===----------------------------------------------------------------------===//
-// Row, quad and column: what is left of an accumulator
+// Row, quad, warp and column: what is left of an accumulator
 //===----------------------------------------------------------------------===//
 
 static int64_t rowOffset(unsigned warps, int64_t element) {
@@ -263,6 +266,23 @@ AffineMap QuadLayoutAttr::getThreadMap() const {
 SmallVector<int64_t> QuadLayoutAttr::getElementOffset(ArrayRef<int64_t> shape,
                                                       int64_t element) const {
   return {rowOffset(getWarps(), element), 0};
+}
+
+LogicalResult WarpLayoutAttr::verifyEncoding(ArrayRef<int64_t> shape,
+                                             Type elementType,
+                                             EmitError emitError) const {
+  if (shape.size() == 1 && shape[0] > getWarps())
+    return emitError() << "layout " << *this << " has " << getWarps()
+                       << " elements, one a warp, got " << shape[0];
+  return verifyShape(*this, shape, {getWarps()}, emitError);
+}
+int64_t WarpLayoutAttr::perThread(ArrayRef<int64_t> shape) const { return 1; }
+AffineMap WarpLayoutAttr::getThreadMap() const {
+  return AffineMap::get(1, 0, getAffineDimExpr(0, getContext()).floorDiv(32));
+}
+SmallVector<int64_t> WarpLayoutAttr::getElementOffset(ArrayRef<int64_t> shape,
+                                                      int64_t element) const {
+  return {0};
 }
 
 LogicalResult ColumnLayoutAttr::verifyEncoding(ArrayRef<int64_t> shape,

@@ -270,11 +270,16 @@ LogicalResult LayoutInference::fixFromShapes() {
 
 LogicalResult LayoutInference::fixVectors() {
   Attribute row = RowLayoutAttr::get(context, warps),
-            column = ColumnLayoutAttr::get(context, warps);
+            column = ColumnLayoutAttr::get(context, warps),
+            ofWarps = WarpLayoutAttr::get(context, warps);
   WalkResult result = role.walk([&](Operation *op) -> WalkResult {
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      if (getTensor(reduce.getResult()).getRank() == 1)
-        return fix(op, reduce.getResult(), row);
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      RankedTensorType to = getTensor(reduce.getResult());
+      bool ofRows =
+          to.getDimSize(0) == getTensor(reduce.getSource()).getDimSize(0);
+      if (to.getRank() == 1)
+        return fix(op, reduce.getResult(), ofRows ? row : ofWarps);
+    }
     if (auto between = dyn_cast<BetweenOp>(op)) {
       if (failed(fix(op, between.getEnd(), row)))
         return WalkResult::interrupt();
@@ -284,6 +289,8 @@ LogicalResult LayoutInference::fixVectors() {
       RankedTensorType to = getTensor(broadcast.getResult());
       int64_t size = getTensor(broadcast.getSource()).getDimSize(0);
       bool isSquare = to.getDimSize(0) == to.getDimSize(1);
+      if (!llvm::is_contained(to.getShape(), size))
+        return fix(op, broadcast.getSource(), ofWarps);
       if (!isSquare)
         return fix(op, broadcast.getSource(),
                    size == to.getDimSize(0) ? row : column);

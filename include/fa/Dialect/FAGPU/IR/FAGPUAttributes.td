@@ -65,6 +65,14 @@ def FAGPU_QuadLayout : FAGPU_Layout<"QuadLayout", "quad"> {
   }];
 }
 
+def FAGPU_WarpLayout : FAGPU_Layout<"WarpLayout", "warp"> {
+  let summary = "One value for each warp of an accumulator";
+  let description = [{
+    A vector of W: element w is of all that warp w holds in `acc`, the rows r with
+    r / 16 mod W = w. All of its lanes hold the same value.
+  }];
+}
+
 def FAGPU_OperandLayout : FAGPU_Layout<"OperandLayout", "opa"> {
   let summary = "First operand of a matrix operation, in registers";
   let description = [{

@@ -11,10 +11,11 @@
 // Elementwise arithmetic on block values is arith, math and tensor.splat.
 
 def FAGPU_ReduceOp : FAGPU_NamedOp<"reduce", [Pure]> {
-  let summary = "Reduction over the columns";
+  let summary = "Reduction over the columns, or over all that a warp holds";
   let description = [{
-    From `acc` to `row`, from `acc` to `quad` (each thread alone, no exchange), or
-    from `quad` to `row`. `chains` independent chains per row are combined at the
+    From `acc` to `row`, from `acc` to `quad` (each thread alone, no exchange),
+    from `quad` to `row`, or from `acc` to `warp` (all that a warp holds).
+    `chains` independent chains per row are combined at the
     end, so the order of an addition is fixed by it.
 
     Example: `%m = fagpu.reduce max %s : !acc -> !row`
@@ -45,7 +46,7 @@ def FAGPU_AnyOp : FAGPU_NamedOp<"any"> {
 def FAGPU_BroadcastOp : FAGPU_NamedOp<"broadcast", [Pure]> {
   let summary = "Repeats row or column values; costs nothing";
   let description = [{
-    From `row` or `col` to `acc`, or from `row` to `quad`.
+    From `row`, `col` or `warp` to `acc`, or from `row` to `quad`.
 
     Example: `%x = fagpu.broadcast %m : !row -> !acc`
   }];
@@ -218,7 +219,9 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     indices from `rows` on are not written. `columns` bounds the last dimension of
     a matrix alike; `align` is that of `fagpu.put`, for a matrix. With `via`, the value is staged in that
     channel's shared memory and leaves by a bulk store (engine `tma_store`) or by
-    the threads, 16 bytes each (engine `threads`).
+    the threads, 16 bytes each (engine `threads`). Of a `padded` box, indices from
+    the size of any dimension on are not written; only `tma_store` does that, and
+    without `rows` and `columns`.
 
     Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`
   }];
@@ -227,12 +230,13 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
                        OptionalAttr<DenseI64ArrayAttr>:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        Optional<FAGPU_ChannelType>:$via, Optional<I32>:$bank,
-                       DefaultValuedAttr<I64Attr, "16">:$alignment);
+                       DefaultValuedAttr<I64Attr, "16">:$alignment,
+                       UnitAttr:$padded);
   let assemblyFormat = [{
     $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
     (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
-    (`align` `(` $alignment^ `)`)? (`via` `(` $via^ `:` type($via) `)`)?
-    (`bank` `(` $bank^ `)`)? attr-dict
+    (`align` `(` $alignment^ `)`)? (`padded` $padded^)?
+    (`via` `(` $via^ `:` type($via) `)`)? (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
   }];
   let extraClassDeclaration = [{

@@ -15,6 +15,7 @@
 
 #include "Check.h"
 #include "fa/Target/GPUTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -65,6 +66,9 @@ private:
     if (matchPattern(op, m_Constant()) ||
         isa<tensor::SplatOp, IotaOp, BroadcastOp, ConvertOp, SliceOp>(op))
       return true;
+    // One instruction a value, from half as many registers.
+    if (auto extension = dyn_cast<arith::ExtFOp>(op))
+      return isPackedElement(getElementTypeOrSelf(extension.getIn()));
     if (!op->hasTrait<OpTrait::Elementwise>())
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
