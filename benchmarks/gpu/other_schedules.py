@@ -2,6 +2,7 @@
 """Speed of the schedules that are not attention: the matrix product beside cuBLAS, the RMS norm beside a copy.
 
     build/bin/fa-compile examples/schedules/sm_90a_matmul.mlir -o KERNELS
+    build/bin/fa-compile examples/schedules/sm_90a_rms_norm.mlir -o KERNELS
     PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/other_schedules.py --kernels KERNELS --out DIR
 
 Every manifest in the folder that has the arguments of one of the two problems takes part, so that variants of a

@@ -2,10 +2,10 @@
 
     python3 test/Integration/GPU/other_schedules.py FOLDER
 
-The folder holds what fa-compile wrote of sm_90a_matmul. Outputs are poisoned and lie
-in the middle of larger memory, so that a store past an end shows; inputs have NaN
-behind their ends. Prints one line a check and `N passed, N failed` last; fails if a
-check does.
+The folder holds what fa-compile wrote of sm_90a_matmul and sm_90a_rms_norm. Outputs
+are poisoned and lie in the middle of larger memory, so that a store past an end
+shows; inputs have NaN behind their ends. Prints one line a check and `N passed, N
+failed` last; fails if a check does.
 """
 
 import sys
@@ -16,10 +16,12 @@ import fa_mlir
 
 BOUND = 6e-3
 POISON = 7.0
+EPSILON = 1e-5
 SIZES = [
     (1, 8, 8), (8, 1024, 64), (128, 256, 64), (129, 264, 72), (200, 264, 136), (1000, 520, 264), (2048, 2048, 2048),
     (4100, 4104, 1032), (8200, 264, 8), (64, 20000, 520),
 ]
+ROWS = [1, 3, 4, 5, 8, 21, 1000, 1055, 1057, 16383]
 
 results = {"pass": 0, "FAIL": 0}
 
@@ -72,12 +74,37 @@ def check_matmul(kernel, m, n, k):
     rerun(name, launch, c)
 
 
+def check_norm(kernel, rows, columns=4096):
+    x = random_inside(rows, columns)
+    weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
+    whole, y = framed(rows, columns, POISON)
+
+    def launch():
+        kernel(x, weight, y=y, epsilon=EPSILON)
+
+    launch()
+    name = f"rms_norm {rows} x {columns}"
+    scale = (x.double().square().mean(1, keepdim=True) + EPSILON).rsqrt()
+    compare(name, whole, y, x.double() * scale * weight.double())
+    rerun(name, launch, y)
+
+
+def check_zero_rows(kernel):
+    """A row of zeros stays zero."""
+    x = torch.zeros(9, 4096, device="cuda", dtype=torch.bfloat16)
+    y = kernel(x, torch.randn(4096, device="cuda", dtype=torch.bfloat16), y=torch.full_like(x, POISON), epsilon=EPSILON)
+    record("rms_norm of zeros", not y.any().item())
+
+
 def main():
     folder, = sys.argv[1:]
     torch.manual_seed(0)
-    matmul = fa_mlir.load(f"{folder}/sm_90a_matmul.json")
+    matmul, norm = (fa_mlir.load(f"{folder}/sm_90a_{name}.json") for name in ("matmul", "rms_norm"))
     for sizes in SIZES:
         check_matmul(matmul, *sizes)
+    for rows in ROWS:
+        check_norm(norm, rows)
+    check_zero_rows(norm)
     print(f"{results['pass']} passed, {results['FAIL']} failed")
     return 1 if results["FAIL"] else 0
 
