@@ -299,7 +299,7 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
     a reciprocal: hidden scores, which may be no numbers, become 0 before. That is 1.25
     instructions of the special function unit for an element and 9 others, where
     `math.tanh fastmath<arcp>` takes 2 and 17. Elsewhere, as where another score
-    function follows, each element has its own reciprocal: 2 and 5.
+    function follows, each element has its own reciprocal: 2 and 4.
 
     The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the
     shared reciprocal), while `math.tanh` has a relative error near 0: so the cap
