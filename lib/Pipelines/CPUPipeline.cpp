@@ -72,6 +72,9 @@ void fa::buildLowerToLLVMPipeline(OpPassManager &manager) {
 
 void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
   manager.addPass(createFAExpandKeyRanges());
+  // Sizes of slices become static where they can, which decides which of their
+  // dimensions are left out.
+  manager.addPass(createCanonicalizerPass());
   manager.addPass(createFADecomposeStep());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -8,10 +8,10 @@
 // NONE: fa-opt: error: 'fa-to-cpu' has no option 'target', expected none
 // REDEFINE: %{option} = -fagpu-to-llvm=target=avx3
 // RUN: %{check} --check-prefix=LLVM
-// LLVM: fa-opt: error: 'fagpu-to-llvm' has no option 'target', expected none
+// LLVM: fa-opt: error: 'fagpu-to-llvm' has no option 'target', expected peepholes
 // REDEFINE: %{option} = -fa-to-schedule=target=avx3
 // RUN: %{check} --check-prefix=ONE
-// ONE: fa-opt: error: 'fa-to-schedule' has no option 'target', expected chip
+// ONE: fa-opt: error: 'fa-to-schedule' has no option 'target', expected one of {{chip, peepholes|peepholes, chip}}
 // REDEFINE: %{option} = -fa-to-ptx="chip=sm_80 fromat=isa"
 // RUN: %{check} --check-prefix=NEAREST
 // NEAREST: fa-opt: error: 'fa-to-ptx' has no option 'fromat', expected one of format, chip,

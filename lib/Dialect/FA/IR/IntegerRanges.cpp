@@ -179,7 +179,11 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
 
 IntegerRange IntegerRanges::get(Value value) {
   visitOperandsFirst(
-      value, [&](Value next) { return known.contains(next); },
+      value,
+      [&](Value next) {
+        // Captured memory and floats have no range.
+        return !next.getType().isIntOrIndex() || known.contains(next);
+      },
       [&](Value next) { known.insert({next, compute(next)}); });
   return known.at(value);
 }
