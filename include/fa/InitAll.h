@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // For drivers, plugins and other compilers. The functions name only what this
 // project defines: upstream dialects and passes are the caller's choice, and a

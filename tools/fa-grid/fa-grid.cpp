@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // The native half of test/Integration/CPU/numeric_grid.py. It compiles the
 // function `main` of a module once and then runs it on one problem after the

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // The MLIR language server with the dialects of the project: diagnostics,
 // definitions and completion in any editor that speaks the protocol.

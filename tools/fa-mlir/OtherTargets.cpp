@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Upstream's passes for other GPUs initialise their back ends, and the JIT all
 // of them. Only X86 and NVPTX are linked in; the rest is initialised to

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // mlir-opt-22 --load-dialect-plugin=FAPlugin.so --load-pass-plugin=FAPlugin.so
 //   --pass-pipeline='...' FILE

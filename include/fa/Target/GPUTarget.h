@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Source: CUDA C++ Programming Guide, compute capabilities; PTX ISA, setmaxnreg
 // and barrier. Sizes are bytes.

@@ -4,13 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Upstream turns elementwise operations into linalg and fuses them. What is
 // here says which to fuse, writes results where an operand is read last, and
-// gives products the form that register tiles want. In three rounds: to
-// linalg (`populateToLinalg`), fusion (`populateFusion`), destinations
-// (`populateDestinations`).
+// gives products the form that register tiles want. Read `runOnOperation`
+// first: its sets of patterns run in order, to linalg, fusion, destinations.
 //
 //===----------------------------------------------------------------------===//
 

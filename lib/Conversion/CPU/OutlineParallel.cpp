@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The outermost scf.forall becomes a call of `fa_parallel_for` with a
+// function of its body; values from outside go there in a struct, temporary
+// buffers lie in one scratch area per thread. Read `LoopOutliner::outline`
+// first, then `buildBody` and `buildCall`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/CPU/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A product reads each element of its operands many times, so what it reads
 // from memory is copied once: as f32, to where rows follow each other. What a

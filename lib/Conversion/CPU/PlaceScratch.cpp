@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Vectors lie along what is contiguous, so the order of scratch decides the
 // lanes. Rows of a block lie along vectors, so that what is computed of a row

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // An array of LLVM holds an i1 in a byte, and so does the memory of a caller; a
 // vector of LLVM packs eight into one.

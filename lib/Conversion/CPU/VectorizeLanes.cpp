@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A linalg operation on memrefs becomes loops around a register tile: some
+// rows of some vectors, whose accumulators stay in registers. Read the class
+// comment, `chooseLoops` for the loop that becomes the vector lanes, then
+// `emit` down to `emitTile`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "LaneBody.h"
 #include "fa/Conversion/CPU/Passes.h"

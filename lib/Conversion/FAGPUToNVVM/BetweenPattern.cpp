@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers fagpu.between, the columns from one limit to another. A row gets
+// words with one bit for each column that the thread holds; ptxas turns tests
+// of all bits of a word into few instructions (R2P). Read `lower` first, then
+// `getBitsFrom`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers operations on block values to the registers of one thread:
+// reductions by shuffles, votes, broadcasts, indices, layout changes. The
+// layout says which elements a thread holds; `matchElements` pairs those of
+// two layouts. Begin there, then read `ReducePattern`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

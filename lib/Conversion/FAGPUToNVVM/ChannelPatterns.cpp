@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers the channels that TMA fills: a channel is a ring of stages in shared
+// memory, each guarded by a full and an empty mbarrier. Read `addressStage`,
+// then `PutPattern` (producer), `AcquirePattern` and `ReleasePattern`
+// (consumer); mail slots and turns follow.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers the channels that threads fill themselves, by cp.async or by loads
+// and stores, 16 bytes a thread. `TileCopy` computes the addresses and the
+// bounds of a box; `PutCopyPattern` uses it. Read these two first; the rest
+// is waits and barriers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChunkCopies.h"
 #include "ColumnBound.h"

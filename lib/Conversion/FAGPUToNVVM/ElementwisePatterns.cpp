@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers arithmetic on block values: one scalar operation for each element
+// that a thread holds, whatever the dialect. 16-bit floats are packed in
+// pairs. Read `ElementwisePattern` first; the other patterns are conversions
+// and constants, where packing matters.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers fagpu.gather, which loads each element from its own index, and
+// fagpu.extremes. Loads are predicated, not branched over; neighbouring
+// columns are loaded in pairs where alignment allows. Read
+// `GatherPattern::lower` first, then `getConsecutive`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Turns the memrefs of a kernel's signature into what a launch can pass:
+// pointers, strides, sizes and TMA tensor maps, each described in an
+// attribute for the launcher. Read `prepare` first, then `collectNeeds` and
+// `replaceArguments`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelContext.h"
 #include "Emitter.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Emits what stands at the start of a kernel: the base of shared memory, the
+// thread numbers of each role, the initialisation of mbarriers. The functions
+// stand in the order in which `KernelContext::prepare` calls them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
 #include "KernelContext.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Turns each role into a branch on the warp number, with its register count
+// (setmaxnreg), and the kernel into an llvm.func with the attributes of NVVM.
+// Read `run`, then `lowerRole`; the patterns lower what stands inside of
+// roles.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"

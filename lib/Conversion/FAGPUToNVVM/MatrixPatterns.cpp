@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A whole product is one piece of inline PTX, so that its steps share their
 // registers; accumulators are tied from input to output, there and in the

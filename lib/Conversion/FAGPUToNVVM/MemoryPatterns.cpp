@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers access to global memory: scalar loads and stores, sizes, row
+// vectors, matrices staged in shared memory for a TMA store, and the atomic
+// counter that gives tiles to persistent blocks. `getAddress` is what all
+// share; read it first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ColumnBound.h"
 #include "Patterns.h"

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Products go by steps of 16 along the summed dimension. Fragments are read
 // where they are used: the assembler overlaps the reads of a step with the step

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What all patterns of this conversion share. A block value is converted 1:N,
+// to the registers of one thread. Read `KernelPattern` and `LoweringPattern`,
+// the bases of all patterns; then the `populate` functions, one for each
+// file.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_FAGPUTONVVM_PATTERNS_H
 #define FA_LIB_CONVERSION_FAGPUTONVVM_PATTERNS_H

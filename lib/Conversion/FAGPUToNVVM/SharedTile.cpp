@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Moves a block value between registers and a swizzled tile in shared memory,
+// four 8x8 matrices at once (ldmatrix, stmatrix). `forEachFour` goes through
+// the tile and swizzles its addresses by exclusive or; read it first, then
+// `store` and `load`, which are the access at each place.
+//
+//===----------------------------------------------------------------------===//
 
 #include "SharedTile.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers the store of a matrix by threads: each warp stages its rows in
+// swizzled shared memory, then writes them out, 16 bytes a thread.
+// `RowsInMemory` knows addresses and limits of rows; read
+// `StoreByThreadsPattern::lower` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GlobalStores.h"
 #include "Patterns.h"

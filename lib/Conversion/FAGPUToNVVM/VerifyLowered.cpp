@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Everything that has no lowering, whatever the plan, is refused here: a
 // pattern that does not match can only say that there is none. fagpu-check asks

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Software-pipelines loops whose warpgroups themselves write the operands of
+// asynchronous products to shared memory. `Order` is the modulo schedule of a
+// step: operands of one product are written while the other one runs. Read
+// it, then `schedule`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

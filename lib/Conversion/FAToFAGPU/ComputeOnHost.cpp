@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Moves scalars of a kernel that depend on its arguments alone to the host,
+// which passes the results instead. Only what a launcher computes exactly as
+// the device would is moved. Read `HostComputer::run`, then `isExact`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IndexRanges.h"
 #include "IndexWidths.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces cap * tanh(x / cap) on scores by cap - 2 cap / (exp(2x) + 1),
+// where the results are rounded to 16 bits anyway; several elements of a row
+// then share one reciprocal. Read `TanhExpander::run`, then `expand`; `clean`
+// keeps masked scores from spoiling others.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RealRange.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Brings operands of products through shared memory: each fagpu.fetch becomes
+// a multi-stage channel with put, acquire and release, by TMA or by threads.
+// Matrices that are stored get a staging tile. Read `run`, `formChannel`,
+// then `stageStore`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChannelTypes.h"
 #include "GroupDependence.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Turns fa.key_ranges, the full and partial key blocks of a mask, into one
+// fagpu.for with a segment per range. Blocks are numbered through all ranges,
+// and the loop runs from the last to the first. Read `run`, then
+// `countBlocks` and `fillBody`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IndexWidths.h"
 #include "KernelConfig.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Interval analysis of the integers of a score or mask region, of a kernel or
+// of its launch: which values fit 32 bits, which may wrap. Upstream's
+// InferIntRangeInterface does the operations. Read `compute`; the rest are
+// questions to its results.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IndexRanges.h"
 #include "IndexWidths.h"

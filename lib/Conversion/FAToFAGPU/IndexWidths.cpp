@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Decides which indices of a kernel are computed in 32 bits. Each value has
+// one of three widths on either side of zero: short, fits, long
+// (IndexWidths.h). Read `compute` and then `computeResult`, the rules for
+// each operation.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IndexWidths.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The part of RegionOnBlocks that compares keys with a bound, as causal and
+// window masks do. The bound is made relative to the block, so that a thread
+// compares with constants. Begin with `matchKeyBound`, then `compareKey` and
+// `makeRelative`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
 #include "fa/Dialect/FA/IR/MaskExpression.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For masks whose visited key blocks no closed form gives: a loop ahead of
+// attention fills a table with the full and partial key blocks of each query
+// block, as FlexAttention's block mask does. Read `run`, then `fillTable`
+// (write) and `visitListed` (read).
+//
+//===----------------------------------------------------------------------===//
 
 #include "BlockTable.h"
 #include "IndexWidths.h"

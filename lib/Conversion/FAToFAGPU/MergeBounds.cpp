@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces (i < a) and (i < b) by i < min(a, b), and likewise for the other
+// orders and for `or`: min and max are of scalars or rows, a comparison is of
+// every element. Read `MergeBounds`, then `chooseBound`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RewriteGreedily.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

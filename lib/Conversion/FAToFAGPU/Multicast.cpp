@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocks of a cluster that copy the same tiles share them by TMA multicast.
+// `ClusterDifferences` follows the block number through the kernel: what it
+// does not reach is the same in all blocks. Read `shareCopies`, then both
+// `getObstacle`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"

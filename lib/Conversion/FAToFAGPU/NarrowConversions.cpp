@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Converts row and column indices to f32 before they are added to a matrix,
+// not after: one conversion a row and a column instead of one an element.
+// `IndexSum` takes the integer sum apart; `NarrowConversion` adds the
+// converted parts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RewriteGreedily.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

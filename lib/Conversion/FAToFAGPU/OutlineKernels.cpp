@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each scf.forall over tiles becomes a kernel with one role, and a launch
+// with one block a tile. Values of the host become arguments; the loop's
+// indices are decoded from the block number. Read `Outliner::run`, whose
+// steps stand above it in order.
+//
+//===----------------------------------------------------------------------===//
 
 #include "EmptyKernels.h"
 #include "IndexRanges.h"

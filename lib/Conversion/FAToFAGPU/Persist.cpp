@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Makes a kernel persistent: the producer warp takes tile after tile, from a
+// counter or by a fixed stride, and sends what depends on the tile to the
+// other roles by mail. Read `Persister::run`, then `persistCopies` and
+// `persistCompute`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CarryScalars.h"
 #include "KernelConfig.h"

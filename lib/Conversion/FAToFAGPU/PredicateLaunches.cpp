@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Removes scf.if around launches on the host, because a launcher runs a
+// straight-line program: each launch gets the branch's condition, and the
+// rest is computed in either case, with divisors made safe. Read `flatten`,
+// then `move`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Evaluates a score or mask region for all pairs of a block at once. Each
+// value is kept as small as it is: scalar, row, column or matrix (`Kind`),
+// and is broadcast at its first use by a larger one. Read `apply`, then
+// `convert`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

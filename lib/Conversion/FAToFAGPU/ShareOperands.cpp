@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Brings operands that threads compute, not copy, to products by way of
+// shared memory. Values of one type that are needed together are stacked in
+// one channel, behind one barrier. Read the pass at the end, then `collect`,
+// `place` and `stack`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChannelTypes.h"
 #include "GroupDependence.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Splits f32 products of large head dims into products over some columns at a
+// time, to bound registers and shared memory. `collect` and `follow` find all
+// values that must be split with a product; `splitOp` splits each. Read `run`
+// first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
 #include "RoleScalars.h"

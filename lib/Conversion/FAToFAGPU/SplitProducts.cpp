@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Computes an f32 product by tensor cores in bf16: each operand becomes three
+// bf16 terms (the bf16x3 split), and the six largest of the nine products are
+// summed. Read `split` and `getTerms`; `loadOperand` and `gather` bring f32
+// operands to registers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
 #include "RoleScalars.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Warp specialisation: copies move from the math role to a producer role of
+// one thread, with the loops around them and the scalars that they need. Read
+// `run`, then `need` (what a copy depends on) and `copyBlock` (the new role).
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
 #include "RoleScalars.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Turns linalg.copy and linalg.fill of the host into parallel loops over
+// tiles, which become kernels as attention does. Dimensions are permuted so
+// that a tile has contiguous rows. Read `CopyTiler::run`, then `chooseTile`
+// and `copyTile`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Estimates on the host how many keys a query block visits, by cloning the
+// arithmetic of its key ranges out of the loop. The order of tiles depends on
+// the number, no result does. Read `countVisibleKeys` first, then
+// `countKeys`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "VisibleKeys.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Functions of f32 for all arguments: subnormal numbers, infinities, NaN and
 // signed zeros included. Errors are stated in the description of

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Expands exp, log, tanh, erf and their relatives in f32 arithmetic, without
+// libdevice: reduce the argument, evaluate a polynomial, scale by a power of
+// two. `Exponential` and `Logarithm` are the two reductions; read them first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ElementaryMath.h"
 #include <limits>

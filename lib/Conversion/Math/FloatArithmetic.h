@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A builder for float and bit arithmetic on one shape, so that expansions of
+// math functions read as formulas. Methods are one operation each;
+// `polynomial` and `clamp` are the only compound ones. Exponentials.cpp shows
+// it in use.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_MATH_FLOATARITHMETIC_H
 #define FA_LIB_CONVERSION_MATH_FLOATARITHMETIC_H

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces operations of the math dialect by simpler ones, with no
+// approximation: clampf, sincos, tests for NaN and infinity, integer powers.
+// One pattern an operation; powers, by repeated squaring, are the only long
+// ones: see `IntegerPowerPattern`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/Math/MathIdentities.h"
 

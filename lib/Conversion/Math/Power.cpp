@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A power in f32 needs a logarithm of more than 32 bits, as its error is
 // multiplied by the exponent; f64 has them. Special cases are those of IEEE

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Polynomials for f32 after range reduction; the errors named here hold over
 // all finite inputs and are measured by the unit tests. Coefficients: those of

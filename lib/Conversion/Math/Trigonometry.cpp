@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Arguments are reduced with as many bits of 2 / pi as they need: M. H. Payne,
 // R. N. Hanek, Radian reduction for trigonometric functions, 1983.

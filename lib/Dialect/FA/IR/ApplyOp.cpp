@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 //   fa.apply [ins(%x, ... : types)] [sizes(%n, ...)]
 //       offsets(%b, %h, %i, %j) extents(%queries, %keys) [rows(keys)]

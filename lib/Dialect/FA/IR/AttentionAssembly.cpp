@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 //   fa.attention ins(%q, %k, %v : types) outs(%o, %lse : types)
 //       [scale(%s)] [query_lengths(%l : type)] [key_lengths(%l : type)]

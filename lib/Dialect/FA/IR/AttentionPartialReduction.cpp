@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // PartialReductionOpInterface of fa.attention, for upstream's
 // `tile_reduction_using_forall`. The interface maps each result to one partial

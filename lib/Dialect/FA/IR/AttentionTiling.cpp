@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Loops: batch, query heads, queries (parallel) and keys (reduction). A tile
 // of keys is no attention over all keys, and its softmax cannot be merged

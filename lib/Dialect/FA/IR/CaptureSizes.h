@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A load out of bounds reads 0, so a table of the wrong size is legal in a
 // region of one's own. Behind a short spelling it can only be a mistake.

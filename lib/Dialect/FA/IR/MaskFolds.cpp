@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A comparison that is linear in the key, with coefficient 1 or -1, becomes
 //   key (sle | sge | eq | ne) [c * query +] (symbols + constant)

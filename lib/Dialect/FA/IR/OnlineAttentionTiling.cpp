@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Loops: queries (parallel) and keys (reduction). The state that the operation
 // takes and returns makes a block of keys one step, so plain tiling of keys is

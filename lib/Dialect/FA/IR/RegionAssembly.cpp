@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 //   score | mask  piece...
 //   piece ::= (args) [captures(%arg = %value : type, ...)] { ... }

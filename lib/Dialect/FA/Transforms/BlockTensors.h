@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // What the decompositions of a step, of its end and of a merge are written
 // with: matrices (rows of a block x head dim or keys) and rows (a number each),

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A step, its end and a merge, each written as the formula of its description:
 // upstream operations on matrices and rows, and fa.apply for the regions. Both

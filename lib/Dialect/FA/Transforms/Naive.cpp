@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Standard attention, in the order of its definition: all scores of a head,
 // their maximum, exponentials, sum, the product with the values, the quotient.

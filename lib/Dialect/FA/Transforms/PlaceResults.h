@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Stores of results into out-parameters, from where they are made at the end of
 // a function to where they cost nothing. Before bufferization, whose analysis

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Branches and loops that return tensors get memory outside of them to write
 // to, so that what they allocate is freed where it was allocated. Before

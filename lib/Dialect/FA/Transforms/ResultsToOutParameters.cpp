@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // The signature changes while the body is still on tensors: arguments become
 // read-only memrefs, results are stored into new arguments. Computations are

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Pipelining emits each operation of a loop body several times, for different
 // iterations. A mapping holds the values of one iteration; operations without

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // What tiling does to operands, the same on tensors and on memrefs. Sizes and
 // offsets are elements, an attribute where static.

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A GPU schedule language with value semantics. Its operations share names with
 // those of other dialects, so they live in a namespace of their own.

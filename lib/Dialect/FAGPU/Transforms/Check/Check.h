@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // The families of rules behind fagpu-check, for what no verifier of a single
 // operation can see. Each reports one diagnostic when a kernel breaks one of

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // All groups of all roles of one block, executed in turn. Each channel is
 // filled and read by one role, and turns go round, so that whether the

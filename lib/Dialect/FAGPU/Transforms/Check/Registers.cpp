@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // An estimate from below of what a thread holds: block values that are live
 // between two operations. A value that is made of constants, indices and row or

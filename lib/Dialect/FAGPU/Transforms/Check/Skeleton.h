@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A role without its arithmetic on block values: the operations of the protocol
 // between roles, the scalars that they depend on, and the control flow around
