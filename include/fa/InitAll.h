@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // For drivers, plugins and other compilers. The functions name only what this
 // project defines: upstream dialects and passes are the caller's choice, and a

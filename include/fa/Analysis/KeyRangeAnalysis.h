@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // For a block of consecutive queries of one batch and one head, the ordered
 // ranges of keys outside which the mask hides every key, and inside which of

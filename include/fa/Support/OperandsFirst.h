@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // A function that calls itself for each operand takes 2^n steps for a chain of
 // n values that use the one before twice, and a stack as deep as the chain is

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Source: CUDA C++ Programming Guide, compute capabilities; PTX ISA, setmaxnreg
 // and barrier. Sizes are bytes.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // What a processor has, as data (lib/Target/*.def), which configuration suits
 // it, and whether a given configuration exceeds it.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // These passes know nothing about attention: they take linalg operations on
 // memrefs in parallel loops, whoever made them.

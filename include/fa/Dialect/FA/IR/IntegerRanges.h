@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Intervals of the integers of a mask region. Arithmetic of fewer than 64 bits
 // wraps; indices and integers of 64 bits do not leave their type, by what the

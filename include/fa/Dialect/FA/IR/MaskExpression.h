@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // A mask region as a boolean combination of conditions, each one a linear
 // form in the key that must not be positive. What a linear form adds to its

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // An attention whose keys are split gives, for each part, an output and an lse
 // in f32 (Dao et al. 2023, "Flash-Decoding"). They are kept in one value each,

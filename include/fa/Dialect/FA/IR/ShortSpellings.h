@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Builders of the bodies that the short spellings of `fa.attention` stand for.
 // Each appends scalar operations at the builder's insertion point, which is

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // What tiling does to operands, the same on tensors and on memrefs. Sizes and
 // offsets are elements, an attribute where static.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Operations of the transform dialect that call the same functions as the
 // passes, so that a script can mix them with upstream's.

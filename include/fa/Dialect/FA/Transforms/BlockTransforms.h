@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // The free functions behind the passes of BlockPasses.td. Each fails without
 // changing the IR, after one diagnostic.

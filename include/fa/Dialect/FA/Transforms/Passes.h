@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Every pass is also a free function or a `populate...Patterns` of
 // Transforms.h, which the transform dialect operations call too.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // The free functions behind the passes. Each fails without changing the IR,
 // after one diagnostic, unless its comment says otherwise.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // A GPU schedule language with value semantics. Its operations share names with
 // those of other dialects, so they live in a namespace of their own.

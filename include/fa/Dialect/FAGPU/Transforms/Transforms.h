@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // The free functions behind the passes. Each reports one diagnostic when it
 // fails; the IR may then be partly changed.
