@@ -1,12 +1,8 @@
-// A kernel of two groups of warps, pass by pass.
+// A kernel of two groups of warps, from fetches to a pipeline. Each pass has a
+// file of its own beside this one.
 // RUN: fa-opt %s -fagpu-form-channels | FileCheck %s --check-prefix=CHANNELS
-// RUN: fa-opt %s -fagpu-form-channels -fagpu-select-products | FileCheck %s --check-prefix=PRODUCTS
 // RUN: fa-opt %s -fagpu-form-channels -fagpu-select-products -fagpu-split-roles -canonicalize -cse -o %t.split.mlir
-// RUN: FileCheck %s --check-prefix=ROLES --input-file=%t.split.mlir
-// RUN: sed 's/groups = 2,/groups = 2, copying_registers = 40,/' %s | fa-opt -fagpu-form-channels -fagpu-select-products -fagpu-split-roles | FileCheck %s --check-prefix=SHARE
 // RUN: fa-opt %t.split.mlir -fagpu-persist -canonicalize -cse -o %t.persistent.mlir
-// RUN: FileCheck %s --check-prefix=PERSIST --input-file=%t.persistent.mlir
-// RUN: sed 's/, tile_order = longest_first//' %t.split.mlir | fa-opt -fagpu-persist -canonicalize -cse -fagpu-infer-layouts -fagpu-assign-group-slots | FileCheck %s --check-prefix=EARLY
 // RUN: fa-opt %t.persistent.mlir -fagpu-infer-layouts -fagpu-assign-group-slots -o %t.slots.mlir
 // RUN: FileCheck %s --check-prefix=SLOTS --input-file=%t.slots.mlir
 // What comes out passes the rules of the language, and is pipelined.
@@ -26,83 +22,7 @@
 // CHANNELS-NEXT: fagpu.release %[[KT]]
 // CHANNELS: fagpu.store %{{.*}} via(%[[O]] : {{.*}}) bank(%[[G]])
 
-// PRODUCTS: %[[S:.*]] = fagpu.mma_async nt
-// PRODUCTS-NEXT: fagpu.wait %[[S]]
-// PRODUCTS-NEXT: fagpu.release
-// PRODUCTS: %[[P:.*]] = arith.truncf
-// PRODUCTS: %[[X:.*]] = fagpu.mma_async nn %[[P]], %{{.*}} acc(%{{.*}} : {{.*}}) : {{.*}} keeps tensor<64x64xf16>>
-// PRODUCTS-NEXT: fagpu.wait %[[X]]
-// PRODUCTS-NEXT: fagpu.release
-
-// The copies of a place that depends on the group are one for each.
-// ROLES: %[[Q:.*]] = fagpu.channel tma banks(2)
-// What the thread that copies leaves, the others share.
-// SHARE: fagpu.role @load groups(1) regs(40) elect {
-// SHARE: fagpu.role @math(%{{.*}}) groups(2) regs(232) {
-// ROLES: fagpu.role @load groups(1) regs(56) elect {
-// ROLES-NEXT: fagpu.put %[[Q]] bank(%c0_i32), %{{.*}}[%c0_i32, %[[ROW:.*]], %c0_i32, %c0_i32]
-// ROLES-NEXT: %[[SECOND:.*]] = arith.addi %[[ROW]], %c64_i32
-// ROLES-NEXT: fagpu.put %[[Q]] bank(%c1_i32), %{{.*}}[%c0_i32, %[[SECOND]], %c0_i32, %c0_i32]
-// ROLES-NEXT: fagpu.for %[[I:.*]] = %{{.*}} step -1 segments(%{{.*}}: once, %{{.*}}: to %c0_i32) {
-// ROLES-NEXT: %[[KEY:.*]] = arith.muli %[[I]], %c64_i32
-// ROLES-NEXT: fagpu.put
-// ROLES-NEXT: fagpu.put
-// ROLES-NEXT: fagpu.yield
-// ROLES: fagpu.role @math(%{{.*}}) groups(2) regs(224) {
-// ROLES-NOT: fagpu.put
-// ROLES: fagpu.acquire %[[Q]]
-
-// PERSIST: func.func @kernel({{.*}}, %[[TILES:[^:]*]]: i32, %[[COUNTER:[^:]*]]: memref<2xi32>)
-// PERSIST: %[[MAIL:.*]] = fagpu.mail : <2, i32, i32>
-// PERSIST: fagpu.role @load
-// PERSIST-DAG: %[[BLOCK:.*]] = arith.index_cast %block_id_x
-// PERSIST-DAG: %[[LAST:.*]] = arith.subi %[[TILES]], %c1_i32
-// PERSIST: %[[VALID:.*]] = arith.minsi %[[BLOCK]], %[[LAST]]
-// PERSIST: %[[ROW0:.*]] = arith.muli %[[VALID]], %c64_i32
-// PERSIST: fagpu.send %[[MAIL]], %[[BLOCK]], %[[ROW0]]
-// PERSIST: fagpu.repeat iter(%{{.*}} = %[[ROW0]]) : i32 {
-// PERSIST: %[[NEXT:.*]] = fagpu.for %[[I:.*]] = %{{.*}} iter(%[[SEEN:.*]] = %c0_i32)
-// PERSIST: %[[END:.*]] = arith.cmpi eq, %[[I]], %c0_i32
-// PERSIST: %[[TAKEN:.*]] = scf.if %[[END]] -> (i32) {
-// PERSIST-NEXT: %[[TICKET:.*]] = fagpu.ticket %[[COUNTER]]
-// PERSIST-NEXT: scf.yield %[[TICKET]]
-// PERSIST-NEXT: } else {
-// PERSIST-NEXT: scf.yield %[[SEEN]]
-// PERSIST: fagpu.yield %[[TAKEN]]
-// PERSIST: %[[NEXT_VALID:.*]] = arith.minsi %[[NEXT]],
-// PERSIST: %[[NEXT_ROW:.*]] = arith.muli %[[NEXT_VALID]], %c64_i32
-// PERSIST: fagpu.send %[[MAIL]], %[[NEXT]], %[[NEXT_ROW]]
-// PERSIST: %[[AGAIN:.*]] = arith.cmpi slt, %[[NEXT]], %[[TILES]]
-// PERSIST: fagpu.yield %[[AGAIN]], %[[NEXT_ROW]]
-// PERSIST: fagpu.retire %[[COUNTER]]
-// PERSIST: fagpu.role @math
-// PERSIST: %[[WORK:.*]]:2 = fagpu.recv %[[MAIL]]
-// PERSIST: fagpu.repeat iter(%{{.*}} = %[[WORK]]#1) : i32 {
-// PERSIST: %[[MORE:.*]]:2 = fagpu.recv %[[MAIL]]
-// PERSIST: %[[AGAIN:.*]] = arith.cmpi slt, %[[MORE]]#0, %[[TILES]]
-// PERSIST: fagpu.yield %[[AGAIN]], %[[MORE]]#1
-// PERSIST: func.func @host
-// PERSIST: %[[COUNT:.*]] = fagpu.multiprocessors
-// PERSIST: %[[GRID:.*]] = arith.minui %{{.*}}, %[[COUNT]]
-// PERSIST: %[[ALL:.*]] = arith.index_cast
-// PERSIST: %[[WORDS:.*]] = fagpu.counter : memref<2xi32>
-// PERSIST: fagpu.launch @kernel grid(%[[GRID]]) ({{.*}}, %[[ALL]], %[[WORDS]])
-
-// Tiles of equal length: a block before the last one, behind the copies.
-// EARLY: fagpu.repeat
-// EARLY: %[[AT:.*]] = arith.minsi %{{.*}}, %c1_i32
-// EARLY: %[[NEXT:.*]]:2 = fagpu.for %[[I:[^ ]*]] = %{{.*}} iter(%[[SEEN:[^ ]*]] = %c0_i32, %[[SEEN_ROW:[^ ]*]] = %c0_i32)
-// EARLY: %[[THERE:.*]] = arith.cmpi eq, %[[I]], %[[AT]]
-// EARLY: fagpu.put
-// EARLY: fagpu.put
-// EARLY: scf.if %[[THERE]] -> (i32, i32) {
-// EARLY: %[[TICKET:.*]] = fagpu.ticket
-// EARLY: %[[ROW:.*]] = arith.muli
-// EARLY: scf.yield %[[TICKET]], %[[ROW]]
-// EARLY: scf.yield %[[SEEN]], %[[SEEN_ROW]]
-// EARLY-NEXT: } {fagpu.at = [0, 4]}
-// EARLY: fagpu.send %{{.*}}, %[[NEXT]]#0, %[[NEXT]]#1
-
+// With `overlap = tiles` the slots reach into the next tile.
 // SLOTS: %[[TURNS:.*]] = fagpu.turns 2
 // SLOTS: fagpu.role @load
 // SLOTS: fagpu.put {{.*}} {fagpu.at = [0, 1]}

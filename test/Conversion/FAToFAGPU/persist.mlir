@@ -1,0 +1,162 @@
+// RUN: fa-opt %s -fagpu-persist -canonicalize -cse | FileCheck %s
+
+#groups = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<tile_order = longest_first>>>
+#in_order = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<tile_order = in_order>>>
+#warps = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+!channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 2>
+!view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
+!mem = memref<?x64xf16, strided<[?, 1]>>
+
+// A kernel gets the number of tiles and the counter that gives them out.
+// CHECK-LABEL: func.func @groups(
+// CHECK-SAME: %[[TILES:[^:, ]*]]: i32, %[[COUNTER:[^:, ]*]]: memref<2xi32>)
+func.func @groups(%q: !mem, %k: !mem, %o: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf16>
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  %row = arith.muli %tile, %c64 : i32
+  %queries = fagpu.channel tma : !channel
+  %keys = fagpu.channel tma : !channel
+
+  // The first tile is that of the block's number, sent with what is made of it.
+  // CHECK: %[[MAIL:.*]] = fagpu.mail : <2, i32, i32>
+  // CHECK-NEXT: fagpu.role @load groups(1) elect {
+  // CHECK: %[[FIRST:.*]] = arith.index_cast %block_id_x
+  // CHECK: %[[VALID:.*]] = arith.minsi %[[FIRST]], %
+  // CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[VALID]], %c64_i32
+  // CHECK-NEXT: fagpu.send %[[MAIL]], %[[FIRST]], %[[ROW]]
+  // CHECK-NEXT: fagpu.repeat iter(%[[AT:.*]] = %[[ROW]]) : i32 {
+  // CHECK-NEXT: fagpu.put %{{.*}}, %{{.*}}[%[[AT]], %c0_i32]
+
+  // The next tile is taken with the last block of keys.
+  // CHECK-NEXT: %[[NEXT:.*]] = fagpu.for %[[I:.*]] = %{{.*}} iter(%[[SEEN:.*]] = %c0_i32)
+  // CHECK-NEXT: %[[LAST:.*]] = arith.cmpi eq, %[[I]], %c0_i32
+  // CHECK-NEXT: %[[TAKEN:.*]] = scf.if %[[LAST]]
+  // CHECK-NEXT: %[[TICKET:.*]] = fagpu.ticket %[[COUNTER]]
+  // CHECK-NEXT: scf.yield %[[TICKET]]
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: scf.yield %[[SEEN]]
+  // CHECK: fagpu.yield %[[TAKEN]]
+
+  // It is sent on; the block ends behind the last tile.
+  // CHECK: %[[NEXT_VALID:.*]] = arith.minsi %[[NEXT]], %
+  // CHECK-NEXT: %[[NEXT_ROW:.*]] = arith.muli %[[NEXT_VALID]], %c64_i32
+  // CHECK-NEXT: fagpu.send %[[MAIL]], %[[NEXT]], %[[NEXT_ROW]]
+  // CHECK-NEXT: %[[AGAIN:.*]] = arith.cmpi slt, %[[NEXT]], %[[TILES]]
+  // CHECK-NEXT: fagpu.yield %[[AGAIN]], %[[NEXT_ROW]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: fagpu.retire %[[COUNTER]]
+  fagpu.role @load elect {
+    fagpu.put %queries, %q[%row, %c0] [64, 64] : !mem into !channel
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %key = arith.muli %i, %c64 : i32
+      fagpu.put %keys, %k[%key, %c0] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+
+  // The other roles compute nothing of a tile: all comes with its number.
+  // CHECK: fagpu.role @math
+  // CHECK-NEXT: %[[WORK:.*]]:2 = fagpu.recv %[[MAIL]]
+  // CHECK-NEXT: fagpu.repeat iter(%[[MINE:.*]] = %[[WORK]]#1) : i32 {
+  // CHECK: fagpu.store %{{.*}}, %{{.*}}[%[[MINE]], %c0_i32]
+  // CHECK-NEXT: %[[MORE:.*]]:2 = fagpu.recv %[[MAIL]]
+  // CHECK-NEXT: %[[AGAIN:.*]] = arith.cmpi slt, %[[MORE]]#0, %[[TILES]]
+  // CHECK-NEXT: fagpu.yield %[[AGAIN]], %[[MORE]]#1
+  fagpu.role @math {
+    %qt = fagpu.acquire %queries : !channel
+    fagpu.release %qt : !view
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %kt = fagpu.acquire %keys : !channel
+      fagpu.release %kt : !view
+      fagpu.yield
+    }
+    fagpu.store %zero, %o[%row, %c0] sizes [64, 64] : tensor<64x64xf16> into !mem
+  }
+  return
+}
+
+// The host launches no more blocks than there are multiprocessors.
+// CHECK-LABEL: func.func @host(
+// CHECK-SAME: %[[GRID:[^:, ]*]]: index)
+// CHECK: %[[COUNT:.*]] = fagpu.multiprocessors
+// CHECK: %[[BLOCKS:.*]] = arith.minui %[[GRID]], %[[COUNT]]
+// CHECK: %[[ALL:.*]] = arith.index_cast %[[GRID]]
+// CHECK: %[[WORDS:.*]] = fagpu.counter
+// CHECK: fagpu.launch @groups grid(%[[BLOCKS]]) ({{.*}}, %[[ALL]], %[[WORDS]])
+func.func @host(%m: !mem, %n: i32, %tiles: index) {
+  fagpu.launch @groups grid(%tiles) (%m, %m, %m, %n) : !mem, !mem, !mem, i32
+  return
+}
+
+// Where tiles are equally long, the next one is taken a block of keys earlier,
+// behind the copies, with all that is made of it.
+// CHECK-LABEL: func.func @in_order
+// CHECK: %[[EARLY:.*]] = arith.minsi %{{.*}}, %c1_i32
+// CHECK: fagpu.for %[[I:[^ ]*]] = %
+// CHECK: %[[IS_EARLY:.*]] = arith.cmpi eq, %[[I]], %[[EARLY]]
+// CHECK: fagpu.put
+// CHECK-NEXT: scf.if %[[IS_EARLY]] -> (i32, i32) {
+// CHECK-NEXT: %[[TICKET:.*]] = fagpu.ticket
+// CHECK-NEXT: %[[TILE:.*]] = arith.minsi %[[TICKET]], %
+// CHECK-NEXT: scf.yield %[[TICKET]], %[[TILE]]
+func.func @in_order(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #in_order} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      fagpu.put %keys, %k[%i, %tile] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  return
+}
+
+// A kernel that never asks for the number of its block has one tile.
+// CHECK-LABEL: func.func @one_tile
+// CHECK-SAME: (%{{[^:]*}}: memref<?x64xf16, strided<[?, 1]>>) attributes
+// CHECK-NOT: fagpu.repeat
+// CHECK: return
+func.func @one_tile(%k: !mem) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.put %keys, %k[%c0, %c0] [64, 64] : !mem into !channel
+  }
+  fagpu.role @math {
+    %kt = fagpu.acquire %keys : !channel
+    fagpu.release %kt : !view
+  }
+  return
+}
+
+// In a kernel of `warps` a block computes one tile.
+// CHECK-LABEL: func.func @warps
+// CHECK: gpu.block_id
+// CHECK-NOT: fagpu.repeat
+// CHECK: return
+func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warps} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf16>
+  %block = gpu.block_id x
+  %row = arith.index_cast %block : index to i32
+  fagpu.role @compute {
+    fagpu.store %zero, %o[%row, %c0] sizes [64, 64] : tensor<64x64xf16> into !mem
+  }
+  return
+}
+// CHECK-LABEL: func.func @others
+// CHECK: fagpu.launch @in_order
+// CHECK-NOT: fagpu.multiprocessors
+// CHECK: fagpu.launch @one_tile
+// CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}) :
+func.func @others(%m: !mem, %n: i32, %tiles: index) {
+  fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
+  fagpu.launch @one_tile grid(%tiles) (%m) : !mem
+  fagpu.launch @warps grid(%tiles) (%m) : !mem
+  return
+}
