@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers of fa.attention and fa.online_attention, from the outside in:
+// types and sizes of operands, then what the score and mask regions may hold.
+// Begin with `AttentionOp::verify`, near the end; the checks above it are
+// shared.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttentionVerifiers.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Canonicalisation of attention over nothing: no queries, no keys, an empty
+// key range, a partial result without keys. Each pattern is one such case and
+// replaces it by what the softmax over an empty set is defined to give.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttentionVerifiers.h"
 #include "Folds.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Text form and checks of the attributes of fa: `DimsAttr`, the order of an
+// operand's dimensions, and `ConfigAttr`, the tile sizes that a kernel is
+// compiled with. Read `ConfigAttr::parse` first; GPUConfigAttr.cpp has the
+// GPU's part.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/IR/DialectImplementation.h"

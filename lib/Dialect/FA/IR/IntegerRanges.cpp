@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Interval analysis of a mask's integers, so that conditions are rearranged
+// only where nothing wraps (IntegerRanges.h). `IntegerRange` is the
+// arithmetic of intervals. Read `IntegerRanges::compute`, then `combine`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/IntegerRanges.h"
 #include "MaskParts.h"

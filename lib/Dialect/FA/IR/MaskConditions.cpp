@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The last step of MaskNormalizer: a comparison, as a linear form that must
+// not be positive, becomes conditions whose terms are all monotonic in the
+// query. Max, min and floor division are split. Begin with
+// `buildNonPositive`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "MaskParts.h"
 #include "fa/Dialect/FA/IR/MaskExpression.h"

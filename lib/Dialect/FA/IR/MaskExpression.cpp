@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The first step of MaskNormalizer: the and, or, not and select of a mask
+// become a tree with comparisons as leaves (MaskExpression.h). Read `build`,
+// then `buildComparison`; MaskForms.cpp and MaskConditions.cpp do the leaves.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "MaskParts.h"

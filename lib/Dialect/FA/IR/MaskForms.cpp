@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Part of MaskNormalizer: writes the integers of a mask as linear forms in
+// the key, and says how each value changes as the query grows. Forms are kept
+// only where the type cannot wrap. Read `computeForm`, then
+// `computeDirection`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "MaskParts.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Canonicalisation of what surrounds attention: a transpose of an operand or
+// of the result becomes an order of dimensions, so that it costs no copy, and
+// a cast that hides a static size is dropped. Read `AbsorbTransposedOperand`
+// first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Folds.h"
 #include "fa/Dialect/FA/IR/FA.h"

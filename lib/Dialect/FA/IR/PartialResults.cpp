@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Attention over parts of the keys, as split-K (flash decoding) needs: makes
+// the op on one part, and merges the outputs of all parts by their lse. Read
+// `createPartialAttention`, then `combinePartialResults`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/PartialResults.h"
 #include "fa/Dialect/FA/IR/Slicing.h"

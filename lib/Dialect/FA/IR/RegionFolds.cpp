@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Canonicalisation of score and mask regions: regions that change nothing
+// disappear, as do captures that are unused, given twice or constant. Most of
+// the work is `simplifyCaptures`, which keeps operands and arguments in step.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Folds.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Builds the IR of the masks and score functions that have names: causal,
+// window, prefix, document; softcap, ALiBi, bias. One function each,
+// independent of each other. `buildCausalMask` is the simplest one to begin
+// with.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "fa/Dialect/FA/IR/FA.h"

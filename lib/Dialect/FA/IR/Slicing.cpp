@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Helpers that every tiling of attention uses: slices of operands in any
+// order of dimensions, and the offsets that keep a tile's indices absolute.
+// Read `createSlice`, then `materializePlace` and `getKeyHeadTile` (grouped
+// queries).
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "AttentionVerifiers.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Text form and verifiers of the operations below fa.attention: fa.finalize
+// and fa.combine on partial results, fa.key_ranges with its queries, and
+// fa.summarize_mask. One section each, in this order; fa.key_ranges is the
+// longest.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttentionVerifiers.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Transform dialect ops for strategies of one's own. Each calls the function
+// behind a pass on one target: configure, split keys, tile, convert to
+// online, specialise the mask, decompose. `FATileOp::applyToOne` is a typical
+// one.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"

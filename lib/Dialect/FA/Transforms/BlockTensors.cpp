@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A builder for block algebra on tensors, used by DecomposeStep.cpp. Operands
+// of rank 4, in memory or not, are loaded as matrices and rows of a block;
+// then come the operations on these. Read `getMatrixSlice` and `loadMatrix`
+// first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "BlockTensors.h"
 #include "fa/Dialect/FA/IR/Slicing.h"

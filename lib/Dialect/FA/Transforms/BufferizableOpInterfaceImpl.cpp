@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Tells one-shot bufferization what fa's operations read and write, and how
+// each becomes one on memrefs. `DestinationStyleModel` serves all operations
+// with destinations, `KeyRangesModel` the loop over keys. Begin with the
+// former.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces a tile of attention by online softmax: an initial state, one
+// fa.online_attention step over all keys, fa.finalize. Lengths of the batch
+// item become the number of valid rows and keys. Read
+// `OnlineConverter::convert` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
 #include "fa/Dialect/FA/IR/Slicing.h"

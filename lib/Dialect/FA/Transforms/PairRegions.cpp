@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Inlines the body of a score or mask region into a loop or operation on
+// pairs. Loads are made safe: out of bounds they read 0, and tables without
+// elements get a stand-in. Read `inlinePairRegion`, at the end, then
+// `cloneLoad`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PairRegions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Prepares tensors that branches and loops return for bufferization: branches
+// write into memory made before them, loops into what they carry, so no
+// memory is returned. Read `placeBranchTensors`, then `placeLoopTensors`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PlaceTensors.h"
 #include "PlaceResults.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces a step over all keys by fa.key_ranges: KeyRangeAnalysis finds
+// which keys a query block sees in full or in part, and only those are
+// visited. Read `specializeMask` first; remarks say what the analysis could
+// not see.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"

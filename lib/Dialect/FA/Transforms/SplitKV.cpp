@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Split-K (flash decoding): attention on parts of the keys in parallel, into
+// temporary f32 memory; then the partial results are merged by their lse.
+// Read `KeySplitter::split`, then `createPart`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/PartialResults.h"
 #include "fa/Dialect/FA/IR/Slicing.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Makes attention, and merges of partial results, parallel loops over batch,
+// head and query block. Upstream's tiling does the work; what is here chooses
+// the tile and keeps merges in place. Read `tileAttention`, then `tileRows`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
 #include "fa/Dialect/FA/IR/Slicing.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A configuration may name others for longer sequences. Where the lengths are
+// dynamic, this makes one version of attention for each, in branches on the
+// lengths. Read `LengthVersioner::build`, then `isLonger`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers and result names of the operations on block values: reductions,
+// broadcasts, indices, layout changes, loads and gathers. One section each.
+// The helpers at the top say how layouts of operand and result are related.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 

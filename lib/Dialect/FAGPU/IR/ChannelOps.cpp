@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers of channels, the multi-stage pipelines in shared memory, and of
+// what fills and reads them: put, write, acquire, slice, store. Read
+// `ChannelOp::verify`, then `PutOp::verify`; the checks above are shared.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "llvm/Support/MathExtras.h"

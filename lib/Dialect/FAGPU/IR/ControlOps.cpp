@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Text forms and verifiers of a kernel's control flow: roles of warps, loops
+// with segments (`ForOp`) and until a condition fails (`RepeatOp`), turns of
+// warpgroups, tile counters. The sections stand in this order; begin with
+// `RoleOp`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Target/GPUTarget.h"

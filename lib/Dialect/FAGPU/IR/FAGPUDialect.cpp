@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The dialect itself: registration, and the attributes that it puts on
+// operations of others, such as stage and order (`getSlot`), kernel, cluster.
+// `verifyOperationAttribute`, at the end, lists them all; begin there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Target/GPUTarget.h"

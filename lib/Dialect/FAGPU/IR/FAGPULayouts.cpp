@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Register layouts: which thread holds which element of a block value. Each
+// is a map from the thread to a first place (`getThreadMap`) and an offset
+// per element. The accumulator of mma is the basis; the others are parts of
+// it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/IR/DialectImplementation.h"

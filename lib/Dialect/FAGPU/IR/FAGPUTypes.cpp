@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Text form and checks of fagpu's types: channels and views of tiles in
+// shared memory, mail, values in flight. Channel and view share `parseTile`
+// and `verifyTile`, a shape with a swizzle; begin with these.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/IR/DialectImplementation.h"

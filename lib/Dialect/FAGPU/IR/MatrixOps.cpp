@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers of matrix multiplication in its forms: fagpu.product (not yet
+// selected), asynchronous with its wait (wgmma), and of warps (mma.sync).
+// `verifyProduct` checks what all share: sizes, elements, layouts. Begin
+// there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/IR/Matchers.h"

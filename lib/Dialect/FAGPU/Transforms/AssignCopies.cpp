@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For channels that threads fill by cp.async: counts the copies in flight at
+// each acquire, which gives the operand of its wait, and places the barriers.
+// A data-flow analysis, to a fixed point in loops. Read `CopyState`, then
+// `visit`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChannelUse.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A uniform view of the operations that use a channel or mail, producers and
+// consumers alike: depth, bank, parts of a stage, whether a use is complete.
+// The passes that assign stages and plan barriers ask it. Begin with
+// `endsUse`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChannelUse.h"
 #include "mlir/IR/Matchers.h"

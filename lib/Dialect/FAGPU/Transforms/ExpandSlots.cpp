@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Makes the modulo schedule of a loop explicit: operations without stage and
+// order inherit those of the one before. `SlotOrder` then checks that every
+// use comes after its definition. Read `expandSlots`, which does both.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IterationCloner.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Clones operations of a loop body for one iteration or another, as software
+// pipelining needs (IterationCloner.h). Scalars and other unscheduled
+// operations are cloned when they are first needed. Read `clone`, then
+// `resolve`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IterationCloner.h"
 #include "fa/Support/OperandsFirst.h"

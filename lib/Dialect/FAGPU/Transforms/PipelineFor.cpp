@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Software pipelining of fagpu.for with two stages: a step runs stage 0 of
+// one iteration and stage 1 of the one before. Read `CarriedState` (what
+// crosses steps), then `run`: prologue, one loop a segment, epilogue.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IterationCloner.h"
 #include "fa/Dialect/FAGPU/Transforms/Transforms.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Software pipelining of fagpu.repeat, the loop over tiles of a persistent
+// kernel. Its condition is known in the middle of a step, so the result is an
+// scf.while. The comment on `RepeatPipeliner` has the picture; read it, then
+// `run`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IterationCloner.h"
 #include "fa/Dialect/FAGPU/Transforms/Transforms.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Gives each channel and mail its offset in shared memory and its mbarriers
+// with their arrival counts, each role its named barriers, and checks the
+// sums against the chip's limits. Read `plan`, whose steps stand above it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ChannelUse.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The interpreter loop of fagpu-check: runs the skeletons of all groups in
+// turn until all end or all wait. Read `run`, then `advance` and `execute`;
+// MachineProtocol.cpp has channels and turns, MachineEnd.cpp the verdict.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Machine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What is checked when an execution of ProtocolMachine ends, and how it is
+// told: stages that nobody read, races on memory that two channels share,
+// deadlock. Read `checkEnd`; the `describe` functions make up the message.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Machine.h"
 

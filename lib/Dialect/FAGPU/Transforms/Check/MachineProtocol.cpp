@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The steps of ProtocolMachine that synchronise: filling, acquiring and
+// releasing stages, mail, turns. Vector clocks record what each group knows
+// of the others. Read `executeProtocol`, which has one case for each
+// operation.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Machine.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Looks for deadlocks and misuse between roles by many executions with chosen
+// scalars, guided towards control flow not seen before, as a fuzzer is. Read
+// `checkProtocol`, at the end; `Goal` is what has to be covered.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Check.h"
 #include "Machine.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The scalars of an execution in fagpu-check: integers are computed as the
+// kernel does, while arguments and what is read from memory are picked from a
+// seed. Read `ScalarInputs::evaluate`, then `pick`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

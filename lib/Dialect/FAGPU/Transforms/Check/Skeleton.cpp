@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles a role to its skeleton: synchronisation and the scalars that
+// decide about it, as a list of instructions with jumps (Skeleton.h). Read
+// `compile`, then `compileControl`; `dropUnneeded` removes all other scalars.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Skeleton.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

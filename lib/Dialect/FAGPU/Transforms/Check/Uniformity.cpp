@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Checks that branches, trip counts, banks and the like are the same in all
+// threads of a group. `VaryingScalars` follows what may differ by thread,
+// data and control, and remembers its origin. Read `checkRole` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Check.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Checks that each view of a stage is released exactly once, in the block
+// that acquires it, behind its last use and behind the wait for products that
+// read it. Read `ViewUses::verify`; views that loops carry are left to
+// Protocol.cpp.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Check.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
