@@ -1,0 +1,102 @@
+// RUN: fa-opt %s -fagpu-assign-slots | FileCheck %s
+
+!channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
+!view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
+!mem = memref<?x64xf16, strided<[?, 1]>>
+!s = tensor<64x64xf32>
+!h = tensor<64x64xf16>
+
+// CHECK-LABEL: func.func @copies
+func.func @copies(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  // CHECK: %[[KEYS:.*]] = fagpu.channel
+  // CHECK: %[[VALUES:.*]] = fagpu.channel
+  %keys = fagpu.channel cp_async : !channel
+  %values = fagpu.channel cp_async : !channel
+  fagpu.role @compute {
+    %o = fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) iter(%sum = %zero) -> (!s) {
+      // What the first product reads is copied for the next iteration.
+      // CHECK: fagpu.put %[[KEYS]], {{.*}} {fagpu.at = [-1, 4]}
+      // CHECK-NEXT: %[[K:.*]] = fagpu.acquire %[[KEYS]] {fagpu.at = [0, 0]}
+      // What later products read is copied while the first one runs.
+      // CHECK-NEXT: fagpu.put %[[VALUES]], {{.*}} {fagpu.at = [0, 1]}
+      // CHECK-NEXT: fagpu.mma nt %{{.*}}, %[[K]] {fagpu.at = [0, 2]}
+      // CHECK-NEXT: fagpu.release %[[K]] :
+      // The wait for that copy stands before the softmax.
+      // CHECK-NEXT: %[[V:.*]] = fagpu.acquire %[[VALUES]] {fagpu.at = [0, 3]}
+      // CHECK-NEXT: math.exp2 {{.*}} {fagpu.at = [0, 5]}
+      // CHECK: fagpu.mma nn %{{.*}}, %[[V]] acc(%{{[^{]*}}{{$}}
+      fagpu.put %keys, %m[%i, %c0] [64, 64] : !mem into !channel
+      %k = fagpu.acquire %keys : !channel
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      fagpu.release %k : !view
+      %e = math.exp2 %s : !s
+      %p = arith.truncf %e : !s to !h
+      fagpu.put %values, %m[%i, %c0] [64, 64] : !mem into !channel
+      %v = fagpu.acquire %values : !channel
+      %x = fagpu.mma nn %p, %v acc(%sum : !s) : !h, !view -> !s
+      fagpu.release %v : !view
+      fagpu.yield %x : !s
+    }
+  }
+  return
+}
+
+// A copy whose place depends on the segment is not made ahead.
+// CHECK-LABEL: func.func @segment
+// CHECK: fagpu.put {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.acquire
+// CHECK-NEXT: fagpu.mma nt {{.*}} {fagpu.at = [0, 2]}
+func.func @segment(%m: !mem, %q: !h, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel cp_async : !channel
+  fagpu.role @compute {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %row = arith.select %once, %c0, %i : i32
+      fagpu.put %keys, %m[%row, %c0] [64, 64] : !mem into !channel
+      %k = fagpu.acquire %keys : !channel
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield
+    }
+  }
+  return
+}
+
+// A loop that has slots keeps them, and gets no others.
+// CHECK-LABEL: func.func @given
+// CHECK: fagpu.put {{.*}} {fagpu.at = [-1, 7]}
+// CHECK-NOT: fagpu.at
+// CHECK: return
+func.func @given(%m: !mem, %q: !h, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel cp_async : !channel
+  fagpu.role @compute {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      fagpu.put %keys, %m[%i, %c0] [64, 64] {fagpu.at = [-1, 7]} : !mem into !channel
+      %k = fagpu.acquire %keys : !channel
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield
+    }
+  }
+  return
+}
+
+// Where another role copies, there is nothing to copy ahead.
+// CHECK-LABEL: func.func @no_copies
+// CHECK-NOT: fagpu.at
+// CHECK: return
+func.func @no_copies(%q: !h, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @compute {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %k = fagpu.acquire %keys : !channel
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield
+    }
+  }
+  return
+}
