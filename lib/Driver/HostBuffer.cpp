@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An array of a program's interface, as bytes of its element type: the form
+// that compiled code and files share. `get` and `set` convert one element to
+// the executor's slot and back; fills, random inputs and text build on them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Driver/HostBuffer.h"
 #include "llvm/Support/Format.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What each operation of arith computes, as a function on one element; the
+// executor applies it to scalars, arrays and lanes alike. Integers wrap at
+// their width, floats are doubles that the policy rounds. Read
+// `addIntegerArithmetic` as the pattern of all.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ConstantArray.h"
 #include "IntegerKernels.h"

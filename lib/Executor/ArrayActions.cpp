@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The actions that tensor and memref have in common: allocation, slices,
+// element loads, sizes. Each function takes the operands as values and
+// registers one action. `compileElementLoad` shows the form; ArrayOps.cpp
+// does the work at run time.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/ArrayOps.h"
 

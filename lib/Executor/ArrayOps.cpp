@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What actions on arrays do at run time, with checks: indices in bounds,
+// memory not freed, sizes as the types say. An error names the operation.
+// `checkIndex` and `getElementOffset` are the basis; slices and reshapes
+// follow.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/ArrayOps.h"
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The operations around a step of online softmax: the loop over key ranges,
+// the final division, the merge of partial results by their lse. One section
+// each; `runCombine` is the only one with arithmetic of note.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttentionRegions.h"
 #include "FAParts.h"

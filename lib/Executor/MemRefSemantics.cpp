@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles the memref dialect to actions: allocation, access, views. A view
+// shares the storage of its source. Views have sections of their own; the
+// table at the end, `addMemRefSemantics`, lists all operations; begin there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ConstantArray.h"
 #include "fa/Executor/ArrayOps.h"

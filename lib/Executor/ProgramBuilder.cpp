@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles a function to a list of actions over registers, once, ahead of its
+// runs (Program.h). Last uses free memory early, and let tensors be updated
+// in place. Read `compileBlock` and `compileOperation`, then `compileLanes`
+// for bodies of many elements.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/ProgramBuilder.h"
 #include "fa/Executor/ArrayOps.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles the tensor dialect to actions. A tensor is a view of a storage; an
+// insertion updates it in place where nothing else refers to it, and copies
+// it elsewhere. The table at the end, `addTensorSemantics`, lists all
+// operations; begin there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/ArrayOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

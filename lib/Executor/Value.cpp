@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Numbers and arrays of the executor (Value.h): integers wrap to their width,
+// floats round to their format, arrays are strided views of a storage. The
+// copies at the end go row by row; `forEachRow` is what they share.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/Value.h"
 #include <algorithm>

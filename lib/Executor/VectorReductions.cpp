@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles the arithmetic of the vector dialect: reductions, contractions,
+// outer products. A `Combine` is the operation of a reduction with the
+// policy's rounding; `getCombine` makes it. Read that, then
+// `compileReduction`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CombiningKinds.h"
 #include "KernelHelpers.h"

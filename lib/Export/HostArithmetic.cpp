@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Arithmetic of a host function as entries of a manifest, whose numbers are
+// 64-bit integers or f64: comparisons, casts, flags. What would differ there
+// is required not to occur. Read `addArithmetic` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "HostValues.h"
 #include "mlir/Dialect/Math/IR/Math.h"

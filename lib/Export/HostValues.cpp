@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Translates a host function, operation by operation, to the values of a
+// manifest, which a launcher computes at each launch. Equal values are
+// shared. Read `translate`; HostArithmetic.cpp and HostViews.cpp have the two
+// large groups of operations.
+//
+//===----------------------------------------------------------------------===//
 
 #include "HostValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The translator from a host function to the straight-line program of a
+// manifest (docs/Runtime.md). `add` takes one operation, `get` gives the name
+// of its result. The private section names the files that the class is spread
+// over.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_EXPORT_HOSTVALUES_H
 #define FA_LIB_EXPORT_HOSTVALUES_H

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Views of arguments in a host function become an offset and strides, as
+// values of a manifest; the launcher checks what is not known here, as that a
+// slice lies in its memory. Read `addView`, then `addSubView`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "HostValues.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes the parameters of a launch into a manifest: pointers, strides,
+// scalars, tensor maps, each with the alignment and the limits that calls
+// must meet. Read `add`, at the end, then `addTensorMap`;
+// docs/GPU/TensorMaps.md explains bounded maps.
+//
+//===----------------------------------------------------------------------===//
 
 #include "KernelParameters.h"
 #include <numeric>

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes the manifest of a host function: JSON that says what arguments it
+// takes, what is computed from them, and which kernels are launched
+// (docs/Runtime.md). Read `build`, at the end, then `translateBody` and
+// `describeLaunch`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Export/Manifest.h"
 #include "DimNames.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operations on block values in the interpreter, where a whole warpgroup is
+// one worker. Floats are summed in the order in which the threads of a GPU do
+// it. Read `Reduction` and `reduceRow`; the rest is element by element.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Channels.h"
 #include "GPUSemantics.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The consumer's side of channels: acquire waits until a stage is full,
+// release gives it back, and views are refused once they may be overwritten.
+// Read `waitForFiller`, then `acquire`; FillSemantics.cpp is the producer's
+// side.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Channels.h"
 #include "GPUSemantics.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The state behind channels and mail: which use of which stage is filled,
+// read, free (Channels.h). Stages that may not be read are poisoned, and
+// memory that channels share is claimed. Read `canFill`, `isFull` and
+// `release` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Channels.h"
 #include "Machine.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles roles and loops of a kernel for the interpreter. A role starts one
+// worker for each of its groups, on a copy of the registers at that point.
+// Read `compileRole`, then `compileFor` with its segments.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GPUSemantics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

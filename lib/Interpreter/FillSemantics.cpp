@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The producer's side of channels: put copies a box of memory to a stage,
+// write stores a block value there. Both wait until the stage is empty. Read
+// `fillNext`, which they share, then `compilePut` and `compileWrite`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Boxes.h"
 #include "Channels.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Runs a launch without a GPU: some blocks at a time, their workers as
+// coroutines, each until it has to wait. When nobody can go on, the error
+// names an operation that waits for ever. Read `RunningGrid::run`, then
+// `Worker::waitUntil`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Machine.h"
 #include "Channels.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matrix multiplication in the interpreter. An asynchronous product is
+// computed at its wait, not at its issue, so that a stage released too early
+// shows. Read `compileIssue` and `compileWait`; the other forms compute at
+// once.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GPUSemantics.h"
 #include "Products.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Mail, turns and tile counters in the interpreter; each operation waits by
+// the same means, `Worker::waitUntil`, or has no wait. One section each,
+// independent of each other; `compileMailUse` shows the form.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Channels.h"
 #include "GPUSemantics.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles a module in the LLVM dialect by ORC for this CPU, and calls its
+// functions. Each gets a packed wrapper, which takes pointers to its
+// arguments. Read `compileLLVMDialectToCPU`, then `makeJIT` and
+// `addPackedFunctions`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/JIT/CPUCompiler.h"
 #include "fa/Pipelines/CPUPipeline.h"

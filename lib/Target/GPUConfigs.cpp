@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Chooses the configuration of an attention for a GPU, and verifies one that
+// is given: the first row of the table (GPUConfigTable.h) that takes the
+// problem and fits the chip. Read `selectGPUConfig`, then `takes` and
+// `verifyGPUConfig`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GPUConfigTable.h"
 #include "GPUNeeds.h"

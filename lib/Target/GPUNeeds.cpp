@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Estimates the registers and shared memory that a configuration takes, so
+// that one which would spill or not launch is not chosen. Read `getGPUNeeds`,
+// then `fitsGPU` and `shrinkToGPU`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GPUNeeds.h"
 #include "llvm/ADT/SetVector.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Estimates what the score and mask regions of an attention cost a GPU: loads
+// a pair, live values, functions (RegionWork in Target.h). It follows what
+// each value varies with: query, key or neither. Read `readRegion`, then
+// `readOperation`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

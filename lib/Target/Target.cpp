@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Names the targets, CPU and GPU, and forwards questions about configurations
+// to CPUConfigs.cpp or GPUConfigs.cpp. Limits of CPUs are the table
+// CPUTargets.def. `AttentionProblem::get` collects what a choice depends on;
+// begin there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Target/Target.h"
 #include "TargetConfigs.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The command-line tool that writes images and a manifest of a schedule or a
+// problem. The library compiles (CompiledSchedule); here are options and
+// files. Read `compileMain`, at the end, then `compileFile`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "../Bytecode.h"
 #include "../ChoiceParser.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Runs the problems of fa-grid on a CUDA device: copies the data in, launches
+// through the runtime, copies results out. Launches of several problems can
+// be mixed in one stream, to show what one leaves behind. Read `CUDABackend`,
+// then `launch`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Backend.h"
 #include "fa/Driver/Derivation.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Answers requests of fa-grid, one JSON object a line: load a module, run a
+// problem by the evaluator and by compiled code, launch it many times. Errors
+// become part of the answer. Read `answer`, at the end, then `handle`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Server.h"
 #include "fa/Executor/FASemantics.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compiles a host function for a CUDA device, and runs and times it there.
+// Arguments are copied to device memory and back; time is the device's,
+// between two events. Read `CUDATarget::run` and `measure`, then
+// `DeviceArguments`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CUDATarget.h"
 #include "PlacedBuffer.h"

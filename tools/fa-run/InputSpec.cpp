@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads what `--input` says of an argument: a shape, numbers, a random fill,
+// or a file of NumPy's. Sizes that memory cannot hold are refused first. Read
+// `parseInput`, near the end, then `fillFromText`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "InputSpec.h"
 #include "Npy.h"

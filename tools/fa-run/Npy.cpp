@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads and writes arrays in NumPy's .npy format: a magic number, a header
+// that is a Python dictionary, the elements. Read `readNpy` with `parseFile`,
+// then `writeNpy`. The header is checked before memory is taken.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Npy.h"
 #include "llvm/ADT/StringExtras.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Evaluates a function in float64 by the executor, for comparison. Of a large
+// attention only some rows are evaluated: its corners and a random choice.
+// Read `Reference::evaluate`, then `chooseRows` for the sampling.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Reference.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What fa-run says in the end, as text and as JSON: errors of each output
+// against the reference, times, work. Read `Report::print`, then `toJSON`;
+// `passed` is the verdict on all comparisons.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Report.h"
 #include "llvm/Support/Format.h"

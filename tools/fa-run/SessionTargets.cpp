@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The part of a session that runs the function: by the reference, on the CPU,
+// on a CUDA device, or in the interpreter. Read `runTarget`, then the one of
+// interest; each leaves its outputs and times in the session.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CPUTarget.h"
 #include "SessionState.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The command line of fa-run: options, and their translation to those of a
+// session, which does the work. Read `runMain`, at the end, then
+// `getOptions`. The options' texts are in `CommandLine`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "../ChoiceParser.h"
 #include "../ToolMains.h"

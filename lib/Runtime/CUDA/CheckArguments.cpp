@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Compares the arguments of a call with their specification in the manifest:
+// kind, element type, rank, strides, alignment. A message names the argument
+// and what is expected. Read `checkArguments`, at the end, then
+// `checkTensor`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Driver.h"
 #include "fa/Runtime/CUDA/KernelDescription.h"

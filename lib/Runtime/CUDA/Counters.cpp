@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Hands out the tile counters of persistent kernels: words of device memory
+// that are zero at each launch, as kernels leave them. A stream keeps its
+// counter; a CUDA graph owns one. Read `take`, at the end, then its two
+// cases.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Counters.h"
 

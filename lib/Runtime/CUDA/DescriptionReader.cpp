@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads arguments, values and requirements of a manifest into a
+// KernelDescription, and refuses what is not well-formed, with its place.
+// Read `readKernel`; the functions follow the order of the JSON.
+// ParameterReader.cpp has the launches' parameters.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ManifestReader.h"
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Builds and evaluates the straight-line program of a launch (HostProgram.h).
+// A value that has no number, as a quotient by 0, is an error only where a
+// launch uses it. Read `evaluate`, at the end, then the table `opcodes`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/HostProgram.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From the arguments of a call to its launches: check them, evaluate the
+// values, fill in parameters and tensor maps, enqueue. All that can fail for
+// the caller's reasons comes before the first launch. Read `launch`, at the
+// end, then `prepareCall`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Kernel.h"
 #include "fa/Runtime/CUDA/RoundNumbers.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Loads the image of a kernel on a device at its first use, and checks it
+// against the description: parameters, shared memory, cluster size. Read
+// `getFunction`, then `loadFunction` with its checks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Kernel.h"
 

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads the parameters of a launch from a manifest: numbers, pointers, tensor
+// maps. What the driver would refuse of a tensor map is refused here, with
+// its place in the JSON. Read `readParameter`, then `readTensorMap`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ManifestReader.h"
 

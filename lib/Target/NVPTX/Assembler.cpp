@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Finds ptxas and runs it in a process of its own. Code that spills registers
+// at -O3 is assembled at -O1 too, and the one with fewer spills is taken; for
+// long texts both run side by side. Read `assemble`, near the end, then
+// `Assembly`, one run.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/Assembler.h"
 #include "llvm/ADT/StringExtras.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The pass from kernels in the LLVM dialect to PTX and, unless PTX alone is
+// asked for, to machine code. All kernels of a module share one chip and one
+// text. Read `compile`, then `chooseChip`; PTX.cpp and Assembler.cpp do the
+// work.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Target/GPUTarget.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Translates kernels in the LLVM dialect to PTX by LLVM's back end, in a
+// version that chip and ptxas both know. Read `translateToPTX`, at the end,
+// then `choosePTXVersion`. Errors of the back end become diagnostics.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/PTX.h"
 #include "fa/Target/GPUTarget.h"
