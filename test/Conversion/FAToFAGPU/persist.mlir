@@ -116,6 +116,29 @@ func.func @in_order(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.c
   return
 }
 
+// Blocks of a cluster use no counter: the next tile is as many further as there
+// are blocks.
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: i32, %{{[^:]*}}: i32) attributes
+// CHECK: %[[BLOCKS:.*]] = gpu.grid_dim x
+// CHECK: %[[STRIDE:.*]] = arith.index_cast %[[BLOCKS]]
+// CHECK: fagpu.repeat iter(%{{.*}} = %{{.*}}, %[[TILE:.*]] = %{{.*}}) : i32, i32
+// CHECK-NOT: fagpu.ticket
+// CHECK: arith.addi %[[TILE]], %[[STRIDE]]
+func.func @cluster(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i32, fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      fagpu.put %keys, %k[%i, %tile] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  return
+}
+
 // A kernel that never asks for the number of its block has one tile.
 // CHECK-LABEL: func.func @one_tile
 // CHECK-SAME: (%{{[^:]*}}: memref<?x64xf16, strided<[?, 1]>>) attributes
@@ -150,12 +173,13 @@ func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warp
   return
 }
 // CHECK-LABEL: func.func @others
-// CHECK: fagpu.launch @in_order
+// CHECK: fagpu.launch @cluster
 // CHECK-NOT: fagpu.multiprocessors
 // CHECK: fagpu.launch @one_tile
 // CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}) :
 func.func @others(%m: !mem, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
+  fagpu.launch @cluster grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @warps grid(%tiles) (%m) : !mem
   return
