@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the dialects arith and index have in common.
+// What the dialects arith and index have in common. Each template registers
+// one kind of operation, as wrapping sums or divisions; a dialect's file
+// gives the function. `addWrapping` is the simplest; read it first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Functions come from the C library in double; its errors are below an ulp of
-// double for all that attention needs.
+// double for all that attention needs. The table is in `addElementary`,
+// `addExponential` and `addTrigonometric`; what is above it are the functions
+// that the library lacks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parallel loops run their iterations in order: a program whose result depends
-// on the order has a race, which this evaluator does not look for.
+// Parallel loops run their iterations in order: a program whose result
+// depends on the order has a race, which this evaluator does not look for.
+// Read `compileFor`, then `runNest`, which runs parallel loops.
 //
 //===----------------------------------------------------------------------===//
 

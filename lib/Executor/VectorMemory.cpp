@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All of them visit the elements of a vector together with the place of each in
-// memory; they differ in what happens to masked and out-of-bounds elements.
+// All of them visit the elements of a vector together with the place of each
+// in memory; they differ in what happens to masked and out-of-bounds
+// elements. Read `AccessPlan` and `forEachAccess`, then `compileLoad`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,8 @@
 //
 // A product reads each element of its operands many times, so what it reads
 // from memory is copied once: as f32, to where rows follow each other. What a
-// loop does not change is copied before the loop, and scores are scaled there.
+// loop does not change is copied before the loop, and scores are scaled
+// there. Read `ProductPacker::pack`, then `getHoistPoint`.
 //
 //===----------------------------------------------------------------------===//
 

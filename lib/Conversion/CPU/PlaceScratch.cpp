@@ -7,8 +7,9 @@
 //
 // Vectors lie along what is contiguous, so the order of scratch decides the
 // lanes. Rows of a block lie along vectors, so that what is computed of a row
-// never crosses lanes: matrices have their rows contiguous, by columns, but for
-// the right operand of a product, which is read one number at a time.
+// never crosses lanes: matrices have their rows contiguous, by columns, but
+// for the right operand of a product, which is read one number at a time.
+// Read `runOnOperation`, then `placeMatrix`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,8 @@
 // A whole product is one piece of inline PTX, so that its steps share their
 // registers; accumulators are tied from input to output, there and in the
 // wait. Without a tie an output must not share a register with an input that
-// is still read (the constraint &).
+// is still read (the constraint &). Read `OperandTile`, then
+// `MmaAsyncPattern`.
 //
 //===----------------------------------------------------------------------===//
 

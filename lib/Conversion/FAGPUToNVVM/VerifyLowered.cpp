@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Everything that has no lowering, whatever the plan, is refused here: a
-// pattern that does not match can only say that there is none. fagpu-check asks
-// this of a text, and the conversion once more before it rewrites anything.
+// pattern that does not match can only say that there is none. fagpu-check
+// asks this of a text, and the conversion once more before it rewrites
+// anything. Read `verifyLowered`, at the end, then `verifyOperation`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Source of the order: Shah et al. 2024 (FlashAttention-3), algorithm 2, with
-// the rules that decide each place in the description of the pass.
+// The modulo schedule of warpgroups, after Shah et al. 2024
+// (FlashAttention-3), algorithm 2: softmax of one step beside products of
+// another, and turns of groups (ping-pong). Read `Order`, the slots, then
+// `KeyLoop::slotOf` and `GroupScheduler::run`. The pass's description has the
+// rules.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Source of the arithmetic: Moore, Interval Analysis, 1966.
+// Evaluates a mask on a whole block by interval arithmetic, to tell whether
+// it hides all pairs, some or none. A value is an interval of integers, or
+// whether it may be true and false. Source: Moore, Interval Analysis, 1966.
+// Read `apply`, at the end, then `evaluate` and `compare`.
 //
 //===----------------------------------------------------------------------===//
 

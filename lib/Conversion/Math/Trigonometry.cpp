@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arguments are reduced with as many bits of 2 / pi as they need: M. H. Payne,
-// R. N. Hanek, Radian reduction for trigonometric functions, 1983.
+// Arguments are reduced with as many bits of 2 / pi as they need: M. H.
+// Payne, R. N. Hanek, Radian reduction for trigonometric functions, 1983.
+// Read `reduce`, then `SineAndCosine`, the polynomials on what is left.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables say which fields stand between which brackets of the text. One parser
-// and one printer read them, and the verifier names fields by them.
+// Tables say which fields stand between which brackets of the text. One
+// parser and one printer read them, and the verifier names fields by them.
+// Read `brackets`, then `readBrackets`; the checks stand behind it.
 //
 //===----------------------------------------------------------------------===//
 

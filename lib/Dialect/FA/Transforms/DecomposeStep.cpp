@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step, its end and a merge, each written as the formula of its description:
-// upstream operations on matrices and rows, and fa.apply for the regions. Both
-// targets convert this text. Each operation takes itself apart, through
-// upstream's AggregatedOpInterface; the pass asks it to.
+// A step, its end and a merge, each written as the formula of its
+// description: upstream operations on matrices and rows, and fa.apply for the
+// regions. Both targets convert this text. Each operation takes itself apart,
+// through upstream's AggregatedOpInterface; the pass asks it to. Read
+// `StepDecomposer::decompose` first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Standard attention, in the order of its definition: all scores of a head,
-// their maximum, exponentials, sum, the product with the values, the quotient.
-// It shares nothing with the passes of online softmax but the tiling of
-// batches and heads, so that it can check them.
+// their maximum, exponentials, sum, the product with the values, the
+// quotient. It shares nothing with the passes of online softmax but the
+// tiling of batches and heads, so that it can check them. Read
+// `NaiveHead::build` first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,8 @@
 // The signature changes while the body is still on tensors: arguments become
 // read-only memrefs, results are stored into new arguments. Computations are
 // then made to write to where their result is stored, and one-shot
-// bufferization turns the body into memrefs.
+// bufferization turns the body into memrefs. Read
+// `convertResultsToOutParameters`, near the end, first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 //
 // Block values that must have one layout form a class (union-find). A class
 // gets its layout from the text, from an operation that fixes it, or from its
-// shape.
+// shape. Read `LayoutInference::run`, whose steps stand above it in order.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // An estimate from below of what a thread holds: block values that are live
-// between two operations. A value that is made of constants, indices and row or
-// column values alone is made where it is used, element by element, and takes
-// none; nor do scalars, addresses and predicates count.
+// between two operations. A value that is made of constants, indices and row
+// or column values alone is made where it is used, element by element, and
+// takes none; nor do scalars, addresses and predicates count. Read
+// `visitBlock`, a walk from the block's end, then `isMadeAtUse`.
 //
 //===----------------------------------------------------------------------===//
 
