@@ -518,11 +518,10 @@ static LogicalResult runStep(const StepPlan &plan, Frame &frame) {
   position.keyLength = plan.extents.empty() ? run->offsets[3] + run->extents[1]
                                             : run->extents[1];
   if (execution.onKeyBlock) {
-    execution.onKeyBlock({position.batch, position.head, run->offsets[2],
-                          run->offsets[3], numQueries,
-                          run->key.getSize(DimKind::Sequence),
-                          position.queryLength, position.keyLength,
-                          execution.inFullRange});
+    execution.onKeyBlock(
+        {position.batch, position.head, run->offsets[2], run->offsets[3],
+         numQueries, run->key.getSize(DimKind::Sequence), position.queryLength,
+         position.keyLength, execution.inFullRange});
     for (auto [index, array] : llvm::zip(plan.results, state))
       frame[index] = array;
     return success();

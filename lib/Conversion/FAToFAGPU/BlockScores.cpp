@@ -8,6 +8,7 @@
 #include "QueryBlock.h"
 #include "SoftmaxStep.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -91,7 +92,7 @@ Value QueryBlock::scale(OpBuilder &outside, OpBuilder &inside,
       Blocks(inside, loc).splat(mapping.lookupOrDefault(scale), scoreType),
       arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
   if (!step.getScale())
-    scaled->setAttr(defaultScaleAttrName, inside.getUnitAttr());
+    scaled->setAttr(FADialect::defaultScaleAttrName, inside.getUnitAttr());
   return scaled;
 }
 

@@ -14,6 +14,7 @@
 
 #include "SoftmaxStep.h"
 #include "RealRange.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -211,7 +212,7 @@ static double toBase2(arith::MulFOp product, FloatAttr factor) {
   constexpr double log2e = llvm::numbers::log2e;
   auto rounded = static_cast<float>(factor.getValueAsDouble());
   float headDim = std::round(1.0f / (rounded * rounded));
-  if (product->hasAttr(defaultScaleAttrName) &&
+  if (product->hasAttr(FADialect::defaultScaleAttrName) &&
       1.0f / std::sqrt(headDim) == rounded)
     return log2e / std::sqrt(static_cast<double>(headDim));
   return log2e * rounded;

@@ -20,10 +20,6 @@
 
 namespace mlir::fa {
 
-/// On a multiplication of scores by the scale that a step means by none, which
-/// is 1 / sqrt(head dim), here rounded.
-inline constexpr StringLiteral defaultScaleAttrName = "fa.default_scale";
-
 /// A block that is `rest` times `factor`, the same number in all elements.
 struct ScaledBlock {
   arith::MulFOp product;
