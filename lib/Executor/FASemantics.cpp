@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Attention by its definition, in doubles: the reference that compiled code
+// is compared with. It also evaluates chosen rows alone, and counts visible
+// pairs. Read `reduceRow`, the softmax of one row, then `runAttention`;
+// `runStep` is the online form.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/FASemantics.h"
 #include "AttentionRow.h"
