@@ -267,7 +267,7 @@ def FAGPUAssignWriteSlotsPass
     products of a step read is loaded before the wait for them and written, for
     the next step, while the second ones run; what the second ones read is loaded
     before the first ones are issued and written while those run. Sums are scaled
-    behind the issue of what is added to them. Loops that have slots already stay
+    before the issue of what is added to them. Loops that have slots already stay
     as they are.
 
     Before:
