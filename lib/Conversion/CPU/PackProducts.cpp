@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/CPU/Passes.h"
+#include "fa/Support/MemoryWrites.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -50,8 +51,9 @@ private:
   OpFoldResult takeScale(linalg::ContractOp product, Operation *point);
 
   RewriterBase &rewriter;
-  /// What was copied already: by memory, factor and block of the copy.
-  DenseMap<std::tuple<Value, void *, Block *>, Value> packed;
+  /// What was copied last: by memory, factor, padded type and block of the
+  /// copy.
+  DenseMap<std::tuple<Value, void *, Type, Block *>, Value> packed;
 };
 } // namespace
 
@@ -87,12 +89,12 @@ static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
       ArrayRef(memref::getMixedSizes(builder, loc, transpose.getIn())));
 }
 
-/// The outermost loop around `op` that changes neither source nor factor, or
-/// `op` itself.
+/// The outermost loop around `op` that changes neither the source nor what lies
+/// there, or `op` itself.
 static Operation *getHoistPoint(Operation *op, Source source) {
   Operation *point = op;
   while (auto loop = dyn_cast<scf::ForOp>(point->getParentOp())) {
-    if (!source.isDefinedOutsideOf(loop))
+    if (!source.isDefinedOutsideOf(loop) || mayWriteMemory(loop))
       break;
     point = loop;
   }
@@ -166,8 +168,9 @@ Value ProductPacker::copy(Value part, Value target, OpFoldResult factor) {
 Value ProductPacker::pack(Source source, OpFoldResult factor,
                           Operation *point) {
   Value &known = packed[{source.read.getBuffer(), factor.getOpaqueValue(),
+                         source.pad ? source.pad.getResultType() : Type(),
                          point->getBlock()}];
-  if (known)
+  if (known && !mayWriteMemoryBetween(known.getDefiningOp(), point))
     return known;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(point);

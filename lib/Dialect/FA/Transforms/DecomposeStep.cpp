@@ -18,6 +18,7 @@
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/DecomposeInterface.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/MemoryWrites.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -104,14 +105,16 @@ void StepDecomposer::setPlace() {
         getMixedSize(builder, block.loc, operand, order, DimKind::Sequence)));
 }
 
-/// The query block, in front of the loops over keys that do not change it.
+/// The query block, in front of the loops over keys that change neither it nor
+/// what lies there.
 Value StepDecomposer::loadQuery(OpFoldResult rows) {
   Value query = step.getQuery();
   OpBuilder::InsertionGuard guard(block.builder);
   Operation *point = step;
   while (isa<KeyRangesOp, scf::ForOp>(point->getParentOp()) &&
          isa<Attribute>(rows) &&
-         !point->getParentRegion()->isAncestor(query.getParentRegion()))
+         !point->getParentRegion()->isAncestor(query.getParentRegion()) &&
+         !mayWriteMemory(point->getParentOp()))
     point = point->getParentOp();
   block.builder.setInsertionPoint(point);
   return block.padRows(block.loadMatrix(query, step.getQueryOrder()), rows);
