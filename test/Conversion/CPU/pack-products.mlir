@@ -27,14 +27,15 @@ func.func @step(%qm: memref<?x16xf16>, %km: memref<?x8x16xf16, strided<[128, 16,
   ^bb0(%i: index, %j: index):
     tensor.yield %narrow : f16
   } : tensor<?x16xf16> to tensor<32x16xf16>
-  scf.for %l = %c0 to %c1 step %c1 {
+  %start = tensor.empty() : tensor<32x8xf32>
+  %result = scf.for %l = %c0 to %c1 step %c1 iter_args(%carried = %start) -> (tensor<32x8xf32>) {
     // CHECK: scf.for
     // CHECK: bufferization.to_tensor
     // CHECK: %[[COPY:.+]] = linalg.copy ins(%{{.+}} : tensor<8x16xf16>) outs(%{{.+}} : tensor<8x16xf32>)
     // CHECK: %[[S:.+]] = linalg.contract {{.+}} {fa.config = {{.+}}} ins(%[[PACKED]], %[[COPY]] : tensor<32x16xf32>, tensor<8x16xf32>)
     // CHECK-NOT: arith.mulf
-    // CHECK: bufferization.materialize_in_destination %[[S]]
-    scf.for %x = %c0 to %n step %c1 {
+    // CHECK: arith.addf %{{.+}}, %[[S]]
+    %first = scf.for %x = %c0 to %n step %c1 iter_args(%before = %carried) -> (tensor<32x8xf32>) {
       %view = memref.subview %km[%x, 0, 0] [1, 8, 16] [1, 1, 1] : memref<?x8x16xf16, strided<[128, 16, 1]>> to memref<8x16xf16, strided<[16, 1], offset: ?>>
       %k = bufferization.to_tensor %view restrict : memref<8x16xf16, strided<[16, 1], offset: ?>> to tensor<8x16xf16>
       %e = tensor.empty() : tensor<32x8xf32>
@@ -43,12 +44,13 @@ func.func @step(%qm: memref<?x16xf16>, %km: memref<?x8x16xf16, strided<[128, 16,
           ins(%padded, %k : tensor<32x16xf16>, tensor<8x16xf16>) outs(%f : tensor<32x8xf32>) -> tensor<32x8xf32>
       %scales = tensor.splat %scale : tensor<32x8xf32>
       %y = arith.mulf %s, %scales fastmath<reassoc> : tensor<32x8xf32>
-      bufferization.materialize_in_destination %y in restrict writable %om : (tensor<32x8xf32>, memref<32x8xf32>) -> ()
+      %sum = arith.addf %before, %y : tensor<32x8xf32>
+      scf.yield %sum : tensor<32x8xf32>
     }
     // CHECK: scf.for
     // CHECK-NOT: linalg.generic
     // CHECK: linalg.contract {{.+}} ins(%[[PACKED]],
-    scf.for %x = %c0 to %n step %c1 {
+    %second = scf.for %x = %c0 to %n step %c1 iter_args(%before = %first) -> (tensor<32x8xf32>) {
       %view = memref.subview %km[%x, 0, 0] [1, 8, 16] [1, 1, 1] : memref<?x8x16xf16, strided<[128, 16, 1]>> to memref<8x16xf16, strided<[16, 1], offset: ?>>
       %k = bufferization.to_tensor %view restrict : memref<8x16xf16, strided<[16, 1], offset: ?>> to tensor<8x16xf16>
       %e = tensor.empty() : tensor<32x8xf32>
@@ -57,8 +59,35 @@ func.func @step(%qm: memref<?x16xf16>, %km: memref<?x8x16xf16, strided<[128, 16,
           ins(%padded, %k : tensor<32x16xf16>, tensor<8x16xf16>) outs(%f : tensor<32x8xf32>) -> tensor<32x8xf32>
       %scales = tensor.splat %scale : tensor<32x8xf32>
       %y = arith.mulf %s, %scales fastmath<reassoc> : tensor<32x8xf32>
-      bufferization.materialize_in_destination %y in restrict writable %om : (tensor<32x8xf32>, memref<32x8xf32>) -> ()
+      %sum = arith.addf %before, %y : tensor<32x8xf32>
+      scf.yield %sum : tensor<32x8xf32>
     }
+    scf.yield %second : tensor<32x8xf32>
+  }
+  bufferization.materialize_in_destination %result in restrict writable %om : (tensor<32x8xf32>, memref<32x8xf32>) -> ()
+  return
+}
+
+// -----
+
+#a = affine_map<(i, j, e) -> (i, e)>
+#b = affine_map<(i, j, e) -> (j, e)>
+#c = affine_map<(i, j, e) -> (i, j)>
+
+// What a loop writes is copied in the loop.
+
+// CHECK-LABEL: func @written(
+// CHECK: scf.for
+// CHECK: linalg.copy
+// CHECK: linalg.contract
+func.func @written(%mm: memref<4x4xf32>, %e: tensor<4x4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %x = %c0 to %n step %c1 {
+    %m = bufferization.to_tensor %mm restrict : memref<4x4xf32> to tensor<4x4xf32>
+    %s = linalg.contract indexing_maps = [#a, #b, #c] {fa.config = #fa.config<query_block = 4, key_block = 4>}
+        ins(%m, %m : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    bufferization.materialize_in_destination %s in restrict writable %mm : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
   }
   return
 }
