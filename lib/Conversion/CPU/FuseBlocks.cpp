@@ -29,8 +29,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using linalg::GenericOp;
 
-static constexpr StringLiteral registerTileName = "fa.register_tile";
-
 /// An empty tensor of the same shape, with the sizes of the first destination
 /// on the way: to ask the value itself would be a reader more.
 static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {

@@ -29,7 +29,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using linalg::GenericOp;
 
-static constexpr StringLiteral registerTileName = "fa.register_tile";
 // A cache line in bytes and in f32, which no vector is wider than.
 static constexpr int64_t lineBytes = 64, lineElements = 16;
 

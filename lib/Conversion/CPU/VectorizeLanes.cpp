@@ -600,7 +600,7 @@ LogicalResult mlir::fa::vectorizeLanes(RewriterBase &rewriter,
   if (failed(verifyMaps(op)))
     return failure();
   OpBuilder::InsertionGuard guard(rewriter);
-  auto tile = op->getAttrOfType<CPUConfigAttr>("fa.register_tile");
+  auto tile = op->getAttrOfType<CPUConfigAttr>(registerTileName);
   TileEmitter(rewriter, op, tile ? tile : defaultTile).emit();
   return success();
 }

@@ -7,9 +7,9 @@
 //
 // A step, its end and a merge, each written as the formula of its
 // description: upstream operations on matrices and rows, and fa.apply for the
-// regions. Both targets convert this text. Each operation takes itself apart,
-// through upstream's AggregatedOpInterface; the pass asks it to. Read
-// `StepDecomposer::decompose` first.
+// regions. The CPU converts this text; the GPU still writes its own step. Each
+// operation takes itself apart, through upstream's AggregatedOpInterface; the
+// pass asks it to. Read `StepDecomposer::decompose` first.
 //
 //===----------------------------------------------------------------------===//
 
