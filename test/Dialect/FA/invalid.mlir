@@ -899,7 +899,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 // -----
 
 func.func @f() -> index {
-  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.apply, fa.attention, fa.online_attention, fa.summarize_mask'}}
+  // expected-error @+1 {{'fa.key_length' op expects parent op to be one of 'fa.apply, fa.attention_gradient, fa.attention, fa.gradient_keys, fa.gradient_queries, fa.online_attention, fa.scatter_add, fa.summarize_mask'}}
   %n = fa.key_length : index
   return %n : index
 }
@@ -1222,7 +1222,7 @@ func.func @f(%oa: tensor<2x8x4x16xf32>, %la: tensor<2x4x8xf32>, %ob: tensor<2x8x
 //===----------------------------------------------------------------------===//
 
 func.func @f(%a: index, %b: index, %x: f32) {
-  // expected-error @+1 {{names 1 arguments, expected 2 (first key, number of keys)}}
+  // expected-error @+1 {{names 1 arguments, expected 2 (first key, number of them)}}
   fa.key_ranges (%key) = [full %a to %b] step 64 {
   }
   return
@@ -1413,7 +1413,7 @@ func.func @other_arguments(%x: i32) attributes {fa.implements = @reference} {
 // -----
 
 func.func @partial_outside() -> i1 {
-  // expected-error @below {{'fa.is_partial' op stands outside of 'fa.key_ranges', whose blocks it asks about}}
+  // expected-error @below {{'fa.is_partial' op stands outside of 'fa.key_ranges' and 'fa.query_ranges', whose blocks it asks about}}
   %p = fa.is_partial : i1
   return %p : i1
 }
@@ -1421,7 +1421,7 @@ func.func @partial_outside() -> i1 {
 // -----
 
 func.func @first_outside() {
-  // expected-error @below {{'fa.is_first' op stands outside of 'fa.key_ranges', whose blocks it asks about}}
+  // expected-error @below {{'fa.is_first' op stands outside of 'fa.key_ranges' and 'fa.query_ranges', whose blocks it asks about}}
   %p = fa.is_first : i1
   return
 }

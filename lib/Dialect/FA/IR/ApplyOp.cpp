@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionVerifiers.h"
-#include "RegionAssembly.h"
+#include "ClauseAssembly.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -24,10 +24,9 @@ using namespace mlir::fa;
 // Text form
 //===----------------------------------------------------------------------===//
 
-/// [keyword `(` indices `)`]: `count` of them, or any number.
-static ParseResult parseIndices(OpAsmParser &parser, StringRef keyword,
-                                std::optional<unsigned> count,
-                                TypedOperands &group) {
+ParseResult mlir::fa::parseIndices(OpAsmParser &parser, StringRef keyword,
+                                   std::optional<unsigned> count,
+                                   TypedOperands &group) {
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   group.loc = parser.getCurrentLocation();
@@ -41,10 +40,20 @@ static ParseResult parseIndices(OpAsmParser &parser, StringRef keyword,
   return success();
 }
 
-/// `pairs` `(` arguments `)` [`captures` `(` %arg = %value : type, ... `)`]
-/// region. The arguments are `elements`, then batch, head, query, key.
-static ParseResult parsePairs(OpAsmParser &parser, SmallVector<Type> types,
-                              TypedOperands &captures, Region &region) {
+ParseResult
+mlir::fa::parseRowsAreKeys(OpAsmParser &parser,
+                           function_ref<void(UnitAttr)> setRowsAreKeys) {
+  if (failed(parser.parseOptionalKeyword("rows")))
+    return success();
+  if (parser.parseLParen() || parser.parseKeyword("keys") ||
+      parser.parseRParen())
+    return failure();
+  setRowsAreKeys(parser.getBuilder().getUnitAttr());
+  return success();
+}
+
+ParseResult mlir::fa::parsePairs(OpAsmParser &parser, SmallVector<Type> types,
+                                 TypedOperands &captures, Region &region) {
   bool hasElements = !types.empty();
   types.append(4, parser.getBuilder().getIndexType());
   SmallVector<OpAsmParser::Argument> arguments;
@@ -77,7 +86,6 @@ static ParseResult parsePairs(OpAsmParser &parser, SmallVector<Type> types,
 }
 
 ParseResult ApplyOp::parse(OpAsmParser &parser, OperationState &result) {
-  Builder &builder = parser.getBuilder();
   TypedOperands inputs, sizes, offsets, extents, captures;
   if (succeeded(parser.parseOptionalKeyword("ins")) &&
       (parser.getCurrentLocation(&inputs.loc) || parser.parseLParen() ||
@@ -88,13 +96,10 @@ ParseResult ApplyOp::parse(OpAsmParser &parser, OperationState &result) {
       parseIndices(parser, "offsets", 4, offsets) ||
       parseIndices(parser, "extents", 2, extents))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("rows"))) {
-    if (parser.parseLParen() || parser.parseKeyword("keys") ||
-        parser.parseRParen())
-      return failure();
-    result.getOrAddProperties<Properties>().setRowsAreKeys(
-        builder.getUnitAttr());
-  }
+  if (parseRowsAreKeys(parser, [&](UnitAttr attribute) {
+        result.getOrAddProperties<Properties>().setRowsAreKeys(attribute);
+      }))
+    return failure();
   SmallVector<Type> elements;
   for (Type type : inputs.types)
     elements.push_back(getElementTypeOrSelf(type));

@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegionAssembly.h"
+#include "ClauseAssembly.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -35,15 +35,7 @@ public:
   ParseResult parse(bool hasLengths);
 
 private:
-  ParseResult parseTypedGroup(TypedOperands &group);
-  ParseResult parseOptionalTyped(StringRef keyword, TypedOperands &group);
-  ParseResult parseOptionalPlain(StringRef keyword, Type type, unsigned count,
-                                 TypedOperands &group);
-  ParseResult checkNoClause(bool hasLengths);
-  ParseResult parseAttributes();
   ParseResult resolve(const TypedOperands &group);
-
-  DimsAttr getOrder(StringRef name);
 
   OpAsmParser &parser;
   OperationState &result;
@@ -53,102 +45,23 @@ private:
 
 } // namespace
 
-// `(` operands `:` types `)`
-ParseResult AttentionParser::parseTypedGroup(TypedOperands &group) {
-  group.loc = parser.getCurrentLocation();
-  return failure(
-      parser.parseLParen() || parser.parseOperandList(group.operands) ||
-      parser.parseColonTypeList(group.types) || parser.parseRParen());
-}
-
-ParseResult AttentionParser::parseOptionalTyped(StringRef keyword,
-                                                TypedOperands &group) {
-  if (failed(parser.parseOptionalKeyword(keyword)))
-    return success();
-  SMLoc loc = parser.getCurrentLocation();
-  if (parseTypedGroup(group))
-    return failure();
-  if (group.operands.size() != 1)
-    return parser.emitError(loc) << keyword << " has " << group.operands.size()
-                                 << " operands, expected 1";
-  return success();
-}
-
-ParseResult AttentionParser::parseOptionalPlain(StringRef keyword, Type type,
-                                                unsigned count,
-                                                TypedOperands &group) {
-  if (failed(parser.parseOptionalKeyword(keyword)))
-    return success();
-  group.loc = parser.getCurrentLocation();
-  if (parser.parseLParen() || parser.parseOperandList(group.operands) ||
-      (succeeded(parser.parseOptionalColon()) &&
-       parser.parseTypeList(group.types)) ||
-      parser.parseRParen())
-    return failure();
-  if (group.operands.size() != count)
-    return parser.emitError(group.loc)
-           << keyword << " has " << group.operands.size()
-           << " operands, expected " << count;
-  if (group.types.empty())
-    group.types.assign(count, type);
-  for (Type written : group.types)
-    if (written != type)
-      return parser.emitError(group.loc)
-             << keyword << " has type " << written << ", expected " << type;
-  return success();
-}
-
 ParseResult AttentionParser::resolve(const TypedOperands &group) {
   return parser.resolveOperands(group.operands, group.types, group.loc,
                                 result.operands);
-}
-
-// The order that an attribute of the operation gives.
-DimsAttr AttentionParser::getOrder(StringRef name) {
-  if (auto order = dyn_cast_if_present<DimsAttr>(result.attributes.get(name)))
-    return order;
-  return DimsAttr::getDefault(parser.getContext());
-}
-
-// What is left of an operation reads as an operation of its own.
-ParseResult AttentionParser::checkNoClause(bool hasLengths) {
-  static const StringRef clauses[] = {"ins",           "outs",        "scale",
-                                      "query_lengths", "key_lengths", "offsets",
-                                      "extents",       "score",       "mask"};
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef name;
-  if (failed(parser.parseOptionalKeyword(&name, clauses)))
-    return success();
-  SmallVector<StringRef> order;
-  for (StringRef clause : clauses)
-    if (hasLengths || !clause.ends_with("_lengths"))
-      order.push_back(clause);
-  return parser.emitError(loc)
-         << "'" << name << "' is out of place, expected each clause once, in "
-         << "this order: " << llvm::join(order, ", ") << ", attributes";
-}
-
-// What is not of its type would be dropped when the operation is created.
-ParseResult AttentionParser::parseAttributes() {
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOptionalAttrDict(result.attributes))
-    return failure();
-  return result.name.verifyInherentAttrs(result.attributes,
-                                         [&] { return parser.emitError(loc); });
 }
 
 ParseResult AttentionParser::parse(bool hasLengths) {
   TypedOperands ins, outs, scale, queryLengths, keyLengths, offsets, extents;
   RegionClause score, mask;
   SMLoc insLoc = parser.getCurrentLocation();
-  if (parser.parseKeyword("ins") || parseTypedGroup(ins))
+  if (parser.parseKeyword("ins") || parseTypedGroup(parser, ins))
     return failure();
   if (ins.operands.size() != 3)
     return parser.emitError(insLoc)
            << "ins has " << ins.operands.size()
            << " operands, expected 3 (query, key, value)";
   SMLoc outsLoc = parser.getCurrentLocation();
-  if (parser.parseKeyword("outs") || parseTypedGroup(outs))
+  if (parser.parseKeyword("outs") || parseTypedGroup(parser, outs))
     return failure();
   size_t numOuts = outs.operands.size();
   if (hasLengths && (numOuts < 1 || numOuts > 2))
@@ -159,23 +72,29 @@ ParseResult AttentionParser::parse(bool hasLengths) {
     return parser.emitError(outsLoc)
            << "outs has " << numOuts
            << " operands, expected 3 (accumulator, maximum, sum)";
+  static const StringRef clauses[] = {"ins",           "outs",        "scale",
+                                      "query_lengths", "key_lengths", "offsets",
+                                      "extents",       "score",       "mask"};
   Type index = builder.getIndexType();
-  if (parseOptionalPlain("scale", builder.getF32Type(), 1, scale))
+  if (parseOptionalPlain(parser, "scale", builder.getF32Type(), 1, scale))
     return failure();
-  if (hasLengths && (parseOptionalTyped("query_lengths", queryLengths) ||
-                     parseOptionalTyped("key_lengths", keyLengths)))
+  if (hasLengths &&
+      (parseOptionalTyped(parser, "query_lengths", queryLengths) ||
+       parseOptionalTyped(parser, "key_lengths", keyLengths)))
     return failure();
-  if (parseOptionalPlain("offsets", index, 4, offsets) ||
-      parseOptionalPlain("extents", index, 2, extents) ||
+  if (parseOptionalPlain(parser, "offsets", index, 4, offsets) ||
+      parseOptionalPlain(parser, "extents", index, 2, extents) ||
       parseRegionClause(parser, /*isScore=*/true, captureSizes, score) ||
       parseRegionClause(parser, /*isScore=*/false, captureSizes, mask) ||
-      checkNoClause(hasLengths) || parseAttributes() ||
-      checkNoClause(hasLengths))
+      checkNoClause(parser, clauses, hasLengths) ||
+      parseOwnAttributes(parser, result) ||
+      checkNoClause(parser, clauses, hasLengths))
     return failure();
   // A piece of a larger problem keeps the captures of the whole.
   if (hasLengths && offsets.operands.empty() &&
-      captureSizes.check(parser, ins.types[0], getOrder("query_dims"),
-                         ins.types[1], getOrder("key_dims")))
+      captureSizes.check(parser, ins.types[0],
+                         getWrittenOrder(result, "query_dims"), ins.types[1],
+                         getWrittenOrder(result, "key_dims")))
     return failure();
 
   SmallVector<int32_t> segments;
@@ -209,21 +128,6 @@ ParseResult AttentionParser::parse(bool hasLengths) {
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
-
-static void printTyped(OpAsmPrinter &printer, StringRef keyword,
-                       ValueRange operands) {
-  if (operands.empty())
-    return;
-  printer << ' ' << keyword << '(' << operands << " : " << operands.getTypes()
-          << ')';
-}
-
-static void printPlain(OpAsmPrinter &printer, StringRef keyword,
-                       ValueRange operands) {
-  if (operands.empty())
-    return;
-  printer << ' ' << keyword << '(' << operands << ')';
-}
 
 template <typename OpTy>
 static void printAttention(OpTy op, OpAsmPrinter &printer,

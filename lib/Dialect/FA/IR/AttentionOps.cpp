@@ -104,8 +104,8 @@ LogicalResult mlir::fa::verifyHeadDim(Operation *op, StringRef name,
   return success();
 }
 
-// Query, key and value among themselves.
-template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
+LogicalResult mlir::fa::verifyInputs(AttentionLikeOpInterface op,
+                                     ConfigAttr config) {
   std::pair<StringRef, Value> inputs[] = {
       {"query", op.getQuery()}, {"key", op.getKey()}, {"value", op.getValue()}};
   for (auto [name, input] : inputs)
@@ -113,14 +113,14 @@ template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
       return failure();
   Type element = cast<ShapedType>(op.getQuery().getType()).getElementType();
   if (!isOperandElement(element))
-    return op.emitOpError() << "query has element type " << element
-                            << ", expected f16, bf16 or f32";
+    return op->emitOpError() << "query has element type " << element
+                             << ", expected f16, bf16 or f32";
   for (auto [name, input] : inputs) {
     if (failed(verifyElementType(op, name, input.getType(), element)))
       return failure();
     if (isa<MemRefType>(input.getType()) !=
         isa<MemRefType>(op.getQuery().getType()))
-      return op.emitOpError()
+      return op->emitOpError()
              << name << " has type " << input.getType()
              << " but query has type " << op.getQuery().getType()
              << ", expected all tensors or all memrefs";
@@ -155,21 +155,21 @@ template <typename OpTy> static LogicalResult verifyInputs(OpTy op) {
   int64_t keyHeads = size(op.getKey(), k, DimKind::Heads);
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 ? heads != 0 : heads % keyHeads != 0))
-    return op.emitOpError()
+    return op->emitOpError()
            << "query has " << heads << " heads and key has " << keyHeads
            << ", expected a multiple of the key heads";
-  ConfigAttr config = op.getConfigAttr();
   if (config && config.getFromQueries() != 0)
-    return op.emitOpError()
+    return op->emitOpError()
            << "config has from_queries = " << config.getFromQueries()
            << ", expected 0: only a 'longer' one starts later";
   if (config && config.getFromKeys() != 0)
-    return op.emitOpError() << "config has from_keys = " << config.getFromKeys()
-                            << ", expected 0: only a 'longer' one starts later";
+    return op->emitOpError()
+           << "config has from_keys = " << config.getFromKeys()
+           << ", expected 0: only a 'longer' one starts later";
   for (; config; config = config.getLonger()) {
     TargetConfigAttrInterface target = config.getTarget();
     if (target &&
-        failed(target.verifyConfig([&] { return op.emitOpError("config "); },
+        failed(target.verifyConfig([&] { return op->emitOpError("config "); },
                                    config.getQueryBlock(), config.getKeyBlock(),
                                    queryDim, valueDim, element)))
       return failure();
@@ -222,9 +222,9 @@ static void describeDivision(InFlightDiagnostic &diagnostic, Operation *op) {
 
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
                                     Operation *nested) {
-  if (isa<KeyLengthOp, QueryLengthOp, YieldOp, memref::DimOp, tensor::DimOp,
-          affine::AffineApplyOp, affine::AffineMinOp, affine::AffineMaxOp>(
-          nested) ||
+  if (isa<KeyLengthOp, QueryLengthOp, ScatterGradientOp, YieldOp, memref::DimOp,
+          tensor::DimOp, affine::AffineApplyOp, affine::AffineMinOp,
+          affine::AffineMaxOp>(nested) ||
       getLoadedCapture(nested))
     return success();
   StringRef dialect = nested->getName().getDialectNamespace();
@@ -306,8 +306,8 @@ template <typename OpTy> static LogicalResult verifyPairRegions(OpTy op) {
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyLengths(AttentionOp op, StringRef name,
-                                   Value lengths) {
+LogicalResult mlir::fa::verifyLengths(AttentionLikeOpInterface op,
+                                      StringRef name, Value lengths) {
   if (!lengths)
     return success();
   if (failed(verifyRank(op, name, lengths.getType(), 1)) ||
@@ -372,16 +372,17 @@ static LogicalResult verifyOutput(AttentionOp op) {
 
 /// A misspelt attribute would be kept as a mark of someone else's, and not be
 /// looked at. One of another dialect, by its prefix, is someone else's.
-template <typename OpTy> static LogicalResult verifyAttributeNames(OpTy op) {
+LogicalResult mlir::fa::verifyAttributeNames(Operation *op,
+                                             ArrayRef<StringRef> names) {
   constexpr unsigned mostErrors = 2;
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name.contains('.'))
       continue;
-    for (StringRef known : OpTy::getAttributeNames())
+    for (StringRef known : names)
       if (name.edit_distance(known, /*AllowReplacements=*/true, mostErrors) <=
           mostErrors)
-        return op.emitOpError()
+        return op->emitOpError()
                << "has an attribute '" << name
                << "', which it does not know; the nearest is '" << known << "'";
   }
@@ -389,7 +390,8 @@ template <typename OpTy> static LogicalResult verifyAttributeNames(OpTy op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
+  if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
+      failed(verifyInputs(*this, getConfigAttr())) ||
       failed(verifyOutput(*this)) || failed(verifyLse(*this)) ||
       failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
       failed(verifyLengths(*this, "query_lengths", getQueryLengths())) ||
@@ -448,7 +450,8 @@ LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
 }
 
 LogicalResult OnlineAttentionOp::verify() {
-  if (failed(verifyAttributeNames(*this)) || failed(verifyInputs(*this)) ||
+  if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
+      failed(verifyInputs(*this, getConfigAttr())) ||
       failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
       failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())))
     return failure();

@@ -23,6 +23,14 @@ LogicalResult verifyHeadDim(Operation *op, StringRef name, int64_t size);
 /// The head dim of a memref must have stride 1.
 LogicalResult verifyContiguousHeadDim(Operation *op, StringRef name, Type type,
                                       DimsAttr order);
+/// Types and sizes of query, key and value among themselves, and whether the
+/// configuration can serve them; without one, null.
+LogicalResult verifyInputs(AttentionLikeOpInterface op, ConfigAttr config);
+/// An attribute whose name is nearly one of `names` is a mistake.
+LogicalResult verifyAttributeNames(Operation *op, ArrayRef<StringRef> names);
+/// Lengths of a batch, or null.
+LogicalResult verifyLengths(AttentionLikeOpInterface op, StringRef name,
+                            Value lengths);
 /// Shapes and types of the state of online softmax.
 LogicalResult verifyState(Operation *op, Value accumulator, Value maximum,
                           Value sum);

@@ -96,11 +96,12 @@ struct DropEmptyStep : public OpRewritePattern<OnlineAttentionOp> {
   }
 };
 
-/// Ranges that hold no key disappear, and with the last one the operation.
-struct DropEmptyRanges : public OpRewritePattern<KeyRangesOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Ranges that hold nothing disappear, and with the last one the operation.
+template <typename OpTy>
+struct DropEmptyRanges : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(KeyRangesOp op,
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     if (op.getNumRanges() == 0) {
       rewriter.replaceOp(op, op.getInits());
@@ -117,9 +118,8 @@ struct DropEmptyRanges : public OpRewritePattern<KeyRangesOp> {
     }
     if (full.size() == op.getNumRanges())
       return failure();
-    auto smaller =
-        KeyRangesOp::create(rewriter, op.getLoc(), begins, ends, full,
-                            op.getStep(), op.getInits(), /*body=*/nullptr);
+    auto smaller = OpTy::create(rewriter, op.getLoc(), begins, ends, full,
+                                op.getStep(), op.getInits(), /*body=*/nullptr);
     smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.eraseBlock(&smaller.getBodyRegion().front());
     rewriter.inlineRegionBefore(op.getBodyRegion(), smaller.getBodyRegion(),
@@ -172,7 +172,7 @@ private:
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  // One set serves both operations: patterns are rooted at either.
+  // One set serves all of them: patterns are rooted at each.
   populateRegionFolds(patterns);
   populateMaskFolds(patterns);
   populateOperandFolds(patterns);
@@ -186,7 +186,12 @@ void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void KeyRangesOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<DropEmptyRanges>(context);
+  patterns.add<DropEmptyRanges<KeyRangesOp>>(context);
+}
+
+void QueryRangesOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<DropEmptyRanges<QueryRangesOp>>(context);
 }
 
 void CombineOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

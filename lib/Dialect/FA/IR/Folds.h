@@ -12,7 +12,7 @@
 
 namespace mlir::fa {
 
-/// Each for AttentionOp and OnlineAttentionOp alike.
+/// Each for attention, its gradient, and the steps of both.
 /// @{
 /// Regions that do nothing, and captures that are unused, given twice or
 /// constant.

@@ -272,5 +272,8 @@ struct NormalizeComparisons : public OpRewritePattern<OpTy> {
 
 void mlir::fa::populateMaskFolds(RewritePatternSet &patterns) {
   patterns.add<NormalizeComparisons<AttentionOp>,
-               NormalizeComparisons<OnlineAttentionOp>>(patterns.getContext());
+               NormalizeComparisons<OnlineAttentionOp>,
+               NormalizeComparisons<AttentionGradientOp>,
+               NormalizeComparisons<GradientKeysOp>,
+               NormalizeComparisons<GradientQueriesOp>>(patterns.getContext());
 }

@@ -86,6 +86,32 @@ static SmallVector<OrderedOperand> getOrderedOperands(OnlineAttentionOp op) {
   return getOrderedInputs(op);
 }
 
+template <typename OpTy>
+static SmallVector<OrderedOperand> getOrderedGradientInputs(OpTy op) {
+  SmallVector<OrderedOperand> operands = getOrderedInputs(op);
+  operands.push_back(
+      {&op.getOutputGradientMutable(), op.getOutputGradientOrder(),
+       [=](DimsAttr order) mutable { op.setOutputGradientDimsAttr(order); }});
+  return operands;
+}
+
+static SmallVector<OrderedOperand> getOrderedOperands(GradientKeysOp op) {
+  return getOrderedGradientInputs(op);
+}
+
+static SmallVector<OrderedOperand> getOrderedOperands(GradientQueriesOp op) {
+  return getOrderedGradientInputs(op);
+}
+
+static SmallVector<OrderedOperand> getOrderedOperands(AttentionGradientOp op) {
+  SmallVector<OrderedOperand> operands = getOrderedGradientInputs(op);
+  if (op.getOutput())
+    operands.push_back(
+        {&*op.getOutputMutable().begin(), op.getOutputOrder(),
+         [=](DimsAttr order) mutable { op.setOutputDimsAttr(order); }});
+  return operands;
+}
+
 namespace {
 
 /// A transposed operand is read in its own order.
@@ -128,7 +154,7 @@ template <typename OpTy> struct AbsorbCast : public OpRewritePattern<OpTy> {
       Value source = cast->getOperand(0);
       rewriter.modifyOpInPlace(op, [&] {
         operand.set(source);
-        if (BlockArgument argument = getArgument(op, operand))
+        for (BlockArgument argument : getArguments(op, operand))
           argument.setType(source.getType());
       });
       if (op.isDpsInit(&operand) && isa<RankedTensorType>(source.getType()))
@@ -146,22 +172,20 @@ private:
     return cast && memref::CastOp::canFoldIntoConsumerOp(cast);
   }
 
-  // The argument of a region that stands for a capture.
-  static BlockArgument getArgument(OpTy op, OpOperand &operand) {
-    auto find = [&](MutableOperandRange captures,
-                    Region &region) -> BlockArgument {
-      for (auto [position, capture] : llvm::enumerate(captures))
-        if (&capture == &operand)
-          return region.getArgument(region.getNumArguments() - captures.size() +
-                                    position);
-      return {};
-    };
-    if (BlockArgument found = find(op.getScoreCapturesMutable(), op.getScore()))
-      return found;
-    return find(op.getMaskCapturesMutable(), op.getMask());
+  // The arguments of regions that stand for a capture.
+  static SmallVector<BlockArgument> getArguments(OpTy op, OpOperand &operand) {
+    SmallVector<BlockArgument> arguments;
+    for (const PairRegion &pairs : op.getPairRegions())
+      if (!pairs.captures.empty()) {
+        unsigned first = pairs.captures.getBeginOperandIndex();
+        unsigned number = operand.getOperandNumber();
+        if (number >= first && number < first + pairs.captures.size())
+          arguments.push_back(pairs.region->getArgument(pairs.numElements + 4 +
+                                                        number - first));
+      }
+    return arguments;
   }
 
-  // The result has the type of its destination; users keep theirs.
   static void restoreResultType(OpTy op, OpOperand &operand,
                                 PatternRewriter &rewriter) {
     OpResult result = op.getTiedOpResult(&operand);
@@ -182,16 +206,14 @@ struct DropDefaultOrder : public OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    bool changed = false;
-    for (StringRef name :
-         {"query_dims", "key_dims", "value_dims", "output_dims"}) {
-      auto order = op->template getAttrOfType<DimsAttr>(name);
-      if (!order || !order.isDefault())
-        continue;
+    SmallVector<StringAttr> defaults;
+    for (NamedAttribute attribute : op->getAttrs())
+      if (auto order = dyn_cast<DimsAttr>(attribute.getValue());
+          order && order.isDefault())
+        defaults.push_back(attribute.getName());
+    for (StringAttr name : defaults)
       rewriter.modifyOpInPlace(op, [&] { op->removeAttr(name); });
-      changed = true;
-    }
-    return success(changed);
+    return success(!defaults.empty());
   }
 };
 
@@ -238,11 +260,14 @@ struct AbsorbTransposedResult : public OpRewritePattern<linalg::TransposeOp> {
 
 } // namespace
 
+template <typename... OpTy>
+static void addOperandFolds(RewritePatternSet &patterns) {
+  patterns.add<AbsorbTransposedOperand<OpTy>..., AbsorbCast<OpTy>...,
+               DropDefaultOrder<OpTy>...>(patterns.getContext());
+}
+
 void mlir::fa::populateOperandFolds(RewritePatternSet &patterns) {
-  patterns
-      .add<AbsorbTransposedOperand<AttentionOp>,
-           AbsorbTransposedOperand<OnlineAttentionOp>, AbsorbCast<AttentionOp>,
-           AbsorbCast<OnlineAttentionOp>, DropDefaultOrder<AttentionOp>,
-           DropDefaultOrder<OnlineAttentionOp>, AbsorbTransposedResult>(
-          patterns.getContext());
+  addOperandFolds<AttentionOp, OnlineAttentionOp, AttentionGradientOp,
+                  GradientKeysOp, GradientQueriesOp>(patterns);
+  patterns.add<AbsorbTransposedResult>(patterns.getContext());
 }

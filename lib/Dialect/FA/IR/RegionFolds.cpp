@@ -168,7 +168,28 @@ void ApplyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<SimplifyCapturesOfApply, DropIdentityApply>(context);
 }
 
+namespace {
+/// The regions of a score and of its gradient share their captures, which
+/// gradients name by number: those of the mask are simplified.
+template <typename OpTy>
+struct SimplifyMaskCaptures : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    return success(simplifyCaptures(rewriter, op, op.getMask(),
+                                    numMaskArguments,
+                                    op.getMaskCapturesMutable()));
+  }
+};
+} // namespace
+
 void mlir::fa::populateRegionFolds(RewritePatternSet &patterns) {
+  patterns.add<DropTrueMask<AttentionGradientOp>, DropTrueMask<GradientKeysOp>,
+               DropTrueMask<GradientQueriesOp>,
+               SimplifyMaskCaptures<AttentionGradientOp>,
+               SimplifyMaskCaptures<GradientKeysOp>,
+               SimplifyMaskCaptures<GradientQueriesOp>>(patterns.getContext());
   patterns
       .add<DropTrueMask<AttentionOp>, DropTrueMask<OnlineAttentionOp>,
            DropIdentityScore<AttentionOp>, DropIdentityScore<OnlineAttentionOp>,

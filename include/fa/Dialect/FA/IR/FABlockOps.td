@@ -61,4 +61,42 @@ def FA_ApplyOp : FA_Op<"apply", [
   }];
 }
 
+def FA_ScatterAddOp : FA_Op<"scatter_add", [
+    AttrSizedOperandSegments, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    FA_PairRegionsOpInterface]> {
+  let summary = "Adds the numbers of a block to elements of memory";
+  let description = [{
+    For each (query, key) pair of a block, adds the pair's number to the element
+    of `destination` at the indices that the region yields for the pair. An index
+    out of bounds adds nothing. Pairs may share elements.
+
+    Place, captures and order of rows are those of `fa.apply`.
+
+    Example:
+
+    ```mlir
+    fa.scatter_add %dx : tensor<64x?xf32> to %slopes : memref<8xf32>
+        offsets(%b, %h, %i, %j) extents(%queries, %keys)
+        pairs(%batch, %head, %query, %key) {
+      fa.yield %head : index
+    }
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$input, AnyStridedMemRef:$destination,
+    Variadic<Index>:$offsets, Variadic<Index>:$extents,
+    Variadic<FA_Capture>:$captures, UnitAttr:$rows_are_keys);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      return {{&getBody(), 0, getCaptures()}};
+    }
+  }];
+}
+
 #endif // FA_DIALECT_FA_IR_FABLOCKOPS_TD

@@ -89,4 +89,41 @@ def FA_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface",
   ];
 }
 
+def FA_GradientLikeOpInterface : OpInterface<"GradientLikeOpInterface",
+                                             [FA_AttentionLikeOpInterface]> {
+  let cppNamespace = "::mlir::fa";
+  let description = [{
+    What the gradient of a whole attention and its steps share beside what
+    every attention has.
+  }];
+  let methods = [
+    InterfaceMethod<"The gradient of the output.", "::mlir::Value", "getOutputGradient">,
+    InterfaceMethod<"Dimension order of the gradient of the output.",
+      "::mlir::fa::DimsAttr", "getOutputGradientOrder">,
+    InterfaceMethod<"The lse of each query, f32.", "::mlir::Value", "getLse">,
+    InterfaceMethod<[{
+        From the gradient of a score to that of the scaled product; empty where
+        the score function is.
+      }], "::mlir::Region &", "getScoreGradient">
+  ];
+}
+
+def FA_BlockRangesOpInterface : OpInterface<"BlockRangesOpInterface"> {
+  let cppNamespace = "::mlir::fa";
+  let description = [{
+    Visits of the blocks that a mask leaves, of keys or of queries. The body's
+    arguments are the first of the block, how many it has, then the carried
+    values.
+  }];
+  let methods = [
+    InterfaceMethod<"Where each range begins.", "::mlir::OperandRange", "getBegins">,
+    InterfaceMethod<"Where each range ends.", "::mlir::OperandRange", "getEnds">,
+    InterfaceMethod<"What the first block is given.", "::mlir::OperandRange", "getInits">,
+    InterfaceMethod<"Which ranges the mask leaves whole.", "::llvm::ArrayRef<bool>",
+      "getFull">,
+    InterfaceMethod<"How many a block has, but for the last.", "uint64_t", "getStep">,
+    InterfaceMethod<"The body.", "::mlir::Region &", "getBodyRegion">
+  ];
+}
+
 #endif // FA_DIALECT_FA_IR_FAINTERFACES_TD

@@ -27,6 +27,7 @@ def FA_Capture : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef, AnyFloat,
 
 include "fa/Dialect/FA/IR/FAAttentionOps.td"
 include "fa/Dialect/FA/IR/FABlockOps.td"
+include "fa/Dialect/FA/IR/FAGradientOps.td"
 include "fa/Dialect/FA/IR/FAStateOps.td"
 include "fa/Dialect/FA/IR/FARegionOps.td"
 

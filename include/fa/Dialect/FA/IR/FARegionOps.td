@@ -10,8 +10,9 @@
 
 class FA_LengthOp<string mnemonic>
     : FA_Op<mnemonic, [
-        Pure, ParentOneOf<["ApplyOp", "AttentionOp", "OnlineAttentionOp",
-                           "SummarizeMaskOp"]>]> {
+        Pure, ParentOneOf<["ApplyOp", "AttentionGradientOp", "AttentionOp",
+                           "GradientKeysOp", "GradientQueriesOp", "OnlineAttentionOp",
+                           "ScatterAddOp", "SummarizeMaskOp"]>]> {
   let results = (outs Index:$length);
   let assemblyFormat = "attr-dict `:` type($length)";
 }
@@ -40,12 +41,32 @@ def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
 
 def FA_YieldOp : FA_Op<"yield", [
     Pure, ReturnLike, Terminator,
-    ParentOneOf<["ApplyOp", "AttentionOp", "OnlineAttentionOp", "KeyRangesOp",
-                 "SummarizeMaskOp"]>]> {
+    ParentOneOf<["ApplyOp", "AttentionGradientOp", "AttentionOp", "GradientKeysOp",
+                 "GradientQueriesOp", "KeyRangesOp", "OnlineAttentionOp",
+                 "QueryRangesOp", "ScatterAddOp", "SummarizeMaskOp"]>]> {
   let summary = "Ends a score region, a mask region or a key range body";
   let arguments = (ins Variadic<AnyType>:$results);
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
   let builders = [OpBuilder<(ins), [{ /* no operands */ }]>];
+}
+
+def FA_ScatterGradientOp : FA_Op<"scatter_gradient", [
+    ParentOneOf<["AttentionGradientOp", "GradientKeysOp", "GradientQueriesOp"]>,
+    MemoryEffects<[MemWrite]>]> {
+  let summary = "Adds to the gradient of an element of a capture";
+  let description = [{
+    Inside `score_gradient`: adds `value` to the gradient of the element of a
+    capture at `indices`, where the capture has a gradient among the
+    operation's `outs`, else does nothing. A scalar capture has no indices. An
+    index out of bounds adds nothing, as its load reads 0.
+
+    Example: `fa.scatter_gradient %dx to %table[%h] : f32, tensor<8xf32>`
+  }];
+  let arguments = (ins F32:$value, FA_Capture:$capture, Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $value `to` $capture `[` $indices `]` attr-dict `:` type($value) `,` type($capture)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // FA_DIALECT_FA_IR_FAREGIONOPS_TD

@@ -127,10 +127,44 @@ def FA_CombineOp : FA_Op<"combine", [
   }];
 }
 
-def FA_KeyRangesOp : FA_Op<"key_ranges", [
+// Visits of the blocks that a mask leaves of one of its two indices.
+class FA_BlockRangesOp<string mnemonic, string first> : FA_Op<mnemonic, [
     AttrSizedOperandSegments, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    FA_BlockRangesOpInterface,
     SingleBlockImplicitTerminator<"::mlir::fa::YieldOp">]> {
+  let arguments = (ins
+    Variadic<Index>:$begins, Variadic<Index>:$ends, Variadic<AnyType>:$inits,
+    DenseBoolArrayAttr:$full, I64Attr:$step);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$bodyRegion);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins
+    "::mlir::ValueRange":$begins, "::mlir::ValueRange":$ends,
+    "::llvm::ArrayRef<bool>":$full, "int64_t":$step, "::mlir::ValueRange":$inits,
+    "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
+    "::mlir::Value, ::mlir::Value, ::mlir::ValueRange)>":$body)>];
+  let extraClassDeclaration = [{
+    /// The most ranges that one operation holds.
+    static constexpr unsigned maxRanges = 4;
+    unsigned getNumRanges() { return getFull().size(); }
+    /// The first one of the visited block.
+    ::mlir::BlockArgument get}] # first # [{() {
+      return getBodyRegion().front().getArgument(0);
+    }
+    /// How many the visited block has.
+    ::mlir::BlockArgument getCount() { return getBodyRegion().front().getArgument(1); }
+    ::mlir::Block::BlockArgListType getRegionIterArgs() {
+      return getBodyRegion().front().getArguments().drop_front(2);
+    }
+  }];
+}
+
+def FA_KeyRangesOp : FA_BlockRangesOp<"key_ranges", "Key"> {
   let summary = "Visits the key blocks that a mask leaves, in ordered ranges";
   let description = [{
     Runs the body for every block of `step` keys in each range, in the order
@@ -160,32 +194,25 @@ def FA_KeyRangesOp : FA_Op<"key_ranges", [
     }
     ```
   }];
-  let arguments = (ins
-    Variadic<Index>:$begins, Variadic<Index>:$ends, Variadic<AnyType>:$inits,
-    DenseBoolArrayAttr:$full, I64Attr:$step);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$bodyRegion);
-  let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
-  let hasCanonicalizer = 1;
-  let hasRegionVerifier = 1;
-  let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins
-    "::mlir::ValueRange":$begins, "::mlir::ValueRange":$ends,
-    "::llvm::ArrayRef<bool>":$full, "int64_t":$step, "::mlir::ValueRange":$inits,
-    "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
-    "::mlir::Value, ::mlir::Value, ::mlir::ValueRange)>":$body)>];
-  let extraClassDeclaration = [{
-    /// The most ranges that one operation holds.
-    static constexpr unsigned maxRanges = 4;
-    unsigned getNumRanges() { return getFull().size(); }
-    /// First key of the visited block.
-    ::mlir::BlockArgument getKey() { return getBodyRegion().front().getArgument(0); }
-    /// Number of keys in the visited block.
-    ::mlir::BlockArgument getCount() { return getBodyRegion().front().getArgument(1); }
-    ::mlir::Block::BlockArgListType getRegionIterArgs() {
-      return getBodyRegion().front().getArguments().drop_front(2);
+}
+
+def FA_QueryRangesOp : FA_BlockRangesOp<"query_ranges", "Query"> {
+  let summary = "Visits the query blocks that see a block of keys";
+  let description = [{
+    `fa.key_ranges` with queries and keys exchanged: runs the body for every
+    block of `step` queries that a mask leaves for one block of keys. In a
+    `full` range every query sees every key of the block.
+
+    Example:
+
+    ```mlir
+    %dk, %dv = fa.query_ranges (%query, %count) =
+        [partial %diagonal to %below, full %below to %end] step 64
+        iter_args(%k = %k0, %v = %v0) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+      ...
+      fa.yield %k1, %v1 : tensor<128x64xf32>, tensor<128x64xf32>
     }
+    ```
   }];
 }
 
@@ -237,7 +264,7 @@ def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
 def FA_IsPartialOp : FA_Op<"is_partial", [Pure]> {
   let summary = "Whether the visited block is of a partial range";
   let description = [{
-    Inside the body of `fa.key_ranges`. It lets one body hold the mask for the
+    Inside the body of `fa.key_ranges` or `fa.query_ranges`. It lets one body hold the mask for the
     ranges that need it; what expands the ranges makes a constant or a flag of it.
 
     Example: `%partial = fa.is_partial : i1`
@@ -250,7 +277,7 @@ def FA_IsPartialOp : FA_Op<"is_partial", [Pure]> {
 def FA_IsFirstOp : FA_Op<"is_first", [Pure]> {
   let summary = "Whether the visited block is the first one";
   let description = [{
-    Inside the body of `fa.key_ranges`, where every carried value still is its
+    Inside the body of `fa.key_ranges` or `fa.query_ranges`, where every carried value still is its
     initial one in the first block. It lets a body leave out work with neutral
     values there; what expands the ranges makes a constant or a flag of it, or
     false, which costs the work and no more: a body means the same with it.
