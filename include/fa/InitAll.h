@@ -17,6 +17,7 @@
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Conversion/StableHLOToLinalg/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -50,6 +51,7 @@ inline void registerAllPasses() {
   registerFAToFAGPUPasses();
   registerCPUPipelines();
   registerFANVPTXPasses();
+  registerFAStableHLOToLinalgPasses();
   registerGPUPipelines();
   registerLevel2Pipeline();
   registerNaivePipeline();
