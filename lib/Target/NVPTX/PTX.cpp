@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/PTX.h"
+#include "fa/Support/FatalErrors.h"
 #include "fa/Target/GPUTarget.h"
 #include "fa/Target/NVPTX/Assembler.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -24,9 +25,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Pass.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -132,10 +133,13 @@ void mlir::fa::registerPTXTranslation(DialectRegistry &registry) {
 
 static std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(StringRef chip, unsigned ptxVersion) {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string message;
   const llvm::Target *target =
@@ -195,40 +199,45 @@ private:
 };
 } // namespace
 
-/// What the back end cannot select ends the program: it keeps no state to go on
-/// from. The message at least is a diagnostic.
-static void reportFatalError(void *op, const char *reason, bool) {
-  static_cast<Operation *>(op)->emitError("no PTX: ") << reason;
-  std::exit(1);
-}
+namespace {
+/// What the back end works on.
+struct Translation {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  SmallString<0> ptx;
+  llvm::raw_svector_ostream stream{ptx};
+  std::unique_ptr<BackEndPasses> passes;
+};
+} // namespace
 
 FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
                                                 unsigned ptxVersion) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(module, context);
-  if (!llvmModule)
+  auto work = std::make_unique<Translation>();
+  work->module = translateModuleToLLVMIR(module, work->context);
+  if (!work->module)
     return failure();
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeTargetMachine(chip, ptxVersion);
-  if (!machine)
+  work->machine = makeTargetMachine(chip, ptxVersion);
+  if (!work->machine)
     return module.emitError("no PTX: this LLVM has no NVPTX back end");
-  llvmModule->setDataLayout(machine->createDataLayout());
-  llvmModule->setTargetTriple(machine->getTargetTriple());
+  work->module->setDataLayout(work->machine->createDataLayout());
+  work->module->setTargetTriple(work->machine->getTargetTriple());
 
   bool failed = false;
-  context.setDiagnosticHandler(std::make_unique<ErrorHandler>(module, failed));
-  SmallString<0> ptx;
-  llvm::raw_svector_ostream stream(ptx);
-  BackEndPasses passes(*llvmModule);
-  if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                   llvm::CodeGenFileType::AssemblyFile))
+  work->context.setDiagnosticHandler(
+      std::make_unique<ErrorHandler>(module, failed));
+  work->passes = std::make_unique<BackEndPasses>(*work->module);
+  if (work->machine->addPassesToEmitFile(*work->passes, work->stream, nullptr,
+                                         llvm::CodeGenFileType::AssemblyFile))
     return module.emitError("no PTX: the back end writes no assembly");
-  llvm::ScopedFatalErrorHandler onFatalError(reportFatalError,
-                                             module.getOperation());
-  passes.run(*llvmModule);
+  if (llvm::Error error =
+          catchFatalErrors([&] { work->passes->run(*work->module); })) {
+    // What the back end cannot select leaves it in the middle of its work.
+    work.release();
+    return module.emitError("no PTX: ") << llvm::toString(std::move(error));
+  }
   if (failed)
     return failure();
   // The back end ends the text with a NUL character.
-  return StringRef(ptx).rtrim('\0').str();
+  return StringRef(work->ptx).rtrim('\0').str();
 }
