@@ -52,7 +52,14 @@ typedef enum FaStatus {
   FA_DRIVER_ERROR = 9,
   /// Of faKernelDescribeObjects alone: there is no message. The caller
   /// describes the arguments, and faKernelLaunch says what is wrong with them.
-  FA_NOT_TAKEN = 10
+  FA_NOT_TAKEN = 10,
+  // Of fa-c/Compiler.h:
+  /// Text or bytecode that cannot be read, or is no legal module.
+  FA_INVALID_MODULE = 11,
+  /// A pipeline with an unknown pass or option.
+  FA_INVALID_PIPELINE = 12,
+  /// A pass or back end refused the module.
+  FA_COMPILATION_FAILED = 13
 } FaStatus;
 
 typedef enum FaDataType {
@@ -76,6 +83,8 @@ enum {
   FA_SCALAR = -1,
   /// The device of a tensor whose pointer the driver is to be asked about.
   FA_DEVICE_OF_POINTER = -1,
+  /// Of FaArgument::flags: memory that must not be written.
+  FA_READ_ONLY = 1,
   /// Device memory that a runtime takes on each device, at most, in bytes. It
   /// holds tile counters; see faRuntimeGetWorkspaceSize for what is in use.
   FA_WORKSPACE_LIMIT = 786432
@@ -98,7 +107,8 @@ typedef struct FaArgument {
   /// CUDA ordinal of the device that holds the tensor, or
   /// FA_DEVICE_OF_POINTER, which costs a query per tensor.
   int32_t device;
-  int32_t reserved;
+  /// FA_READ_ONLY or 0. A launch does not look at it.
+  int32_t flags;
   int64_t shape[FA_MAX_RANK];
   /// In elements.
   int64_t strides[FA_MAX_RANK];

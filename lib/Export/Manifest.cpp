@@ -13,8 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Export/Manifest.h"
-#include "DimNames.h"
 #include "KernelParameters.h"
+#include "fa/Dialect/FA/IR/FADialect.h"
+#include "fa/Export/ManifestArguments.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -23,28 +24,12 @@ using fagpu::FAGPUDialect;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// The name of a type in a manifest; "" where it has none.
-static StringRef getTypeName(Type type) {
-  // In memory a byte of 0 or 1.
-  if (type.isInteger(1))
-    return "i1";
-  if (type.isIndex() || type.isInteger(64))
-    return "i64";
-  if (type.isInteger(32))
-    return "i32";
-  if (type.isInteger(8))
-    return "i8";
-  if (type.isF64())
-    return "f64";
-  if (type.isF32())
-    return "f32";
-  if (type.isF16())
-    return "f16";
-  if (type.isBF16())
-    return "bf16";
-  if (isa<Float8E4M3FNType>(type))
-    return "f8E4M3FN";
-  return isa<Float8E5M2Type>(type) ? "f8E5M2" : "";
+/// The function that a host function implements, null if none.
+static func::FuncOp findImplemented(func::FuncOp host) {
+  auto name =
+      host->getAttrOfType<FlatSymbolRefAttr>(FADialect::implementsAttrName);
+  return name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(host, name)
+              : func::FuncOp();
 }
 
 /// The arguments that the kernel writes, by their numbers.
@@ -70,7 +55,9 @@ public:
   ManifestBuilder(func::FuncOp host, gpu::ObjectAttr object,
                   const ManifestNames &names)
       : host(host), object(object), files(names), names(names.arguments),
-        dimNames(findDimNames(host)) {
+        implemented(findImplemented(host)) {
+    if (implemented)
+      dimNames = findDimNames(implemented);
     for (unsigned i = this->names.size(); i < host.getNumArguments(); ++i)
       this->names.push_back("arg" + std::to_string(i));
   }
@@ -82,13 +69,13 @@ private:
   void requireWholeGroups();
   FailureOr<Object> describeLaunch(fagpu::LaunchOp launch);
   FailureOr<Array> describeArguments();
-  Object describeTensor(unsigned number, Alignment alignment);
-  Operand describeDim(unsigned number, unsigned dim);
 
   func::FuncOp host;
   gpu::ObjectAttr object;
   const ManifestNames &files;
   SmallVector<std::string> names;
+  /// Null where the function implements none.
+  func::FuncOp implemented;
   DimNames dimNames;
   std::optional<HostValues> values;
   SmallVector<fagpu::LaunchOp> launches;
@@ -116,80 +103,37 @@ LogicalResult ManifestBuilder::translateBody() {
 /// Query heads are a multiple of key heads, as the attention's verifier says of
 /// static sizes.
 void ManifestBuilder::requireWholeGroups() {
-  std::optional<std::pair<unsigned, unsigned>> heads, kvHeads;
-  for (auto [place, name] : dimNames) {
-    if (name == "heads" && !heads)
-      heads = place;
-    if (name == "kv_heads" && !kvHeads)
-      kvHeads = place;
-  }
-  if (!heads || !kvHeads)
+  if (!implemented)
     return;
-  Operand rest =
-      values->emit("rem", {values->getDim(heads->first, heads->second),
-                           values->getDim(kvHeads->first, kvHeads->second)});
-  values->addRequirement(values->emit("equal", {rest, 0}),
-                         "the heads of '" + names[heads->first] +
-                             "' are no multiple of those of '" +
-                             names[kvHeads->first] + "'");
-}
-
-/// A dim that a launcher may name: dims of one name are equal.
-Operand ManifestBuilder::describeDim(unsigned number, unsigned dim) {
-  auto type = cast<MemRefType>(host.getArgument(number).getType());
-  if (!type.isDynamicDim(dim))
-    return type.getDimSize(dim);
-  auto found = dimNames.find({number, dim});
-  if (found == dimNames.end())
-    return "?";
-  std::string name = found->second.str();
-  while (llvm::is_contained(names, name))
-    name += "_dim";
-  return name;
-}
-
-Object ManifestBuilder::describeTensor(unsigned number, Alignment alignment) {
-  auto type = cast<MemRefType>(host.getArgument(number).getType());
-  Array shape;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    shape.push_back(describeDim(number, dim));
-  Operand strides = "contiguous";
-  if (!type.getLayout().isIdentity()) {
-    Array each;
-    for (int64_t stride : type.getStridesAndOffset().first)
-      each.push_back(ShapedType::isDynamic(stride) ? Operand("?")
-                                                   : Operand(stride));
-    strides = std::move(each);
+  llvm::SmallDenseSet<std::pair<ArgumentDim, ArgumentDim>> required;
+  for (auto [heads, kvHeads] : findGroupedHeads(implemented)) {
+    if (!required.insert({heads, kvHeads}).second)
+      continue;
+    Operand rest =
+        values->emit("rem", {values->getDim(heads.first, heads.second),
+                             values->getDim(kvHeads.first, kvHeads.second)});
+    values->addRequirement(values->emit("equal", {rest, 0}),
+                           "the heads of '" + names[heads.first] +
+                               "' are no multiple of those of '" +
+                               names[kvHeads.first] + "'");
   }
-  return Object{{"shape", std::move(shape)},
-                {"strides", std::move(strides)},
-                {"alignment", alignment.address},
-                {"stride_alignment", alignment.strides}};
 }
 
 FailureOr<Array> ManifestBuilder::describeArguments() {
   Array arguments;
   for (BlockArgument argument : host.getArguments()) {
     unsigned number = argument.getArgNumber();
-    auto memref = dyn_cast<MemRefType>(argument.getType());
-    StringRef type =
-        getTypeName(memref ? memref.getElementType() : argument.getType());
-    if (type.empty() || (memref && !memref.isStrided())) {
-      host.emitOpError() << "takes " << argument.getType() << " as argument "
-                         << number
-                         << ", which a manifest cannot express; expected a "
-                            "strided memref or a scalar of i1, i8, i32, i64, "
-                            "f16, bf16, f32, f64 or f8";
+    FailureOr<Object> entry = describeArgument(host, number, names, dimNames);
+    if (failed(entry))
       return failure();
+    if (isa<MemRefType>(argument.getType())) {
+      Alignment alignment = alignments.lookup(number);
+      (*entry)["alignment"] = alignment.address;
+      (*entry)["stride_alignment"] = alignment.strides;
     }
-    Object entry;
-    if (memref)
-      entry = describeTensor(number, alignments.lookup(number));
-    entry["name"] = names[number];
-    entry["dtype"] = type;
     if (outputs.contains(number))
-      entry["output"] = true;
-    arguments.push_back(std::move(entry));
+      (*entry)["output"] = true;
+    arguments.push_back(std::move(*entry));
   }
   return arguments;
 }

@@ -5,28 +5,30 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiles a module in the LLVM dialect by ORC for this CPU, and calls its
-// functions. Each gets a packed wrapper, which takes pointers to its
-// arguments. Read `compileLLVMDialectToCPU`, then `makeJIT` and
-// `addPackedFunctions`.
+// Compiles a module in the LLVM dialect to an object for this CPU, loads it by
+// ORC and calls its functions. Each gets a packed wrapper, which takes pointers
+// to its arguments. Read `emitObject`, `loadCPUObject`, `addPackedFunctions`.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa/JIT/CPUCompiler.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Runtime/ParallelFor.h"
+#include "fa/Support/FatalErrors.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -62,6 +64,7 @@ struct CompiledModule::Implementation {
   // What the session reports on the side, such as the names of functions that
   // nobody defines. Declared first: the session refers to it.
   std::string problems;
+  std::string object;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
@@ -73,6 +76,8 @@ CompiledModule::CompiledModule(std::unique_ptr<Implementation> implementation)
     : implementation(std::move(implementation)) {}
 
 CompiledModule::~CompiledModule() = default;
+
+StringRef CompiledModule::getObject() const { return implementation->object; }
 
 llvm::Expected<CompiledModule::PackedFunction>
 CompiledModule::lookup(StringRef name) const {
@@ -143,8 +148,11 @@ static void addPackedFunctions(llvm::Module &module) {
 
 static llvm::Expected<llvm::orc::JITTargetMachineBuilder>
 describeMachine(const CPUCompileOptions &options) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
   auto machine = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine)
     return machine.takeError();
@@ -155,7 +163,47 @@ describeMachine(const CPUCompileOptions &options) {
   machine->setCodeGenOptLevel(options.optimizationLevel >= 3
                                   ? llvm::CodeGenOptLevel::Aggressive
                                   : llvm::CodeGenOptLevel::Default);
+  // What ORC's linker takes, and shared libraries too.
+  machine->setRelocationModel(llvm::Reloc::PIC_);
+  machine->setCodeModel(llvm::CodeModel::Small);
   return machine;
+}
+
+llvm::Error mlir::fa::checkCPU(const CPUCompileOptions &options) {
+  auto host = describeMachine({});
+  if (!host)
+    return host.takeError();
+  auto machine = host->createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  const llvm::MCSubtargetInfo &known = *(*machine)->getMCSubtargetInfo();
+  if (!options.cpu.empty() && !known.isCPUStringValid(options.cpu))
+    return llvm::createStringError(
+        "the processor is '" + options.cpu +
+        "', expected one that LLVM knows (llc -mcpu=help), such as '" +
+        host->getCPU() + "'");
+  for (StringRef feature : llvm::split(options.features, ',')) {
+    StringRef name = feature;
+    bool isSigned = name.consume_front("+") || name.consume_front("-");
+    bool isKnown = llvm::any_of(
+        known.getAllProcessorFeatures(),
+        [&](const llvm::SubtargetFeatureKV &each) { return name == each.Key; });
+    if (!options.features.empty() && !(isSigned && isKnown))
+      return llvm::createStringError(
+          "the processor's feature is '" + feature +
+          "', expected one that LLVM knows (llc -mattr=help) behind + or -, "
+          "such as '+avx2'");
+  }
+  return llvm::Error::success();
+}
+
+std::string mlir::fa::describeCPU(const CPUCompileOptions &options) {
+  auto machine = describeMachine(options);
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return options.cpu + "," + options.features;
+  }
+  return machine->getCPU() + "," + machine->getFeatures().getString();
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
@@ -198,27 +246,75 @@ static llvm::Error defineRuntime(llvm::orc::LLJIT &jit) {
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-/// Machine code for `module`, which lives in `context`.
-static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-makeJIT(std::unique_ptr<llvm::Module> module,
-        std::unique_ptr<llvm::LLVMContext> context,
-        const CPUCompileOptions &options) {
+namespace {
+/// What the back end works on.
+struct Emission {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  SmallString<0> object;
+  llvm::raw_svector_ostream stream{object};
+  llvm::legacy::PassManager passes;
+};
+} // namespace
+
+/// The object file of what `work` holds.
+static llvm::Error emit(Emission &work, const CPUCompileOptions &options) {
   auto description = describeMachine(options);
   if (!description)
     return description.takeError();
   auto machine = description->createTargetMachine();
   if (!machine)
     return machine.takeError();
-  module->setDataLayout((*machine)->createDataLayout());
-  module->setTargetTriple((*machine)->getTargetTriple());
-  addPackedFunctions(*module);
-  optimize(*module, **machine, options.optimizationLevel);
+  work.machine = std::move(*machine);
+  work.module->setDataLayout(work.machine->createDataLayout());
+  work.module->setTargetTriple(work.machine->getTargetTriple());
+  addPackedFunctions(*work.module);
+  optimize(*work.module, *work.machine, options.optimizationLevel);
+  llvm::MCContext *code = nullptr;
+  if (work.machine->addPassesToEmitMC(work.passes, code, work.stream))
+    return llvm::createStringError("the back end writes no object files");
+  return catchFatalErrors([&] { work.passes.run(*work.module); });
+}
 
+/// The object file of a module in the LLVM dialect.
+static FailureOr<std::string> emitObject(ModuleOp module,
+                                         const CPUCompileOptions &options) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  auto work = std::make_unique<Emission>();
+  work->module = translateModuleToLLVMIR(module, work->context);
+  if (!work->module)
+    return failure();
+  if (llvm::Error error = emit(*work, options)) {
+    // A fatal error leaves the back end in the middle of its work.
+    work.release();
+    return module.emitError("no machine code for this CPU: ")
+           << llvm::toString(std::move(error));
+  }
+  return work->object.str().str();
+}
+
+llvm::Expected<std::unique_ptr<CompiledModule>>
+mlir::fa::loadCPUObject(StringRef object) {
+  auto implementation = std::make_unique<CompiledModule::Implementation>();
+  implementation->object = object.str();
+  auto description = describeMachine({});
+  if (!description)
+    return description.takeError();
   auto jit = llvm::orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(*description))
                  .create();
   if (!jit)
     return jit.takeError();
+  (*jit)->getExecutionSession().setErrorReporter(
+      [&problems = implementation->problems](llvm::Error error) {
+        if (!problems.empty())
+          problems += "; ";
+        problems += llvm::toString(std::move(error));
+      });
   if (llvm::Error error = defineRuntime(**jit))
     return error;
   // Names that the code generator brings in: memset, half conversions, libm.
@@ -227,43 +323,30 @@ makeJIT(std::unique_ptr<llvm::Module> module,
   if (!process)
     return process.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));
-  if (llvm::Error error = (*jit)->addIRModule(
-          llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+  if (llvm::Error error =
+          (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBuffer(
+              implementation->object, "", /*RequiresNullTerminator=*/false)))
     return error;
-  return jit;
-}
-
-FailureOr<std::unique_ptr<CompiledModule>>
-mlir::fa::compileLLVMDialectToCPU(ModuleOp module,
-                                  const CPUCompileOptions &options) {
-  DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-
-  auto context = std::make_unique<llvm::LLVMContext>();
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(module, *context);
-  if (!llvmModule)
-    return failure();
-  auto jit = makeJIT(std::move(llvmModule), std::move(context), options);
-  if (!jit)
-    return module.emitError("no machine code for this CPU: ")
-           << llvm::toString(jit.takeError());
-  auto implementation = std::make_unique<CompiledModule::Implementation>();
   implementation->jit = std::move(*jit);
-  implementation->jit->getExecutionSession().setErrorReporter(
-      [&problems = implementation->problems](llvm::Error error) {
-        if (!problems.empty())
-          problems += "; ";
-        problems += llvm::toString(std::move(error));
-      });
   return std::unique_ptr<CompiledModule>(
       new CompiledModule(std::move(implementation)));
 }
 
 FailureOr<std::unique_ptr<CompiledModule>>
-mlir::fa::compileToCPU(ModuleOp module, const CPUCompileOptions &options) {
+mlir::fa::compileLLVMDialectToCPU(ModuleOp module,
+                                  const CPUCompileOptions &options) {
+  FailureOr<std::string> object = emitObject(module, options);
+  if (failed(object))
+    return failure();
+  auto compiled = loadCPUObject(*object);
+  if (!compiled)
+    return module.emitError("no machine code for this CPU: ")
+           << llvm::toString(compiled.takeError());
+  return std::move(*compiled);
+}
+
+/// A copy of `module` in the LLVM dialect.
+static FailureOr<OwningOpRef<ModuleOp>> lowerToLLVM(ModuleOp module) {
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerCPUPipelineInterfaces(registry);
@@ -273,5 +356,22 @@ mlir::fa::compileToCPU(ModuleOp module, const CPUCompileOptions &options) {
   buildFAToCPUPipeline(manager);
   if (failed(manager.run(*copy)))
     return failure();
-  return compileLLVMDialectToCPU(*copy, options);
+  return copy;
+}
+
+FailureOr<std::unique_ptr<CompiledModule>>
+mlir::fa::compileToCPU(ModuleOp module, const CPUCompileOptions &options) {
+  auto lowered = lowerToLLVM(module);
+  if (failed(lowered))
+    return failure();
+  return compileLLVMDialectToCPU(**lowered, options);
+}
+
+FailureOr<std::string>
+mlir::fa::compileToCPUObject(ModuleOp module,
+                             const CPUCompileOptions &options) {
+  auto lowered = lowerToLLVM(module);
+  if (failed(lowered))
+    return failure();
+  return emitObject(**lowered, options);
 }

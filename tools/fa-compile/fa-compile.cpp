@@ -11,16 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bytecode.h"
 #include "../ChoiceParser.h"
 #include "../ToolMains.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "fa/Driver/Derivation.h"
-#include "fa/Export/Compile.h"
+#include "fa/Driver/Bytecode.h"
+#include "fa/Driver/KernelCompilation.h"
+#include "fa/Driver/Program.h"
 #include "fa/InitAll.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Target/NVPTX/Assembler.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Support/FileUtilities.h"
@@ -153,23 +152,17 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
     return reportError("'" + fileName + "' is bytecode of " + producer +
                        ", which has no names of arguments; expected text, as "
                        "fa-opt prints it");
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(*sources, &context);
-  OwningOpRef<ModuleOp> file =
-      ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1));
-  AsmParserState state;
-  if (failed(parseAsmSourceFile(*sources, file->getBody(),
-                                ParserConfig(&context), &state)))
+  // Diagnostics show the line of the file.
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  FailureOr<Program> program =
+      readProgram(buffer->getBuffer(), buffer->getBufferIdentifier(), &context);
+  if (failed(program))
     return failure();
-  // A file may be one module, or what stands in one.
-  ModuleOp module = *file;
-  if (llvm::hasSingleElement(*module.getBody()))
-    if (auto only = dyn_cast<ModuleOp>(module.getBody()->front()))
-      module = only;
-
-  FailureOr<func::FuncOp> host = findCompiledFunction(module, entryName);
-  if (failed(host)) {
+  ModuleOp module = program->module;
+  KernelRequest request;
+  request.entry = entryName;
+  if (failed(findCompiledFunction(module, entryName))) {
     bool hasChoice =
         llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
           return fagpu::findLaunch(function) || isProblem(function);
@@ -179,38 +172,22 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
           << "-entry=NAME chooses a function\n";
     return failure();
   }
-  bool machineCode = images == Images::Both ||
-                     (images == Images::Auto && !findAssembler().empty());
-  std::string stem = outputName.empty() ? llvm::sys::path::stem(fileName).str()
-                                        : outputName.getValue();
-  FailureOr<SmallVector<std::string>> arguments =
-      getArgumentNames(*host, state);
-  if (failed(arguments))
-    return failure();
-  // A problem is turned into a host function and its kernel first.
-  DerivedSchedule derived;
-  if (isProblem(*host)) {
-    *arguments = addResultNames(*host, std::move(*arguments));
-    FailureOr<DerivedSchedule> schedule = derive(*host, chip, peepholes);
-    if (failed(schedule))
-      return failure();
-    derived = std::move(*schedule);
-    host = derived.host;
-  }
-  ManifestNames names;
-  names.arguments = std::move(*arguments);
-  names.ptx = stem + ".ptx";
-  names.cubin = machineCode ? stem + ".cubin" : "";
-  CompileOptions options;
-  options.chip = chip;
-  options.machineCode = machineCode;
-  options.failOnSpill = failOnSpill;
-  options.peepholes = peepholes;
-  FailureOr<CompiledSchedule> compiled = compileSchedule(*host, names, options);
+  request.stem = outputName.empty() ? llvm::sys::path::stem(fileName).str()
+                                    : outputName.getValue();
+  request.options.chip = chip;
+  request.options.machineCode =
+      images == Images::Both ||
+      (images == Images::Auto && !findAssembler().empty());
+  request.options.failOnSpill = failOnSpill;
+  request.options.peepholes = peepholes;
+  auto getNames = [&](func::FuncOp function) {
+    return program->getArgumentNames(function);
+  };
+  auto compiled = compileKernel(module, getNames, request);
   if (failed(compiled))
     return failure();
-  return writeFiles(std::move(*compiled), names, stem,
-                    /*isDerived=*/static_cast<bool>(derived.module));
+  return writeFiles(std::move(compiled->schedule), compiled->names,
+                    request.stem, compiled->isDerived);
 }
 
 int fa::compileMain(int argc, char **argv) {

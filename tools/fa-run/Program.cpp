@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "../Bytecode.h"
+#include "fa/Driver/Bytecode.h"
+
 #include "fa/Dialect/FA/IR/FADialect.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Driver/HostBuffer.h"

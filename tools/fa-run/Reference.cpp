@@ -13,6 +13,7 @@
 
 #include "Reference.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Driver/CPUFunction.h"
 #include "fa/Executor/FASemantics.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <random>
@@ -25,58 +26,13 @@ using namespace mlir::fa::executor;
 // Outputs of a function
 //===----------------------------------------------------------------------===//
 
-/// Whether memory behind `value` may be written, views and calls followed.
-static bool isWritten(Value value, DenseSet<Value> &visited) {
-  if (!visited.insert(value).second)
-    return false;
-  for (OpOperand &use : value.getUses()) {
-    Operation *owner = use.getOwner();
-    if (auto call = dyn_cast<func::CallOp>(owner)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-          owner, call.getCalleeAttr());
-      if (!callee || callee.isExternal() ||
-          isWritten(callee.getArgument(use.getOperandNumber()), visited))
-        return true;
-      continue;
-    }
-    if (auto launch = dyn_cast<fagpu::LaunchOp>(owner)) {
-      auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-          owner, launch.getKernelAttr());
-      unsigned number =
-          use.getOperandNumber() - launch.getArguments().getBeginOperandIndex();
-      if (isWritten(kernel.getArgument(number), visited))
-        return true;
-      continue;
-    }
-    if (auto store = dyn_cast<fagpu::StoreOp>(owner);
-        store && store.getDestination() == value)
-      return true;
-    if (auto drain = dyn_cast<fagpu::DrainOp>(owner);
-        drain && drain.getDestination() == value)
-      return true;
-    if (auto effects = dyn_cast<MemoryEffectOpInterface>(owner)) {
-      SmallVector<MemoryEffects::EffectInstance> found;
-      effects.getEffectsOnValue(value, found);
-      if (llvm::any_of(found, [](const auto &effect) {
-            return isa<MemoryEffects::Write>(effect.getEffect());
-          }))
-        return true;
-    }
-    for (Value result : owner->getResults())
-      if (isa<MemRefType>(result.getType()) && isWritten(result, visited))
-        return true;
-  }
-  return false;
-}
-
 SmallVector<Output> fa::getOutputs(func::FuncOp function) {
   SmallVector<Output> outputs;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
     outputs.push_back({"result " + std::to_string(i), type,
                        static_cast<unsigned>(i), /*isArgument=*/false});
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
-    DenseSet<Value> visited;
-    if (isa<MemRefType>(argument.getType()) && isWritten(argument, visited))
+    if (isWritten(argument))
       outputs.push_back({"argument " + std::to_string(i), argument.getType(),
                          static_cast<unsigned>(i), /*isArgument=*/true});
   }

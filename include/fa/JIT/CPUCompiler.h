@@ -71,11 +71,12 @@ public:
   /// overlap each other or what is read, which is not checked.
   llvm::Error invoke(StringRef name, ArrayRef<void *> arguments) const;
 
+  /// The ELF object that the code was loaded from.
+  StringRef getObject() const;
+
 private:
-  friend FailureOr<std::unique_ptr<CompiledModule>>
-  compileToCPU(ModuleOp module, const CPUCompileOptions &options);
-  friend FailureOr<std::unique_ptr<CompiledModule>>
-  compileLLVMDialectToCPU(ModuleOp module, const CPUCompileOptions &options);
+  friend llvm::Expected<std::unique_ptr<CompiledModule>>
+  loadCPUObject(StringRef object);
   struct Implementation;
   explicit CompiledModule(std::unique_ptr<Implementation> implementation);
   std::unique_ptr<Implementation> implementation;
@@ -88,6 +89,24 @@ private:
 /// a diagnostic and fails where the pipeline or LLVM fails.
 FailureOr<std::unique_ptr<CompiledModule>>
 compileToCPU(ModuleOp module, const CPUCompileOptions &options = {});
+
+/// Loads an object that came from `getObject` or `compileToCPUObject`, in this
+/// or another process of a machine that has its processor's features.
+llvm::Expected<std::unique_ptr<CompiledModule>> loadCPUObject(StringRef object);
+
+/// The object file of `compileToCPU`: position-independent ELF with the
+/// function
+/// `_mlir_ciface_NAME` for each public function. It calls `fa_parallel_for` of
+/// fa/Runtime/ParallelFor.h.
+FailureOr<std::string>
+compileToCPUObject(ModuleOp module, const CPUCompileOptions &options = {});
+
+/// An error for a processor or a feature that LLVM does not know.
+llvm::Error checkCPU(const CPUCompileOptions &options);
+
+/// The processor of these options with its features, as in "znver3,+avx2,+fma":
+/// what must be equal for an object to be of use.
+std::string describeCPU(const CPUCompileOptions &options = {});
 
 /// As `compileToCPU`, for a module that is in the LLVM dialect already.
 FailureOr<std::unique_ptr<CompiledModule>>

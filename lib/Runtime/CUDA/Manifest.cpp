@@ -69,6 +69,15 @@ Expected<Manifest> mlir::fa::runtime::readManifest(StringRef text) {
   return std::move(manifest);
 }
 
+Error mlir::fa::runtime::readArguments(const json::Object &object,
+                                       KernelDescription &description) {
+  std::string error;
+  ManifestObject root(object, "", error);
+  if (DescriptionReader(description).readArguments(root))
+    return Error::success();
+  return makeError(FA_INVALID_MANIFEST, "manifest field " + error);
+}
+
 static Error readFile(StringRef path, FaStatus status, std::string &contents) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);

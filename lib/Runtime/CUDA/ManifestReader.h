@@ -66,9 +66,9 @@ public:
       : description(description) {}
 
   bool readKernel(const ManifestObject &root);
+  bool readArguments(const ManifestObject &root);
 
 private:
-  bool readArguments(const ManifestObject &root);
   bool readArgument(const ManifestObject &object);
   bool readShape(const ManifestObject &object, ArgumentSpec &spec);
   bool readStrides(const ManifestObject &object, ArgumentSpec &spec);

@@ -13,6 +13,7 @@
 #define FA_RUNTIME_CUDA_MANIFEST_H
 
 #include "fa/Runtime/CUDA/KernelDescription.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::fa::runtime {
 
@@ -25,6 +26,11 @@ struct Manifest {
 
 /// Reads the text of a manifest. An error gives the path of the field in it.
 llvm::Expected<Manifest> readManifest(llvm::StringRef text);
+
+/// Reads the field `arguments` of an object that has it as a manifest does,
+/// with the dims that they name.
+llvm::Error readArguments(const llvm::json::Object &object,
+                          KernelDescription &description);
 
 /// Reads a manifest from a file, and the images that it names.
 llvm::Error readManifestFile(llvm::StringRef path,

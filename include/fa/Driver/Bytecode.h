@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TOOLS_BYTECODE_H
-#define FA_TOOLS_BYTECODE_H
+#ifndef FA_DRIVER_BYTECODE_H
+#define FA_DRIVER_BYTECODE_H
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/Config/llvm-config.h"
@@ -30,4 +30,4 @@ inline bool isOfAnotherMLIR(StringRef producer) {
 
 } // namespace mlir::fa
 
-#endif // FA_TOOLS_BYTECODE_H
+#endif // FA_DRIVER_BYTECODE_H

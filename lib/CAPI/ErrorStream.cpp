@@ -1,0 +1,42 @@
+//===- ErrorStream.cpp - What LLVM prints to stderr -----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ErrorStream.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace {
+/// A stream of errors that keeps what it is given.
+class KeptStream : public llvm::raw_fd_ostream {
+public:
+  KeptStream()
+      : raw_fd_ostream(/*fd=*/-1, /*shouldClose=*/false, /*unbuffered=*/true) {}
+
+  std::string take() { return std::exchange(kept, {}); }
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    if (kept.size() < most)
+      kept.append(data, size);
+  }
+  uint64_t current_pos() const override { return kept.size(); }
+
+  static constexpr size_t most = 1 << 16;
+  std::string kept;
+};
+} // namespace
+
+static KeptStream &getStream() {
+  thread_local KeptStream stream;
+  return stream;
+}
+
+/// What calls of `llvm::errs()` in libFA.so become by `--wrap`.
+extern "C" llvm::raw_fd_ostream *__wrap__ZN4llvm4errsEv() {
+  return &getStream();
+}
+
+std::string mlir::fa::takeErrorOutput() { return getStream().take(); }
