@@ -18,6 +18,7 @@
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Conversion/StableHLOToLinalg/Passes.h"
+#include "fa/Conversion/ToFA/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -49,6 +50,7 @@ inline void registerAllPasses() {
   fagpu::registerFAGPUPasses();
   fagpu::registerFAGPUConversionPasses();
   registerFAToFAGPUPasses();
+  registerFAToFAPasses();
   registerCPUPipelines();
   registerFANVPTXPasses();
   registerFAStableHLOToLinalgPasses();

@@ -1,0 +1,184 @@
+//===- RaiseAttention.cpp - Attention from tensors ------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds pairs of products with an exponential between them, tries each as an
+// attention, and removes what is dead then. The proof is in AttentionMatch.cpp,
+// which reads tensors by ElementReader.cpp and the softmax by SoftmaxMatch.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionMatch.h"
+#include "fa/Conversion/ToFA/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FARAISEATTENTION
+#include "fa/Conversion/ToFA/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Operations between two products; a longer way is no softmax.
+constexpr unsigned maxOperationsBetween = 256;
+/// Operations behind the second product that may belong to it.
+constexpr unsigned maxOperationsBehind = 8;
+
+namespace {
+/// What a product's operands are computed from, up to other products.
+struct Between {
+  llvm::SetVector<Operation *> products;
+  bool hasExponential = false;
+};
+} // namespace
+
+/// Tensors that an operation reads, in its body too.
+static SmallVector<Value> getTensorsRead(Operation *op) {
+  SmallVector<Value> tensors;
+  auto add = [&](Value value) {
+    if (isa<TensorType>(value.getType()))
+      tensors.push_back(value);
+  };
+  llvm::for_each(op->getOperands(), add);
+  for (Region &region : op->getRegions())
+    region.walk(
+        [&](Operation *nested) { llvm::for_each(nested->getOperands(), add); });
+  return tensors;
+}
+
+static bool hasExponential(Operation *op) {
+  bool found = isa<math::ExpOp, math::Exp2Op, linalg::SoftmaxOp>(op);
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *nested) {
+      found |= isa<math::ExpOp, math::Exp2Op>(nested);
+    });
+  return found;
+}
+
+static Between lookBetween(linalg::LinalgOp second, ExtentReader &extents) {
+  Between between;
+  between.hasExponential = hasExponential(second);
+  llvm::SetVector<Operation *> seen;
+  auto add = [&](Operation *op) {
+    for (Value tensor : getTensorsRead(op))
+      if (Operation *def = tensor.getDefiningOp())
+        if (def->getBlock() == second->getBlock() && def != second)
+          seen.insert(def);
+  };
+  add(second);
+  for (unsigned i = 0; i < seen.size() && i < maxOperationsBetween; ++i) {
+    Operation *op = seen[i];
+    if (isProduct(op)) {
+      between.products.insert(op);
+      continue;
+    }
+    between.hasExponential |= hasExponential(op);
+    add(op);
+  }
+  if (!between.hasExponential || between.products.empty())
+    return between;
+  extents.takeForEqual(second);
+  for (Operation *op : seen)
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      extents.takeForEqual(linalgOp);
+  return between;
+}
+
+/// The result of the second product, and results of operations each of which
+/// is the only user of the one before.
+static SmallVector<Value> getRoots(linalg::LinalgOp second) {
+  SmallVector<Value> roots{second->getResult(0)};
+  while (roots.size() <= maxOperationsBehind && roots.back().hasOneUse()) {
+    Operation *user = *roots.back().getUsers().begin();
+    bool isRead = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                      tensor::CastOp, tensor::ReshapeOp>(user) ||
+                  user->hasTrait<OpTrait::Elementwise>();
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(user))
+      isRead |= linalgOp.getNumReductionLoops() == 0;
+    if (!isRead || user->getNumResults() != 1 ||
+        user->getBlock() != second->getBlock() ||
+        !isa<RankedTensorType>(user->getResult(0).getType()))
+      break;
+    roots.push_back(user->getResult(0));
+  }
+  return roots;
+}
+
+using Erased = llvm::DenseSet<Operation *>;
+
+/// Erases what nobody uses of these operations, of those that use them, and of
+/// those that made what they read.
+static void eraseDead(ArrayRef<Operation *> ops, Erased &erased) {
+  llvm::SetVector<Operation *> work(ops.begin(), ops.end());
+  for (unsigned i = 0; i < work.size(); ++i)
+    for (Operation *user : work[i]->getUsers())
+      if (user->getBlock() == work[i]->getBlock() && isMemoryEffectFree(user))
+        work.insert(user);
+  while (!work.empty()) {
+    Operation *candidate = work.pop_back_val();
+    if (erased.contains(candidate) || !isOpTriviallyDead(candidate))
+      continue;
+    candidate->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          if (!candidate->isAncestor(maker))
+            work.insert(maker);
+    });
+    erased.insert(candidate);
+    candidate->erase();
+  }
+}
+
+static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
+                  Erased &erased) {
+  ExtentReader extents;
+  Between between = lookBetween(second, extents);
+  if (!between.hasExponential || between.products.empty())
+    return false;
+  Refusal refusal;
+  SmallVector<Value> roots = getRoots(second);
+  for (Operation *first : between.products)
+    for (Value root : llvm::reverse(roots)) {
+      AttentionMatch match(root, cast<linalg::LinalgOp>(first), second, options,
+                           extents, refusal);
+      if (failed(match.raise()))
+        continue;
+      eraseDead({root.getDefiningOp(), first}, erased);
+      return true;
+    }
+  Operation *op = refusal.op ? refusal.op : second.getOperation();
+  if (refusal.progress > 0)
+    op->emitRemark("no 'fa.attention' is made of this: ") << refusal.reason;
+  return false;
+}
+
+int64_t mlir::fa::raiseAttention(Operation *op,
+                                 const RaiseAttentionOptions &options) {
+  SmallVector<Operation *> products;
+  op->walk([&](linalg::LinalgOp candidate) {
+    if (isProduct(candidate))
+      products.push_back(candidate);
+  });
+  int64_t count = 0;
+  Erased erased;
+  for (Operation *product : products)
+    if (!erased.contains(product))
+      count += raise(cast<linalg::LinalgOp>(product), options, erased);
+  return count;
+}
+
+namespace {
+struct RaiseAttentionPass
+    : public fa::impl::FARaiseAttentionBase<RaiseAttentionPass> {
+  using FARaiseAttentionBase::FARaiseAttentionBase;
+
+  void runOnOperation() override {
+    raiseAttention(getOperation(), {excessPrecision, masks});
+  }
+};
+} // namespace

@@ -1,0 +1,648 @@
+//===- SoftmaxMatch.cpp - Softmax between two products --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the outside in, as `match` calls it: factors of the weights, the
+// exponent with what is subtracted in it, the denominator, conditions that set
+// rows to 0, then the score itself. A weight is divided by the sum of the same
+// weights, so that what does not depend on the key cancels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxMatch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Lower numbers in f32 stand for -inf: no score comes near them.
+constexpr double hidingNumber = -1e30;
+/// The same where `masks=assume-visible` promises it.
+constexpr double promisedNumber = -1e4;
+
+LogicalResult SoftmaxMatcher::refuse(const Node *node, const Twine &reason,
+                                     unsigned progress) {
+  if (progress >= refusal.progress)
+    refusal = {node ? node->source : nullptr, reason.str(), progress};
+  return failure();
+}
+
+bool SoftmaxMatcher::dependsOnKey(const Node *node) const {
+  return node->dependsOn(graph.getVariables().getDigits(key));
+}
+
+bool SoftmaxMatcher::isRowReduction(const Node *node, Combiner combiner) const {
+  return node->kind == NodeKind::Reduce && node->combiner == combiner &&
+         node->bound.size() == 1 && node->bound.front() == key;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+LogicalResult SoftmaxMatcher::collectFactors(const Node *node) {
+  if (isReal(node, 1))
+    return success();
+  if (node->isa<arith::MulFOp>())
+    return success(succeeded(collectFactors(node->operand(0))) &&
+                   succeeded(collectFactors(node->operand(1))));
+  if (node->isa<arith::DivFOp>()) {
+    divisors.push_back(node->operand(1));
+    return collectFactors(node->operand(0));
+  }
+  if (node->isa<arith::SelectOp>()) {
+    const Node *condition = node->operand(0);
+    const Node *inner = node->operand(1);
+    bool isZeroOnYes = isReal(node->operand(1), 0);
+    if (isZeroOnYes)
+      inner = node->operand(2);
+    if (isZeroOnYes || isReal(node->operand(2), 0)) {
+      const Node *stays = isZeroOnYes ? graph.getNot(condition) : condition;
+      if (dependsOnKey(condition))
+        kept.push_back(stays);
+      else
+        guards.push_back(graph.getNot(stays));
+      size_t before = divisors.size();
+      if (failed(collectFactors(inner)))
+        return failure();
+      if (divisors.size() == before)
+        weightForms.push_back(node);
+      return success();
+    }
+  }
+  if (node->isa<math::ExpOp>() || node->isa<math::Exp2Op>()) {
+    if (weight)
+      return refuse(node, "weights are a product of two exponentials", 2);
+    weight = node;
+    weightForms.push_back(node);
+    return success();
+  }
+  if (node->isa<arith::TruncFOp>() || node->isa<arith::ExtFOp>())
+    return refuse(node,
+                  "the softmax is rounded, and 'excess-precision' is false", 3);
+  return refuse(node, "the softmax is changed before it multiplies values", 2);
+}
+
+bool SoftmaxMatcher::isRowMaximum(const Node *node, const Node *of) const {
+  // A maximum that is not finite is often replaced.
+  if (node->isa<arith::SelectOp>()) {
+    if (isReal(node->operand(2), 0))
+      return isRowMaximum(node->operand(1), of);
+    return isReal(node->operand(1), 0) && isRowMaximum(node->operand(2), of);
+  }
+  bool ignoresNaN = isRowReduction(node, Combiner::MaximumNumber);
+  if (!ignoresNaN && !isRowReduction(node, Combiner::Maximum))
+    return false;
+  std::optional<APFloat> first = getFloat(node->operand(0));
+  if (!first || node->operand(1) != of)
+    return false;
+  if (first->isNaN())
+    return ignoresNaN;
+  // -inf, or the least number of f32 or bf16.
+  return first->isNegative() &&
+         (first->isInfinity() || first->convertToDouble() < -3.38e38);
+}
+
+/// A sum over the key of exponentials, as for a logarithm.
+LogicalResult SoftmaxMatcher::matchShift(const Node *shift, const Node *inner) {
+  if (isRowMaximum(shift, inner)) {
+    subtractsMaximum |= shift->kind == NodeKind::Reduce;
+    return success();
+  }
+  if (shift->isa<math::LogOp>()) {
+    const Node *sum = shift->operand(0);
+    if (isRowReduction(sum, Combiner::Add) && isReal(sum->operand(0), 0)) {
+      const Node *term = sum->operand(1);
+      if (term->isa<math::ExpOp>() && weight->isa<math::ExpOp>() &&
+          term->operand(0) == inner) {
+        // Divided already: exp(x - log(sum)).
+        divisors.push_back(nullptr);
+        return success();
+      }
+    }
+    return refuse(shift, "the logarithm is not of the sum of the weights", 3);
+  }
+  if (shift->kind == NodeKind::Reduce)
+    return refuse(shift,
+                  "what is subtracted from the scores is not their "
+                  "maximum over the keys, started from -inf",
+                  3);
+  return refuse(
+      shift, "something other than their maximum is subtracted from scores", 3);
+}
+
+LogicalResult SoftmaxMatcher::matchExponent() {
+  const Node *exponent = weight->operand(0);
+  if (!exponent->type.isF32())
+    return refuse(weight, "the softmax is not computed in f32", 3);
+  SmallVector<const Node *> outer;
+  // exp2((x - m) * c): the factor belongs to the score.
+  const Node *common = nullptr;
+  if (exponent->isa<arith::MulFOp>())
+    for (unsigned side : {0, 1}) {
+      const Node *difference = exponent->operand(1 - side);
+      if (exponent->operand(side)->folded && difference->isa<arith::SubFOp>() &&
+          difference->operand(1)->hasReduction) {
+        common = exponent->operand(side);
+        exponent = difference;
+        break;
+      }
+    }
+  // exp(x - (m + log(sum))).
+  SmallVector<const Node *> shifts;
+  const Node *inner = exponent;
+  std::function<void(const Node *)> split = [&](const Node *sum) {
+    if (sum->isa<arith::AddFOp>()) {
+      // The logarithm is the outer one.
+      bool logFirst = sum->operand(0)->isa<math::LogOp>();
+      split(sum->operand(logFirst ? 0 : 1));
+      split(sum->operand(logFirst ? 1 : 0));
+      return;
+    }
+    shifts.push_back(sum);
+  };
+  while (inner->isa<arith::SubFOp>() && !dependsOnKey(inner->operand(1)) &&
+         inner->operand(1)->hasReduction) {
+    split(inner->operand(1));
+    inner = inner->operand(0);
+  }
+  // From the innermost: each is proved against what is left of it.
+  const Node *left = inner;
+  for (const Node *shift : llvm::reverse(shifts)) {
+    if (failed(matchShift(shift, left)))
+      return failure();
+    left = graph.get<arith::SubFOp>({left, shift}, left->type);
+  }
+  if (!dependsOnKey(inner))
+    return refuse(weight, "the softmax is not over the keys", 2);
+  // What is subtracted besides cancels, but only if it is no reduction.
+  score = inner;
+  if (common)
+    score = graph.get<arith::MulFOp>({score, common}, score->type);
+  if (weight->isa<math::Exp2Op>()) {
+    const Node *ln2 = graph.get<arith::TruncFOp>(
+        {graph.getReal(0.693147180559945309417,
+                       Float64Type::get(graph.getContext()))},
+        score->type);
+    score = graph.get<arith::MulFOp>({score, ln2}, score->type);
+  }
+  return success();
+}
+
+LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
+  // A sum of 0 is replaced where a row sees no key.
+  if (divisor->isa<arith::SelectOp>()) {
+    const Node *condition = divisor->operand(0);
+    for (unsigned side : {1, 2}) {
+      const Node *sum = divisor->operand(side);
+      std::optional<double> other = getDouble(divisor->operand(3 - side));
+      if (!isRowReduction(sum, Combiner::Add) || !other || *other == 0)
+        continue;
+      if (condition->isa<arith::CmpFOp>() && condition->operand(0) == sum &&
+          isReal(condition->operand(1), 0)) {
+        using Predicate = arith::CmpFPredicate;
+        auto predicate =
+            cast<arith::CmpFPredicateAttr>(condition->attribute).getValue();
+        bool isEqual =
+            predicate == Predicate::OEQ || predicate == Predicate::UEQ;
+        bool isOther = predicate == Predicate::ONE ||
+                       predicate == Predicate::UNE ||
+                       predicate == Predicate::OGT;
+        if ((isEqual && side == 2) || (isOther && side == 1)) {
+          isSumGuarded = true;
+          return matchDivisor(sum);
+        }
+      }
+    }
+  }
+  if (!isRowReduction(divisor, Combiner::Add)) {
+    bool isOtherSum =
+        divisor->kind == NodeKind::Reduce && divisor->combiner == Combiner::Add;
+    return refuse(divisor,
+                  isOtherSum
+                      ? Twine("the denominator is not a sum over the keys "
+                              "that multiply values")
+                      : Twine("the denominator is not the sum of the weights"),
+                  4);
+  }
+  if (!isReal(divisor->operand(0), 0))
+    return refuse(divisor, "the sum of the weights does not start at 0", 4);
+  if (!llvm::is_contained(weightForms, divisor->operand(1)))
+    return refuse(divisor,
+                  "the denominator is a sum of something else than "
+                  "the weights",
+                  4);
+  // Weights that are 0 in numerator and denominator hide their keys.
+  if (divisor->operand(1) != weight) {
+    llvm::append_range(maskConditions, kept);
+    kept.clear();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows without keys
+//===----------------------------------------------------------------------===//
+
+const Node *SoftmaxMatcher::getEmptinessOf(const Node *node) {
+  if (node->folded)
+    return graph.getBool(isNegativeInfinity(node));
+  if (node->isa<arith::SelectOp>())
+    return graph.getSelect(node->operand(0), getEmptiness(node->operand(1)),
+                           getEmptiness(node->operand(2)));
+  if (node->isa<arith::AddFOp>())
+    return graph.get<arith::OrIOp>(
+        {getEmptiness(node->operand(0)), getEmptiness(node->operand(1))},
+        graph.getBool(true)->type);
+  if (node->isa<arith::SubFOp>() || node->isa<arith::ExtFOp>() ||
+      node->isa<arith::TruncFOp>())
+    return getEmptiness(node->operand(0));
+  if (node->isa<arith::MulFOp>() || node->isa<arith::DivFOp>()) {
+    std::optional<double> factor = getDouble(node->operand(1));
+    if (factor && *factor > 0)
+      return getEmptiness(node->operand(0));
+    factor = getDouble(node->operand(0));
+    if (factor && *factor > 0 && node->isa<arith::MulFOp>())
+      return getEmptiness(node->operand(1));
+    return graph.getBool(false);
+  }
+  if (node->kind == NodeKind::Load && !node->hasMatrix) {
+    const Node *infinity =
+        graph.getReal(-std::numeric_limits<double>::infinity(), node->type);
+    return graph.get<arith::CmpFOp>(
+        {node, infinity}, graph.getBool(true)->type, node->source,
+        arith::CmpFPredicateAttr::get(graph.getContext(),
+                                      arith::CmpFPredicate::OEQ));
+  }
+  return graph.getBool(false);
+}
+
+const Node *SoftmaxMatcher::getEmptiness(const Node *node) {
+  auto [place, isNew] = emptiness.try_emplace(node, nullptr);
+  if (!isNew)
+    return place->second;
+  const Node *condition = getEmptinessOf(node);
+  return emptiness[node] = condition;
+}
+
+/// Whether the condition holds just where the scores of a row are all -inf.
+bool SoftmaxMatcher::isEmptyRow(const Node *condition) {
+  const Node *empty = getEmptiness(score);
+  // Of scores that are never -inf only the comparison itself is known.
+  bool isNever = getInteger(empty) && getInteger(empty)->isZero();
+  auto isScoreEmpty = [&](const Node *pair) {
+    if (pair == empty && !isNever)
+      return true;
+    if (!pair->isa<arith::CmpFOp>() || !isNegativeInfinity(pair->operand(1)))
+      return false;
+    auto predicate = cast<arith::CmpFPredicateAttr>(pair->attribute).getValue();
+    return predicate == arith::CmpFPredicate::OEQ &&
+           (isNever ? pair->operand(0) == score
+                    : getEmptiness(pair->operand(0)) == empty);
+  };
+  if (isRowReduction(condition, Combiner::And))
+    return getInteger(condition->operand(0)) &&
+           !getInteger(condition->operand(0))->isZero() &&
+           isScoreEmpty(condition->operand(1));
+  // Not one pair is visible.
+  if (condition->isa<arith::XOrIOp>())
+    for (unsigned side : {0, 1}) {
+      const Node *some = condition->operand(side);
+      if (isRowReduction(some, Combiner::Or) &&
+          getInteger(condition->operand(1 - side)) &&
+          getInteger(some->operand(0)) &&
+          getInteger(some->operand(0))->isZero())
+        return isScoreEmpty(graph.getNot(some->operand(1)));
+    }
+  // The greatest of what hides is -inf.
+  if (condition->isa<arith::CmpFOp>() &&
+      isNegativeInfinity(condition->operand(1)) &&
+      cast<arith::CmpFPredicateAttr>(condition->attribute).getValue() ==
+          arith::CmpFPredicate::OEQ) {
+    const Node *greatest = condition->operand(0);
+    return isRowReduction(greatest, Combiner::Maximum) &&
+           isNegativeInfinity(greatest->operand(0)) &&
+           (isNever ? greatest->operand(1) == score
+                    : getEmptiness(greatest->operand(1)) == empty);
+  }
+  return false;
+}
+
+LogicalResult SoftmaxMatcher::matchGuards() {
+  // The difference of -inf and -inf is NaN, and so is the sum then.
+  if (isSumGuarded && !(subtractsMaximum && mayBeEmpty(score)))
+    isGuarded = true;
+  for (const Node *guard : guards) {
+    if (!isEmptyRow(guard))
+      return refuse(guard,
+                    "rows of the softmax are set to 0 by a condition "
+                    "that is not that they see no key",
+                    5);
+    isGuarded = true;
+  }
+  // Pairs that are 0 although their key counts in the denominator.
+  for (const Node *stays : kept) {
+    if (graph.getNot(stays) != getEmptiness(score))
+      return refuse(stays, "elements of the softmax are set to 0", 5);
+    isGuarded = true;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The score
+//===----------------------------------------------------------------------===//
+
+/// An integer as a linear form, with `by` in place of the variable.
+static std::optional<IndexForm>
+evaluateInteger(const Node *node, unsigned variable, const IndexForm &by) {
+  if (node->kind == NodeKind::Index)
+    return node->form.replace(variable, by);
+  if (std::optional<APInt> constant = getInteger(node))
+    return IndexForm(constant->getSExtValue());
+  if (node->kind != NodeKind::Op)
+    return std::nullopt;
+  auto get = [&](unsigned position) {
+    return evaluateInteger(node->operand(position), variable, by);
+  };
+  if (node->isa<arith::IndexCastOp>() || node->isa<arith::ExtSIOp>() ||
+      node->isa<arith::TruncIOp>()) {
+    // Indices are below 2^30.
+    Type type = node->type;
+    if (!type.isIndex() && type.getIntOrFloatBitWidth() < 32)
+      return std::nullopt;
+    return get(0);
+  }
+  if (node->operands.size() != 2)
+    return std::nullopt;
+  auto left = get(0), right = get(1);
+  if (!left || !right)
+    return std::nullopt;
+  if (node->isa<arith::AddIOp>())
+    return *left + *right;
+  if (node->isa<arith::SubIOp>())
+    return *left + *right * -1;
+  if (node->isa<arith::MulIOp>() && right->isConstant())
+    return *left * right->constant;
+  if (node->isa<arith::MulIOp>() && left->isConstant())
+    return *right * left->constant;
+  return std::nullopt;
+}
+
+std::optional<bool> mlir::fa::evaluateCondition(NodeGraph &graph,
+                                                const Node *condition,
+                                                unsigned variable,
+                                                const IndexForm &by) {
+  if (std::optional<APInt> constant = getInteger(condition))
+    return !constant->isZero();
+  bool isAnd = condition->isa<arith::AndIOp>();
+  if (isAnd || condition->isa<arith::OrIOp>()) {
+    auto left = evaluateCondition(graph, condition->operand(0), variable, by),
+         right = evaluateCondition(graph, condition->operand(1), variable, by);
+    // False settles a conjunction, true a disjunction.
+    if ((left && *left != isAnd) || (right && *right != isAnd))
+      return !isAnd;
+    return left && right ? std::optional(isAnd) : std::nullopt;
+  }
+  if (condition->isa<arith::XOrIOp>()) {
+    auto left = evaluateCondition(graph, condition->operand(0), variable, by),
+         right = evaluateCondition(graph, condition->operand(1), variable, by);
+    return left && right ? std::optional(*left != *right) : std::nullopt;
+  }
+  if (condition->isa<arith::SelectOp>()) {
+    auto which = evaluateCondition(graph, condition->operand(0), variable, by);
+    if (!which)
+      return std::nullopt;
+    return evaluateCondition(graph, condition->operand(*which ? 1 : 2),
+                             variable, by);
+  }
+  if (!condition->isa<arith::CmpIOp>())
+    return std::nullopt;
+  auto left = evaluateInteger(condition->operand(0), variable, by),
+       right = evaluateInteger(condition->operand(1), variable, by);
+  if (!left || !right)
+    return std::nullopt;
+  IndexForm difference = *left + *right * -1;
+  auto range = graph.getVariables().getRange(difference);
+  if (!range)
+    return std::nullopt;
+  auto [low, high] = *range;
+  auto isAlways = [&](bool always, bool never) -> std::optional<bool> {
+    if (always)
+      return true;
+    return never ? std::optional(false) : std::nullopt;
+  };
+  using Predicate = arith::CmpIPredicate;
+  switch (cast<arith::CmpIPredicateAttr>(condition->attribute).getValue()) {
+  case Predicate::eq:
+    return isAlways(low == 0 && high == 0, low > 0 || high < 0);
+  case Predicate::ne:
+    return isAlways(low > 0 || high < 0, low == 0 && high == 0);
+  case Predicate::slt:
+    return isAlways(high < 0, low >= 0);
+  case Predicate::sle:
+    return isAlways(high <= 0, low > 0);
+  case Predicate::sgt:
+    return isAlways(low > 0, high <= 0);
+  case Predicate::sge:
+    return isAlways(low >= 0, high < 0);
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Whether each row provably sees a key: the first, the last, or the one that
+/// stands where the query does.
+bool SoftmaxMatcher::seesKey(const Node *mask) {
+  Variables &variables = graph.getVariables();
+  const Extent &keys = variables.getExtent(key);
+  SmallVector<IndexForm> witnesses{0};
+  if (keys.isStatic())
+    witnesses.push_back(keys.getStatic() - 1);
+  for (unsigned variable : mask->freeVariables) {
+    const Extent &extent = variables.getExtent(variable);
+    if (variable == key || !(keys - extent).isNonNegative())
+      continue;
+    IndexForm same = variables.getForm(variable);
+    witnesses.push_back(same);
+    if ((keys - extent).isStatic())
+      witnesses.push_back(same + IndexForm((keys - extent).getStatic()));
+  }
+  return llvm::any_of(witnesses, [&](const IndexForm &witness) {
+    return evaluateCondition(graph, mask, key, witness).value_or(false);
+  });
+}
+
+/// Whether the score may be -inf: by a constant or by what is loaded.
+bool SoftmaxMatcher::mayBeEmpty(const Node *node) {
+  std::optional<APInt> known = getInteger(getEmptiness(node));
+  return !known || !known->isZero();
+}
+
+LogicalResult SoftmaxMatcher::takeApart(SoftmaxMatch &match) {
+  bool assumes = options.masks == RaisedMasks::AssumeVisible;
+  // What hides keys: (condition to be visible, whether by a finite number).
+  const Node *rest = score;
+  struct Hiding {
+    const Node *visible;
+    std::optional<double> number;
+  };
+  auto look = [&](const Node *node, const Node *&inner,
+                  bool adds) -> std::optional<Hiding> {
+    if (!node->isa<arith::SelectOp>())
+      return std::nullopt;
+    for (unsigned side : {2, 1}) {
+      std::optional<double> number = getDouble(node->operand(side));
+      inner = node->operand(3 - side);
+      if (!number || (adds && !isReal(inner, 0)))
+        continue;
+      const Node *condition = node->operand(0);
+      if (condition->hasMatrix)
+        continue;
+      const Node *visible = side == 2 ? condition : graph.getNot(condition);
+      if (std::isinf(*number) && *number < 0)
+        return Hiding{visible, std::nullopt};
+      if (*number <= (assumes ? promisedNumber : hidingNumber))
+        return Hiding{visible, number};
+    }
+    return std::nullopt;
+  };
+  SmallVector<const Node *> visible;
+  bool hidesByInfinity = false, hidesByNumber = false;
+  auto collect = [&](bool allowsNumbers) {
+    rest = score;
+    visible = maskConditions;
+    hidesByInfinity = !visible.empty();
+    hidesByNumber = false;
+    while (true) {
+      const Node *inner = nullptr;
+      std::optional<Hiding> hiding = look(rest, inner, /*adds=*/false);
+      if (!hiding && rest->isa<arith::AddFOp>())
+        for (unsigned side : {0, 1}) {
+          const Node *unused;
+          hiding = look(rest->operand(side), unused, /*adds=*/true);
+          inner = rest->operand(1 - side);
+          if (hiding)
+            break;
+        }
+      if (!hiding || (hiding->number && !allowsNumbers))
+        return;
+      hidesByInfinity |= !hiding->number;
+      hidesByNumber |= hiding->number.has_value();
+      visible.push_back(hiding->visible);
+      rest = inner;
+    }
+  };
+  auto join = [&] {
+    match.mask = nullptr;
+    for (const Node *condition : visible)
+      match.mask = match.mask ? graph.get<arith::AndIOp>(
+                                    {match.mask, condition}, condition->type)
+                              : condition;
+    return !match.mask || seesKey(match.mask);
+  };
+  // A finite number hides a key only beside one that is visible.
+  collect(/*allowsNumbers=*/true);
+  bool isVisible = join();
+  if (hidesByNumber && !assumes && !isVisible) {
+    collect(/*allowsNumbers=*/false);
+    isVisible = join();
+  }
+  match.score = rest;
+  if (match.mask && match.mask->hasMatrix)
+    return refuse(match.mask, "a mask depends on the scores", 6);
+  match.isNaNWithoutKeys =
+      !assumes && !isGuarded &&
+      ((hidesByInfinity && !isVisible) || mayBeEmpty(match.score));
+  if (!match.score->hasMatrix)
+    return refuse(match.score, "the softmax is not of a matrix product", 6);
+  return success();
+}
+
+/// Takes multiplications of the product by numbers out of the score.
+void SoftmaxMatcher::takeScale(SoftmaxMatch &match) {
+  // The users of each node in the score.
+  DenseMap<const Node *, SmallVector<const Node *>> users;
+  llvm::SmallPtrSet<const Node *, 32> seen;
+  std::function<void(const Node *)> visit = [&](const Node *node) {
+    if (!seen.insert(node).second)
+      return;
+    for (const Node *operand : node->operands) {
+      users[operand].push_back(node);
+      visit(operand);
+    }
+  };
+  visit(match.score);
+  const Node *scaled = match.product;
+  while (scaled != match.score && users[scaled].size() == 1) {
+    const Node *user = users[scaled].front();
+    bool multiplies = user->isa<arith::MulFOp>();
+    if (!multiplies && !user->isa<arith::DivFOp>())
+      break;
+    unsigned side = user->operand(0) == scaled ? 1 : 0;
+    const Node *number = user->operand(side);
+    if ((!multiplies && side == 0) || !number->freeVariables.empty() ||
+        number->hasReduction || number->hasMatrix || !number->type.isF32())
+      break;
+    (multiplies ? match.factors : match.divisors).push_back(number);
+    scaled = user;
+  }
+  match.scaled = scaled;
+}
+
+FailureOr<SoftmaxMatch> SoftmaxMatcher::match(ArrayRef<const Node *> weights,
+                                              const Node *divisor) {
+  for (const Node *factor : weights)
+    if (failed(collectFactors(factor)))
+      return failure();
+  if (!weight) {
+    (void)refuse(weights.empty() ? nullptr : weights.front(),
+                 "the weights are no exponentials", 1);
+    return failure();
+  }
+  if (divisor)
+    divisors.push_back(divisor);
+  if (failed(matchExponent()))
+    return failure();
+  if (divisors.size() != 1) {
+    (void)refuse(weight,
+                 divisors.empty()
+                     ? Twine("the weights are not divided by their sum")
+                     : Twine("the weights are divided more than once"),
+                 divisors.empty() ? 3 : 4);
+    return failure();
+  }
+  if (divisors.front() && failed(matchDivisor(divisors.front())))
+    return failure();
+  if (failed(matchGuards()))
+    return failure();
+
+  SoftmaxMatch match;
+  if (failed(takeApart(match)))
+    return failure();
+  // All elements of the product in the score are one.
+  llvm::SmallPtrSet<const Node *, 32> seen;
+  bool isOne = true, isPair = true;
+  std::function<void(const Node *)> visit = [&](const Node *node) {
+    if (!node->hasMatrix || !seen.insert(node).second)
+      return;
+    if (node->kind == NodeKind::Load && node->value == graph.matrix) {
+      isOne &= !match.product || match.product == node;
+      match.product = node;
+    }
+    isPair &= node->kind != NodeKind::Reduce;
+    llvm::for_each(node->operands, visit);
+  };
+  visit(match.score);
+  if (!isOne || !isPair) {
+    (void)refuse(match.score, "a score depends on other pairs' products", 6);
+    return failure();
+  }
+  takeScale(match);
+  return match;
+}

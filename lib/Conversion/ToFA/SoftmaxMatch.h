@@ -1,0 +1,105 @@
+//===- SoftmaxMatch.h - Softmax between two products ------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Proves that factors of a sum over keys are a softmax of scores, and takes
+// the score apart: a product, a scale, a score function, a mask.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TOFA_SOFTMAXMATCH_H
+#define FA_LIB_CONVERSION_TOFA_SOFTMAXMATCH_H
+
+#include "ElementReader.h"
+#include "fa/Conversion/ToFA/Passes.h"
+
+namespace mlir::fa {
+
+/// Why something is no attention, and where that shows.
+struct Refusal {
+  Operation *op = nullptr;
+  std::string reason;
+  /// How far the proof came: the furthest refusal is told.
+  unsigned progress = 0;
+};
+
+struct SoftmaxMatch {
+  /// The element of the first product.
+  const Node *product = nullptr;
+  /// Numbers that multiply the product, and that divide it.
+  SmallVector<const Node *> factors, divisors;
+  /// What the factors have made of the product; part of `score`.
+  const Node *scaled = nullptr;
+  /// The score, in natural-logarithm units.
+  const Node *score = nullptr;
+  /// Where a key is visible; null for everywhere.
+  const Node *mask = nullptr;
+  /// A row that sees no key is NaN.
+  bool isNaNWithoutKeys = false;
+};
+
+class SoftmaxMatcher {
+public:
+  SoftmaxMatcher(ElementReader &reader, const RaiseAttentionOptions &options,
+                 unsigned key, Refusal &refusal)
+      : graph(reader.getGraph()), options(options), key(key), refusal(refusal) {
+  }
+
+  /// `weights` multiply an element of the values in the sum over `key`;
+  /// `divisor`, if there is one, divides the sum.
+  FailureOr<SoftmaxMatch> match(ArrayRef<const Node *> weights,
+                                const Node *divisor);
+
+private:
+  LogicalResult refuse(const Node *node, const Twine &reason,
+                       unsigned progress);
+  bool dependsOnKey(const Node *node) const;
+  bool isRowReduction(const Node *node, Combiner combiner) const;
+  LogicalResult collectFactors(const Node *node);
+  LogicalResult matchExponent();
+  LogicalResult matchShift(const Node *shift, const Node *inner);
+  bool isRowMaximum(const Node *node, const Node *of) const;
+  LogicalResult matchDivisor(const Node *divisor);
+  LogicalResult matchGuards();
+  bool isEmptyRow(const Node *condition);
+  /// Where an element is -inf.
+  const Node *getEmptiness(const Node *node);
+  const Node *getEmptinessOf(const Node *node);
+  LogicalResult takeApart(SoftmaxMatch &match);
+  bool seesKey(const Node *mask);
+  void takeScale(SoftmaxMatch &match);
+  bool mayBeEmpty(const Node *node);
+
+  NodeGraph &graph;
+  const RaiseAttentionOptions &options;
+  unsigned key;
+  Refusal &refusal;
+
+  /// exp(...), and the same with what sets elements of it to 0.
+  const Node *weight = nullptr;
+  SmallVector<const Node *> weightForms;
+  /// Conditions on a pair under which its weight stays.
+  SmallVector<const Node *> kept;
+  /// Conditions on a row under which it is 0.
+  SmallVector<const Node *> guards;
+  SmallVector<const Node *> divisors;
+  bool isGuarded = false;
+  /// A sum of 0 is replaced before it divides.
+  bool isSumGuarded = false;
+  /// The maximum is subtracted even where it is -inf.
+  bool subtractsMaximum = false;
+  const Node *score = nullptr;
+  SmallVector<const Node *> maskConditions;
+  DenseMap<const Node *, const Node *> emptiness;
+};
+
+/// A condition or an integer with another form in place of a variable.
+std::optional<bool> evaluateCondition(NodeGraph &graph, const Node *condition,
+                                      unsigned variable, const IndexForm &by);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_TOFA_SOFTMAXMATCH_H
