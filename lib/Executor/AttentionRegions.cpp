@@ -67,3 +67,10 @@ Slot *CompiledRegion::getElements(LaneState &state, unsigned input) const {
 Slot *CompiledRegion::getKeys(LaneState &state) const {
   return program->getArgument(state, firstIndex + 3);
 }
+
+void CompiledRegion::setGradient(LaneState &state, unsigned capture,
+                                 ArrayRefPtr gradient) const {
+  for (auto [number, object] : program->contextObjects)
+    if (number == capture)
+      state.objects[object] = gradient;
+}

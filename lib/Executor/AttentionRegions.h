@@ -45,6 +45,10 @@ public:
   /// The argument lanes to fill, then the result lanes, of one run.
   Slot *getElements(LaneState &state, unsigned input = 0) const;
   Slot *getKeys(LaneState &state) const;
+  /// Sets where fa.scatter_gradient adds to the gradient of a capture; without
+  /// a target it adds nothing.
+  void setGradient(LaneState &state, unsigned capture,
+                   ArrayRefPtr gradient) const;
   LogicalResult run(LaneState &state, int64_t count) const {
     return program->run(state, count);
   }

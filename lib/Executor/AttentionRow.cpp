@@ -62,6 +62,7 @@ LogicalResult RowEvaluator::computeScores(const RowPosition &position,
                                           const HeadData &head,
                                           const double *query, double scale) {
   scores.clear();
+  visibleProducts.clear();
   if (visible.empty())
     return success();
   // Visible keys mostly lie together: compute the span from first to last.
@@ -74,8 +75,10 @@ LogicalResult RowEvaluator::computeScores(const RowPosition &position,
     for (int64_t i = 0; i < count; ++i)
       products[i] += factor * keys[i];
   }
-  for (int64_t key : visible)
+  for (int64_t key : visible) {
+    visibleProducts.push_back(products[key - first]);
     scores.push_back(scale * products[key - first]);
+  }
   return score.isEmpty() ? success() : applyScoreRegion(position, head);
 }
 

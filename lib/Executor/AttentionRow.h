@@ -53,6 +53,8 @@ public:
   /// Visible keys, relative to the first of the head's, and their scores.
   ArrayRef<int64_t> getVisible() const { return visible; }
   ArrayRef<double> getScores() const { return scores; }
+  /// Their products <query, key>, before the scale and the score region.
+  ArrayRef<double> getProducts() const { return visibleProducts; }
   /// The largest score: -inf without any, NaN if any is NaN.
   double getMaximum() const;
 
@@ -66,7 +68,7 @@ private:
   const CompiledRegion &score, &mask;
   LaneState scoreState, maskState;
   std::vector<int64_t> visible;
-  std::vector<double> scores, products;
+  std::vector<double> scores, products, visibleProducts;
 };
 
 /// `sum += weight * values[key]` over the value head dim.

@@ -14,8 +14,12 @@ namespace mlir::fa::executor {
 
 /// fa.apply.
 void addApplySemantics(Semantics &semantics);
-/// fa.key_ranges, fa.finalize, fa.combine, and what asks about a block or a
-/// length.
+/// fa.attention_gradient.
+void addWholeGradientSemantics(Semantics &semantics);
+/// Its steps, their begin and end, and what adds to gradients.
+void addGradientSemantics(Semantics &semantics);
+/// fa.key_ranges, fa.query_ranges, fa.finalize, fa.combine, and what asks about
+/// a block or a length.
 void addFAStateSemantics(Semantics &semantics);
 
 } // namespace mlir::fa::executor

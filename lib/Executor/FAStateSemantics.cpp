@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionRegions.h"
+#include "AttentionOperands.h"
 #include "FAParts.h"
-#include "OrderedOperand.h"
 #include "fa/Executor/ArrayOps.h"
 #include <cmath>
 #include <limits>
@@ -25,10 +24,11 @@ using namespace mlir::fa::executor;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
-// fa.key_ranges
+// fa.key_ranges and fa.query_ranges
 //===----------------------------------------------------------------------===//
 
-static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
+template <typename RangesOp>
+static LogicalResult compileRanges(RangesOp op, ProgramBuilder &builder) {
   SmallVector<unsigned> begins = builder.getRegisters(op.getBegins());
   SmallVector<unsigned> ends = builder.getRegisters(op.getEnds());
   SmallVector<bool> full(op.getFull());
@@ -50,9 +50,9 @@ static LogicalResult compileKeyRanges(KeyRangesOp op, ProgramBuilder &builder) {
         return op->emitError("the full range from ")
                << frame.integer(begin) << " to " << last
                << " is no multiple of the step " << step;
-      for (int64_t key = frame.integer(begin); key < last; key += step) {
-        frame.slot(arguments[0]).integer = key;
-        frame.slot(arguments[1]).integer = std::min(step, last - key);
+      for (int64_t first = frame.integer(begin); first < last; first += step) {
+        frame.slot(arguments[0]).integer = first;
+        frame.slot(arguments[1]).integer = std::min(step, last - first);
         bool outer = std::exchange(frame.execution->inFullRange, isFull);
         bool outerFirst = std::exchange(frame.execution->inFirstBlock, isFirst);
         LogicalResult result = body->run(frame);
@@ -93,11 +93,6 @@ static LogicalResult compileIsFirst(IsFirstOp op, ProgramBuilder &builder) {
 //===----------------------------------------------------------------------===//
 // fa.finalize
 //===----------------------------------------------------------------------===//
-
-/// The destination of a result: safe to write in place when on tensors.
-static ArrayRefPtr getDestination(Frame &frame, Use use, bool onTensors) {
-  return onTensors ? takeForUpdate(frame, use) : frame.arrayRef(use.index);
-}
 
 static LogicalResult compileFinalize(FinalizeOp op, ProgramBuilder &builder) {
   unsigned accumulator = builder.getRegister(op.getAccumulator());
@@ -164,12 +159,6 @@ struct CombinePlan {
 };
 } // namespace
 
-/// Element (batch, head, query) of an lse.
-static Slot &getLse(Array &array, int64_t batch, int64_t head, int64_t query) {
-  return array.data()[batch * array.strides[0] + head * array.strides[1] +
-                      query * array.strides[2]];
-}
-
 /// A partial result counts only where its lse is above -inf.
 static double addPart(double weight, double value) {
   return weight == 0 ? 0 : weight * value;
@@ -211,8 +200,8 @@ static LogicalResult runCombine(const CombinePlan &plan, Frame &frame) {
       return failure();
     for (int64_t head = 0; head < output.sizes[2]; ++head)
       for (int64_t query = 0; query < *queries; ++query) {
-        double logA = getLse(lseA, batch, head, query).real;
-        double logB = getLse(lseB, batch, head, query).real;
+        double logA = getRowNumber(lseA, batch, head, query).real;
+        double logB = getRowNumber(lseB, batch, head, query).real;
         double shift = std::isnan(logA) || std::isnan(logB)
                            ? logA + logB
                            : std::max(logA, logB);
@@ -229,7 +218,7 @@ static LogicalResult runCombine(const CombinePlan &plan, Frame &frame) {
           row[dim * output.getStep()].real = isEmpty ? 0 : value / total;
         }
         if (logs)
-          getLse(*logs, batch, head, query).real =
+          getRowNumber(*logs, batch, head, query).real =
               isEmpty ? -infinity : shift + std::log(total);
       }
   }
@@ -280,7 +269,8 @@ static LogicalResult compileKeyLength(KeyLengthOp op, LaneBuilder &builder) {
 }
 
 void executor::addFAStateSemantics(Semantics &semantics) {
-  semantics.add<KeyRangesOp>(compileKeyRanges);
+  semantics.add<KeyRangesOp>(compileRanges<KeyRangesOp>);
+  semantics.add<QueryRangesOp>(compileRanges<QueryRangesOp>);
   semantics.add<IsPartialOp>(compileIsPartial);
   semantics.add<IsFirstOp>(compileIsFirst);
   semantics.add<FinalizeOp>(compileFinalize);

@@ -312,6 +312,11 @@ void LaneBuilder::useContext(unsigned index, Value value) {
   program.contextValues.push_back({index, getLanes(value)});
 }
 
+unsigned LaneBuilder::useContextObject(unsigned number) {
+  program.contextObjects.push_back({number, program.numObjects});
+  return program.numObjects++;
+}
+
 static LaneAction makeLaneAction(Kernel kernel, SmallVector<unsigned> operands,
                                  SmallVector<unsigned> results) {
   return [kernel = std::move(kernel), operands = std::move(operands),

@@ -213,6 +213,8 @@ public:
   /// Lane registers that the caller fills with numbers that the operation
   /// around the body supplies: (number, lane register) pairs.
   SmallVector<std::pair<unsigned, unsigned>> contextValues;
+  /// Objects that the caller sets, or leaves null: (number, object) pairs.
+  SmallVector<std::pair<unsigned, unsigned>> contextObjects;
   std::vector<LaneAction> actions;
   unsigned numLaneRegisters = 0;
   unsigned numObjects = 0;

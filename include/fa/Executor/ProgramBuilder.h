@@ -118,6 +118,9 @@ public:
   /// around the body supplies (a loop index, a length); the caller of the
   /// program sets it.
   void useContext(unsigned index, Value value);
+  /// The index in the state's object list of the object `number` of those that
+  /// the operation around the body supplies; null unless the caller sets it.
+  unsigned useContextObject(unsigned number);
   /// Whether loads out of bounds read 0, as in fa regions, and are no error.
   bool readsZeroOutOfBounds() const { return zeroOutOfBounds; }
 

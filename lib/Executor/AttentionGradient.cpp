@@ -1,0 +1,400 @@
+//===- AttentionGradient.cpp - Exact gradients of attention ---------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fa.attention_gradient by its formulas, in doubles. `GradientRow::run` is one
+// row: weights, then gradients of the scaled products. `addRow` multiplies them
+// out. `runHeads` loops over the whole problem.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionGradient.h"
+#include "FAParts.h"
+#include "fa/Executor/ArrayOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::executor;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult GradientRow::run(const RowPosition &position,
+                               const HeadData &head, MaskUse use,
+                               const GradientInputs &inputs) {
+  if (failed(rows.findVisible(position, head, use)) ||
+      failed(rows.computeScores(position, head, inputs.query, inputs.scale)))
+    return failure();
+  weights.clear();
+  gradients.clear();
+  for (auto [key, x] : llvm::zip_equal(rows.getVisible(), rows.getScores())) {
+    const double *value = head.values.data() + key * head.valueHeadDim;
+    double product = 0;
+    for (int64_t dim = 0; dim < head.valueHeadDim; ++dim)
+      product += inputs.outputGradient[dim] * value[dim];
+    double weight = std::exp(x - inputs.lse);
+    weights.push_back(weight);
+    gradients.push_back(weight * (product - inputs.delta));
+  }
+  return scoreGradient.isEmpty()
+             ? success()
+             : applyScoreGradient(position, head, inputs.scale);
+}
+
+LogicalResult GradientRow::applyScoreGradient(const RowPosition &position,
+                                              const HeadData &head,
+                                              double scale) {
+  scoreGradient.setRow(gradientState, position);
+  int64_t total = gradients.size();
+  for (int64_t first = 0; first < total; first += CompiledRegion::capacity) {
+    int64_t count = std::min(CompiledRegion::capacity, total - first);
+    Slot *inputs = scoreGradient.getElements(gradientState, 0);
+    Slot *scores = scoreGradient.getElements(gradientState, 1);
+    Slot *keys = scoreGradient.getKeys(gradientState);
+    for (int64_t i = 0; i < count; ++i) {
+      inputs[i].real = gradients[first + i];
+      scores[i].real = scale * rows.getProducts()[first + i];
+      keys[i].integer = head.firstKey + rows.getVisible()[first + i];
+    }
+    if (failed(scoreGradient.run(gradientState, count)))
+      return failure();
+    const Slot *results = scoreGradient.getResult(gradientState);
+    for (int64_t i = 0; i < count; ++i)
+      gradients[first + i] = results[i].real;
+  }
+  return success();
+}
+
+void executor::addRow(const GradientRow &row, const HeadData &head,
+                      const GradientInputs &inputs,
+                      const GradientTargets &targets) {
+  for (auto [key, weight, gradient, product] :
+       llvm::zip_equal(row.getVisible(), row.getWeights(), row.getGradients(),
+                       row.getProducts())) {
+    for (int64_t dim = 0; targets.query && dim < head.headDim; ++dim)
+      targets.query[dim] +=
+          gradient * head.keysTransposed[dim * head.numKeys + key];
+    for (int64_t dim = 0; targets.keys && dim < head.headDim; ++dim)
+      targets.keys[key * head.headDim + dim] += gradient * inputs.query[dim];
+    for (int64_t dim = 0; targets.values && dim < head.valueHeadDim; ++dim)
+      targets.values[key * head.valueHeadDim + dim] +=
+          weight * inputs.outputGradient[dim];
+    if (targets.scale)
+      *targets.scale += gradient * product;
+  }
+}
+
+LogicalResult executor::compileGradientOperands(GradientLikeOpInterface op,
+                                                GradientPlan &plan,
+                                                ProgramBuilder &builder) {
+  auto attention = cast<AttentionLikeOpInterface>(op.getOperation());
+  if (failed(compileOperands(attention, plan, builder)))
+    return failure();
+  plan.outputGradient = builder.getRegister(op.getOutputGradient());
+  plan.outputGradientOrder = op.getOutputGradientOrder();
+  plan.lse = builder.getRegister(op.getLse());
+  Region &region = op.getScoreGradient();
+  if (region.empty() && !attention.getScore().empty())
+    return op->emitError() << "'" << op->getName()
+                           << "' has a score region but no score_gradient "
+                              "region; fa-differentiate-score derives it";
+  auto compiled = CompiledRegion::compile(
+      {&region, /*numElements=*/2, attention.getScoreCaptures()}, builder);
+  if (failed(compiled))
+    return failure();
+  plan.scoreGradient = std::move(*compiled);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.attention_gradient
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A destination like an operand.
+struct Destination {
+  Use use;
+  DimsAttr order;
+  unsigned result = 0;
+};
+
+struct WholeGradientPlan : GradientPlan {
+  std::optional<unsigned> output, lseGradient;
+  DimsAttr outputOrder;
+  std::optional<Destination> query, key, value, scale;
+  SmallVector<unsigned> captureRegisters;
+  SmallVector<std::pair<unsigned, Destination>> captures;
+  bool onTensors = false;
+};
+
+/// Where one run writes.
+struct Gradients {
+  std::optional<OrderedOperand> query, key, value;
+  ArrayRefPtr scale;
+  /// Keeps the arrays of tensors.
+  SmallVector<std::pair<unsigned, ArrayRefPtr>> results;
+};
+
+/// One run of a whole gradient.
+struct WholeGradientRun {
+  const WholeGradientPlan &plan;
+  Frame &frame;
+  AttentionRun operands;
+  OrderedOperand outputGradient;
+  GradientRow row;
+  Gradients gradients;
+};
+} // namespace
+
+/// Delta of a row: given, or made from the output.
+static double getDelta(const WholeGradientRun &run, int64_t batch, int64_t head,
+                       int64_t query, ArrayRef<double> outputGradient) {
+  const WholeGradientPlan &plan = run.plan;
+  if (plan.delta)
+    return getRowNumber(run.frame.array(*plan.delta), batch, head, query).real;
+  OrderedOperand output(run.frame.array(*plan.output), plan.outputOrder);
+  const Slot *row = output.getRow(batch, query, head);
+  double delta = 0;
+  for (auto [dim, gradient] : llvm::enumerate(outputGradient))
+    delta += gradient * row[dim * output.getStep()].real;
+  if (plan.lseGradient)
+    delta -=
+        getRowNumber(run.frame.array(*plan.lseGradient), batch, head, query)
+            .real;
+  return delta;
+}
+
+static void writeRow(const OrderedOperand &target, int64_t batch,
+                     int64_t sequence, int64_t head, double factor,
+                     const double *from) {
+  Slot *to = target.getRow(batch, sequence, head);
+  for (int64_t dim = 0; dim < target.getSize(DimKind::HeadDim); ++dim)
+    to[dim * target.getStep()].real = factor * from[dim];
+}
+
+/// Rows of one query head: writes gradients of queries, adds the others.
+static LogicalResult runQueryHead(WholeGradientRun &run, int64_t batch,
+                                  int64_t head, GradientTargets targets) {
+  const AttentionRun &operands = run.operands;
+  FailureOr<RowPosition> position =
+      getHeadPosition(run.plan, run.frame, operands, batch, head);
+  if (failed(position))
+    return failure();
+  int64_t group = operands.query.getSize(DimKind::Heads) /
+                  operands.key.getSize(DimKind::Heads);
+  HeadData data =
+      packHead(operands, batch, head / group, getNumKeys(operands, *position));
+  std::vector<double> query(operands.headDim), gradient;
+  std::vector<double> outputGradient(operands.valueHeadDim);
+  Array &lse = run.frame.array(run.plan.lse);
+  int64_t queries = operands.query.getSize(DimKind::Sequence);
+  for (int64_t i = 0; i < queries; ++i) {
+    position->query = operands.offsets[2] + i;
+    gradient.assign(operands.headDim, 0.0);
+    GradientInputs inputs{query.data(), outputGradient.data(), 0, 0,
+                          operands.scale};
+    bool isValid = position->query < position->queryLength;
+    if (isValid)
+      inputs.lse = getRowNumber(lse, batch, head, i).real;
+    // A row that sees no key has weights of 0, and so has one of lse +inf.
+    if (isValid && !std::isinf(inputs.lse)) {
+      operands.query.read(batch, i, head, query.data());
+      run.outputGradient.read(batch, i, head, outputGradient.data());
+      inputs.delta = getDelta(run, batch, head, i, outputGradient);
+      if (failed(run.row.run(*position, data, MaskUse::Apply, inputs)))
+        return failure();
+      targets.query = gradient.data();
+      addRow(run.row, data, inputs, targets);
+    }
+    if (run.gradients.query)
+      writeRow(*run.gradients.query, batch, i, head, operands.scale,
+               gradient.data());
+  }
+  return success();
+}
+
+static LogicalResult runHeads(WholeGradientRun &run) {
+  const AttentionRun &operands = run.operands;
+  int64_t keys = operands.key.getSize(DimKind::Sequence);
+  int64_t keyHeads = operands.key.getSize(DimKind::Heads);
+  int64_t heads = operands.query.getSize(DimKind::Heads);
+  double scale = 0;
+  for (int64_t batch = 0; batch < operands.key.getSize(DimKind::Batch); ++batch)
+    for (int64_t keyHead = 0; keyHead < keyHeads; ++keyHead) {
+      std::vector<double> ofKeys(keys * operands.headDim, 0.0);
+      std::vector<double> ofValues(keys * operands.valueHeadDim, 0.0);
+      GradientTargets targets;
+      targets.keys = run.gradients.key ? ofKeys.data() : nullptr;
+      targets.values = run.gradients.value ? ofValues.data() : nullptr;
+      targets.scale = &scale;
+      int64_t group = heads / keyHeads;
+      for (int64_t head = 0; head < group; ++head)
+        if (failed(runQueryHead(run, batch, keyHead * group + head, targets)))
+          return failure();
+      for (int64_t key = 0; key < keys; ++key) {
+        if (run.gradients.key)
+          writeRow(*run.gradients.key, batch, key, keyHead, operands.scale,
+                   ofKeys.data() + key * operands.headDim);
+        if (run.gradients.value)
+          writeRow(*run.gradients.value, batch, key, keyHead, /*factor=*/1,
+                   ofValues.data() + key * operands.valueHeadDim);
+      }
+    }
+  if (run.gradients.scale)
+    run.gradients.scale->data()->real = scale;
+  return success();
+}
+
+/// Binds a destination that has the shape of `model`.
+static LogicalResult bindLike(const WholeGradientPlan &plan, Frame &frame,
+                              const std::optional<Destination> &destination,
+                              StringRef name, const OrderedOperand &model,
+                              std::optional<OrderedOperand> &bound,
+                              Gradients &gradients) {
+  if (!destination)
+    return success();
+  ArrayRefPtr array = getDestination(frame, destination->use, plan.onTensors);
+  bound.emplace(*array, destination->order);
+  gradients.results.push_back({destination->result, array});
+  for (int64_t i = 0; i < 4; ++i)
+    if (failed(checkEqual(plan.op,
+                          ("size of the gradient of the " + name).str(),
+                          bound->sizes[i], model.sizes[i])))
+      return failure();
+  return checkLive(plan.op, *array);
+}
+
+static LogicalResult bindGradients(const WholeGradientPlan &plan, Frame &frame,
+                                   const AttentionRun &run,
+                                   Gradients &gradients, GradientRow &row) {
+  if (failed(bindLike(plan, frame, plan.query, "query", run.query,
+                      gradients.query, gradients)) ||
+      failed(bindLike(plan, frame, plan.key, "key", run.key, gradients.key,
+                      gradients)) ||
+      failed(bindLike(plan, frame, plan.value, "value", run.value,
+                      gradients.value, gradients)))
+    return failure();
+  auto captures = cast<AttentionLikeOpInterface>(plan.op).getScoreCaptures();
+  for (const auto &[number, destination] : plan.captures) {
+    ArrayRefPtr array = getDestination(frame, destination.use, plan.onTensors);
+    gradients.results.push_back({destination.result, array});
+    if (failed(checkLive(plan.op, *array)))
+      return failure();
+    // The gradient has a size for each size of the capture.
+    auto type = dyn_cast<ShapedType>(captures[number].getType());
+    for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
+      if (failed(checkEqual(
+              plan.op,
+              ("size of the gradient of capture " + Twine(number)).str(),
+              array->shape[dim],
+              frame.array(plan.captureRegisters[number]).shape[dim])))
+        return failure();
+    fillElements(*array, Slot::ofReal(0));
+    row.setCaptureGradient(number, array);
+  }
+  if (!plan.scale)
+    return success();
+  gradients.scale = getDestination(frame, plan.scale->use, plan.onTensors);
+  gradients.results.push_back({plan.scale->result, gradients.scale});
+  return checkLive(plan.op, *gradients.scale);
+}
+
+/// Operands that are shaped like the output, and numbers of rows.
+static LogicalResult checkInputs(const WholeGradientPlan &plan, Frame &frame,
+                                 const AttentionRun &run) {
+  std::tuple<StringRef, std::optional<unsigned>, DimsAttr> tiles[] = {
+      {"output", plan.output, plan.outputOrder},
+      {"gradient of the output", plan.outputGradient,
+       plan.outputGradientOrder}};
+  for (auto [name, index, order] : tiles)
+    if (index &&
+        failed(checkLikeQuery(plan, run, name,
+                              OrderedOperand(frame.array(*index), order),
+                              run.valueHeadDim)))
+      return failure();
+  std::pair<StringRef, std::optional<unsigned>> rows[] = {
+      {"lse", plan.lse},
+      {"delta", plan.delta},
+      {"gradient of lse", plan.lseGradient}};
+  for (auto [name, index] : rows)
+    if (index && failed(checkRowNumbers(plan, run, name, frame.array(*index))))
+      return failure();
+  return success();
+}
+
+/// Backward is counted as 2.5 times forward: five products for two.
+static constexpr double workFactor = 2.5;
+
+static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
+  FailureOr<AttentionRun> operands = bindOperands(plan, frame);
+  if (failed(operands) || failed(checkInputs(plan, frame, *operands)))
+    return failure();
+  WholeGradientRun run{plan,
+                       frame,
+                       *operands,
+                       OrderedOperand(frame.array(plan.outputGradient),
+                                      plan.outputGradientOrder),
+                       GradientRow(plan, frame),
+                       Gradients()};
+  if (failed(bindGradients(plan, frame, *operands, run.gradients, run.row)))
+    return failure();
+  if (AttentionWork *work = frame.execution->countedWork) {
+    if (failed(countWork(plan, frame, *operands, workFactor, *work)))
+      return failure();
+  } else if (failed(runHeads(run))) {
+    return failure();
+  }
+  if (plan.onTensors)
+    for (auto &[index, array] : run.gradients.results)
+      frame[index] = array;
+  return success();
+}
+
+static LogicalResult compileGradient(AttentionGradientOp op,
+                                     ProgramBuilder &builder) {
+  WholeGradientPlan plan;
+  if (failed(compileGradientOperands(op, plan, builder)))
+    return failure();
+  auto getOptional = [&](Value value) -> std::optional<unsigned> {
+    return value ? std::optional(builder.getRegister(value)) : std::nullopt;
+  };
+  plan.queryLengths = getOptional(op.getQueryLengths());
+  plan.keyLengths = getOptional(op.getKeyLengths());
+  plan.output = getOptional(op.getOutput());
+  plan.delta = getOptional(op.getDelta());
+  plan.lseGradient = getOptional(op.getLseGradient());
+  plan.outputOrder = op.getOutputOrder();
+  plan.onTensors = op->getNumResults() > 0;
+  plan.captureRegisters = builder.getRegisters(op.getScoreCaptures());
+  unsigned position = 0;
+  auto getNext = [&](OpOperand &operand, DimsAttr order) {
+    unsigned result =
+        plan.onTensors ? builder.getRegister(op->getResult(position++)) : 0;
+    return Destination{builder.getUse(operand), order, result};
+  };
+  for (OpOperand &operand : op.getQueryGradientMutable())
+    plan.query = getNext(operand, op.getQueryGradientOrder());
+  for (OpOperand &operand : op.getKeyGradientMutable())
+    plan.key = getNext(operand, op.getKeyGradientOrder());
+  for (OpOperand &operand : op.getValueGradientMutable())
+    plan.value = getNext(operand, op.getValueGradientOrder());
+  for (auto [number, operand] : llvm::zip_equal(
+           op.getDifferentiated(),
+           MutableArrayRef<OpOperand>(op.getCaptureGradientsMutable())))
+    plan.captures.push_back({number, getNext(operand, DimsAttr())});
+  for (OpOperand &operand : op.getScaleGradientMutable())
+    plan.scale = getNext(operand, DimsAttr());
+  builder.emit([plan = std::move(plan)](Frame &frame) {
+    return runGradient(plan, frame);
+  });
+  return success();
+}
+
+void executor::addWholeGradientSemantics(Semantics &semantics) {
+  semantics.add<AttentionGradientOp>(compileGradient);
+}

@@ -1,0 +1,574 @@
+#!/usr/bin/env python3
+"""fa.attention_gradient and its steps in the float64 evaluator, against formulas in numpy that share nothing with it.
+
+    python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K]
+
+Random problems: sizes, grouped heads, orders of dimensions, lengths with NaN behind them, masks, score functions with their
+gradients and captures, delta in place of the output, pieces of a problem, subsets of gradients, elements of f16. Each case runs
+as a whole, or as the steps that tiling makes of it. Then one problem is held against finite differences of fa.attention.
+A seed is printed. The last line is `N passed, N failed`.
+"""
+
+import argparse
+import random
+import secrets
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+# Score functions: type of the capture, the region's body, the gradient's, and x and dx/ds in numpy. `t` is the capture.
+SCORES = {
+    "none": (None, "", "", lambda s, t, at: (s, np.ones_like(s))),
+    "softcap": (
+        "f32",
+        "%r = arith.divf %s, %t : f32\n %h1 = math.tanh %r : f32\n %x = arith.mulf %h1, %t : f32\n fa.yield %x : f32",
+        "%r = arith.divf %s, %t : f32\n %h1 = math.tanh %r : f32\n %h2 = arith.mulf %h1, %h1 : f32\n"
+        " %one = arith.constant 1.0 : f32\n %d = arith.subf %one, %h2 : f32\n %ds = arith.mulf %dx, %d : f32\n"
+        " %p = arith.mulf %r, %d : f32\n %change = arith.subf %h1, %p : f32\n %dt = arith.mulf %dx, %change : f32\n"
+        " fa.scatter_gradient %dt to %t[] : f32, f32\n fa.yield %ds : f32",
+        lambda s, t, at: (t * np.tanh(s / t), 1 - np.tanh(s / t) ** 2)),
+    "alibi": (
+        "heads",
+        "%w = tensor.extract %t[%h] : tensor<HxF>\n EXT %d0 = arith.subi %j, %i : index\n"
+        " %d1 = arith.index_cast %d0 : index to i32\n %d2 = arith.sitofp %d1 : i32 to f32\n"
+        " %d3 = arith.mulf %wf, %d2 : f32\n %x = arith.addf %s, %d3 : f32\n fa.yield %x : f32",
+        "%d0 = arith.subi %j, %i : index\n %d1 = arith.index_cast %d0 : index to i32\n"
+        " %d2 = arith.sitofp %d1 : i32 to f32\n %d3 = arith.mulf %dx, %d2 : f32\n"
+        " fa.scatter_gradient %d3 to %t[%h] : f32, tensor<HxF>\n fa.yield %dx : f32",
+        lambda s, t, at: (s + t[at[1]] * (at[3] - at[2]), np.ones_like(s))),
+    "bias": (
+        "pairs",
+        "%w = tensor.extract %t[%h, %i, %j] : tensor<HxNxMxF>\n EXT %x = arith.addf %s, %wf : f32\n fa.yield %x : f32",
+        "fa.scatter_gradient %dx to %t[%h, %i, %j] : f32, tensor<HxNxMxF>\n fa.yield %dx : f32",
+        lambda s, t, at: (s + t[at[1], at[2], at[3]], np.ones_like(s))),
+    # A table by relative position that ends early: behind its ends it reads 0, and nothing is added.
+    "table": (
+        "relative",
+        "%d = arith.subi %j, %i : index\n %w = tensor.extract %t[%d] : tensor<RxF>\n EXT %scaled = arith.mulf %s, %wf : f32\n"
+        " %x = arith.addf %s, %scaled : f32\n fa.yield %x : f32",
+        "%d = arith.subi %j, %i : index\n %w = tensor.extract %t[%d] : tensor<RxF>\n EXT %scaled = arith.mulf %dx, %wf : f32\n"
+        " %ds = arith.addf %dx, %scaled : f32\n %dt = arith.mulf %dx, %s : f32\n"
+        " fa.scatter_gradient %dt to %t[%d] : f32, tensor<RxF>\n fa.yield %ds : f32",
+        None),
+}
+# Masks: the clause, and which pairs are visible.
+MASKS = {
+    "none": ("", lambda at, n, m: np.ones(np.broadcast(*at).shape, bool)),
+    "causal": ("mask causal", lambda at, n, m: at[3] <= at[2] + m - n),
+    "odd": ("mask(%b, %h, %i, %j) {\n %a = arith.addi %i, %j : index\n %a2 = arith.addi %a, %h : index\n"
+            " %three = arith.constant 3 : index\n %z = arith.constant 0 : index\n %e = arith.remui %a2, %three : index\n"
+            " %seen = arith.cmpi ne, %e, %z : index\n fa.yield %seen : i1\n }", lambda at, n, m: (at[2] + at[3] + at[1]) % 3 != 0),
+}
+ORDERS = ["bshd", "bhsd", "sbhd", "hbsd", "shbd"]
+
+
+class Problem:
+    """The numbers of one problem, in float64, and its gradients by formulas."""
+
+    def __init__(self, rng, lengths=True):
+        self.rng = rng
+        g = self.g = np.random.default_rng(rng.getrandbits(32))
+        self.batch, self.key_heads, self.group = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 3)
+        self.heads = self.key_heads * self.group
+        self.n, self.m, self.d, self.e = rng.randint(1, 9), rng.randint(1, 9), rng.choice([4, 8]), rng.choice([4, 8])
+        self.element = rng.choice(["f32", "f32", "f16"])
+        self.score, self.mask = rng.choice(list(SCORES)), rng.choice(list(MASKS))
+        self.scale = float(np.float32(rng.uniform(0.3, 1.2)))
+        number = self.number
+        self.q, self.k = number(self.batch, self.n, self.heads, self.d), number(self.batch, self.m, self.key_heads, self.d)
+        self.v, self.do = number(self.batch, self.m, self.key_heads, self.e), number(self.batch, self.n, self.heads, self.e)
+        self.dlse = number(self.batch, self.heads, self.n, element="f32")
+        has = lengths and rng.random() < 0.4
+        self.query_lengths = [rng.randint(0, self.n) for _ in range(self.batch)] if has else None
+        self.key_lengths = [rng.randint(0, self.m) for _ in range(self.batch)] if has and rng.random() < 0.7 else None
+        self.relative = rng.randint(1, 6)
+        self.sizes = {"H": self.heads, "N": self.n, "M": self.m, "R": self.relative}
+        shape = {"heads": (self.heads,), "pairs": (self.heads, self.n, self.m), "relative": (self.relative,)}
+        kind = SCORES[self.score][0]
+        self.t = float(np.float32(rng.uniform(1, 3))) if kind == "f32" else number(*shape[kind]) if kind else None
+        self.compute()
+
+    def number(self, *shape, element=None):
+        """Standard normal numbers that the element type holds exactly."""
+        kind = np.float16 if (element or self.element) == "f16" else np.float32
+        return self.g.standard_normal(shape).astype(kind).astype(np.float64)
+
+    def compute(self):
+        at = np.ogrid[:self.batch, :self.heads, :self.n, :self.m]
+        n = self.query_lengths or [self.n] * self.batch
+        m = self.key_lengths or [self.m] * self.batch
+        n, m = (np.array(a).reshape(-1, 1, 1, 1) for a in (n, m))
+        k, v = np.repeat(self.k, self.group, 2), np.repeat(self.v, self.group, 2)
+        self.products = np.einsum("bihd,bjhd->bhij", self.q, k)
+        s = self.scale * self.products
+        if self.score == "table":
+            distance = at[3] - at[2] + 0 * at[0] + 0 * at[1]
+            inside = (distance >= 0) & (distance < self.relative)
+            w = np.where(inside, self.t[np.where(inside, distance, 0)], 0)
+            x, slope = s + s * w, 1 + w + 0 * s
+        else:
+            x, slope = SCORES[self.score][3](s, self.t, at)
+        self.visible = MASKS[self.mask][1](at, n, m) & (at[2] < n) & (at[3] < m) & np.ones_like(s, bool)
+        x = np.where(self.visible, x, -np.inf)
+        with np.errstate(all="ignore"):
+            top = np.where(np.isfinite(x.max(-1)), x.max(-1), 0)
+            total = np.exp(x - top[..., None]).sum(-1)
+            self.lse = np.where(total > 0, top + np.log(total), -np.inf)
+            # What f32 holds of it is what the evaluator is given.
+            self.lse = self.lse.astype(np.float32).astype(np.float64)
+            p = np.where(np.isfinite(self.lse)[..., None], np.exp(x - self.lse[..., None]), 0)
+        p = np.where(self.visible, p, 0)
+        kind = np.float16 if self.element == "f16" else np.float32
+        self.o = np.einsum("bhij,bjhe->bihe", p, v).astype(kind).astype(np.float64)
+        self.delta = (np.einsum("bihe,bihe->bhi", self.do, self.o) - self.dlse).astype(np.float32).astype(np.float64)
+        self.x, self.s, self.slope, self.p = x, s, slope, p
+
+    def gradients(self, delta, piece):
+        """Gradients of a piece (slices of batch, head, query and key) of the problem, by name."""
+        b, h, i, j = piece
+        kv = slice(h.start // self.group, h.stop // self.group)
+        p = self.p[b, h, i, j]
+        v = np.repeat(self.v[b, j, kv], self.group, 2)
+        k = np.repeat(self.k[b, j, kv], self.group, 2)
+        q, do = self.q[b, i, h], self.do[b, i, h]
+        dx = p * (np.einsum("bihe,bjhe->bhij", do, v) - delta[b, h, i][..., None])
+        ds = dx * self.slope[b, h, i, j]
+
+        def fold(x):
+            return x.reshape(*x.shape[:2], kv.stop - kv.start, self.group, x.shape[-1]).sum(3)
+
+        result = {"query": self.scale * np.einsum("bhij,bjhd->bihd", ds, k),
+                  "key": fold(self.scale * np.einsum("bhij,bihd->bjhd", ds, q)),
+                  "value": fold(np.einsum("bhij,bihe->bjhe", p, do)),
+                  "scale": (ds * self.products[b, h, i, j]).sum()}
+        at = np.ogrid[b, h, i, j]
+        if self.score == "softcap":
+            r = self.s[b, h, i, j] / self.t
+            result["capture[0]"] = (dx * (np.tanh(r) - r * (1 - np.tanh(r) ** 2))).sum()
+        elif self.t is not None:
+            dt = np.zeros_like(self.t)
+            if self.score == "alibi":
+                np.add.at(dt, at[1] + 0 * at[0] + 0 * at[2] + 0 * at[3], dx * (at[3] - at[2]))
+            elif self.score == "bias":
+                dt[h, i, j] = dx.sum(0)
+            else:
+                for (y, z, a, c), value in np.ndenumerate(dx):
+                    distance = j.start + c - i.start - a
+                    if 0 <= distance < self.relative:
+                        dt[distance] += value * self.s[b, h, i, j][y, z, a, c]
+            result["capture[0]"] = dt
+        return result
+
+    def region(self, text):
+        """A region's text with the sizes and elements of this problem."""
+        extend = "%wf = arith.extf %w : f16 to f32\n" if self.element == "f16" else "%z0 = arith.constant 0.0 : f32\n" \
+            " %wf = arith.addf %w, %z0 : f32\n"
+        text = text.replace("EXT", extend).replace("xF>", f"x{self.element}>")
+        for name in "HNMR":
+            text = text.replace(f"tensor<{name}x", f"tensor<{self.sizes[name]}x").replace(f"x{name}x", f"x{self.sizes[name]}x")
+        return text
+
+    def capture_type(self):
+        kind = SCORES[self.score][0]
+        if kind == "f32":
+            return "f32"
+        shape = "x".join(str(size) for size in self.t.shape)
+        return f"tensor<{shape}x{self.element}>"
+
+    def clauses(self):
+        """The score with its gradient, and the mask."""
+        kind, score, gradient, _ = SCORES[self.score]
+        text = ""
+        if self.score != "none":
+            captures = f" captures(%t = %capture : {self.capture_type()})" if kind else ""
+            more = ", %t" if kind else ""
+            text += f" score(%s, %b, %h, %i, %j){captures} {{\n {self.region(score)}\n }}"
+            text += f" score_gradient(%dx, %s, %b, %h, %i, %j{more}) {{\n {self.region(gradient)}\n }}"
+        return text + " " + MASKS[self.mask][0]
+
+
+class Runner:
+    def __init__(self, program):
+        self.program, self.folder = program, Path(tempfile.mkdtemp())
+
+    def run(self, text, inputs, num_outputs):
+        (self.folder / "a.mlir").write_text(text)
+        command = [self.program, str(self.folder / "a.mlir"), "--target=reference", "--precision=float64"]
+        for number, value in enumerate(inputs):
+            if isinstance(value, str):
+                command.append(f"--input={value}")
+                continue
+            np.save(self.folder / f"i{number}.npy", np.array(value, order="C"))
+            command.append(f"--input=@{self.folder}/i{number}.npy")
+        for number in range(num_outputs):
+            command.append(f"--output=@{self.folder}/o{number}.npy")
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return [np.load(self.folder / f"o{number}.npy").astype(np.float64) for number in range(num_outputs)]
+
+
+def typed(array, element):
+    shape = "".join(f"{size}x" for size in array.shape)
+    return f"tensor<{shape}{element}>"
+
+
+def stored(array, element):
+    return array.astype(np.float16 if element == "f16" else np.float32)
+
+
+def compare(name, got, expected, element):
+    if got.shape != np.shape(expected):
+        return f"{name}: shape {got.shape}, expected {np.shape(expected)}"
+    norm = np.linalg.norm(expected)
+    error = np.linalg.norm(got - expected) / (norm or 1)
+    bound = 1e-3 if element == "f16" else 1e-6
+    return "" if error <= bound else f"{name}: error {error}, bound {bound}"
+
+
+def whole(problem, rng, runner):
+    """fa.attention_gradient on the problem or on a piece of it."""
+    full = [slice(0, size) for size in (problem.batch, problem.heads, problem.n, problem.m)]
+    is_piece = rng.random() < 0.3
+    piece = full
+    if is_piece:
+        def part(size, step=1):
+            first = rng.randrange(size // step)
+            return slice(first * step, rng.randint(first + 1, size // step) * step)
+        piece = [part(problem.batch), part(problem.heads, problem.group), part(problem.n), part(problem.m)]
+    b, h, i, j = piece
+    kv = slice(h.start // problem.group, h.stop // problem.group)
+    arguments, inputs = [], []
+
+    def add(name, array, kind):
+        arguments.append(f"{name}: {kind}")
+        inputs.append(array)
+
+    def order(array, name):
+        """Adds a tensor whose dimensions stand in a random order; returns its type and the attribute of the order."""
+        letters = rng.choice(ORDERS)
+        turned = array.transpose(["bshd".index(letter) for letter in letters])
+        return turned, f"{name}_dims = #fa.dims<{', '.join(letters)}>", letters
+
+    # What lies behind a length is NaN.
+    q, k, v, o, do = (a.copy() for a in (problem.q, problem.k, problem.v, problem.o, problem.do))
+    lse, delta, dlse = problem.lse.copy(), problem.delta.copy(), problem.dlse.copy()
+    for batch in range(problem.batch):
+        if problem.query_lengths:
+            for array in (q, o, do):
+                array[batch, problem.query_lengths[batch]:] = np.nan
+            for array in (lse, delta, dlse):
+                array[batch, :, problem.query_lengths[batch]:] = np.nan
+        if problem.key_lengths:
+            for array in (k, v):
+                array[batch, problem.key_lengths[batch]:] = np.nan
+    attributes, types = [], {}
+    for name, array in (("query", q[b, i, h]), ("key", k[b, j, kv]), ("value", v[b, j, kv]), ("output", o[b, i, h]),
+                        ("output_gradient", do[b, i, h])):
+        turned, attribute, _ = order(array, name)
+        attributes.append(attribute)
+        types[name] = typed(turned, problem.element)
+        add(f"%{name}", stored(turned, problem.element), types[name])
+    for name, array in (("lse", lse), ("delta", delta), ("dlse", dlse)):
+        types[name] = typed(array[b, h, i], "f32")
+        add(f"%{name}", array[b, h, i].astype(np.float32), types[name])
+    add("%scale", f"f32={problem.scale!r}", "f32")
+    has_capture = problem.t is not None
+    if has_capture:
+        scalar = isinstance(problem.t, float)
+        add("%capture", f"f32={problem.t!r}" if scalar else stored(problem.t, problem.element), problem.capture_type())
+    uses_delta, uses_dlse = rng.random() < 0.3, rng.random() < 0.5
+    if uses_delta:
+        delta_used = problem.delta
+        of = f"of(%lse : {types['lse']}) delta(%delta : {types['delta']})"
+    else:
+        delta_used = np.einsum("bihe,bihe->bhi", problem.do, problem.o) - (problem.dlse if uses_dlse else 0)
+        of = f"of(%output, %lse : {types['output']}, {types['lse']})"
+    if not uses_delta and uses_dlse:
+        given = f"gradients(%output_gradient, %dlse : {types['output_gradient']}, {types['dlse']})"
+    else:
+        given = f"gradients(%output_gradient : {types['output_gradient']})"
+    expected = problem.gradients(delta_used, piece)
+    names = [name for name in ("query", "key", "value", "capture[0]", "scale") if name in expected and rng.random() < 0.7]
+    names = names or ["query"]
+    destinations, results, turns, elements = [], [], [], []
+    for number, name in enumerate(names):
+        array = np.asarray(expected[name])
+        element = "f32" if name == "scale" or isinstance(problem.t, float) and name == "capture[0]" else \
+            rng.choice(["f32", problem.element])
+        if name in ("query", "key", "value"):
+            array, attribute, letters = order(array, name + "_gradient")
+            attributes.append(attribute)
+        elements.append(element)
+        turns.append(array)
+        results.append(typed(array, element))
+        add(f"%out{number}", stored(np.full(array.shape, np.nan), element), results[-1])
+        destinations.append(f"{name} = %out{number} : {results[-1]}")
+    clauses = " scale(%scale)"
+    for name, lengths in (("query_lengths", problem.query_lengths), ("key_lengths", problem.key_lengths)):
+        if lengths:
+            add(f"%{name}", np.array(lengths, np.int32), f"tensor<{problem.batch}xi32>")
+            clauses += f" {name}(%{name} : tensor<{problem.batch}xi32>)"
+    constants = ""
+    if is_piece:
+        values = [s.start for s in piece] + [problem.n, problem.m]
+        constants = "".join(f"  %c{n} = arith.constant {value} : index\n" for n, value in enumerate(values))
+        clauses += " offsets(%c0, %c1, %c2, %c3) extents(%c4, %c5)"
+    text = f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{constants}"
+    text += f"  %r:{len(names)} = fa.attention_gradient ins(%query, %key, %value : {types['query']}, {types['key']}, {types['value']})"
+    text += f"\n    {of} {given}\n    outs({', '.join(destinations)})\n   {clauses}{problem.clauses()} {{{', '.join(attributes)}}}\n"
+    text += f"  return {', '.join(f'%r#{n}' for n in range(len(names)))} : {', '.join(results)}\n}}\n"
+    outputs = runner.run(text, inputs, len(names))
+    errors = [compare(name, got, want, element) for name, got, want, element in zip(names, outputs, turns, elements)]
+    return text, [error for error in errors if error]
+
+
+def steps(problem, rng, runner):
+    """The steps of one batch and head: query_ranges and key_ranges over blocks, with everything around them."""
+    n, m, d, e = problem.n, problem.m, problem.d, problem.e
+    query_block, key_block = rng.choice([2, 4]), rng.choice([2, 4])
+    batch, head = rng.randrange(problem.batch), rng.randrange(problem.heads)
+    kv = head // problem.group
+    element = problem.element
+    arrays = {"q": (problem.q[batch, :, head], d), "k": (problem.k[batch, :, kv], d), "v": (problem.v[batch, :, kv], e),
+              "o": (problem.o[batch, :, head], e), "do": (problem.do[batch, :, head], e)}
+    text, inputs, arguments = "", [], []
+    for name, (array, dim) in arrays.items():
+        arguments.append(f"%{name}: memref<1x{array.shape[0]}x1x{dim}x{element}>")
+        inputs.append(stored(array.reshape(1, -1, 1, dim), element))
+    for name, array in (("lse", problem.lse), ("dlse", problem.dlse)):
+        arguments.append(f"%{name}: memref<1x1x{n}xf32>")
+        inputs.append(array[batch, head].reshape(1, 1, n).astype(np.float32))
+    arguments.append("%scale: f32")
+    inputs.append(f"f32={problem.scale!r}")
+    memref = problem.capture_type().replace("tensor", "memref") if problem.t is not None else None
+    if memref:
+        arguments.append(f"%capture: {memref}")
+        inputs.append(f"f32={problem.t!r}" if memref == "f32" else stored(problem.t, element))
+    part = [slice(batch, batch + 1), slice(head, head + 1), slice(0, n), slice(0, m)]
+    delta = np.einsum("bihe,bihe->bhi", problem.do, problem.o) - problem.dlse
+    # One query head: its group is not summed.
+    whole_group, problem.group = problem.group, 1
+    k, v = problem.k, problem.v
+    problem.k, problem.v = np.repeat(k, whole_group, 2), np.repeat(v, whole_group, 2)
+    expected = problem.gradients(delta, part)
+    problem.group, problem.k, problem.v = whole_group, k, v
+    sizes = {"dq": (n, d), "dk": (m, d), "dv": (m, e)}
+    for name, (rows, dim) in sizes.items():
+        arguments.append(f"%{name}: memref<1x{rows}x1x{dim}x{element}>")
+        inputs.append(stored(np.full((1, rows, 1, dim), np.nan), element))
+    arguments.append("%dscale: memref<f32>")
+    inputs.append(np.zeros((), np.float32))
+    capture = ""
+    if memref:
+        shape = "".join(f"{size}x" for size in np.shape(problem.t))
+        arguments.append(f"%gradient: memref<{shape}f32>")
+        inputs.append(np.zeros(np.shape(problem.t), np.float32))
+        capture = f", capture[0] = %gradient : memref<{shape}f32>"
+
+    def tile(name, source, first, count, dim):
+        rows = problem.n if source in ("q", "o", "do", "dq") else problem.m
+        return (f"%{name} = memref.subview %{source}[0, {first}, 0, 0] [1, {count}, 1, {dim}] [1, 1, 1, 1] : "
+                f"memref<1x{rows}x1x{dim}x{element}> to memref<1x?x1x{dim}x{element}, strided<[{rows * dim}, {dim}, {dim}, 1], "
+                f"offset: ?>>\n"), f"memref<1x?x1x{dim}x{element}, strided<[{rows * dim}, {dim}, {dim}, 1], offset: ?>>"
+
+    def row(name, source, first, count):
+        kind = f"memref<1x1x?xf32, strided<[{n}, {n}, 1], offset: ?>>"
+        return f"%{name} = memref.subview %{source}[0, 0, {first}] [1, 1, {count}] [1, 1, 1] : memref<1x1x{n}xf32> to {kind}\n", kind
+
+    def step(op, own, outs, kinds):
+        loads = ""
+        names = []
+        for name, source, first, count, dim in (("qs", "q", "%at_i", "%at_ni", d), ("ks", "k", "%at_j", "%at_nj", d),
+                                                ("vs", "v", "%at_j", "%at_nj", e), ("dos", "do", "%at_i", "%at_ni", e)):
+            line, kind = tile(name, source, first, count, dim)
+            loads += line
+            names.append(kind)
+        for name, source in (("rows_lse", "reference"), ("rows_delta", "delta")):
+            line, row_kind = row(name, source, "%at_i", "%at_ni")
+            loads += line
+        clauses = problem.clauses().replace("tensor.extract", "memref.load").replace("tensor<", "memref<")
+        results = ", ".join(f"%{name}" for name in own)
+        return (f"{loads}{results} = {op} ins(%qs, %ks, %vs, %dos : {', '.join(names)}) rows(%rows_lse, %rows_delta : {row_kind}, {row_kind})\n"
+                f" outs({outs}) scale(%scale) offsets(%at_b, %at_h, %at_i, %at_j) extents(%n, %m){clauses}\n"
+                f" fa.yield {results} : {', '.join(kinds)}\n")
+
+    text += f"func.func @main({', '.join(arguments)}) {{\n"
+    for name, value in (("c0", 0), ("n", n), ("m", m), ("at_b", batch), ("at_h", head), ("sq", query_block), ("sk", key_block)):
+        text += f"%{name} = arith.constant {value} : index\n"
+    row_type = f"memref<1x1x{n}xf32>"
+    text += f"%delta = memref.alloc() : {row_type}\n%reference = memref.alloc() : {row_type}\n"
+    text += f"fa.prepare_gradient of(%o, %do : memref<1x{n}x1x{e}x{element}>, memref<1x{n}x1x{e}x{element}>) "
+    text += f"lse(%lse : {row_type}) lse_gradient(%dlse : {row_type}) outs(%delta, %reference : {row_type}, {row_type}) rows(%n)\n"
+    key_state, value_state = f"tensor<{key_block}x{d}xf32>", f"tensor<{key_block}x{e}xf32>"
+    query_state = f"tensor<{query_block}x{d}xf32>"
+    text += f"scf.for %at_j = %c0 to %m step %sk {{\n %left = arith.subi %m, %at_j : index\n %at_nj = arith.minsi %left, %sk : index\n"
+    text += f"%dk0 = arith.constant dense<0.0> : {key_state}\n%dv0 = arith.constant dense<0.0> : {value_state}\n"
+    text += f"%g:2 = fa.query_ranges (%at_i, %at_ni) = [partial %c0 to %n] step {query_block} iter_args(%dki = %dk0, %dvi = %dv0)"
+    text += f" -> ({key_state}, {value_state}) {{\n"
+    text += step("fa.gradient_keys", ["dkn", "dvn"], f"key = %dki : {key_state}, value = %dvi : {value_state}",
+                 [key_state, value_state]) + "}\n"
+    for name, result, dim, scale in (("dk", "%g#0", d, " scale(%scale)"), ("dv", "%g#1", e, "")):
+        line, kind = tile(name + "s", name, "%at_j", "%at_nj", dim)
+        state = key_state if name == "dk" else value_state
+        text += line + f"fa.finalize_gradient ins({result} : {state}){scale} outs(%{name}s : {kind}) rows(%at_nj)\n"
+    text += "}\n"
+    text += f"scf.for %at_i = %c0 to %n step %sq {{\n %left = arith.subi %n, %at_i : index\n %at_ni = arith.minsi %left, %sq : index\n"
+    text += f"%dq0 = arith.constant dense<0.0> : {query_state}\n"
+    text += f"%g = fa.key_ranges (%at_j, %at_nj) = [partial %c0 to %m] step {key_block} iter_args(%dqi = %dq0) -> ({query_state}) {{\n"
+    text += step("fa.gradient_queries", ["dqn"], f"query = %dqi : {query_state}{capture}, scale = %dscale : memref<f32>",
+                 [query_state]) + "}\n"
+    line, kind = tile("dqs", "dq", "%at_i", "%at_ni", d)
+    text += line + f"fa.finalize_gradient ins(%g : {query_state}) scale(%scale) outs(%dqs : {kind}) rows(%at_ni)\n}}\nreturn\n}}\n"
+    names = ["%dq", "%dk", "%dv", "%dscale"] + ["%dt"] * bool(memref)
+    outputs = dict(zip(names, runner.run(text, inputs, len(names))))
+    wanted = {"%dq": (expected["query"][0, :, 0], element), "%dk": (expected["key"][0, :, 0], element),
+              "%dv": (expected["value"][0, :, 0], element), "%dscale": (expected["scale"], "f32")}
+    if memref:
+        wanted["%dt"] = (expected["capture[0]"], "f32")
+    errors = []
+    for name, (want, kind) in wanted.items():
+        want = np.asarray(want)
+        errors.append(compare(name, outputs[name].reshape(want.shape), want, kind))
+    return text, [error for error in errors if error]
+
+
+def finite_differences(rng, runner):
+    """sum(o * do) + sum(lse * dlse) of fa.attention along a random direction, against the gradients times the direction."""
+    g = np.random.default_rng(rng.getrandbits(32))
+    b, n, m, hq, hk, d, e = 2, 5, 6, 4, 2, 4, 8
+
+    def grid(*shape):
+        return np.round(g.standard_normal(shape) * 16) / 16
+
+    q, k, v, do, dlse = grid(b, n, hq, d), grid(b, m, hk, d), grid(b, m, hk, e), grid(b, n, hq, e), grid(b, hq, n)
+    table, cap, scale = grid(hq), 1.5, 0.75
+    kinds = [typed(a, "f32") for a in (q, k, v, do, dlse, table)]
+    kq, kk, kv, ko, kl, kt = kinds
+    score = """score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<4xf32>, %c = %cap : f32) {
+          %w = tensor.extract %t[%h] : tensor<4xf32>
+          %a = arith.addf %s, %w : f32
+          %r = arith.divf %a, %c : f32
+          %u = math.tanh %r : f32
+          %x = arith.mulf %u, %c : f32
+          fa.yield %x : f32
+        }"""
+    gradient = """score_gradient(%dx, %s, %b, %h, %i, %j, %t, %c) {
+          %w = tensor.extract %t[%h] : tensor<4xf32>
+          %a = arith.addf %s, %w : f32
+          %r = arith.divf %a, %c : f32
+          %u = math.tanh %r : f32
+          %one = arith.constant 1.0 : f32
+          %u2 = arith.mulf %u, %u : f32
+          %f = arith.subf %one, %u2 : f32
+          %da = arith.mulf %dx, %f : f32
+          fa.scatter_gradient %da to %t[%h] : f32, tensor<4xf32>
+          %rf = arith.mulf %r, %f : f32
+          %y = arith.subf %u, %rf : f32
+          %dc = arith.mulf %dx, %y : f32
+          fa.scatter_gradient %dc to %c[] : f32, f32
+          fa.yield %da : f32
+        }"""
+    forward = f"""%o0 = tensor.empty() : {ko}
+        %l0 = tensor.empty() : {kl}
+        %o, %lse = fa.attention ins(%q, %k, %v : {kq}, {kk}, {kv}) outs(%o0, %l0 : {ko}, {kl}) scale(%scale)
+        {score} mask causal"""
+    signature = f"%q: {kq}, %k: {kk}, %v: {kv}, %do: {ko}, %dlse: {kl}, %table: {kt}, %cap: f32, %scale: f32"
+    loss = f"""#m4 = affine_map<(a, b, c, d) -> (a, b, c, d)>
+      #m3 = affine_map<(a, b, c) -> (a, b, c)>
+      #z4 = affine_map<(a, b, c, d) -> ()>
+      #z3 = affine_map<(a, b, c) -> ()>
+      func.func @main({signature}) -> tensor<f64> {{
+        {forward}
+        %zero = arith.constant dense<0.0> : tensor<f64>
+        %a = linalg.generic {{indexing_maps = [#m4, #m4, #z4], iterator_types = ["reduction", "reduction", "reduction", "reduction"]}}
+            ins(%o, %do : {ko}, {ko}) outs(%zero : tensor<f64>) {{
+        ^bb0(%x: f32, %y: f32, %acc: f64):
+          %xe = arith.extf %x : f32 to f64
+          %ye = arith.extf %y : f32 to f64
+          %p = arith.mulf %xe, %ye : f64
+          %s = arith.addf %acc, %p : f64
+          linalg.yield %s : f64
+        }} -> tensor<f64>
+        %z = linalg.generic {{indexing_maps = [#m3, #m3, #z3], iterator_types = ["reduction", "reduction", "reduction"]}}
+            ins(%lse, %dlse : {kl}, {kl}) outs(%a : tensor<f64>) {{
+        ^bb0(%x: f32, %y: f32, %acc: f64):
+          %xe = arith.extf %x : f32 to f64
+          %ye = arith.extf %y : f32 to f64
+          %p = arith.mulf %xe, %ye : f64
+          %s = arith.addf %acc, %p : f64
+          linalg.yield %s : f64
+        }} -> tensor<f64>
+        return %z : tensor<f64>
+      }}"""
+    results = [kq, kk, kv, kt, "tensor<f32>", "tensor<f32>"]
+    backward = f"""func.func @main({signature}) -> ({', '.join(results)}) {{
+        {forward}
+        %e0 = tensor.empty() : {kq}
+        %e1 = tensor.empty() : {kk}
+        %e2 = tensor.empty() : {kv}
+        %e3 = tensor.empty() : {kt}
+        %e4 = tensor.empty() : tensor<f32>
+        %g:6 = fa.attention_gradient ins(%q, %k, %v : {kq}, {kk}, {kv}) of(%o, %lse : {ko}, {kl}) gradients(%do, %dlse : {ko}, {kl})
+            outs(query = %e0 : {kq}, key = %e1 : {kk}, value = %e2 : {kv}, capture[0] = %e3 : {kt}, capture[1] = %e4 : tensor<f32>,
+                 scale = %e4 : tensor<f32>) scale(%scale)
+            {score} {gradient} mask causal
+        return {', '.join(f'%g#{n}' for n in range(6))} : {', '.join(results)}
+      }}"""
+    values = [q, k, v, table, np.float64(cap), np.float64(scale)]
+    direction = [np.sign(grid(*np.shape(value))) + 0.0 for value in values]
+
+    def run(text, step, count):
+        moved = [value + step * way for value, way in zip(values, direction)]
+        inputs = [moved[0], moved[1], moved[2], do, dlse, moved[3]]
+        inputs = [a.astype(np.float32) for a in inputs] + [f"f32={float(moved[4])!r}", f"f32={float(moved[5])!r}"]
+        return runner.run(text, inputs, count)
+
+    gradients = run(backward, 0.0, 6)
+    slope = sum((got * way).sum() for got, way in zip(gradients, direction))
+    h = 2.0**-7
+    at = {k: float(run(loss, k * h, 1)[0]) for k in (-2, -1, 1, 2)}
+    difference = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h)
+    scale_of = sum(np.abs(got * way).sum() for got, way in zip(gradients, direction))
+    error = abs(difference - slope) / scale_of
+    print(f"finite differences: {difference:.7f}, gradients: {slope:.7f}, error {error:.1e}")
+    return loss + backward, [] if error < 1e-6 and abs(slope) > 0 else [f"error {error} of finite differences"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", default="fa-run")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--cases", type=int, default=24)
+    parser.add_argument("--only", type=int, default=None)
+    options = parser.parse_args()
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    print(f"{options.cases} cases, seed {seed}")
+    runner, failures, passed = Runner(options.program), 0, 0
+    for case in range(options.cases + 1) if options.only is None else [options.only]:
+        rng = random.Random(seed * 1000 + case)
+        try:
+            if case == options.cases:
+                text, errors = finite_differences(rng, runner)
+            elif case % 3 == 2:
+                text, errors = steps(Problem(rng, lengths=False), rng, runner)
+            else:
+                text, errors = whole(Problem(rng), rng, runner)
+        except RuntimeError as error:
+            text, errors = (runner.folder / "a.mlir").read_text(), [str(error)]
+        if errors:
+            failures += 1
+            print(f"case {case}: {'; '.join(errors)}")
+            if options.only is not None:
+                print(text)
+        else:
+            passed += 1
+    print(f"{passed} passed, {failures} failed")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
