@@ -9,7 +9,6 @@ says. Both sides compute in float64 and agree to 1e-12 with NaN and infinities a
 """
 
 import argparse
-import re
 import secrets
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import stablehlo
-from wide import difference, evaluate, main_types, random_array, run
+from wide import argument_specs, difference, evaluate, random_array, run
 
 BOUND = 1e-12
 
@@ -26,10 +25,8 @@ BOUND = 1e-12
 def check(options, path, folder):
     text = path.read_text()
     imported = run([options.opt, "--allow-unregistered-dialect", "--fa-import-stablehlo", str(path)])
-    said = re.search(r"^// arguments: (.*)$", text, re.M)
-    types = said.group(1).split(", ") if said else [type[7:-1] for type in main_types(imported)[1]]
     rng = np.random.default_rng(options.seed)
-    arguments = [random_array(rng, type) for type in types]
+    arguments = [random_array(rng, spec, empty_rows=True) for spec in argument_specs(path, imported)]
     expected = stablehlo.run(text, arguments)
     found = evaluate(options.run, imported, arguments, folder, path.name)
     return [difference(a, b) for a, b in zip(found, expected, strict=True)]

@@ -28,12 +28,19 @@ def main_types(text):
     return head.group(1), types(re.sub(r"%\w+:", "", head.group(2))), types(head.group(3))
 
 
-def random_array(rng, spec):
-    """`2x3xf32`: standard normal; integers from 0 to 15."""
+def argument_specs(path, text):
+    """Types of the public function's arguments, `2x3xf32`; dynamic sizes as a line `// arguments: ...` says."""
+    said = re.search(r"^// arguments: (.*)$", path.read_text(), re.M)
+    return said.group(1).split(", ") if said else [type.removeprefix("tensor<").rstrip(">") for type in main_types(text)[1]]
+
+
+def random_array(rng, spec, empty_rows=False):
+    """Standard normal; integers from 0 to 15; booleans, 7 of 10 true, and with `empty_rows` some rows without any."""
     *sizes, element = spec.split("x")
     shape = [int(size) for size in sizes]
     if element == "i1":
-        return rng.random(shape) < 0.7
+        rows = rng.random(shape[:-1] + [1]) < (0.9 if empty_rows else 1)
+        return (rng.random(shape) < 0.7) & rows
     if element.startswith("i"):
         return rng.integers(0, 16, shape).astype(DTYPES[element])
     return rng.standard_normal(shape).astype(DTYPES[element])

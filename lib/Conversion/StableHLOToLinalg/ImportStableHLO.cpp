@@ -95,11 +95,16 @@ static LogicalResult inlineCalls(ModuleOp module) {
   for (func::FuncOp function : functions)
     if (failed(inlineCalls(function, symbols, path, done)))
       return failure();
-  for (func::FuncOp function : functions)
+  return success();
+}
+
+/// Private functions that nothing calls any more.
+static void eraseUnused(ModuleOp module) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (function.isPrivate() && !function.isExternal() &&
         SymbolTable::symbolKnownUseEmpty(function, module))
       function.erase();
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,6 +198,8 @@ LogicalResult fa::importStableHLO(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     (void)runRegionDCE(rewriter, function.getBody());
   }
+  // Uses in operations that MLIR does not know would not have been known.
+  eraseUnused(module);
   dropForeignAttributes(module);
   return success();
 }

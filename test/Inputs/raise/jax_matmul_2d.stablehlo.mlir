@@ -1,0 +1,35 @@
+// from jax-0.10.2-generic | fa.attention expected: 1
+"builtin.module"() <{sym_name = "jit_jax_matmul_2d"}> ({
+  "func.func"() <{function_type = (tensor<128x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>) -> tensor<128x64xf32>, res_attrs = [{jax.result_info = "result"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<128x64xf32>, %arg1: tensor<96x64xf32>, %arg2: tensor<96x64xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.constant"() <{value = dense<0xFF800000> : tensor<f32>}> : () -> tensor<f32>
+    %2 = "stablehlo.constant"() <{value = dense<8.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+    %3 = "stablehlo.transpose"(%arg1) <{permutation = array<i64: 1, 0>}> : (tensor<96x64xf32>) -> tensor<64x96xf32>
+    %4 = "stablehlo.dot_general"(%arg0, %3) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<128x64xf32>, tensor<64x96xf32>) -> tensor<128x96xf32>
+    %5 = "stablehlo.broadcast_in_dim"(%2) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<128x96xf32>
+    %6 = "stablehlo.divide"(%4, %5) : (tensor<128x96xf32>, tensor<128x96xf32>) -> tensor<128x96xf32>
+    %7 = "stablehlo.reduce"(%6, %1) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%arg5: tensor<f32>, %arg6: tensor<f32>):
+      %20 = "stablehlo.maximum"(%arg5, %arg6) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%20) : (tensor<f32>) -> ()
+    }) : (tensor<128x96xf32>, tensor<f32>) -> tensor<128xf32>
+    %8 = "stablehlo.broadcast_in_dim"(%1) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<128xf32>
+    %9 = "stablehlo.maximum"(%8, %7) : (tensor<128xf32>, tensor<128xf32>) -> tensor<128xf32>
+    %10 = "stablehlo.broadcast_in_dim"(%9) <{broadcast_dimensions = array<i64: 0>}> : (tensor<128xf32>) -> tensor<128x1xf32>
+    %11 = "stablehlo.broadcast_in_dim"(%10) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<128x1xf32>) -> tensor<128x96xf32>
+    %12 = "stablehlo.subtract"(%6, %11) : (tensor<128x96xf32>, tensor<128x96xf32>) -> tensor<128x96xf32>
+    %13 = "stablehlo.exponential"(%12) : (tensor<128x96xf32>) -> tensor<128x96xf32>
+    %14 = "stablehlo.reduce"(%13, %0) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %19 = "stablehlo.add"(%arg3, %arg4) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%19) : (tensor<f32>) -> ()
+    }) : (tensor<128x96xf32>, tensor<f32>) -> tensor<128xf32>
+    %15 = "stablehlo.broadcast_in_dim"(%14) <{broadcast_dimensions = array<i64: 0>}> : (tensor<128xf32>) -> tensor<128x1xf32>
+    %16 = "stablehlo.broadcast_in_dim"(%15) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<128x1xf32>) -> tensor<128x96xf32>
+    %17 = "stablehlo.divide"(%13, %16) : (tensor<128x96xf32>, tensor<128x96xf32>) -> tensor<128x96xf32>
+    %18 = "stablehlo.dot_general"(%17, %arg2) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<128x96xf32>, tensor<96x64xf32>) -> tensor<128x64xf32>
+    "func.return"(%18) : (tensor<128x64xf32>) -> ()
+  }) : () -> ()
+}) {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> ()
+

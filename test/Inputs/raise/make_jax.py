@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Writes the StableHLO texts of this folder again: attention as JAX programs spell it.
+
+    pip install jax==0.10.2 && python3 make_jax.py [--check] [FOLDER]
+
+--check compares with what is there and writes nothing. Each function of `PROGRAMS` is one file; its first line says how many
+`fa.attention` a correct raise gives. Names that hold `neg` have none.
+"""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from jax import export, lax
+from jax._src.interpreters import mlir as lowering
+from jaxlib.mlir import ir
+
+VERSION = "0.10.2"
+bf16, f16, f32 = jnp.bfloat16, jnp.float16, jnp.float32
+PROGRAMS = {}
+
+
+def spec(*shape, dtype=f32):
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def heads(dtype=f32, queries=128, keys=128, dim=64, value_dim=None, kv_heads=4, count=4):
+    """Query, key and value as (batch, sequence, heads, dim)."""
+    return (spec(2, queries, count, dim, dtype=dtype), spec(2, keys, kv_heads, dim, dtype=dtype),
+            spec(2, keys, kv_heads, value_dim or dim, dtype=dtype))
+
+
+def program(expected, *specs, arguments=None):
+    """Registers a function under its name; `arguments` are the sizes that tests give dynamic dimensions."""
+    def register(function):
+        PROGRAMS[function.__name__] = (function, specs, expected, arguments)
+        return function
+    return register
+
+
+def scores(q, k, scale=None):
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    return jnp.einsum("bthd,bshd->bhts", q, k, preferred_element_type=f32) * f32(scale)
+
+
+def weigh(p, v):
+    return jnp.einsum("bhts,bshd->bthd", p.astype(v.dtype), v)
+
+
+def causal(t, s, offset=0):
+    return jnp.arange(t)[:, None] + offset >= jnp.arange(s)[None, :]
+
+
+# What has attention.
+
+
+@program(1, *heads(f16))
+def jax_einsum_f16(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1), v)
+
+
+@program(1, *heads(f32, kv_heads=1))
+def jax_dpa_mqa_f32(q, k, v):
+    return jax.nn.dot_product_attention(q, k, v)
+
+
+@program(1, *heads(f32, dim=48, value_dim=48))
+def jax_dpa_head_dim_48(q, k, v):
+    return jax.nn.dot_product_attention(q, k, v, scale=0.3)
+
+
+@program(1, *heads(f32, value_dim=32))
+def jax_einsum_value_dim_32(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1), v)
+
+
+@program(1, *heads(f32, queries=96))
+def jax_einsum_cross_causal(q, k, v):
+    return weigh(jax.nn.softmax(jnp.where(causal(96, 128), scores(q, k), -jnp.inf), axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_additive_mask(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k) + jnp.where(causal(128, 128), 0.0, -1e9), axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_exp2(q, k, v):
+    s = scores(q, k) * f32(math.log2(math.e))
+    p = jnp.exp2(s - s.max(axis=-1, keepdims=True))
+    return weigh(p / p.sum(axis=-1, keepdims=True), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_softcap(q, k, v):
+    return weigh(jax.nn.softmax(30 * jnp.tanh(scores(q, k) / 30), axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_alibi(q, k, v):
+    slopes = 2.0 ** (-2.0 * jnp.arange(1, 5, dtype=f32))
+    distance = (jnp.arange(128)[None, :] - jnp.arange(128)[:, None]).astype(f32)
+    return weigh(jax.nn.softmax(scores(q, k) + slopes[:, None, None] * distance, axis=-1), v)
+
+
+@program(1, *heads(f32), spec())
+def jax_einsum_scale_argument(q, k, v, scale):
+    s = jnp.einsum("bthd,bshd->bhts", q, k) * scale
+    return weigh(jax.nn.softmax(s, axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_scale_both_sides(q, k, v):
+    root = f32(64 ** -0.25)
+    return weigh(jax.nn.softmax(jnp.einsum("bthd,bshd->bhts", q * root, k * root), axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_einsum_scale_query(q, k, v):
+    return weigh(jax.nn.softmax(jnp.einsum("bthd,bshd->bhts", q / 8, k), axis=-1), v)
+
+
+@program(1, spec(2, 4, 128, 64), spec(2, 4, 64, 128), spec(2, 4, 128, 64))
+def jax_matmul_transposed_key(q, k, v):
+    return jnp.matmul(jax.nn.softmax(jnp.matmul(q, k) * 0.125, axis=-1), v)
+
+
+@program(1, spec(8, 128, 64), spec(8, 128, 64), spec(8, 128, 64))
+def jax_matmul_3d(q, k, v):
+    return jax.nn.softmax(q @ k.transpose(0, 2, 1) * 0.125, axis=-1) @ v
+
+
+@program(1, spec(128, 64), spec(96, 64), spec(96, 64))
+def jax_matmul_2d(q, k, v):
+    return jax.nn.softmax(q @ k.T / 8, axis=-1) @ v
+
+
+@program(1, spec(2, 3, 32, 4, 16), spec(2, 3, 48, 4, 16), spec(2, 3, 48, 4, 16))
+def jax_einsum_6d(q, k, v):
+    p = jax.nn.softmax(jnp.einsum("xbthd,xbshd->xbhts", q, k) * 0.25, axis=-1)
+    return jnp.einsum("xbhts,xbshd->xbthd", p, v)
+
+
+@program(1, *heads(f32, kv_heads=2, count=8))
+def jax_einsum_repeat_heads(q, k, v):
+    k, v = jnp.repeat(k, 4, axis=2), jnp.repeat(v, 4, axis=2)
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1), v)
+
+
+@program(1, *heads(f32, kv_heads=2, count=8))
+def jax_einsum_grouped_5d(q, k, v):
+    grouped = q.reshape(2, 128, 2, 4, 64)
+    s = jnp.einsum("btkgd,bskd->bkgts", grouped, k) * 0.125
+    return jnp.einsum("bkgts,bskd->btkgd", jax.nn.softmax(s, axis=-1), v).reshape(2, 128, 8, 64)
+
+
+@program(1, *heads(bf16), spec(2, 128, dtype=jnp.bool_))
+def jax_einsum_key_padding_bf16(q, k, v, keep):
+    s = jnp.where(keep[:, None, None, :], scores(q, k), -1e30)
+    return weigh(jax.nn.softmax(s, axis=-1), v)
+
+
+@program(1, *heads(f32), spec(2, 128, dtype=jnp.int32))
+def jax_einsum_documents(q, k, v, ids):
+    s = jnp.where(ids[:, None, :, None] == ids[:, None, None, :], scores(q, k), -jnp.inf)
+    return weigh(jax.nn.softmax(s, axis=-1), v)
+
+
+@program(1, *heads(f32))
+def jax_vmap_heads(q, k, v):
+    def head(q, k, v):
+        return jax.nn.softmax(q @ k.T / 8, axis=-1) @ v
+    return jax.vmap(jax.vmap(head, in_axes=1, out_axes=1))(q, k, v)
+
+
+@program(2, spec(2, 64, 32), spec(32, 96), spec(32, 32), spec(32, 96), spec(32, 32))
+def jax_two_layers_causal(x, qkv0, out0, qkv1, out1):
+    for qkv, out in ((qkv0, out0), (qkv1, out1)):
+        q, k, v = jnp.split((x @ qkv).reshape(2, 64, 3, 2, 16), 3, axis=2)
+        o = jax.nn.dot_product_attention(q[:, :, 0], k[:, :, 0], v[:, :, 0], is_causal=True)
+        x = x + o.reshape(2, 64, 32) @ out
+    return x
+
+
+@program(1, spec(1, 1, 8, 64), spec(1, 256, 8, 64), spec(1, 256, 8, 64), spec(1, 1, 8, 64), spec(1, 1, 8, 64),
+         spec(dtype=jnp.int32))
+def jax_decode_cache_update(q, keys, values, k, v, position):
+    keys = lax.dynamic_update_slice(keys, k, (0, position, 0, 0))
+    values = lax.dynamic_update_slice(values, v, (0, position, 0, 0))
+    s = jnp.where(jnp.arange(256) <= position, scores(q, keys), -1e30)
+    return weigh(jax.nn.softmax(s, axis=-1), values)
+
+
+# What looks like attention and is none, or another function.
+
+
+@program(0, *heads(f32))
+def jax_neg_softmax_over_queries(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=2), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_softmax_over_batch(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=0), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_other_maximum(q, k, v):
+    s = scores(q, k)
+    p = jnp.exp(s - jnp.abs(s).max(axis=-1, keepdims=True))
+    return weigh(p / jnp.abs(p).max(axis=-1, keepdims=True), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_denominator_of_squares(q, k, v):
+    s = scores(q, k)
+    p = jnp.exp(s - s.max(axis=-1, keepdims=True))
+    return weigh(p / (p * p).sum(axis=-1, keepdims=True), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_normalised_scores(q, k, v):
+    s = scores(q, k)
+    return weigh(s / jnp.sqrt((s * s).sum(axis=-1, keepdims=True)), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_linear_attention(q, k, v):
+    s = jnp.einsum("bthd,bshd->bhts", jax.nn.elu(q) + 1, jax.nn.elu(k) + 1)
+    return weigh(s / s.sum(axis=-1, keepdims=True), v)
+
+
+@program(0, *heads(f32), spec(4, 128, 128))
+def jax_neg_gated_probs(q, k, v, gate):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1) * gate, v)
+
+
+@program(0, *heads(f32))
+def jax_neg_mean_of_probs(q, k, v):
+    p = jax.nn.softmax(scores(q, k), axis=-1)
+    return weigh(p, v), p.mean(axis=1)
+
+
+@program(0, *heads(f32))
+def jax_neg_squared_probs(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1) ** 2, v)
+
+
+@program(0, *heads(f32))
+def jax_neg_two_maps(q, k, v):
+    p = jax.nn.softmax(scores(q, k), axis=-1) - 0.5 * jax.nn.softmax(scores(k, q), axis=-1)
+    return weigh(p, v)
+
+
+@program(0, *heads(f32))
+def jax_neg_heads_averaged(q, k, v):
+    p = jax.nn.softmax(scores(q, k), axis=-1).mean(axis=1)
+    return jnp.einsum("bts,bshd->bthd", p, v)
+
+
+@program(0, spec(2, 16, 2, 600), spec(2, 16, 2, 600), spec(2, 16, 2, 600))
+def jax_neg_head_dim_600(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_transposed_probs(q, k, v):
+    p = jax.nn.softmax(scores(q, k), axis=-1)
+    return jnp.einsum("bhst,bshd->bthd", p, v)
+
+
+@program("0 or 1", *heads(f32), spec(2, 128, 4, 64, dtype=f32))
+def jax_neg_scores_of_three(q, k, v, w):
+    s = jnp.einsum("bthd,bshd,bthd->bhts", q, k, w)
+    return weigh(jax.nn.softmax(s / s.shape[-1] * scores(k, q), axis=-1), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_top_rows(q, k, v):
+    s = scores(q, k)
+    p = jax.nn.softmax(jnp.where(s >= s.mean(axis=-1, keepdims=True), s, -jnp.inf), axis=-1)
+    return weigh(p, v)
+
+
+@program(0, *heads(f32))
+def jax_neg_entropy(q, k, v):
+    p = jax.nn.softmax(scores(q, k), axis=-1)
+    return weigh(p, v), -(p * jnp.log(p)).sum(axis=-1)
+
+
+@program(0, *heads(f32))
+def jax_neg_sinkhorn(q, k, v):
+    p = jnp.exp(scores(q, k))
+    p = p / p.sum(axis=-1, keepdims=True)
+    return weigh(p / p.sum(axis=-2, keepdims=True), v)
+
+
+@program(0, *heads(f32))
+def jax_neg_output_normalised(q, k, v):
+    s = scores(q, k)
+    o = weigh(jnp.exp(s - s.max(axis=-1, keepdims=True)), v)
+    return o / jnp.abs(o).sum(axis=-1, keepdims=True)
+
+
+@program("0 or 1", *heads(f32))
+def jax_neg_softmax_plus_one(q, k, v):
+    s = scores(q, k)
+    m = s.max(axis=-1, keepdims=True)
+    p = jnp.exp(s - m)
+    return weigh(p / (jnp.exp(-m) + p.sum(axis=-1, keepdims=True)), v)
+
+
+def dump(name):
+    function, specs, expected, arguments = PROGRAMS[name]
+    exported = export.export(jax.jit(function))(*specs)
+    with lowering.make_ir_context():
+        module = ir.Module.parse(exported.mlir_module())
+        text = module.operation.get_asm(print_generic_op_form=True)
+    head = f"// from jax-{VERSION}-generic | fa.attention expected: {expected}\n"
+    return head + (f"// arguments: {arguments}\n" if arguments else "") + text + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
+    options = parser.parse_args()
+    if jax.__version__ != VERSION:
+        sys.exit(f"error: jax {jax.__version__} is installed, expected jax=={VERSION}")
+    differing = 0
+    for name in PROGRAMS:
+        path, text = options.folder / f"{name}.stablehlo.mlir", dump(name)
+        if not options.check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            differing += 1
+            print(f"{path.name} differs")
+    print(f"{len(PROGRAMS)} texts, {differing} differ" if options.check else f"{len(PROGRAMS)} texts written")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
