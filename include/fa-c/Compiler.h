@@ -122,9 +122,7 @@ FA_COMPILER_EXPORTED FaStatus faContextGetDiagnostic(FaContext context,
                                                      size_t index,
                                                      FaDiagnostic *diagnostic);
 
-/// How many remarks of the last call a pass made with this FaOutcome: of
-/// fa-raise-attention, FA_OUTCOME_PASSED counts what was raised and
-/// FA_OUTCOME_MISSED what was refused.
+/// How many remarks of the last call a pass made with this FaOutcome.
 FA_COMPILER_EXPORTED FaStatus faContextCountRemarks(FaContext context,
                                                     const char *pass,
                                                     int32_t outcome,
@@ -201,6 +199,14 @@ FA_COMPILER_EXPORTED void faModuleDestroy(FaModule module);
 /// was.
 FA_COMPILER_EXPORTED FaStatus faModuleRunPipeline(FaModule module,
                                                   const char *pipeline);
+
+/// Runs fa-raise-attention with options of its own, as in
+/// "masks=assume-visible", or NULL. `raised` is the number of attentions made,
+/// `refused` that of near misses, each of which is a remark.
+FA_COMPILER_EXPORTED FaStatus faModuleRaiseAttention(FaModule module,
+                                                     const char *options,
+                                                     size_t *raised,
+                                                     size_t *refused);
 
 typedef enum FaForm {
   FA_FORM_TEXT = 0,

@@ -106,6 +106,31 @@ FaStatus faModuleRunPipeline(FaModule module, const char *pipeline) {
   });
 }
 
+FaStatus faModuleRaiseAttention(FaModule module, const char *options,
+                                size_t *raised, size_t *refused) {
+  if (!module || !raised || !refused)
+    return failNull(!module ? "module" : !raised ? "raised" : "refused");
+  size_t before = 0, after = 0;
+  if (FaStatus status =
+          faModuleCountOperations(module, "fa.attention", &before))
+    return status;
+  std::string pipeline = "fa-raise-attention";
+  if (options)
+    pipeline += "{" + std::string(options) + "}";
+  if (FaStatus status = faModuleRunPipeline(module, pipeline.c_str()))
+    return status;
+  if (FaStatus status = faModuleCountOperations(module, "fa.attention", &after))
+    return status;
+  *raised = after - before;
+  ContextState &context = *unwrap(module).context;
+  return readInContext(context, [&] {
+    *refused =
+        llvm::count_if(context.log.getMessages(), [](const Message &message) {
+          return message.severity == DiagnosticSeverity::Remark;
+        });
+  });
+}
+
 FaStatus faModulePrint(FaModule module, int32_t form, FaBytes *printed) {
   if (!module || !printed)
     return failNull(module ? "printed" : "module");

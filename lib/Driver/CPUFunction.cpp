@@ -189,6 +189,10 @@ Error CPUFunction::checkOutputs(ArrayRef<FaArgument> arguments) const {
       continue;
     if (argument.flags & FA_READ_ONLY)
       return fail(i, "is written, but its memory is read-only");
+    // Frameworks put any strides where there are no elements.
+    if (argument.rank > 0 &&
+        llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0))
+      continue;
     for (int dim = 0; dim < argument.rank; ++dim)
       if (argument.shape[dim] > 1 && argument.strides[dim] == 0)
         return fail(i, "is written, but has stride 0 in dim " + Twine(dim) +

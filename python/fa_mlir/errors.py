@@ -1,6 +1,7 @@
-"""Errors of the launcher, one class for each way of acting on them."""
+"""Errors of launcher and compiler, one class for each way of acting on them."""
 
 INVALID_ARGUMENT = 6
+INVALID_MODULE, INVALID_PIPELINE, COMPILATION_FAILED = 11, 12, 13
 OUT_OF_MEMORY = 7
 NAMES = {
     1: "no driver",
@@ -12,17 +13,22 @@ NAMES = {
     OUT_OF_MEMORY: "out of memory",
     8: "launch limit",
     9: "driver error",
+    INVALID_MODULE: "invalid module",
+    INVALID_PIPELINE: "invalid pipeline",
+    COMPILATION_FAILED: "compilation failed",
 }
 
 
 class Error(RuntimeError):
-    """What the runtime refused or could not do. Nothing was launched.
+    """What was refused or could not be done. Nothing was launched or called.
 
-    status: the FaStatus of fa-c/Runtime.h; kind: its name.
+    status: the FaStatus of fa-c/Runtime.h; kind: its name; diagnostics: all that
+    the compiler said, in order.
     """
 
     def __init__(self, status, message):
         super().__init__(message)
+        self.diagnostics = []
         self.status = status
         self.kind = NAMES.get(status, "unknown")
 
@@ -35,6 +41,12 @@ class OutOfMemoryError(Error, MemoryError):
     """No memory, or no tile counter, is left on the device."""
 
 
+class CompilationError(Error):
+    """A module, a pipeline or a function that the compiler refused."""
+
+
 def make_error(status, message):
-    cls = {INVALID_ARGUMENT: ArgumentError, OUT_OF_MEMORY: OutOfMemoryError}.get(status, Error)
+    cls = {INVALID_ARGUMENT: ArgumentError, OUT_OF_MEMORY: OutOfMemoryError,
+           INVALID_MODULE: CompilationError, INVALID_PIPELINE: CompilationError,
+           COMPILATION_FAILED: CompilationError}.get(status, Error)
     return cls(status, message)

@@ -62,17 +62,32 @@ class Kernel:
     """
 
     def __init__(self, runtime, path):
-        self.runtime = runtime
         self.path = os.fspath(path)
         handle = ctypes.c_void_p()
         runtime.check(runtime.library.faKernelLoad(
             runtime.handle, os.fsencode(self.path), ctypes.byref(handle)))
+        with open(self.path, encoding="utf-8") as file:
+            self._initialize(runtime, handle, json.load(file))
+
+    @classmethod
+    def from_images(cls, runtime, manifest, ptx, cubin):
+        """The same from memory: the text of a manifest, and images, which may be
+        empty."""
+        handle = ctypes.c_void_p()
+        runtime.check(runtime.library.faKernelLoadFromMemory(
+            runtime.handle, manifest, len(manifest), cubin or None, len(cubin), ptx or None, len(ptx),
+            ctypes.byref(handle)))
+        kernel = cls.__new__(cls)
+        kernel.path = None
+        kernel._initialize(runtime, handle, json.loads(manifest))
+        return kernel
+
+    def _initialize(self, runtime, handle, manifest):
+        self.runtime = runtime
         self._handle = handle
         self._finalizer = weakref.finalize(self, runtime.library.faKernelDestroy, handle)
         self._launch = runtime.library.faKernelLaunch
         self._describe_objects = runtime.library.faKernelDescribeObjects
-        with open(self.path, encoding="utf-8") as file:
-            manifest = json.load(file)
         self.name = manifest["kernel"]
         self.arguments = [_Argument(spec) for spec in manifest["arguments"]]
         self._index = {argument.name: i for i, argument in enumerate(self.arguments)}

@@ -19,6 +19,9 @@ _SIGNATURES = {
         ctypes.c_int, [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)]),
     "faKernelLoad": (
         ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
+    "faKernelLoadFromMemory": (
+        ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t,
+                       ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)]),
     "faKernelDestroy": (None, [ctypes.c_void_p]),
     "faKernelPrepare": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
     # The arguments are memory that is laid out as FaArgument.
@@ -33,17 +36,17 @@ _LOCKED_SIGNATURES = {
 }
 
 
-def find_library():
-    """The library that FA_RUNTIME_LIBRARY names, else the one in this package or
-    in the build folder of its source tree, else what the loader finds."""
-    chosen = os.environ.get("FA_RUNTIME_LIBRARY")
+def find_library(name=LIBRARY, variable="FA_RUNTIME_LIBRARY"):
+    """The library that an environment variable names, else the one in this package
+    or in the build folder of its source tree, else what the loader finds."""
+    chosen = os.environ.get(variable)
     if chosen:
         return chosen
     package = Path(__file__).resolve().parent
     for folder in (package, package.parents[1] / "build/lib"):
-        if (folder / LIBRARY).exists():
-            return str(folder / LIBRARY)
-    return LIBRARY
+        if (folder / name).exists():
+            return str(folder / name)
+    return name
 
 
 def open_library(path=None):

@@ -121,7 +121,24 @@ static void callAndCompare(const char *what, FaFunction function) {
   printf("%s: %s\n", what, compare(0.3, 2) < 2e-6 ? "as defined" : "wrong");
 }
 
-int main(void) {
+/* Of two attentions one keeps its scores, which another function would need. */
+static void testRaising(FaContext context, const char *file) {
+  static char text[1 << 16];
+  FILE *stream = fopen(file, "r");
+  size_t size = stream ? fread(text, 1, sizeof(text), stream) : 0;
+  size_t raised = 0, refused = 0;
+  FaModule module = NULL;
+  if (!size)
+    exit(1);
+  fclose(stream);
+  EXPECT_SUCCESS(faModuleCreateFromText(context, text, size, NULL, &module));
+  EXPECT_SUCCESS(faModuleRaiseAttention(module, "masks=assume-visible", &raised,
+                                        &refused));
+  printf("raised %d, refused %d\n", (int)raised, (int)refused);
+  faModuleDestroy(module);
+}
+
+int main(int argc, char **argv) {
   FaContext context = NULL;
   FaModule module;
   FaFunction function = NULL, loaded = NULL;
@@ -131,6 +148,8 @@ int main(void) {
   FaDiagnostic diagnostic;
   size_t count = 0, i;
 
+  if (argc != 2)
+    return 2;
   printf("version %s, build id of %d digits, processor %d\n", faGetVersion(),
          (int)strlen(faGetBuildId()), strlen(faGetHostCPU()) > 0);
   fillRandom(query, sizeof(query) / 4, 1);
@@ -197,6 +216,7 @@ int main(void) {
 
   faFunctionDestroy(function);
   faModuleDestroy(module);
+  testRaising(context, argv[1]);
   faContextDestroy(context);
   faBytesDestroy(printed);
   faBytesDestroy(saved);

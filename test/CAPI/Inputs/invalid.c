@@ -78,6 +78,8 @@ static void testModules(void) {
   EXPECT_FAILURE(faModuleRunPipeline(module, "fa-to-schedule{peepholes=no}"));
   EXPECT_FAILURE(faModuleRunPipeline(module, "canonicalize{max-iterations=x}"));
   EXPECT_FAILURE(faModuleRunPipeline(module, "fa-to-ptx{chip=sm_12}"));
+  EXPECT_FAILURE(faModuleRaiseAttention(module, NULL, NULL, &count));
+  EXPECT_FAILURE(faModuleRaiseAttention(module, "mask=x", &count, &count));
   EXPECT_SUCCESS(faModuleCountOperations(module, "func.func", &count));
   printf("%d function left\n", (int)count);
   EXPECT_FAILURE(faModulePrint(module, 3, &bytes));

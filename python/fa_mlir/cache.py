@@ -1,0 +1,109 @@
+"""Compiled code on disk: one file for each key, in a folder that may be moved.
+
+A file is written under another name and renamed, so that readers see all of it or
+nothing. What does not match its digest is removed and compiled again. Files that
+nobody used for longest go when all together are too large. Without a folder that
+can be written, nothing is kept, and nothing fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+_MAGIC = b"fa-mlir cache 1\n"
+_DIGEST = hashlib.sha256().digest_size
+_SUFFIX = ".fac"
+DEFAULT_SIZE = 1 << 30
+
+
+class DiskCache:
+    """`folder` None: nothing is kept. `limit` is in bytes."""
+
+    def __init__(self, folder: Path | None, limit: int, count: Callable[[str], None]):
+        self.folder = folder
+        self.limit = limit
+        self._count = count
+
+    @classmethod
+    def from_environment(cls, count: Callable[[str], None]) -> DiskCache:
+        """FA_MLIR_CACHE_DIR (none: no cache), else XDG's; FA_MLIR_CACHE_SIZE bytes."""
+        chosen = os.environ.get("FA_MLIR_CACHE_DIR")
+        size = os.environ.get("FA_MLIR_CACHE_SIZE", str(DEFAULT_SIZE))
+        if not size.isdecimal():
+            raise ValueError(f"FA_MLIR_CACHE_SIZE is '{size}', expected a number of bytes")
+        if chosen == "none":
+            return cls(None, 0, count)
+        if not chosen:
+            home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+            chosen = os.path.join(home, "fa-mlir")
+        return cls(Path(chosen), int(size), count)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / (key + _SUFFIX)
+
+    def load(self, key: str) -> bytes | None:
+        if self.folder is None:
+            return None
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        digest, contents = data[len(_MAGIC):len(_MAGIC) + _DIGEST], data[len(_MAGIC) + _DIGEST:]
+        if not data.startswith(_MAGIC) or hashlib.sha256(contents).digest() != digest:
+            self.reject(key)
+            return None
+        try:
+            # The time of its last use.
+            os.utime(path)
+        except OSError:
+            pass
+        return contents
+
+    def reject(self, key: str) -> None:
+        """Removes what turned out to be damaged."""
+        self._count("disk_corrupted")
+        try:
+            self._path(key).unlink()
+        except OSError:
+            pass
+
+    def store(self, key: str, contents: bytes) -> None:
+        if self.folder is None:
+            return
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(contents).digest() + contents)
+                os.replace(name, path)
+            except BaseException:
+                os.unlink(name)
+                raise
+            self._evict(path)
+        except OSError:
+            self._count("disk_errors")
+
+    def _evict(self, newest: Path) -> None:
+        """Removes files, those not used for longest first, until the rest fits."""
+        entries = []
+        for path in self.folder.glob("??/*" + _SUFFIX):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            entries.append((path != newest, status.st_mtime_ns, status.st_size, path))
+        total = sum(size for _, _, size, _ in entries)
+        # The new one goes last, even where it alone is too large.
+        for is_older, _, size, path in sorted(entries, key=lambda entry: (not entry[0], entry[1])):
+            if total <= self.limit:
+                return
+            path.unlink(missing_ok=True)
+            self._count("disk_evictions")
+            total -= size
