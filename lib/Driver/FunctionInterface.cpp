@@ -51,6 +51,9 @@ static bool mayBeWritten(Value value, DenseSet<Value> &visited) {
     if (auto drain = dyn_cast<fagpu::DrainOp>(owner);
         drain && drain.getDestination() == value)
       return true;
+    if (auto scatter = dyn_cast<fagpu::ScatterAddOp>(owner);
+        scatter && scatter.getDestination() == value)
+      return true;
     if (auto effects = dyn_cast<MemoryEffectOpInterface>(owner)) {
       SmallVector<MemoryEffects::EffectInstance> found;
       effects.getEffectsOnValue(value, found);

@@ -209,6 +209,30 @@ LogicalResult KernelParameters::addTensorMap(Value value,
   return success();
 }
 
+/// The last dimension of memory that is moved in whole pieces is a multiple of
+/// each.
+LogicalResult KernelParameters::requirePieces(Value value, Operand size,
+                                              StringRef name,
+                                              DictionaryAttr parameter) {
+  auto pieces = parameter.getAs<DenseI64ArrayAttr>("pieces");
+  for (int64_t piece : pieces ? pieces.asArrayRef() : ArrayRef<int64_t>()) {
+    std::optional<int64_t> known = size.getAsInteger();
+    if (known && *known % piece == 0)
+      continue;
+    if (known)
+      return launch.emitOpError()
+             << "passes " << value.getType() << ", of whose last dimension the "
+             << "kernel moves " << piece << " elements at once; expected a "
+             << "multiple of them, the nearest is "
+             << std::max<int64_t>(*known / piece, 1) * piece;
+    values.addRequirement(
+        values.emit("equal", {values.emit("rem", {size, piece}), 0}),
+        "the last dim of " + name + " is no multiple of " + Twine(piece) +
+            ", which the kernel moves at once");
+  }
+  return success();
+}
+
 LogicalResult KernelParameters::addPointer(Value value,
                                            DictionaryAttr parameter) {
   if (auto counter = value.getDefiningOp<fagpu::CounterOp>()) {
@@ -220,9 +244,17 @@ LogicalResult KernelParameters::addPointer(Value value,
   if (StringRef workspace = values.getWorkspace(value); !workspace.empty()) {
     // A reference would outlive the names.
     parameters.push_back(Object{{"workspace", workspace.str()}});
-    return success();
+    auto type = cast<MemRefType>(value.getType());
+    auto made = value.getDefiningOp<fagpu::WorkspaceOp>();
+    Operand size = type.getShape().back();
+    if (type.isDynamicDim(type.getRank() - 1))
+      size = values.get(made.getSizes().back());
+    return requirePieces(value, size, "a workspace", parameter);
   }
   const HostMemRef *memref = values.getMemRef(value);
+  if (failed(requirePieces(value, memref->sizes.back(),
+                           "'" + names[memref->argument] + "'", parameter)))
+    return failure();
   Object pointer{{"pointer", names[memref->argument]}};
   if (memref->offset != 0)
     pointer["offset"] = memref->offset;

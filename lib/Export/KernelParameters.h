@@ -47,6 +47,8 @@ private:
   LogicalResult add(DictionaryAttr parameter);
   LogicalResult addScalar(Value value);
   LogicalResult addPointer(Value value, DictionaryAttr parameter);
+  LogicalResult requirePieces(Value value, Operand size, StringRef name,
+                              DictionaryAttr parameter);
   LogicalResult addTensorMap(Value value, const HostMemRef &memref,
                              DictionaryAttr parameter);
   /// The memref that a launch passes; fails where it is none of the function's

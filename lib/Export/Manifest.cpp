@@ -45,6 +45,8 @@ static llvm::SmallDenseSet<unsigned> findOutputs(func::FuncOp kernel) {
       add(store.getDestination());
     if (auto drain = dyn_cast<fagpu::DrainOp>(op))
       add(drain.getDestination());
+    if (auto scatter = dyn_cast<fagpu::ScatterAddOp>(op))
+      add(scatter.getDestination());
   });
   return outputs;
 }

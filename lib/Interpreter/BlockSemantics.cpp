@@ -297,6 +297,12 @@ static LogicalResult compileLoad(fagpu::LoadOp op, ProgramBuilder &builder) {
   unsigned source = builder.getRegister(op.getView());
   unsigned result = builder.getRegister(op.getResult());
   SmallVector<int64_t> shape(getTensorType(op.getResult()).getShape());
+  SmallVector<int64_t> order;
+  if (op.getFragments()) {
+    if (failed(checkLayout(op, op.getResult())))
+      return failure();
+    order = fagpu::getFragmentOrder(getTensorType(op.getResult()));
+  }
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -306,89 +312,11 @@ static LogicalResult compileLoad(fagpu::LoadOp op, ProgramBuilder &builder) {
     if (failed(view.read(**worker, op, elements)))
       return failure();
     ArrayRefPtr array = makeArray(shape);
-    llvm::copy(elements, array->data());
+    if (order.empty())
+      llvm::copy(elements, array->data());
+    for (auto [place, element] : llvm::zip(order, elements))
+      array->data()[place] = element;
     frame[result] = array;
-    return success();
-  });
-  return success();
-}
-
-namespace {
-/// A number of each element: an array, or one scalar for all.
-struct ElementIndex {
-  const Slot *slots;
-  bool isScalar;
-
-  int64_t operator[](int64_t element) const {
-    return slots[isScalar ? 0 : element].integer;
-  }
-};
-} // namespace
-
-static LogicalResult compileGather(fagpu::GatherOp op,
-                                   ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
-  SmallVector<unsigned> indices = builder.getRegisters(op.getIndices());
-  SmallVector<bool> isScalar =
-      llvm::map_to_vector(op.getIndices(), [](Value index) {
-        return !isa<RankedTensorType>(index.getType());
-      });
-  std::optional<unsigned> mask = getOptionalRegister(builder, op.getMask());
-  unsigned result = builder.getRegister(op.getResult());
-  SmallVector<int64_t> shape(getTensorType(op.getResult()).getShape());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    const Array &memory = frame.array(source);
-    SmallVector<ArrayRefPtr> packed;
-    SmallVector<ElementIndex> at;
-    for (auto [index, scalar] : llvm::zip_equal(indices, isScalar)) {
-      if (!scalar)
-        packed.push_back(packArray(frame.arrayRef(index)));
-      at.push_back(
-          {scalar ? &frame.slot(index) : packed.back()->data(), scalar});
-    }
-    ArrayRefPtr chosen = mask ? packArray(frame.arrayRef(*mask)) : nullptr;
-    ArrayRefPtr values = makeFilledArray(shape, Slot::ofInteger(0));
-    for (int64_t i = 0, e = values->getNumElements(); i < e; ++i) {
-      if (chosen && !chosen->data()[i].integer)
-        continue;
-      SmallVector<int64_t> position = llvm::map_to_vector(
-          at, [&](const ElementIndex &index) { return index[i]; });
-      FailureOr<int64_t> offset = getElementOffset(op, memory, position);
-      if (failed(offset))
-        return failure();
-      values->data()[i] = memory.storage->data()[*offset];
-    }
-    frame[result] = values;
-    return success();
-  });
-  return success();
-}
-
-static LogicalResult compileExtremes(fagpu::ExtremesOp op,
-                                     ProgramBuilder &builder) {
-  unsigned source = builder.getRegister(op.getSource());
-  SmallVector<unsigned> indices = builder.getRegisters(op.getIndices());
-  unsigned count = builder.getRegister(op.getCount());
-  unsigned least = builder.getRegister(op.getLeast());
-  unsigned greatest = builder.getRegister(op.getGreatest());
-  int64_t size = static_cast<int64_t>(op.getSize());
-  builder.emit([=](Frame &frame) -> LogicalResult {
-    const Array &memory = frame.array(source);
-    SmallVector<int64_t> position = llvm::map_to_vector(
-        indices, [&](unsigned index) { return frame.slot(index).integer; });
-    int64_t low = std::numeric_limits<int32_t>::max();
-    int64_t high = std::numeric_limits<int32_t>::min();
-    for (int64_t i = 0, e = std::min(size, frame.slot(count).integer); i < e;
-         ++i, ++position.back()) {
-      FailureOr<int64_t> offset = getElementOffset(op, memory, position);
-      if (failed(offset))
-        return failure();
-      int64_t element = memory.storage->data()[*offset].integer;
-      low = std::min(low, element);
-      high = std::max(high, element);
-    }
-    frame.slot(least).integer = low;
-    frame.slot(greatest).integer = high;
     return success();
   });
   return success();
@@ -403,6 +331,4 @@ void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::ConvertOp>(compileConvert);
   semantics.add<fagpu::PinOp>(compilePin);
   semantics.add<fagpu::LoadOp>(compileLoad);
-  semantics.add<fagpu::GatherOp>(compileGather);
-  semantics.add<fagpu::ExtremesOp>(compileExtremes);
 }

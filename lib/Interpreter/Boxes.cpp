@@ -44,6 +44,19 @@ static LogicalResult checkInside(Worker &worker, Operation *op, const Box &box,
   return success();
 }
 
+LogicalResult interpreter::checkPiece(Worker &worker, Operation *op,
+                                      const Box &piece, Type element) {
+  int64_t place = 0;
+  for (auto [offset, stride] :
+       llvm::zip_equal(piece.offsets, piece.memory->strides))
+    place += offset * stride;
+  int64_t bytes = place * element.getIntOrFloatBitWidth() / 8;
+  if (bytes % 16 == 0)
+    return success();
+  return worker.fail(op, "moves a piece from byte " + Twine(bytes) +
+                             " of the memory on, expected a multiple of 16");
+}
+
 LogicalResult interpreter::visitBox(
     Worker &worker, Operation *op, const Box &box, Access access,
     llvm::function_ref<void(int64_t, int64_t, Slot *, int64_t)> visit) {

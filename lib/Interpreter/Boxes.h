@@ -27,7 +27,20 @@ struct Box {
   std::optional<int64_t> columnLimit = std::nullopt;
   /// Whether each dimension is bounded by its size.
   bool padded = false;
+
+  /// One piece of the last dimension, which nothing bounds.
+  static Box ofPiece(executor::Array &memory, ArrayRef<int64_t> offsets,
+                     ArrayRef<int64_t> sizes) {
+    return {&memory, SmallVector<int64_t>(offsets), SmallVector<int64_t>(sizes),
+            static_cast<unsigned>(sizes.size() - 1),
+            std::numeric_limits<int64_t>::max()};
+  }
 };
+
+/// Refuses a piece that does not start at a multiple of 16 bytes, in memory
+/// that does.
+LogicalResult checkPiece(Worker &worker, Operation *op, const Box &piece,
+                         Type element);
 
 /// Calls `visit(first, count, elements, stride)` for each row of the box:
 /// `first` is the position in the tile of its first element, `count` how many

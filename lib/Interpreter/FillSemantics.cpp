@@ -155,6 +155,10 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   bool padded = op.getPadded();
   auto made = op.getChannel().getDefiningOp<fagpu::ChannelOp>();
   bool isMulticast = made && made.getMulticast();
+  // A vector is copied in bulk without a tensor map, which would bound it.
+  bool isPiece =
+      tileRank == 1 && made && made.getEngine() == fagpu::Engine::tma;
+  Type element = op.getChannel().getType().getElementType();
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -174,6 +178,11 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
     if (columnLimit)
       box.columnLimit = frame.integer(*columnLimit);
     box.padded = padded;
+    if (isPiece) {
+      box = Box::ofPiece(memory, box.offsets, sizes);
+      if (failed(checkPiece(**worker, op, box, element)))
+        return failure();
+    }
     if (isMulticast && failed((*worker)->getBlock().getGrid().sharedBoxes.add(
                            **worker, op, target->channel->getOp(), target->bank,
                            target->use, box)))

@@ -26,6 +26,8 @@ void addSynchronizationSemantics(executor::Semantics &semantics);
 void addMatrixSemantics(executor::Semantics &semantics);
 /// Reductions, broadcasts, indices and layouts of block values.
 void addBlockSemantics(executor::Semantics &semantics);
+/// Elements of global memory at indices of their own.
+void addGatherSemantics(executor::Semantics &semantics);
 /// Stores to global memory.
 void addStoreSemantics(executor::Semantics &semantics);
 /// Launches and what they need.

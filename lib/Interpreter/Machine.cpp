@@ -276,6 +276,7 @@ void Interpreter::addSemantics(Semantics &semantics) {
   addSynchronizationSemantics(semantics);
   addMatrixSemantics(semantics);
   addBlockSemantics(semantics);
+  addGatherSemantics(semantics);
   addStoreSemantics(semantics);
   addHostSemantics(semantics, *machine);
 }

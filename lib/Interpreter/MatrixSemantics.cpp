@@ -25,14 +25,15 @@ namespace {
 struct ProductRegisters {
   unsigned a, b;
   std::optional<unsigned> accumulator;
-  bool isTransposed, addsToInflight;
+  fagpu::MatrixForm form;
+  bool addsToInflight;
   int64_t rows, columns;
 
   template <typename OpT>
   ProductRegisters(OpT op, RankedTensorType type, ProgramBuilder &builder)
       : a(builder.getRegister(op.getA())), b(builder.getRegister(op.getB())),
         accumulator(getOptionalRegister(builder, op.getAcc())),
-        isTransposed(op.getForm() == fagpu::MatrixForm::nt),
+        form(op.getForm()),
         addsToInflight(op.getAcc() &&
                        isa<fagpu::InflightType>(op.getAcc().getType())),
         rows(type.getDimSize(0)), columns(type.getDimSize(1)) {}
@@ -45,7 +46,7 @@ struct ProductRegisters {
             addsToInflight
                 ? &static_cast<InflightValue &>(*frame[*accumulator].object)
                 : nullptr,
-            isTransposed,
+            form,
             rows,
             columns};
   }
@@ -155,7 +156,7 @@ static LogicalResult compileSum(fagpu::MmaSumOp op, ProgramBuilder &builder) {
   std::optional<unsigned> accumulator =
       getOptionalRegister(builder, op.getAcc());
   unsigned result = builder.getRegister(op.getResult());
-  bool isTransposed = op.getForm() == fagpu::MatrixForm::nt;
+  fagpu::MatrixForm form = op.getForm();
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -166,7 +167,7 @@ static LogicalResult compileSum(fagpu::MmaSumOp op, ProgramBuilder &builder) {
           **worker, op,
           {frame[a[numberA]].object,
            ViewRef(static_cast<ViewValue *>(frame[b[numberB]].object.get())),
-           sum, nullptr, isTransposed, type.getDimSize(0), type.getDimSize(1)});
+           sum, nullptr, form, type.getDimSize(0), type.getDimSize(1)});
       if (failed(value))
         return failure();
       sum = *value;

@@ -46,12 +46,15 @@ static FailureOr<std::vector<float>> readMatrix(Worker &worker, Operation *op,
 FailureOr<ArrayRefPtr> interpreter::multiply(Worker &worker, Operation *op,
                                              const ProductOperands &operands) {
   int64_t rows = operands.rows, columns = operands.columns;
+  bool transposedA = fagpu::isFirstTransposed(operands.form);
+  bool transposedB = fagpu::isSecondTransposed(operands.form);
   int64_t depth =
-      operands.isTransposed ? operands.b->part.columns : operands.b->part.rows;
-  auto a = readMatrix(worker, op, *operands.a, /*transposed=*/false, depth);
+      transposedB ? operands.b->part.columns : operands.b->part.rows;
+  auto a = readMatrix(worker, op, *operands.a, transposedA,
+                      transposedA ? rows : depth);
   if (failed(a))
     return failure();
-  auto b = readMatrix(worker, op, *operands.b, operands.isTransposed,
+  auto b = readMatrix(worker, op, *operands.b, transposedB,
                       operands.b->part.columns);
   if (failed(b))
     return failure();

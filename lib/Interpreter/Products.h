@@ -22,8 +22,8 @@ struct ProductOperands {
   executor::ArrayRefPtr accumulator;
   /// Instead, a product in flight, which completes before.
   llvm::IntrusiveRefCntPtr<InflightValue> previous;
-  /// Whether the second operand is stored as N x K.
-  bool isTransposed;
+  /// How the operands are stored.
+  fagpu::MatrixForm form;
   /// Sizes of the result.
   int64_t rows, columns;
 

@@ -23,6 +23,8 @@ struct Destination {
   unsigned rowDim;
   std::optional<unsigned> rows, columns;
   bool padded;
+  /// One piece of the last dimension, without bounds.
+  bool isPiece = false;
 
   template <typename OpTy>
   Destination(OpTy op, ProgramBuilder &builder, Value columns, bool padded)
@@ -34,6 +36,8 @@ struct Destination {
 
   Box getBox(Frame &frame) const {
     Array &array = frame.array(memory);
+    if (isPiece)
+      return Box::ofPiece(array, getIndices(frame, offsets), sizes);
     Box box{&array, getIndices(frame, offsets), sizes, rowDim,
             getIntegerOr(frame, rows, array.shape[rowDim])};
     box.padded = padded;
@@ -43,6 +47,13 @@ struct Destination {
   }
 };
 } // namespace
+
+/// An addition in memory, rounded to its elements.
+static void addTo(Slot &target, const Slot &value, FloatType type,
+                  const NumberPolicy &policy) {
+  target.real += value.real;
+  policy.round(type, &target, 1);
+}
 
 //===----------------------------------------------------------------------===//
 // Block values
@@ -67,12 +78,39 @@ static LogicalResult stageValue(Worker &worker, Operation *op,
   return channel.claim(worker, op, bank, 0);
 }
 
+/// The element of the value, by its row-major number, at each place of its tile
+/// in memory.
+static FailureOr<SmallVector<int64_t>> getOrder(fagpu::StoreOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (op.getFragments()) {
+    if (!fagpu::getBlockLayout(type))
+      return refuse(op, "without a layout; fagpu-infer-layouts gives it one");
+    return fagpu::getFragmentOrder(type);
+  }
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(type.getNumElements()));
+  if (op.getTransposed())
+    for (auto [place, element] : llvm::enumerate(order))
+      element = place % type.getDimSize(0) * type.getDimSize(1) +
+                place / type.getDimSize(0);
+  return order;
+}
+
 static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
   Destination destination(op, builder, op.getColumns(), op.getPadded());
+  destination.isPiece = op.getFragments();
+  FailureOr<SmallVector<int64_t>> found = getOrder(op);
+  if (failed(found))
+    return failure();
+  SmallVector<int64_t> order = *found;
+  Type element = getElementTypeOrSelf(op.getValue().getType());
+  auto real = dyn_cast<FloatType>(element);
+  bool adds = op.getAdd();
+  const NumberPolicy &policy = builder.getPolicy();
   unsigned source = builder.getRegister(op.getValue());
   std::optional<unsigned> via = getOptionalRegister(builder, op.getVia());
   std::optional<unsigned> bank = getOptionalRegister(builder, op.getBank());
-  builder.emit([=](Frame &frame) -> LogicalResult {
+  builder.emit([=, &policy](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker) || failed((*worker)->step(op)))
       return failure();
@@ -83,11 +121,19 @@ static LogicalResult compileStore(fagpu::StoreOp op, ProgramBuilder &builder) {
       return failure();
     (*worker)->record(op, "stored");
     ArrayRefPtr value = packArray(frame.arrayRef(source));
+    Box box = destination.getBox(frame);
+    if (destination.isPiece && failed(checkPiece(**worker, op, box, element)))
+      return failure();
     return visitBox(
-        **worker, op, destination.getBox(frame), Access::Write,
+        **worker, op, box, adds ? Access::Add : Access::Write,
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
-          for (int64_t i = 0; i < count; ++i)
-            elements[i * stride] = value->data()[first + i];
+          for (int64_t i = 0; i < count; ++i) {
+            const Slot &stored = value->data()[order[first + i]];
+            if (adds)
+              addTo(elements[i * stride], stored, real, policy);
+            else
+              elements[i * stride] = stored;
+          }
         });
   });
   return success();
@@ -121,12 +167,10 @@ static LogicalResult compileDrain(fagpu::DrainOp op, ProgramBuilder &builder) {
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
           for (int64_t i = 0; i < count; ++i) {
             Slot &target = elements[i * stride];
-            if (!adds) {
+            if (adds)
+              addTo(target, stage[first + i], real, policy);
+            else
               target = stage[first + i];
-              continue;
-            }
-            target.real += stage[first + i].real;
-            policy.round(real, &target, 1);
           }
         });
   });

@@ -37,9 +37,9 @@ LogicalResult WriteLog::note(Worker &worker, Operation *op, Storage &storage,
     if (last) {
       const Writer &writer = writers[last - 1];
       bool isOrdered =
-          access == Access::Add
-              ? writer.access == Access::Add
-              : access == Access::Write && writer.worker == worker.getSerial();
+          access == writer.access &&
+          (access == Access::Add ||
+           (access == Access::Write && writer.worker == worker.getSerial()));
       if (!isOrdered)
         return worker.fail(
             op, "touches memory that " + writer.name + " has written at " +

@@ -14,22 +14,22 @@ using namespace mlir::fa;
 
 // chip, PTX, registers per SM and thread, shared memory per block, per SM and
 // kept, threads per block, named barriers, TMA, asynchronous matrix operations,
-// setmaxnreg.
+// setmaxnreg, additions of vectors.
 static constexpr GPUTarget targets[] = {
     {"sm_80", "+ptx80", 65536, 255, 166912, 167936, 1024, 1024, 16, false,
-     false, false},
+     false, false, false},
     {"sm_86", "+ptx80", 65536, 255, 101376, 102400, 1024, 1024, 16, false,
-     false, false},
+     false, false, false},
     {"sm_89", "+ptx80", 65536, 255, 101376, 102400, 1024, 1024, 16, false,
-     false, false},
+     false, false, false},
     {"sm_90", "+ptx80", 65536, 255, 232448, 233472, 1024, 1024, 16, true, false,
-     false},
+     false, false},
     {"sm_90a", "+ptx86", 65536, 255, 232448, 233472, 1024, 1024, 16, true, true,
-     true},
+     true, true},
     {"sm_100", "+ptx86", 65536, 255, 232448, 233472, 1024, 1024, 16, true,
-     false, true},
+     false, true, true},
     {"sm_120", "+ptx87", 65536, 255, 101376, 102400, 1024, 1024, 16, true,
-     false, true},
+     false, true, true},
 };
 
 // A copying thread of 24 registers spills, and one of 40 where the mask has

@@ -33,6 +33,14 @@
 // RUN: not fa-run %t/written_and_read.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/refilled.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/refilled.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/empty_copy.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/empty_copy.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/vector_outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/vector_outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/vector_between.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/vector_between.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/fragments_outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/fragments_outside.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/fragments_between.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/fragments_between.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/added_and_put.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/added_and_put.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/stored_and_added.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/stored_and_added.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/scattered_and_stored.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/scattered_and_stored.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/scattered_outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/scattered_outside.mlir --implicit-check-not=error:
 
 //--- twice.mlir
 
@@ -800,6 +808,137 @@ func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_80"} {
     fagpu.put %c, %m[%z] [64] if(%false) : memref<64xf32> into !c
     %v = fagpu.acquire %c pending(2) : !c
     fagpu.release %v : !v
+  }
+  return
+}
+
+//--- vector_outside.mlir
+
+// CHECK: error: 'fagpu.put' op touches index 127 of dimension 1 of the memory, which has 96
+!l = !fagpu.channel<32xf32, #fagpu.smem<0>, 1>
+func.func @kernel(%m: memref<2x96xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %n = arith.constant 96 : i32
+  %c = fagpu.channel tma : !l
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%z, %n] [1, 32] : memref<2x96xf32> into !l
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !l
+    fagpu.release %v : !fagpu.view<32xf32, #fagpu.smem<0>>
+  }
+  return
+}
+
+//--- vector_between.mlir
+
+// CHECK: error: 'fagpu.put' op moves a piece from byte 392 of the memory on, expected a multiple of 16
+!l = !fagpu.channel<32xf32, #fagpu.smem<0>, 1>
+func.func @kernel(%m: memref<2x96xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %one = arith.constant 1 : i32
+  %n = arith.constant 2 : i32
+  %c = fagpu.channel tma : !l
+  fagpu.role @load groups(1) elect {
+    fagpu.put %c, %m[%one, %n] [1, 32] : memref<2x96xf32> into !l
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %c : !l
+    fagpu.release %v : !fagpu.view<32xf32, #fagpu.smem<0>>
+  }
+  return
+}
+
+//--- fragments_outside.mlir
+
+// CHECK: error: 'fagpu.store' op touches index 575 of dimension 0 of the memory, which has 512
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<512xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %n = arith.constant 64 : i32
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    fagpu.store %x, %m[%n] fragments : !s into memref<512xf32>
+  }
+  return
+}
+
+//--- fragments_between.mlir
+
+// CHECK: error: 'fagpu.store' op moves a piece from byte 4 of the memory on, expected a multiple of 16
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<1024xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %n = arith.constant 1 : i32
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    fagpu.store %x, %m[%n] add fragments : !s into memref<1024xf32>
+  }
+  return
+}
+
+//--- added_and_put.mlir
+
+// CHECK: error: 'fagpu.put' op touches memory that @math of block 0 has written at line {{[0-9]+}}: nothing orders the two
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+!l = !fagpu.channel<512xf32, #fagpu.smem<0>, 1>
+!t = !fagpu.mail<1, i32>
+func.func @kernel(%m: memref<512xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c = fagpu.channel tma : !l
+  %d = fagpu.channel threads : !fagpu.channel<64x8xf32, #fagpu.smem<32>, 1>
+  fagpu.role @load groups(1) elect {
+    %v = fagpu.acquire %d : !fagpu.channel<64x8xf32, #fagpu.smem<32>, 1>
+    fagpu.release %v : !fagpu.view<64x8xf32, #fagpu.smem<32>>
+    fagpu.put %c, %m[%z] [512] : memref<512xf32> into !l
+  }
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    fagpu.store %x, %m[%z] add fragments : !s into memref<512xf32>
+    fagpu.write %d, %x : !s into !fagpu.channel<64x8xf32, #fagpu.smem<32>, 1>
+    %v = fagpu.acquire %c : !l
+    fagpu.release %v : !fagpu.view<512xf32, #fagpu.smem<0>>
+  }
+  return
+}
+
+//--- stored_and_added.mlir
+
+// CHECK: error: 'fagpu.store' op touches memory that @math of block 0 has written at line {{[0-9]+}}: nothing orders the two
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<64x8xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    fagpu.store %x, %m[%z, %z] : !s into memref<64x8xf32>
+    fagpu.store %x, %m[%z, %z] add : !s into memref<64x8xf32>
+  }
+  return
+}
+
+//--- scattered_and_stored.mlir
+
+// CHECK: error: 'fagpu.store' op touches memory that @math of block 0 has written at line {{[0-9]+}}: nothing orders the two
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+!i = tensor<64x8xi32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<64x8xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    %i = fagpu.iota 0 : !i
+    fagpu.scatter_add %x, %m[%i, %z] : !s into memref<64x8xf32>[!i, i32]
+    fagpu.store %x, %m[%z, %z] : !s into memref<64x8xf32>
+  }
+  return
+}
+
+//--- scattered_outside.mlir
+
+// CHECK: error: 'fagpu.scatter_add' index 64 is out of bounds for dimension 0 of size 64
+!s = tensor<128x8xf32, #fagpu.acc<4>>
+!i = tensor<128x8xi32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    %i = fagpu.iota 0 : !i
+    fagpu.scatter_add %x, %m[%i] : !s into memref<64xf32>[!i]
   }
   return
 }

@@ -584,3 +584,184 @@ func.func @copied(%m: memref<2x9x10x64xbf16>, %k: memref<50x64xbf16>, %o: memref
   }
   return
 }
+
+// The first operand stored by columns, as the transpose of one that is stored by
+// rows: the products are the same, element by element.
+// REDEFINE: %{entry} = forms
+// REDEFINE: %{more} = --grid=1 --input=64x64xbf16 --input=64x64xbf16
+// RUN: %{check}
+// forms: argument 2: 2xi32 = [0, 0]
+!f64 = tensor<64x64xf32, #fagpu.acc<4>>
+!h64 = tensor<64x64xbf16, #fagpu.acc<4>>
+!c64 = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!v64 = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @forms(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %other: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %ca = fagpu.channel tma : !c64
+  %cb = fagpu.channel tma : !c64
+  %ct = fagpu.channel threads : !c64
+  fagpu.role @load groups(1) elect {
+    fagpu.put %ca, %a[%z, %z] [64, 64] : memref<64x64xbf16> into !c64
+    fagpu.put %cb, %b[%z, %z] [64, 64] : memref<64x64xbf16> into !c64
+  }
+  fagpu.role @all groups(1) {
+    %va = fagpu.acquire %ca : !c64
+    %vb = fagpu.acquire %cb : !c64
+    %h = fagpu.load %va : !v64 -> !h64
+    fagpu.write %ct, %h transposed : !h64 into !c64
+    %vt = fagpu.acquire %ct : !c64
+    %f0 = fagpu.mma_async nn %va, %vb : !v64, !v64 -> !fagpu.inflight<!f64>
+    %x0 = fagpu.wait %f0 pending(0) : !fagpu.inflight<!f64>
+    %f1 = fagpu.mma_async tn %vt, %vb : !v64, !v64 -> !fagpu.inflight<!f64>
+    %x1 = fagpu.wait %f1 pending(0) : !fagpu.inflight<!f64>
+    %f2 = fagpu.mma_async nt %va, %vb : !v64, !v64 -> !fagpu.inflight<!f64>
+    %x2 = fagpu.wait %f2 pending(0) : !fagpu.inflight<!f64>
+    %f3 = fagpu.mma_async tt %vt, %vb : !v64, !v64 -> !fagpu.inflight<!f64>
+    %x3 = fagpu.wait %f3 pending(0) : !fagpu.inflight<!f64>
+    fagpu.release %va : !v64
+    fagpu.release %vb : !v64
+    fagpu.release %vt : !v64
+    %n = arith.cmpf une, %x0, %x1 : !f64
+    %t = arith.cmpf une, %x2, %x3 : !f64
+    %someN = fagpu.any %n : tensor<64x64xi1, #fagpu.acc<4>>
+    %someT = fagpu.any %t : tensor<64x64xi1, #fagpu.acc<4>>
+    %wordN = arith.extui %someN : i1 to i32
+    %wordT = arith.extui %someT : i1 to i32
+    memref.store %wordN, %other[%i0] : memref<2xi32>
+    memref.store %wordT, %other[%i1] : memref<2xi32>
+  }
+  return
+}
+
+// Two groups add to one memory; rows from 2 on are left alone.
+// REDEFINE: %{entry} = add
+// REDEFINE: %{more} = --grid=1 --input=4x8xf32=1 --input=16xf32=1
+// RUN: %{check}
+// add: argument 0: 4x8xf32 = [1, 3, 5, 7, 9, 11, 13, 15, 21, 23, 25, 27, 29, 31, 33, 35, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+// add: argument 1: 16xf32 = [15, 35, 55, 75, 95, 115, 135, 155, 175, 195, 215, 235, 255, 275, 295, 315]
+func.func @add(%m: memref<4x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  fagpu.role @all(%g) groups(2) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    fagpu.store %x, %m[%z, %z] rows(%c2) add : !s into memref<4x8xf32>
+    %max = fagpu.reduce max %x : !s -> !row
+    fagpu.store %max, %o[%z] add : !row into !o
+  }
+  return
+}
+
+// Element (r, c) of fragments of 32 threads is at 16 (r mod 8) + 4 (c / 2) + 2 (r / 8)
+// + c mod 2. What one launch has stored, or added to 1, another finds there, and
+// reads in the same order.
+// REDEFINE: %{entry} = in_fragments
+// REDEFINE: %{more} = --input=128xf32 --input=128xf32=1 --input=3xi32
+// RUN: %{check}
+// in_fragments: argument 2: 3xi32 = [0, 0, 0]
+!fragments = memref<128xf32>
+!piece = !fagpu.channel<128xf32, #pl, 1>
+func.func @store_fragments(%m: !fragments, %p: !fragments) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %st = fagpu.channel tma_store : !piece
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    fagpu.store %x, %m[%z] fragments : !s into !fragments
+    fagpu.store %x, %p[%z] add fragments via(%st : !piece) : !s into !fragments
+  }
+  return
+}
+func.func @compare_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %i2 = arith.constant 2 : index
+  %ch = fagpu.channel tma : !piece
+  fagpu.role @load groups(1) elect {
+    fagpu.put %ch, %m[%z] [128] : !fragments into !piece
+  }
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    %one = arith.constant dense<1.0> : !s
+    %x1 = arith.addf %x, %one : !s
+    %r = fagpu.iota 0 : !i
+    %c = fagpu.iota 1 : !i
+    %two = arith.constant dense<2> : !i
+    %four = arith.constant dense<4> : !i
+    %eight = arith.constant dense<8> : !i
+    %sixteen = arith.constant dense<16> : !i
+    %r8 = arith.remui %r, %eight : !i
+    %lower = arith.divui %r, %eight : !i
+    %pair = arith.divui %c, %two : !i
+    %odd = arith.remui %c, %two : !i
+    %a = arith.muli %r8, %sixteen : !i
+    %b = arith.muli %pair, %four : !i
+    %d = arith.muli %lower, %two : !i
+    %ab = arith.addi %a, %b : !i
+    %de = arith.addi %d, %odd : !i
+    %at = arith.addi %ab, %de : !i
+    %stored = fagpu.gather %m[%at] : !fragments[!i] -> !s
+    %added = fagpu.gather %p[%at] : !fragments[!i] -> !s
+    %v = fagpu.acquire %ch : !piece
+    %read = fagpu.load %v fragments : !fagpu.view<128xf32, #pl> -> !s
+    fagpu.release %v : !fagpu.view<128xf32, #pl>
+    %n0 = arith.cmpf une, %stored, %x : !s
+    %n1 = arith.cmpf une, %added, %x1 : !s
+    %n2 = arith.cmpf une, %read, %x : !s
+    %a0 = fagpu.any %n0 : tensor<16x8xi1, #acc>
+    %a1 = fagpu.any %n1 : tensor<16x8xi1, #acc>
+    %a2 = fagpu.any %n2 : tensor<16x8xi1, #acc>
+    %w0 = arith.extui %a0 : i1 to i32
+    %w1 = arith.extui %a1 : i1 to i32
+    %w2 = arith.extui %a2 : i1 to i32
+    memref.store %w0, %other[%i0] : memref<3xi32>
+    memref.store %w1, %other[%i1] : memref<3xi32>
+    memref.store %w2, %other[%i2] : memref<3xi32>
+  }
+  return
+}
+func.func @in_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi32>) {
+  %c1 = arith.constant 1 : index
+  fagpu.launch @store_fragments grid(%c1) (%m, %p) : !fragments, !fragments
+  fagpu.launch @compare_fragments grid(%c1) (%m, %p, %other) : !fragments, !fragments, memref<3xi32>
+  return
+}
+
+// Row r, column c of the value is row c, column r of the tile; rows from 2 on are
+// outside of the memory, and are left alone.
+// REDEFINE: %{entry} = turned
+// REDEFINE: %{more} = --grid=1 --input=2x16xf32=-1
+// RUN: %{check}
+// turned: argument 0: 2x16xf32 = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 1, 11, 21, 31, 41, 51, 61, 71, 81, 91, 101, 111, 121, 131, 141, 151]
+func.func @turned(%m: memref<2x16xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %z = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %st = fagpu.channel tma_store : !fagpu.channel<8x16xf32, #fagpu.smem<64>, 1>
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    fagpu.store %x, %m[%z, %z] rows(%c2) transposed via(%st : !fagpu.channel<8x16xf32, #fagpu.smem<64>, 1>) : !s into memref<2x16xf32>
+  }
+  return
+}
+
+// Sums by column of what the mask leaves, rows up to 2: three rows a column, and by
+// row r the sum 80 r + 28 of all its elements, in order. Many elements go to one place.
+// REDEFINE: %{entry} = scatter
+// REDEFINE: %{more} = --grid=1 --input=2x8xf32=1 --input=16xf32=0
+// RUN: %{check}
+// scatter: argument 0: 2x8xf32 = [1, 1, 1, 1, 1, 1, 1, 1, 31, 34, 37, 40, 43, 46, 49, 52]
+// scatter: argument 1: 16xf32 = [28, 108, 188, 268, 348, 428, 508, 588, 668, 748, 828, 908, 988, 1068, 1148, 1228]
+func.func @scatter(%m: memref<2x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} {
+  %one = arith.constant 1 : i32
+  fagpu.role @all groups(1) warps(1) {
+    %x = func.call @numbers() : () -> !s
+    %r = fagpu.iota 0 : !i
+    %c = fagpu.iota 1 : !i
+    %three = arith.constant dense<3> : !i
+    %ok = arith.cmpi slt, %r, %three : !i
+    fagpu.scatter_add %x, %m[%one, %c] mask(%ok : tensor<16x8xi1, #acc>) : !s into memref<2x8xf32>[i32, !i]
+    fagpu.scatter_add %x, %o[%r] : !s into !o[!i]
+  }
+  return
+}

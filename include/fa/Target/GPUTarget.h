@@ -39,6 +39,9 @@ struct GPUTarget {
   bool hasTMA;
   bool hasAsyncMatrix;
   bool hasRegisterReallocation;
+  /// Whether threads add two and four f32 to memory at once (PTX ISA, "red",
+  /// from PTX 8.1 on).
+  bool hasVectorAdds;
 };
 
 /// Registers of each thread where one thread of a group of four warps copies

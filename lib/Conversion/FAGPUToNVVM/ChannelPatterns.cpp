@@ -168,24 +168,15 @@ struct PutPattern : public LoweringPattern<PutOp> {
   }
 
   Registers lower(PutOp op, Adaptor adaptor, Emitter &emit) const override {
-    const TensorMap &map = kernel.getTensorMap(op);
     OpBuilder::InsertionGuard guard(emit.builder);
     if (Value condition = getOptional(adaptor.getCondition())) {
       auto branch =
           scf::IfOp::create(emit.builder, emit.location, condition, false);
       emit.builder.setInsertionPointToStart(branch.thenBlock());
     }
-    emitCopy(op, adaptor, map, emit);
-    return {};
-  }
-
-private:
-  void emitCopy(PutOp op, Adaptor adaptor, const TensorMap &map,
-                Emitter &emit) const {
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
-    int64_t sharers = getNumSharers(op.getChannel());
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
@@ -193,8 +184,38 @@ private:
     NVVM::MBarrierArriveExpectTxOp::create(
         emit.builder, emit.location, TypeRange{}, barrier, emit.constant(bytes),
         NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
-    auto cluster = LLVM::LLVMPointerType::get(emit.builder.getContext(), 7);
-    Value part = addPart(emit, op, adaptor, stage.data);
+    if (isVectorInBulk(op))
+      emitVectorCopy(op, adaptor, emit, stage.data, barrier, bytes);
+    else
+      emitCopy(op, adaptor, emit, stage.data, barrier);
+    return {};
+  }
+
+private:
+  static Value clusterPointer(Emitter &emit, Value address) {
+    return LLVM::AddrSpaceCastOp::create(
+        emit.builder, emit.location,
+        LLVM::LLVMPointerType::get(emit.builder.getContext(), 7),
+        emit.sharedPointer(address));
+  }
+
+  /// A vector is one piece in memory and in the stage.
+  void emitVectorCopy(PutOp op, Adaptor adaptor, Emitter &emit, Value data,
+                      Value barrier, int64_t bytes) const {
+    Value source =
+        getAddress(emit.builder, emit.location, kernel, op.getSource(),
+                   flatten(SmallVector<ValueRange>(adaptor.getOffsets())));
+    NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+        emit.builder, emit.location, clusterPointer(emit, data), source,
+        barrier, emit.constant(bytes), /*multicastMask=*/Value(),
+        /*l2CacheHint=*/Value());
+  }
+
+  void emitCopy(PutOp op, Adaptor adaptor, Emitter &emit, Value data,
+                Value barrier) const {
+    const TensorMap &map = kernel.getTensorMap(op);
+    int64_t sharers = getNumSharers(op.getChannel());
+    Value part = addPart(emit, op, adaptor, data);
     SmallVector<Value> offsets =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
     Value blocks;
@@ -212,9 +233,7 @@ private:
       SmallVector<Value> at(offsets);
       if (copy)
         at.back() = emit.add(at.back(), copy * map.columns);
-      Value target = LLVM::AddrSpaceCastOp::create(
-          emit.builder, emit.location, cluster,
-          emit.sharedPointer(emit.add(part, copy * panelBytes)));
+      Value target = clusterPointer(emit, emit.add(part, copy * panelBytes));
       SmallVector<Value> coordinates =
           getCoordinates(emit, kernel, map, op.getSource(), at,
                          getOptional(adaptor.getRows()));

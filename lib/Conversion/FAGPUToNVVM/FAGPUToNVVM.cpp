@@ -37,7 +37,10 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateCopyPatterns(patterns, converter, kernel);
   populateDrainPatterns(patterns, converter, kernel);
   populateElementwisePatterns(patterns, converter, kernel);
+  populateBulkStorePatterns(patterns, converter, kernel);
+  populateFragmentPatterns(patterns, converter, kernel);
   populateGatherPatterns(patterns, converter, kernel);
+  populateScatterPatterns(patterns, converter, kernel);
   populateMatrixPatterns(patterns, converter, kernel);
   populateMatrixStorePatterns(patterns, converter, kernel);
   populateMemoryPatterns(patterns, converter, kernel);

@@ -6,10 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "GlobalStores.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
+
+int64_t mlir::fagpu::getBytesPerAdd(Operation *op) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  auto chip = kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName);
+  return fa::lookupGPUTarget(chip.getValue())->hasVectorAdds ? 16 : 4;
+}
 
 /// Emits a store of `list`, where $0 is the address and $1 on are the words.
 static void emitStore(Emitter &emit, const RowPiece &piece, StringRef before,
@@ -21,9 +29,10 @@ static void emitStore(Emitter &emit, const RowPiece &piece, StringRef before,
     constraints += isFloat ? ",f" : ",r";
     inputs.push_back(word);
   }
-  std::string text = ("st.global" + type + " [$0 + " + Twine(piece.offset) +
-                      "], " + list + ";")
-                         .str();
+  StringRef operation = piece.adds ? "red.global.add" : "st.global";
+  std::string text =
+      (operation + type + " [$0 + " + Twine(piece.offset) + "], " + list + ";")
+          .str();
   if (piece.predicate) {
     text = "@$" + std::to_string(inputs.size()) + " " + text;
     constraints += ",b";
@@ -38,9 +47,10 @@ static void storeWords(Emitter &emit, const RowPiece &piece) {
   std::string list;
   for (size_t index = 1; index <= piece.words.size(); ++index)
     list += (index > 1 ? ", $" : "$") + std::to_string(index);
+  StringRef element = piece.adds ? ".f32" : ".b32";
   if (piece.words.size() == 1)
-    return emitStore(emit, piece, "", ".b32", list, "");
-  emitStore(emit, piece, "", (".v" + Twine(piece.words.size()) + ".b32").str(),
+    return emitStore(emit, piece, "", element, list, "");
+  emitStore(emit, piece, "", (".v" + Twine(piece.words.size()) + element).str(),
             "{" + list + "}", "");
 }
 

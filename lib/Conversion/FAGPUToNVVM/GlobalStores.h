@@ -24,7 +24,13 @@ struct RowPiece {
   /// Bytes that the place of the piece is a multiple of; it is stored by as
   /// many at once.
   int64_t alignment = 16;
+  /// Whether the words, f32, are added to those in memory.
+  bool adds = false;
 };
+
+/// The bytes of f32 that threads of the kernel of an operation add at once at
+/// most.
+int64_t getBytesPerAdd(Operation *op);
 
 /// Stores a piece. By a predicate, since a branch would make the loop
 /// around it divergent.

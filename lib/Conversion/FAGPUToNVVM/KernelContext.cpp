@@ -39,6 +39,12 @@ void KernelContext::collectNeeds() {
       needed.alignment = std::max(needed.alignment, alignment);
     }
   };
+  // Moved without bounds, 16 bytes at a time.
+  auto addPieces = [&](Value memory, int64_t count) {
+    addElements(memory, 16);
+    if (auto argument = dyn_cast<BlockArgument>(memory))
+      needs[argument.getArgNumber()].pieces.insert(count);
+  };
   // A dynamic size is a parameter.
   auto addSize = [&](Value memory, int64_t dim) {
     auto argument = dyn_cast<BlockArgument>(memory);
@@ -53,6 +59,8 @@ void KernelContext::collectNeeds() {
   };
   kernel.walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op)) {
+      if (isVectorInBulk(put))
+        return addPieces(put.getSource(), put.getSizes().back());
       if (!isCopiedByThreads(put.getChannel()))
         return addMap(put, *makeTensorMap(put));
       // Rows without a bound end with their dimension.
@@ -61,6 +69,8 @@ void KernelContext::collectNeeds() {
       return addElements(put.getSource(), put.getAlignment());
     }
     if (auto store = dyn_cast<StoreOp>(op)) {
+      if (store.getFragments())
+        return addPieces(store.getDestination(), store.getBox().back());
       if (isStaged(store))
         return addMap(store, *makeTensorMap(store));
       // Rows of matrices are stored by pieces.
@@ -83,6 +93,8 @@ void KernelContext::collectNeeds() {
                          gather.getPairs()
                              ? gather.getType().getElementTypeBitWidth() / 4
                              : 1);
+    if (auto scatter = dyn_cast<ScatterAddOp>(op))
+      return addElements(scatter.getDestination());
     if (isa<ExtremesOp, TicketOp, RetireOp>(op))
       return addElements(op->getOperand(0));
   });
@@ -109,12 +121,14 @@ static DictionaryAttr describe(MLIRContext *context, StringRef kind,
 }
 
 static DictionaryAttr describePointer(MLIRContext *context, unsigned argument,
-                                      int64_t alignment) {
-  DictionaryAttr pointer = describe(context, "pointer", argument);
-  if (alignment == 1)
-    return pointer;
-  NamedAttrList entries(pointer);
-  entries.set("alignment", Builder(context).getI64IntegerAttr(alignment));
+                                      int64_t alignment,
+                                      ArrayRef<int64_t> pieces) {
+  Builder builder(context);
+  NamedAttrList entries(describe(context, "pointer", argument));
+  if (alignment != 1)
+    entries.set("alignment", builder.getI64IntegerAttr(alignment));
+  if (!pieces.empty())
+    entries.set("pieces", builder.getDenseI64ArrayAttr(pieces));
   return entries.getDictionary(context);
 }
 
@@ -146,9 +160,11 @@ void KernelContext::replaceArgument(unsigned number, Needs &needed,
         addParameter(i64, describe(context, "size", number, dim), parameters);
   if (!needed.elements)
     return;
-  values.pointer = addParameter(
-      LLVM::LLVMPointerType::get(context, 1),
-      describePointer(context, number, needed.alignment), parameters);
+  values.pointer =
+      addParameter(LLVM::LLVMPointerType::get(context, 1),
+                   describePointer(context, number, needed.alignment,
+                                   needed.pieces.getArrayRef()),
+                   parameters);
   auto [strides, offset] = type.getStridesAndOffset();
   for (auto [dim, stride] : llvm::enumerate(strides))
     values.strides.push_back(

@@ -23,6 +23,12 @@ struct RoleThreads {
   Value isGroupLeader, isWarpLeader;
 };
 
+/// Whether a put copies a vector in bulk, without a tensor map.
+inline bool isVectorInBulk(PutOp put) {
+  return !isCopiedByThreads(put.getChannel()) &&
+         put.getChannel().getType().getShape().size() == 1;
+}
+
 /// Refuses what threads cannot copy.
 LogicalResult verifyCopiedTile(PutOp put);
 /// Refuses to gather from memory, or elements, that have no lowering.
@@ -86,6 +92,8 @@ private:
     /// single elements are accessed.
     int64_t alignment = 1;
     bool unitStrides = false;
+    /// Elements that are moved whole: the last dimension is a multiple of each.
+    SetVector<int64_t> pieces;
     /// Dynamic dimensions whose size is read.
     SetVector<unsigned> sizes;
   };

@@ -108,7 +108,8 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
                   Emitter &emit) const override {
     RankedTensorType type = op.getType().getValue();
     int64_t numResults = registersPerThread(type);
-    bool transposed = op.getForm() == MatrixForm::nt;
+    bool transposed = isSecondTransposed(op.getForm());
+    bool transposedA = isFirstTransposed(op.getForm());
     ViewType b = op.getB().getType();
     OperandTile tileB(op.getB(), transposed);
     int64_t steps = b.getShape()[transposed ? 1 : 0] / 16;
@@ -123,7 +124,7 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
     auto view = dyn_cast<ViewType>(op.getA().getType());
     int64_t firstA = numResults + inputs.size(), offsetA = 0;
     if (view) {
-      OperandTile tileA(op.getA(), /*depthContiguous=*/true);
+      OperandTile tileA(op.getA(), /*depthContiguous=*/!transposedA);
       int64_t bytes = getKnownOffset(op.getA());
       offsetA = bytes / 16;
       inputs.push_back(
@@ -149,7 +150,8 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
       if (view)
         text += "add.s64 a, $" + std::to_string(firstA) + ", " +
                 std::to_string(offsetA +
-                               OperandTile(op.getA(), /*depthContiguous=*/true)
+                               OperandTile(op.getA(),
+                                           /*depthContiguous=*/!transposedA)
                                    .stepOffset(step)) +
                 "; ";
       else
@@ -161,8 +163,10 @@ struct MmaAsyncPattern : public LoweringPattern<MmaAsyncOp> {
               element + " " + registerList(0, numResults) + ", " + a + ", b, ";
       text += step || op.getAcc() ? "add" : "zero";
       // Signs, then for operands in memory whether they are transposed.
-      text += std::string(", 1, 1") + (view ? ", 0" : "") +
-              (transposed ? ", 0; " : ", 1; ");
+      StringRef transposeA = transposedA ? ", 1" : ", 0";
+      text += ", 1, 1";
+      text += view ? transposeA : "";
+      text += transposed ? ", 0; " : ", 1; ";
     }
     text += "wgmma.commit_group.sync.aligned; }";
     SmallVector<Type> types(numResults, emit.builder.getF32Type());

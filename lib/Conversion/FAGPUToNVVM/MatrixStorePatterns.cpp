@@ -45,7 +45,7 @@ struct StoreMatrixPattern : public LoweringPattern<StoreOp> {
   using LoweringPattern::LoweringPattern;
 
   bool matches(StoreOp op) const override {
-    return !op.getVia() &&
+    return !op.getVia() && !op.getFragments() &&
            isa<AccumulatorLayoutAttr>(blockType(op.getValue()).getEncoding());
   }
 
@@ -98,10 +98,13 @@ private:
       Value address = getAddress(emit.builder, op.getLoc(), kernel,
                                  op.getDestination(), at);
       int64_t bytes = isPacked ? 2 : 4, span = 4 * columnsOfLane;
+      int64_t alignment = op.getAlignment();
+      if (op.getAdd())
+        alignment = std::min(alignment, getBytesPerAdd(op));
       for (; !words.empty(); words = words.drop_front(perStore), first += span)
         storePiece(emit,
                    {address, bytes * first, words.take_front(perStore),
-                    isStored, static_cast<int64_t>(op.getAlignment())},
+                    isStored, alignment, op.getAdd()},
                    bound, first, span, column);
     };
     // A lane stores a chunk of 8 columns of each 32, or a pair of each 8.

@@ -6,15 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers access to global memory: scalar loads and stores, sizes, row
-// vectors, matrices staged in shared memory for a TMA store, and the atomic
-// counter that gives tiles to persistent blocks. `getAddress` is what all
-// share; read it first.
+// vectors, and the atomic counter that gives tiles to persistent blocks.
+// `getAddress` is what all share; read it first.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnBound.h"
 #include "Patterns.h"
-#include "SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -143,72 +140,11 @@ struct StoreRowsPattern : public LoweringPattern<StoreOp> {
       indices.back() = row;
       Value address = getAddress(emit.builder, emit.location, kernel,
                                  op.getDestination(), indices);
-      emit.inlinePTX("@$2 st.global.f32 [$0], $1;", "l,f,b,~{memory}",
-                     {address, value, predicate}, {});
+      emit.inlinePTX(op.getAdd() ? "@$2 red.global.add.f32 [$0], $1;"
+                                 : "@$2 st.global.f32 [$0], $1;",
+                     "l,f,b,~{memory}", {address, value, predicate}, {});
     }
     return {};
-  }
-};
-
-/// Stages a matrix in swizzled shared memory; the leader of the group starts
-/// the bulk store.
-struct StoreStagedPattern : public LoweringPattern<StoreOp> {
-  using LoweringPattern::LoweringPattern;
-
-  bool matches(StoreOp op) const override {
-    return isStagedBy(op, Engine::tma_store);
-  }
-
-  Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
-    auto type = cast<RankedTensorType>(op.getValue().getType());
-    auto role = op->getParentOfType<RoleOp>();
-    const TensorMap &map = kernel.getTensorMap(op);
-    auto via = op.getVia().getDefiningOp<ChannelOp>();
-    Value tile = emit.add(kernel.getSharedBase(), *via.getOffset());
-    if (!adaptor.getBank().empty())
-      tile = emit.add(tile, emit.multiply(adaptor.getBank().front(),
-                                          via.getType().getStageBytes()));
-    // The store before has read the stage, as its leader knows.
-    NVVM::CpAsyncBulkWaitGroupOp::create(emit.builder, emit.location,
-                                         emit.builder.getI32IntegerAttr(0),
-                                         emit.builder.getUnitAttr());
-    synchronize(emit, role);
-    SharedTile{tile, type.getDimSize(0), Panels(via.getType().getLayout())}
-        .store(emit, kernel.getThreads(op), type, adaptor.getValue());
-    NVVM::FenceProxyOp::create(
-        emit.builder, emit.location, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(emit.builder.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
-    synchronize(emit, role);
-    Value rows = getOptional(adaptor.getRows());
-    SmallVector<Value> offsets =
-        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
-    ColumnBound bound(getOptional(adaptor.getColumns()), offsets.back());
-    int64_t panelBytes = type.getDimSize(0) * map.swizzle;
-    for (int64_t copy = 0; copy < map.copies; ++copy) {
-      if (bound.excludes(copy * map.columns))
-        continue;
-      SmallVector<Value> at(offsets);
-      if (copy)
-        at.back() = emit.add(at.back(), copy * map.columns);
-      SmallVector<Value> coordinates =
-          getCoordinates(emit, kernel, map, op.getDestination(), at, rows);
-      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-          emit.builder, emit.location, kernel.getTensorMapParameter(map),
-          emit.sharedPointer(emit.add(tile, copy * panelBytes)), coordinates,
-          /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
-          kernel.getThreads(op).isGroupLeader);
-    }
-    NVVM::CpAsyncBulkCommitGroupOp::create(emit.builder, emit.location);
-    return {};
-  }
-
-private:
-  static void synchronize(Emitter &emit, RoleOp role) {
-    NVVM::BarrierOp::create(emit.builder, emit.location, TypeRange{},
-                            emit.add(role.getGroup(), *role.getBarrier()),
-                            emit.constant(role.getThreadsPerGroup()),
-                            NVVM::BarrierReductionAttr(), Value());
   }
 };
 
@@ -285,6 +221,6 @@ void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
   patterns.add<LoadPattern, ScalarStorePattern, DimPattern, StoreRowsPattern,
-               StoreStagedPattern, TicketPattern, RetirePattern, BlockIdPattern,
-               GridDimPattern>(converter, patterns.getContext(), kernel);
+               TicketPattern, RetirePattern, BlockIdPattern, GridDimPattern>(
+      converter, patterns.getContext(), kernel);
 }

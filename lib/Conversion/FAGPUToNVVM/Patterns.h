@@ -71,6 +71,9 @@ void sinkBitTests(func::FuncOp kernel);
 void populateBlockPatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);
+void populateBulkStorePatterns(RewritePatternSet &patterns,
+                               const TypeConverter &converter,
+                               const KernelContext &kernel);
 void populateChannelPatterns(RewritePatternSet &patterns,
                              const TypeConverter &converter,
                              const KernelContext &kernel);
@@ -83,6 +86,9 @@ void populateDrainPatterns(RewritePatternSet &patterns,
 void populateElementwisePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
                                  const KernelContext &kernel);
+void populateFragmentPatterns(RewritePatternSet &patterns,
+                              const TypeConverter &converter,
+                              const KernelContext &kernel);
 void populateGatherPatterns(RewritePatternSet &patterns,
                             const TypeConverter &converter,
                             const KernelContext &kernel);
@@ -98,6 +104,9 @@ void populateMemoryPatterns(RewritePatternSet &patterns,
 void populateMmaPatterns(RewritePatternSet &patterns,
                          const TypeConverter &converter,
                          const KernelContext &kernel);
+void populateScatterPatterns(RewritePatternSet &patterns,
+                             const TypeConverter &converter,
+                             const KernelContext &kernel);
 void populateStorePatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);

@@ -69,6 +69,11 @@ static LogicalResult verifyPut(PutOp op) {
     return failure();
   if (isCopiedByThreads(op.getChannel()))
     return verifyCopiedTile(op);
+  if (isVectorInBulk(op)) {
+    if (failed(verifySource(op, op.getSource())))
+      return failure();
+    return verifyElected(op, "copies in bulk");
+  }
   bool hasMap = succeeded(makeTensorMap(op));
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
   return hasMap && channel.getEngine() == Engine::tma
@@ -117,13 +122,14 @@ static LogicalResult verifySlice(SliceOp op) {
 static LogicalResult verifyLoad(LoadOp op) {
   ViewType view = op.getView().getType();
   auto type = cast<RankedTensorType>(op.getType());
+  // A vector of fragments is plain memory, and its result has been verified.
   if (type.getRank() == 1) {
     if (view.getLayout().getSwizzle() ||
         type.getElementType().getIntOrFloatBitWidth() != 32)
       return op.emitOpError()
              << "reads a vector from " << view
              << ", expected 32-bit elements and #fagpu.smem<0>";
-  } else {
+  } else if (!op.getFragments()) {
     if (failed(verifyTile(op, "reads", view)))
       return failure();
     if (!isa<AccumulatorLayoutAttr, OperandLayoutAttr>(type.getEncoding()))
@@ -141,6 +147,18 @@ static LogicalResult verifyLoad(LoadOp op) {
   return success();
 }
 
+/// The 16 rows of each warp become columns of one panel.
+static LogicalResult verifyTransposed(Operation *op, StringRef verb,
+                                      RankedTensorType type,
+                                      SharedLayoutAttr layout) {
+  int64_t warps = getBlockLayout(type).getWarps();
+  int64_t most = Panels(layout).getColumns() / 16;
+  if (warps <= most)
+    return success();
+  return op->emitOpError() << verb << " a transposed value of " << warps
+                           << " warps, expected at most " << most;
+}
+
 static LogicalResult verifyWrite(WriteOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   ChannelType channel = op.getChannel().getType();
@@ -156,14 +174,9 @@ static LogicalResult verifyWrite(WriteOp op) {
   if (op.getTransposed() && isCopiedByThreads(op.getChannel()))
     return op.emitOpError() << "writes a transposed value to a channel of the "
                                "engine 'cp_async', expected 'threads'";
-  // The 16 rows of each warp become columns of one panel.
-  int64_t warps = getBlockLayout(type).getWarps();
-  int64_t most =
-      Panels(op.getChannel().getType().getLayout()).getColumns() / 16;
-  if (op.getTransposed() && warps > most)
-    return op.emitOpError() << "writes a transposed value of " << warps
-                            << " warps, expected at most " << most;
-  return success();
+  return op.getTransposed()
+             ? verifyTransposed(op, "writes", type, channel.getLayout())
+             : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,12 +201,23 @@ static LogicalResult verifyRowsOfStore(StoreOp op, RankedTensorType type) {
 
 static LogicalResult verifyStagedStore(StoreOp op, RankedTensorType type) {
   auto via = op.getVia().getDefiningOp<ChannelOp>();
-  if (failed(verifyResource(op, op.getVia())) ||
-      failed(verifyTile(op, "stages in", op.getVia().getType())))
+  if (failed(verifyResource(op, op.getVia())))
+    return failure();
+  if (op.getFragments())
+    return verifySource(op, op.getDestination());
+  ChannelType tile = op.getVia().getType();
+  // Floats are staged in pairs, for a bulk store to read.
+  bool isFloat = tile.getElementType().isF32() &&
+                 tile.getLayout().getSwizzle() && !op.getTransposed() &&
+                 via.getEngine() == Engine::tma_store;
+  if (!isFloat && failed(verifyTile(op, "stages in", tile)))
     return failure();
   if (!isa<AccumulatorLayoutAttr>(type.getEncoding()))
     return op.emitOpError() << "stages a value of layout " << type.getEncoding()
                             << ", expected #fagpu.acc";
+  if (op.getTransposed() &&
+      failed(verifyTransposed(op, "stages", type, tile.getLayout())))
+    return failure();
   if (via.getEngine() == Engine::tma_store)
     return success(succeeded(makeTensorMap(op)));
   return verifyRowsOfStore(op, type);
@@ -203,6 +227,8 @@ static LogicalResult verifyStore(StoreOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (op.getVia())
     return verifyStagedStore(op, type);
+  if (op.getFragments())
+    return verifySource(op, op.getDestination());
   bool isF32 = type.getElementType().isF32();
   if (isa<AccumulatorLayoutAttr>(type.getEncoding()) &&
       (isF32 || isPackedElement(type.getElementType())))
@@ -280,6 +306,8 @@ static LogicalResult verifyOperation(Operation *op) {
       .Case<MmaAsyncOp, MmaOp, MmaSumOp>(
           [](Operation *op) { return verifyProduct(op); })
       .Case([](GatherOp op) { return verifyGather(op); })
+      .Case(
+          [](ScatterAddOp op) { return verifySource(op, op.getDestination()); })
       .Case([](ExtremesOp op) { return verifySource(op, op.getSource()); })
       .Case([](memref::DimOp op) { return verifySize(op); })
       .Case([](memref::GetGlobalOp op) { return verifyTable(op); })
@@ -294,22 +322,48 @@ static LogicalResult verifyOperation(Operation *op) {
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 
+static bool addsToMemory(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getAdd();
+  if (auto drain = dyn_cast<DrainOp>(op))
+    return drain.getAdd();
+  return isa<ScatterAddOp>(op);
+}
+
+/// Nothing orders additions with other accesses of one launch.
+static LogicalResult verifyAddedMemory(BlockArgument argument) {
+  auto users = argument.getUsers();
+  auto addition = llvm::find_if(users, addsToMemory);
+  if (addition == users.end())
+    return success();
+  for (Operation *user : users)
+    if (!addsToMemory(user) && !isa<memref::DimOp>(user) && !isCall(user))
+      return user->emitOpError()
+             << "uses memory of the kernel, argument "
+             << argument.getArgNumber() << ", that '" << addition->getName()
+             << "' (" << describePlace(*addition)
+             << ") adds to: nothing orders the two; expected additions alone";
+  return success();
+}
+
 /// Memory is known by its parameters, which only some operations look up.
 static LogicalResult verifyMemory(func::FuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments()) {
     if (!isa<MemRefType>(argument.getType()))
       continue;
+    if (failed(verifyAddedMemory(argument)))
+      return failure();
     for (Operation *user : argument.getUsers())
       if (!isa<memref::LoadOp, memref::StoreOp, memref::DimOp, PutOp, StoreOp,
-               DrainOp, FetchOp, GatherOp, ExtremesOp, TicketOp, RetireOp,
-               func::CallOp>(user))
+               DrainOp, FetchOp, GatherOp, ScatterAddOp, ExtremesOp, TicketOp,
+               RetireOp, func::CallOp>(user))
         return user->emitOpError()
                << "uses memory of the kernel, argument "
                << argument.getArgNumber()
                << ", expected memref.load, memref.store, memref.dim, "
                   "fagpu.put, "
-                  "fagpu.store, fagpu.gather, fagpu.extremes, fagpu.ticket or "
-                  "fagpu.retire";
+                  "fagpu.store, fagpu.gather, fagpu.scatter_add, "
+                  "fagpu.extremes, fagpu.ticket or fagpu.retire";
   }
   return success();
 }

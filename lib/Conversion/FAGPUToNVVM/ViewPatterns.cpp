@@ -31,7 +31,8 @@ struct LoadMatrixPattern : public LoweringPattern<LoadOp> {
   using LoweringPattern::LoweringPattern;
 
   bool matches(LoadOp op) const override {
-    return cast<RankedTensorType>(op.getType()).getRank() != 1;
+    return cast<RankedTensorType>(op.getType()).getRank() != 1 &&
+           !op.getFragments();
   }
 
   Registers lower(LoadOp op, Adaptor adaptor, Emitter &emit) const override {
@@ -56,17 +57,28 @@ struct LoadVectorPattern : public LoweringPattern<LoadOp> {
                                  kernel.getThreads(op).thread);
     Value first = emit.sharedPointer(
         emit.add(adaptor.getView()[0], emit.multiply(ofThread, 4)));
+    // Columns are held in pairs, which are beside each other.
+    int64_t atOnce = isa<ColumnLayoutAttr>(type.getEncoding()) ? 2 : 1;
+    Type loaded = type.getElementType();
+    if (atOnce > 1)
+      loaded = VectorType::get({atOnce}, loaded);
     SmallVector<Value> results;
-    for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
+    for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e;
+         i += atOnce) {
       auto offset = static_cast<int32_t>(
           4 * layout.getElementOffset(type.getShape(), i)[0]);
-      Value element = LLVM::GEPOp::create(
+      Value place = LLVM::GEPOp::create(
           emit.builder, emit.location, first.getType(),
           emit.builder.getI8Type(), first, ArrayRef<LLVM::GEPArg>{offset});
       // The stage changes between two loads, which LLVM cannot see.
-      results.push_back(LLVM::LoadOp::create(
-          emit.builder, emit.location, type.getElementType(), element,
-          /*alignment=*/4, /*isVolatile=*/true));
+      Value words = LLVM::LoadOp::create(emit.builder, emit.location, loaded,
+                                         place, /*alignment=*/4 * atOnce,
+                                         /*isVolatile=*/true);
+      if (atOnce == 1)
+        results.push_back(words);
+      for (int64_t word = 0; atOnce > 1 && word < atOnce; ++word)
+        results.push_back(LLVM::ExtractElementOp::create(
+            emit.builder, emit.location, words, emit.constant(word)));
     }
     return {results};
   }

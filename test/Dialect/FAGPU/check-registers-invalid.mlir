@@ -134,3 +134,57 @@ func.func @shared(%m: memref<?x?xf32>) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// -----
+
+// A vector takes no registers where its stage is released behind all of its uses:
+// it may be read from there, element by element.
+!x = tensor<64x128xf32, #fagpu.acc<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!l = !fagpu.channel<128xf32, #fagpu.smem<0>, 1>
+!lv = !fagpu.view<128xf32, #fagpu.smem<0>>
+func.func @late_vector(%m: memref<?x128xf32>, %v: memref<?xf32>, %o: memref<?x128xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %l = fagpu.channel tma : !l
+  fagpu.role @load groups(1) elect {
+    fagpu.put %l, %v[%c0] [128] : memref<?xf32> into !l
+  }
+  fagpu.role @math groups(1) regs(64) {
+    %x = fagpu.gather %m[%c0, %c0] : memref<?x128xf32>[i32, i32] -> !x
+    %lv = fagpu.acquire %l : !l
+    %y = fagpu.load %lv : !lv -> !col
+    %n = arith.negf %y : !col
+    %b = fagpu.broadcast %n : !col -> !x
+    %z = arith.addf %x, %b : !x
+    fagpu.release %lv : !lv
+    fagpu.store %z, %o[%c0, %c0] : !x into memref<?x128xf32>
+  }
+  return
+}
+
+// -----
+
+// Released at once, it is held in registers until it is used.
+!x = tensor<64x128xf32, #fagpu.acc<4>>
+!col = tensor<128xf32, #fagpu.col<4>>
+!l = !fagpu.channel<128xf32, #fagpu.smem<0>, 1>
+!lv = !fagpu.view<128xf32, #fagpu.smem<0>>
+func.func @early_vector(%m: memref<?x128xf32>, %v: memref<?xf32>, %o: memref<?x128xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %l = fagpu.channel tma : !l
+  fagpu.role @load groups(1) elect {
+    fagpu.put %l, %v[%c0] [128] : memref<?xf32> into !l
+  }
+  fagpu.role @math groups(1) regs(64) {
+    %lv = fagpu.acquire %l : !l
+    %y = fagpu.load %lv : !lv -> !col
+    fagpu.release %lv : !lv
+    %x = fagpu.gather %m[%c0, %c0] : memref<?x128xf32>[i32, i32] -> !x
+    %n = arith.negf %y : !col
+    // expected-error @below {{'fagpu.broadcast' op is where block values take 96 registers of a thread in @math, which has 64 by regs(64); expected at least regs(96), or smaller tiles}}
+    %b = fagpu.broadcast %n : !col -> !x
+    %z = arith.addf %x, %b : !x
+    fagpu.store %z, %o[%c0, %c0] : !x into memref<?x128xf32>
+  }
+  return
+}

@@ -1653,3 +1653,234 @@ func.func @f(%m: memref<2x32x64xbf16>) attributes {fagpu.kernel = "sm_90a", fagp
   }
   return
 }
+
+// -----
+
+// expected-error @below {{'fagpu.deterministic' is unit, expected it without a value on a kernel}}
+func.func @f() attributes {fagpu.deterministic} {
+  return
+}
+
+// -----
+
+!v = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %v = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op copies a vector in bulk with rows(...), padded, part(...) or l2_promotion(...), expected none of them: all of it is copied, from memory that is padded to whole vectors}}
+  fagpu.put %v, %m[%n] [64] rows(%n) : memref<?xf32> into !v
+  return
+}
+
+// -----
+
+!v = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<?x?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %v = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op moves a vector of 2x32, expected one piece of the last dimension}}
+  fagpu.put %v, %m[%n, %n] [2, 32] : memref<?x?xf32> into !v
+  return
+}
+
+// -----
+
+!v = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<?xf32, strided<[2]>>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %v = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op moves a vector in 'memref<?xf32, strided<[2]>>', expected elements of the last dimension beside each other}}
+  fagpu.put %v, %m[%n] [64] : memref<?xf32, strided<[2]>> into !v
+  return
+}
+
+// -----
+
+!v = !fagpu.channel<63xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %v = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op moves a vector of 252 bytes, expected a multiple of 16; the nearest is 64 elements}}
+  fagpu.put %v, %m[%n] [63] : memref<?xf32> into !v
+  return
+}
+
+// -----
+
+!v = !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+func.func @f(%m: memref<100xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %v = fagpu.channel tma : !v
+  // expected-error @below {{'fagpu.put' op moves a vector of 64 elements in a last dimension of 100, expected a multiple of them, as they are moved whole}}
+  fagpu.put %v, %m[%n] [64] : memref<100xf32> into !v
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64x64xbf16, #fagpu.acc<4>>, %m: memref<?x64xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op adds elements of 'bf16', expected f32}}
+  fagpu.store %x, %m[%n, %n] add : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x64xbf16>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @exact(%m: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.deterministic} {
+  fagpu.role @a groups(1) {
+    %x = arith.constant dense<1.0> : !acc
+    // expected-error @below {{'fagpu.store' op adds to memory in an order that a run decides, but @exact is 'fagpu.deterministic'; expected a plain store of what one group has summed up}}
+    fagpu.store %x, %m[%n, %n] add : !acc into memref<?x64xf32>
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+func.func @exact(%m: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.deterministic} {
+  %t = fagpu.channel threads : !t
+  fagpu.role @a groups(1) elect {
+    %v = fagpu.acquire %t : !t
+    // expected-error @below {{'fagpu.drain' op adds to memory in an order that a run decides, but @exact is 'fagpu.deterministic'}}
+    fagpu.drain %v, %m[%n, %n] add : !fagpu.view<64x64xf32, #fagpu.smem<128>> into memref<?x64xf32>
+    fagpu.release %v : !fagpu.view<64x64xf32, #fagpu.smem<128>>
+  }
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @exact(%m: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.deterministic} {
+  fagpu.role @a groups(1) {
+    %x = arith.constant dense<1.0> : !acc
+    // expected-error @below {{'fagpu.scatter_add' op adds to memory in an order that a run decides, but @exact is 'fagpu.deterministic'}}
+    fagpu.scatter_add %x, %m[%n] : !acc into memref<?xf32>[i32]
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64xbf16, #fagpu.row<4>>, %m: memref<?xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.scatter_add' op adds elements of 'tensor<64xbf16, #fagpu.row<4>>' to 'memref<?xbf16>', expected f32 on both sides}}
+  fagpu.scatter_add %x, %m[%n] : tensor<64xbf16, #fagpu.row<4>> into memref<?xbf16>[i32]
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64xf32, #fagpu.row<4>>, %m: memref<?x?xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.scatter_add' op has 1 indices into 'memref<?x?xf32>', expected 2}}
+  fagpu.scatter_add %x, %m[%n] : tensor<64xf32, #fagpu.row<4>> into memref<?x?xf32>[i32]
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64xf32, #fagpu.row<4>>, %m: memref<?xf32>, %i: tensor<64xi32, #fagpu.col<4>>) {
+  // expected-error @below {{'fagpu.scatter_add' op has index 0 of type 'tensor<64xi32, #fagpu.col<4>>', expected i32 or i32 elements in the shape and layout of the value 'tensor<64xf32, #fagpu.row<4>>'}}
+  fagpu.scatter_add %x, %m[%i] : tensor<64xf32, #fagpu.row<4>> into memref<?xf32>[tensor<64xi32, #fagpu.col<4>>]
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<64xf32, #fagpu.row<4>>, %m: memref<?xf32>, %i: tensor<64xi32, #fagpu.row<4>>) {
+  // expected-error @below {{'fagpu.scatter_add' op has a mask of type 'tensor<64xi32, #fagpu.row<4>>', expected i1 elements in the shape and layout of the value 'tensor<64xf32, #fagpu.row<4>>'}}
+  fagpu.scatter_add %x, %m[%i] mask(%i : tensor<64xi32, #fagpu.row<4>>) : tensor<64xf32, #fagpu.row<4>> into memref<?xf32>[tensor<64xi32, #fagpu.row<4>>]
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op is transposed and stores 'tensor<64x64xf32, #fagpu.acc<4>>' in fragments, expected a matrix, not in fragments}}
+  fagpu.store %x, %m[%n] sizes [4096] transposed fragments : !acc into memref<?xf32>
+  return
+}
+
+// -----
+
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @f(%x: !h, %m: memref<?x64xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op is transposed, expected via(...) a channel of the engine 'tma_store'}}
+  fagpu.store %x, %m[%n, %n] transposed : !h into memref<?x64xbf16>
+  return
+}
+
+// -----
+
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @f(%x: !h, %m: memref<?xbf16>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op stores fragments of 'tensor<64x64xbf16, #fagpu.acc<4>>', expected f32 of layout #fagpu.acc}}
+  fagpu.store %x, %m[%n] fragments : !h into memref<?xbf16>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op stores fragments with rows(...) or padded, expected none: all of them are stored}}
+  fagpu.store %x, %m[%n] rows(%n) fragments : !acc into memref<?xf32>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @f(%x: !acc, %m: memref<?x64xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op moves fragments of 64x64, expected one piece of the last dimension}}
+  fagpu.store %x, %m[%n, %n] sizes [64, 64] fragments : !acc into memref<?x64xf32>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+!t = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %t = fagpu.channel tma_store : !t
+  // expected-error @below {{'fagpu.store' op stores 'tensor<64x64xf32, #fagpu.acc<4>>' via a channel of 64x64 x 'f32', expected 4096 x 'f32'}}
+  fagpu.store %x, %m[%n] fragments via(%t : !t) : !acc into memref<?xf32>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+!t = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+func.func @f(%x: !acc, %m: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %t = fagpu.channel threads : !t
+  // expected-error @below {{'fagpu.store' op uses a channel of the engine 'threads', expected 'tma_store'}}
+  fagpu.store %x, %m[%n, %n] add via(%t : !t) : !acc into memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: !fagpu.view<4096xf32, #fagpu.smem<0>>) {
+  // expected-error @below {{'fagpu.load' op reads fragments of '!fagpu.view<4096xf32, #fagpu.smem<0>>' into 'tensor<64x32xf32, #fagpu.acc<4>>', expected a vector of as many f32 and a result of layout #fagpu.acc}}
+  %x = fagpu.load %v fragments : !fagpu.view<4096xf32, #fagpu.smem<0>> -> tensor<64x32xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @f(%a: !v, %b: !v) attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.mma' op has the form 'tn', which only 'fagpu.mma_async' has; expected 'nt' or 'nn'}}
+  %x = fagpu.mma tn %a, %b : !v, !v -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!p = tensor<64x64xbf16, #fagpu.opa<4>>
+!f = !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>> keeps !p>
+func.func @f(%a: !p, %b: !v) attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.mma_async' op has a first operand 'tensor<64x64xbf16, #fagpu.opa<4>>' in the form 'tt', expected a view of K x 64}}
+  %f = fagpu.mma_async tt %a, %b : !p, !v -> !f
+  %x = fagpu.wait %f : !f
+  return
+}

@@ -291,3 +291,45 @@ func.func @host(%m: memref<?xf32>) attributes {fa.implements = @reference} {
   fagpu.launch @empty grid(%count) if(%isLarge) ()
   return
 }
+
+// What gradients need: vectors in bulk, products of transposed operands, additions,
+// fragments and transposed stores.
+// CHECK-LABEL: func.func @gradients(
+func.func @gradients(%m: memref<?x4096xf32>, %o: memref<?x64xbf16>, %b: memref<?x?xf32>, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %ch = fagpu.channel tma : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+  %st = fagpu.channel tma_store : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+  %tr = fagpu.channel tma_store : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  %t = fagpu.channel threads : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @load groups(1) elect {
+    // CHECK: fagpu.put %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] [1, 4096] : memref<?x4096xf32> into
+    fagpu.put %ch, %m[%n, %c0] [1, 4096] : memref<?x4096xf32> into !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+  }
+  fagpu.role @math groups(1) {
+    %v = fagpu.acquire %ch : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+    // CHECK: fagpu.load %{{.*}} fragments : <4096xf32, #fagpu.smem<0>> -> tensor<64x64xf32, #fagpu.acc<4>>
+    %x = fagpu.load %v fragments : !fagpu.view<4096xf32, #fagpu.smem<0>> -> tensor<64x64xf32, #fagpu.acc<4>>
+    fagpu.release %v : !fagpu.view<4096xf32, #fagpu.smem<0>>
+    %a = fagpu.acquire %t : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+    // CHECK: fagpu.mma_async tt %{{.*}}, %{{.*}} acc(
+    %f = fagpu.mma_async tt %a, %a acc(%x : tensor<64x64xf32, #fagpu.acc<4>>) : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    %y = fagpu.wait %f : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    // CHECK: fagpu.mma_async tn %
+    %g = fagpu.mma_async tn %a, %a : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    %z = fagpu.wait %g : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>>>
+    fagpu.release %a : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+    // CHECK: fagpu.store %{{.*}}, %{{.*}} sizes [1, 4096] add fragments via(%{{.*}} : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : tensor
+    fagpu.store %y, %m[%n, %c0] sizes [1, 4096] add fragments via(%st : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x4096xf32>
+    %h = arith.truncf %z : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+    // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) transposed via(
+    fagpu.store %h, %o[%n, %c0] rows(%n) transposed via(%tr : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x64xbf16>
+    %i = fagpu.iota 0 : tensor<64x64xi32, #fagpu.acc<4>>
+    %ok = arith.constant dense<true> : tensor<64x64xi1, #fagpu.acc<4>>
+    // CHECK: fagpu.scatter_add %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<64x64xi1, #fagpu.acc<4>>) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x?xf32>[i32, tensor<64x64xi32, #fagpu.acc<4>>]
+    fagpu.scatter_add %z, %b[%n, %i] mask(%ok : tensor<64x64xi1, #fagpu.acc<4>>) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x?xf32>[i32, tensor<64x64xi32, #fagpu.acc<4>>]
+    // CHECK: fagpu.scatter_add %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x?xf32>[i32, i32]
+    fagpu.scatter_add %z, %b[%n, %c0] : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x?xf32>[i32, i32]
+  }
+  return
+}

@@ -1,100 +1,139 @@
-// What examples/schedules/sm_90a_backward.mlir computes, one pair at a time:
-//   p = exp2(scale log2(e) q.k - lse2)       ds = p (do.v - delta)
-//   dv += p do      dk += scale ds q      dq += ds k
+// Gradients of attention, straight from the formulas, in the precision of the
+// evaluator, for any head dim. A row whose log-sum-exp is -inf sees no key.
+//   p = exp(scale q.k - lse)       ds = p (do.v - do.o)
+//   dv = p' do      dk = scale ds' q      dq = scale ds k
 
-!mem = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
-!mf = memref<?x?x?x128xf32>
-!vec = memref<?x?x?xf32>
-func.func private @dot(%a: !mem, %b: !mem, %batch: index, %h: index, %i: index, %j: index) -> f32 {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c128 = arith.constant 128 : index
+!mem = memref<?x?x?x?xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!sums = memref<?x?x?x?xf32>
+!lse = memref<?x?x?xf32>
+!pairs = memref<?x?x?x?xf32>
+#row = affine_map<(b, h, i, j, d) -> (b, i, h, d)>
+#column = affine_map<(b, h, i, j, d) -> (b, j, h, d)>
+#pair = affine_map<(b, h, i, j, d) -> (b, h, i, j)>
+#rowOfRow = affine_map<(b, h, i, d) -> (b, i, h, d)>
+#ofRow = affine_map<(b, h, i, d) -> (b, h, i)>
+#entry = affine_map<(b, h, i, j) -> (b, h, i, j)>
+#entryOfRow = affine_map<(b, h, i, j) -> (b, h, i)>
+
+// pairs = a b'
+func.func private @products(%a: !mem, %b: !mem, %pairs: !pairs) {
   %zero = arith.constant 0.0 : f32
-  %sum = scf.for %d = %c0 to %c128 step %c1 iter_args(%s = %zero) -> (f32) {
-    %x0 = memref.load %a[%batch, %i, %h, %d] : !mem
-    %y0 = memref.load %b[%batch, %j, %h, %d] : !mem
+  linalg.fill ins(%zero : f32) outs(%pairs : !pairs)
+  linalg.generic {indexing_maps = [#row, #column, #pair],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %b : !mem, !mem) outs(%pairs : !pairs) {
+  ^bb0(%x0: bf16, %y0: bf16, %sum: f32):
     %x = arith.extf %x0 : bf16 to f32
     %y = arith.extf %y0 : bf16 to f32
     %xy = arith.mulf %x, %y : f32
-    %t = arith.addf %s, %xy : f32
-    scf.yield %t : f32
-  }
-  return %sum : f32
-}
-
-// row i of %sums += factor * row j of %rows
-func.func private @add(%sums: !mf, %rows: !mem, %factor: f32, %batch: index, %h: index, %i: index, %j: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c128 = arith.constant 128 : index
-  scf.for %d = %c0 to %c128 step %c1 {
-    %x0 = memref.load %rows[%batch, %j, %h, %d] : !mem
-    %x = arith.extf %x0 : bf16 to f32
-    %y = arith.mulf %x, %factor : f32
-    %old = memref.load %sums[%batch, %i, %h, %d] : !mf
-    %new = arith.addf %old, %y : f32
-    memref.store %new, %sums[%batch, %i, %h, %d] : !mf
+    %new = arith.addf %sum, %xy : f32
+    linalg.yield %new : f32
   }
   return
 }
 
-func.func private @clear(%m: !mf) {
-  %zero = arith.constant 0.0 : f32
-  linalg.fill ins(%zero : f32) outs(%m : !mf)
-  return
-}
-
-// %to = %from in bf16
-func.func private @truncate(%from: !mf, %to: !mem) {
-  linalg.generic {indexing_maps = [affine_map<(b, i, h, d) -> (b, i, h, d)>, affine_map<(b, i, h, d) -> (b, i, h, d)>],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%from : !mf) outs(%to : !mem) {
+// to = factor sums, in bf16
+func.func private @truncate(%sums: !sums, %factor: f32, %to: !mem) {
+  linalg.generic {indexing_maps = [#entry, #entry],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%sums : !sums) outs(%to : !mem) {
   ^bb0(%x: f32, %old: bf16):
-    %y = arith.truncf %x : f32 to bf16
-    linalg.yield %y : bf16
+    %y = arith.mulf %x, %factor : f32
+    %z = arith.truncf %y : f32 to bf16
+    linalg.yield %z : bf16
   }
   return
 }
 
-func.func @backward(%query: !mem, %key: !mem, %value: !mem,
-    %output_gradient: !mem, %lse_base2: !vec, %delta: !vec,
-    %query_gradient: !mf, %key_gradient: !mem, %value_gradient: !mem,
-    %scale: f32) {
+func.func private @gradients(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %output_gradient: !mem,
+    %query_gradient: !mem, %key_gradient: !mem, %value_gradient: !mem, %scale: f32, %causal: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %log2e = arith.constant 1.4426950408889634 : f64
-  %log2e32 = arith.truncf %log2e : f64 to f32
-  %scale2 = arith.mulf %scale, %log2e32 : f32
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %c3 = arith.constant 3 : index
   %batch = memref.dim %query, %c0 : !mem
   %queries = memref.dim %query, %c1 : !mem
   %heads = memref.dim %query, %c2 : !mem
   %keys = memref.dim %key, %c1 : !mem
-  %dks = memref.alloc(%batch, %keys, %heads) : !mf
-  %dvs = memref.alloc(%batch, %keys, %heads) : !mf
-  func.call @clear(%dks) : (!mf) -> ()
-  func.call @clear(%dvs) : (!mf) -> ()
-  scf.for %b = %c0 to %batch step %c1 {
-    scf.for %h = %c0 to %heads step %c1 {
-      scf.for %i = %c0 to %queries step %c1 {
-        scf.for %j = %c0 to %keys step %c1 {
-          %s = func.call @dot(%query, %key, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
-          %dp = func.call @dot(%output_gradient, %value, %b, %h, %i, %j) : (!mem, !mem, index, index, index, index) -> f32
-          %l = memref.load %lse_base2[%b, %h, %i] : !vec
-          %e = memref.load %delta[%b, %h, %i] : !vec
-          %x0 = arith.mulf %s, %scale2 : f32
-          %x = arith.subf %x0, %l : f32
-          %p = math.exp2 %x : f32
-          %y = arith.subf %dp, %e : f32
-          %ds = arith.mulf %p, %y : f32
-          %dss = arith.mulf %ds, %scale : f32
-          func.call @add(%dvs, %output_gradient, %p, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
-          func.call @add(%dks, %query, %dss, %b, %h, %j, %i) : (!mf, !mem, f32, index, index, index, index) -> ()
-          func.call @add(%query_gradient, %key, %ds, %b, %h, %i, %j) : (!mf, !mem, f32, index, index, index, index) -> ()
-        }
-      }
-    }
+  %columns = memref.dim %key, %c3 : !mem
+  %shift = arith.subi %keys, %queries : index
+  %p = memref.alloc(%batch, %heads, %queries, %keys) : !pairs
+  %ds = memref.alloc(%batch, %heads, %queries, %keys) : !pairs
+  %delta = memref.alloc(%batch, %heads, %queries) : !lse
+  %dqs = memref.alloc(%batch, %queries, %heads, %columns) : !sums
+  %dks = memref.alloc(%batch, %keys, %heads, %columns) : !sums
+  %dvs = memref.alloc(%batch, %keys, %heads, %columns) : !sums
+  func.call @products(%query, %key, %p) : (!mem, !mem, !pairs) -> ()
+  func.call @products(%output_gradient, %value, %ds) : (!mem, !mem, !pairs) -> ()
+  linalg.fill ins(%zero : f32) outs(%delta : !lse)
+  linalg.generic {indexing_maps = [#rowOfRow, #rowOfRow, #ofRow],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%output_gradient, %output : !mem, !mem) outs(%delta : !lse) {
+  ^bb0(%x0: bf16, %y0: bf16, %sum: f32):
+    %x = arith.extf %x0 : bf16 to f32
+    %y = arith.extf %y0 : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %new = arith.addf %sum, %xy : f32
+    linalg.yield %new : f32
   }
-  func.call @truncate(%dks, %key_gradient) : (!mf, !mem) -> ()
-  func.call @truncate(%dvs, %value_gradient) : (!mf, !mem) -> ()
+  linalg.generic {indexing_maps = [#entryOfRow, #entryOfRow, #entry, #entry],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%lse, %delta : !lse, !lse) outs(%p, %ds : !pairs, !pairs) {
+  ^bb0(%l: f32, %e: f32, %s: f32, %dp: f32):
+    %i = linalg.index 2 : index
+    %j = linalg.index 3 : index
+    %last = arith.addi %i, %shift : index
+    %past = arith.cmpi sgt, %j, %last : index
+    %hidden = arith.andi %past, %causal : i1
+    %empty = arith.cmpf oeq, %l, %none : f32
+    %unseen = arith.ori %hidden, %empty : i1
+    %scaled = arith.mulf %s, %scale : f32
+    %x = arith.subf %scaled, %l : f32
+    %y = math.exp %x : f32
+    %prob = arith.select %unseen, %zero, %y : f32
+    %d = arith.subf %dp, %e : f32
+    %dsij = arith.mulf %prob, %d : f32
+    linalg.yield %prob, %dsij : f32, f32
+  }
+  linalg.fill ins(%zero : f32) outs(%dqs : !sums)
+  linalg.fill ins(%zero : f32) outs(%dks : !sums)
+  linalg.fill ins(%zero : f32) outs(%dvs : !sums)
+  linalg.generic {indexing_maps = [#pair, #pair, #row, #row, #column, #row, #column, #column],
+      iterator_types = ["reduction", "reduction", "reduction", "reduction", "reduction"]}
+      ins(%p, %ds, %query, %output_gradient, %key : !pairs, !pairs, !mem, !mem, !mem)
+      outs(%dqs, %dks, %dvs : !sums, !sums, !sums) {
+  ^bb0(%prob: f32, %dsij: f32, %q0: bf16, %do0: bf16, %k0: bf16, %dq: f32, %dk: f32, %dv: f32):
+    %q = arith.extf %q0 : bf16 to f32
+    %do = arith.extf %do0 : bf16 to f32
+    %k = arith.extf %k0 : bf16 to f32
+    %a = arith.mulf %dsij, %k : f32
+    %b = arith.mulf %dsij, %q : f32
+    %c = arith.mulf %prob, %do : f32
+    %dq1 = arith.addf %dq, %a : f32
+    %dk1 = arith.addf %dk, %b : f32
+    %dv1 = arith.addf %dv, %c : f32
+    linalg.yield %dq1, %dk1, %dv1 : f32, f32, f32
+  }
+  func.call @truncate(%dqs, %scale, %query_gradient) : (!sums, f32, !mem) -> ()
+  func.call @truncate(%dks, %scale, %key_gradient) : (!sums, f32, !mem) -> ()
+  func.call @truncate(%dvs, %one, %value_gradient) : (!sums, f32, !mem) -> ()
+  return
+}
+
+func.func @backward(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %output_gradient: !mem,
+    %query_gradient: !mem, %key_gradient: !mem, %value_gradient: !mem, %scale: f32) {
+  %causal = arith.constant false
+  func.call @gradients(%query, %key, %value, %output, %lse, %output_gradient, %query_gradient, %key_gradient,
+      %value_gradient, %scale, %causal) : (!mem, !mem, !mem, !mem, !lse, !mem, !mem, !mem, !mem, f32, i1) -> ()
+  return
+}
+
+func.func @backward_causal(%query: !mem, %key: !mem, %value: !mem, %output: !mem, %lse: !lse, %output_gradient: !mem,
+    %query_gradient: !mem, %key_gradient: !mem, %value_gradient: !mem, %scale: f32) {
+  %causal = arith.constant true
+  func.call @gradients(%query, %key, %value, %output, %lse, %output_gradient, %query_gradient, %key_gradient,
+      %value_gradient, %scale, %causal) : (!mem, !mem, !mem, !mem, !lse, !mem, !mem, !mem, !mem, f32, i1) -> ()
   return
 }

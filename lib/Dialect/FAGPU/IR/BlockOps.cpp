@@ -206,6 +206,17 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult LoadOp::verify() {
   ViewType view = getView().getType();
   RankedTensorType result = tensorOf(getResult());
+  if (getFragments()) {
+    bool isLaidOut = !result.getEncoding() ||
+                     isa<AccumulatorLayoutAttr>(result.getEncoding());
+    if (view.getShape().size() == 1 && result.getRank() == 2 && isLaidOut &&
+        view.getShape()[0] == result.getNumElements() &&
+        view.getElementType().isF32() && result.getElementType().isF32())
+      return success();
+    return emitOpError() << "reads fragments of " << view << " into " << result
+                         << ", expected a vector of as many f32 and a result "
+                            "of layout #fagpu.acc";
+  }
   if (view.getShape() == result.getShape() &&
       view.getElementType() == result.getElementType())
     return success();
@@ -214,7 +225,7 @@ LogicalResult LoadOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// GatherOp
+// GatherOp, ScatterAddOp
 //===----------------------------------------------------------------------===//
 
 void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -230,31 +241,48 @@ static bool isLike(Type type, RankedTensorType result, Type element) {
           tensor.getEncoding() == result.getEncoding());
 }
 
+/// Indices and mask of elements of memory that a value consists of.
+template <typename Op>
+static LogicalResult verifyIndices(Op op, MemRefType memory,
+                                   RankedTensorType value, StringRef name) {
+  MLIRContext *context = op.getContext();
+  if (int64_t indices = op.getIndices().size(); indices != memory.getRank())
+    return op.emitOpError() << "has " << indices << " indices into " << memory
+                            << ", expected " << memory.getRank();
+  for (auto [dim, index] : llvm::enumerate(op.getIndices()))
+    if (!index.getType().isInteger(32) &&
+        !isLike(index.getType(), value, IntegerType::get(context, 32)))
+      return op.emitOpError()
+             << "has index " << dim << " of type " << index.getType()
+             << ", expected i32 or i32 elements in the shape and layout of the "
+             << name << " " << value;
+  if (op.getMask() &&
+      !isLike(op.getMask().getType(), value, IntegerType::get(context, 1)))
+    return op.emitOpError()
+           << "has a mask of type " << op.getMask().getType()
+           << ", expected i1 elements in the shape and layout of the " << name
+           << " " << value;
+  return success();
+}
+
 LogicalResult GatherOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   RankedTensorType result = tensorOf(getResult());
-  MLIRContext *context = getContext();
   if (source.getElementType() != result.getElementType())
     return emitOpError() << "reads elements of " << source << " into " << result
                          << ", expected the same elements";
-  if (int64_t indices = getIndices().size(); indices != source.getRank())
-    return emitOpError() << "has " << indices << " indices into " << source
-                         << ", expected " << source.getRank();
-  for (auto [dim, index] : llvm::enumerate(getIndices()))
-    if (!index.getType().isInteger(32) &&
-        !isLike(index.getType(), result, IntegerType::get(context, 32)))
-      return emitOpError() << "has index " << dim << " of type "
-                           << index.getType()
-                           << ", expected i32 or i32 elements in the shape and "
-                              "layout of the result "
-                           << result;
-  if (getMask() &&
-      !isLike(getMask().getType(), result, IntegerType::get(context, 1)))
-    return emitOpError() << "has a mask of type " << getMask().getType()
-                         << ", expected i1 elements in the shape and layout of "
-                            "the result "
-                         << result;
-  return success();
+  return verifyIndices(*this, source, result, "result");
+}
+
+LogicalResult ScatterAddOp::verify() {
+  auto memory = cast<MemRefType>(getDestination().getType());
+  RankedTensorType value = tensorOf(getValue());
+  if (!memory.getElementType().isF32() || !value.getElementType().isF32())
+    return emitOpError() << "adds elements of " << value << " to " << memory
+                         << ", expected f32 on both sides";
+  if (failed(verifyOrderOfAdds(*this)))
+    return failure();
+  return verifyIndices(*this, memory, value, "value");
 }
 
 //===----------------------------------------------------------------------===//

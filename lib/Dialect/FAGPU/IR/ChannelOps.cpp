@@ -284,6 +284,54 @@ static LogicalResult verifyPromotion(PutOp op) {
                              "'tma'";
 }
 
+/// One piece of memory, which is copied whole: nothing bounds it, and the
+/// hardware moves 16 bytes at a time.
+static LogicalResult verifyPiece(Operation *op, StringRef what,
+                                 ArrayRef<int64_t> box, MemRefType memory) {
+  int64_t count = box.back();
+  if (ShapedType::getNumElements(box) != count)
+    return op->emitOpError() << "moves " << what << " of " << toString(box)
+                             << ", expected one piece of the last dimension";
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(memory.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return op->emitOpError() << "moves " << what << " in " << memory
+                             << ", expected elements of the last dimension "
+                                "beside each other";
+  int64_t bits = memory.getElementTypeBitWidth(), least = 128 / bits;
+  if (count % least)
+    return op->emitOpError()
+           << "moves " << what << " of " << count * bits / 8
+           << " bytes, expected a multiple of 16; the nearest is "
+           << std::max<int64_t>((count + least / 2) / least, 1) * least
+           << " elements";
+  int64_t size = memory.getShape().back();
+  if (!ShapedType::isDynamic(size) && size % count)
+    return op->emitOpError()
+           << "moves " << what << " of " << count
+           << " elements in a last dimension of " << size
+           << ", expected a multiple of them, as they are moved whole";
+  return success();
+}
+
+/// A vector is copied in bulk without a tensor map, so nothing bounds it.
+static LogicalResult verifyVector(PutOp op) {
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (op.getChannel().getType().getShape().size() != 1 || !channel ||
+      channel.getEngine() != Engine::tma)
+    return success();
+  constexpr int64_t usualPromotion = 128;
+  if (op.getRows() || op.getPadded() || !op.getPart().empty() ||
+      op.getL2Promotion() != usualPromotion)
+    return op.emitOpError()
+           << "copies a vector in bulk with rows(...), padded, part(...) or "
+              "l2_promotion(...), expected none of them: all of it is copied, "
+              "from memory that is padded to whole vectors";
+  return verifyPiece(op, "a vector", op.getSizes(),
+                     cast<MemRefType>(op.getSource().getType()));
+}
+
 /// The rows of a multicast box are shared out among the blocks of a cluster.
 static LogicalResult verifyMulticast(PutOp op) {
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
@@ -325,7 +373,8 @@ LogicalResult PutOp::verify() {
            getSizes().back()};
   else
     box = {ShapedType::getNumElements(getSizes())};
-  if (failed(verifyCovers(*this, box, tile, !getPart().empty())))
+  if (failed(verifyVector(*this)) ||
+      failed(verifyCovers(*this, box, tile, !getPart().empty())))
     return failure();
   return verifyMulticast(*this);
 }
@@ -382,7 +431,8 @@ LogicalResult DrainOp::verify() {
   if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
       failed(verifyElements(*this, getView().getType().getElementType(),
                             memory.getElementType(), "memory")) ||
-      failed(verifySizes(*this, getBox(), memory)))
+      failed(verifySizes(*this, getBox(), memory)) ||
+      (getAdd() && failed(verifyOrderOfAdds(*this))))
     return failure();
   return verifyBox(*this, getView().getType().getShape(), getBox());
 }
@@ -412,33 +462,78 @@ static LogicalResult verifyPadded(StoreOp op) {
                              "via(...) a channel of the engine 'tma_store'";
 }
 
+static LogicalResult verifyAdd(StoreOp op, Type element) {
+  if (!op.getAdd())
+    return success();
+  if (!element.isF32())
+    return op.emitOpError()
+           << "adds elements of " << element << ", expected f32";
+  return verifyOrderOfAdds(op);
+}
+
+/// The order in which elements of a matrix lie in memory.
+static LogicalResult verifyOrder(StoreOp op, RankedTensorType value) {
+  if (op.getTransposed() && (op.getFragments() || value.getRank() != 2))
+    return op.emitOpError() << "is transposed and stores " << value
+                            << (op.getFragments() ? " in fragments" : "")
+                            << ", expected a matrix, not in fragments";
+  if (op.getTransposed() && !op.getVia())
+    return op.emitOpError() << "is transposed, expected via(...) a channel of "
+                               "the engine 'tma_store'";
+  if (!op.getFragments())
+    return success();
+  Attribute layout = value.getEncoding();
+  if (value.getRank() != 2 || !value.getElementType().isF32() ||
+      (layout && !isa<AccumulatorLayoutAttr>(layout)))
+    return op.emitOpError() << "stores fragments of " << value
+                            << ", expected f32 of layout #fagpu.acc";
+  if (op.getRows() || op.getPadded())
+    return op.emitOpError() << "stores fragments with rows(...) or padded, "
+                               "expected none: all of them are stored";
+  return verifyPiece(op, "fragments", op.getBox(),
+                     cast<MemRefType>(op.getDestination().getType()));
+}
+
+/// What the threads of the engine 'threads' cannot do.
+static LogicalResult verifyViaEngine(StoreOp op) {
+  if (op.getAdd() || op.getTransposed() || op.getFragments())
+    return verifyEngine(op, op.getVia(), {Engine::tma_store});
+  return verifyEngine(op, op.getVia(), {Engine::tma_store, Engine::threads});
+}
+
 LogicalResult StoreOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType());
   auto memory = cast<MemRefType>(getDestination().getType());
+  SmallVector<int64_t> tile = getTile();
   if (failed(verifyOffsets(*this, getOffsets(), memory)) ||
       failed(verifyElements(*this, value.getElementType(),
                             memory.getElementType(), "memory")) ||
       failed(verifySizes(*this, getBox(), memory)) ||
       failed(verifyBox(*this, value.getShape(), getBox())) ||
-      failed(verifyColumns(*this, getColumns(), value.getShape())) ||
+      failed(verifyColumns(*this, getColumns(), tile)) ||
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
                              getVia())) ||
-      failed(verifyPadded(*this)))
+      failed(verifyPadded(*this)) ||
+      failed(verifyAdd(*this, value.getElementType())) ||
+      failed(verifyOrder(*this, value)))
     return failure();
   if (!getVia()) {
     if (getBank())
       return emitOpError() << "names a bank without via(...)";
     return success();
   }
-  if (failed(verifyEngine(*this, getVia(),
-                          {Engine::tma_store, Engine::threads})) ||
+  if (failed(verifyViaEngine(*this)) ||
       failed(verifyBank(*this, getVia(), getBank())))
     return failure();
   ChannelType via = getVia().getType();
-  if (via.getShape() == value.getShape() &&
+  if (via.getShape() == ArrayRef(tile) &&
       via.getElementType() == value.getElementType())
     return success();
-  return emitOpError() << "stores " << value << " via a channel of "
-                       << toString(via.getShape()) << " x "
-                       << via.getElementType() << ", expected the same";
+  InFlightDiagnostic error = emitOpError()
+                             << "stores " << value << " via a channel of "
+                             << toString(via.getShape()) << " x "
+                             << via.getElementType() << ", expected ";
+  if (tile == value.getShape())
+    return error << "the same";
+  return error << toString(tile) << " x " << value.getElementType();
 }

@@ -91,6 +91,17 @@ LogicalResult mlir::fagpu::verifyInRole(Operation *op) {
                               "'fagpu.role', whose warps hold its value";
 }
 
+LogicalResult mlir::fagpu::verifyOrderOfAdds(Operation *op) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  if (!kernel || !kernel->hasAttr(FAGPUDialect::deterministicAttrName))
+    return success();
+  return op->emitOpError()
+         << "adds to memory in an order that a run decides, but @"
+         << kernel.getSymName() << " is '"
+         << FAGPUDialect::deterministicAttrName
+         << "'; expected a plain store of what one group has summed up";
+}
+
 LaunchOp mlir::fagpu::findLaunch(func::FuncOp function) {
   LaunchOp found;
   function.walk([&](LaunchOp launch) {
@@ -143,6 +154,15 @@ static LogicalResult verifyKernel(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyDeterministic(Operation *op, Attribute value) {
+  if (isa<FunctionOpInterface>(op) && isa<UnitAttr>(value) &&
+      op->hasAttr(FAGPUDialect::kernelAttrName))
+    return success();
+  return op->emitOpError() << "'" << FAGPUDialect::deterministicAttrName
+                           << "' is " << value
+                           << ", expected it without a value on a kernel";
+}
+
 static LogicalResult verifyPinned(Operation *op, Attribute value) {
   if (!isa<UnitAttr>(value))
     return op->emitOpError() << "'" << FAGPUDialect::pinnedAttrName << "' is "
@@ -184,6 +204,8 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifySlot(op, attribute.getValue());
   if (name == pinnedAttrName)
     return verifyPinned(op, attribute.getValue());
+  if (name == deterministicAttrName)
+    return verifyDeterministic(op, attribute.getValue());
   if (name == kernelAttrName)
     return verifyKernel(op, attribute.getValue());
   if (name == sharersAttrName) {

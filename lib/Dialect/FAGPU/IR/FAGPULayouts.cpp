@@ -52,6 +52,22 @@ SmallVector<int64_t> mlir::fagpu::coordinateOf(LayoutInterface layout,
   return coordinate;
 }
 
+SmallVector<int64_t> mlir::fagpu::getFragmentOrder(RankedTensorType type) {
+  LayoutInterface layout = getBlockLayout(type);
+  int64_t threads = 32 * layout.getWarps();
+  SmallVector<int64_t> order(type.getNumElements());
+  for (int64_t thread = 0; thread < threads; ++thread) {
+    SmallVector<int64_t> first =
+        coordinateOf(layout, type.getShape(), thread, 0);
+    for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
+      SmallVector<int64_t> more = layout.getElementOffset(type.getShape(), i);
+      order[4 * threads * (i / 4) + 4 * thread + i % 4] =
+          (first[0] + more[0]) * type.getDimSize(1) + first[1] + more[1];
+    }
+  }
+  return order;
+}
+
 bool mlir::fagpu::isBlockType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() &&

@@ -30,6 +30,22 @@ static Type elementOf(Type type) {
   return cast<RankedTensorType>(type).getElementType();
 }
 
+/// Warp groups alone multiply a first operand that is stored by columns, which
+/// they read from shared memory.
+static LogicalResult verifyForm(Operation *op, MatrixForm form, Type a) {
+  if (!isFirstTransposed(form))
+    return success();
+  if (!isa<MmaAsyncOp>(op))
+    return op->emitOpError()
+           << "has the form '" << stringifyMatrixForm(form)
+           << "', which only 'fagpu.mma_async' has; expected 'nt' or 'nn'";
+  if (isa<ViewType>(a))
+    return success();
+  return op->emitOpError() << "has a first operand " << a << " in the form '"
+                           << stringifyMatrixForm(form)
+                           << "', expected a view of K x 64";
+}
+
 /// Operands and result of any matrix operation: sizes, elements, layouts.
 template <typename Op>
 static LogicalResult verifyProduct(Op op, Type a, Type b,
@@ -52,8 +68,13 @@ static LogicalResult verifyProduct(Op op, Type a, Type b,
            << "multiplies elements of type " << element << " and "
            << elementOf(b) << ", expected f16"
            << (takesF32 ? ", bf16 or f32" : " or bf16") << " on both sides";
-  bool transposed = op.getForm() == MatrixForm::nt;
+  MatrixForm form = op.getForm();
+  if (failed(verifyForm(op, form, a)))
+    return failure();
+  bool transposed = isSecondTransposed(form);
   int64_t rows = shapeOf(a)[0], depth = shapeOf(a)[1];
+  if (isFirstTransposed(form))
+    std::swap(rows, depth);
   int64_t columns = shapeOf(b)[transposed ? 0 : 1];
   int64_t otherDepth = shapeOf(b)[transposed ? 1 : 0];
   if (depth != otherDepth)

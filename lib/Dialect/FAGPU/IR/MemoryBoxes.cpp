@@ -32,16 +32,24 @@ unsigned PutOp::getRowDim() {
   return fagpu::getRowDim(getSizes(), getChannel().getType().getShape().size());
 }
 
+SmallVector<int64_t> StoreOp::getTile() {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  SmallVector<int64_t> tile(type.getShape());
+  if (getFragments())
+    tile = {type.getNumElements()};
+  else if (getTransposed())
+    std::reverse(tile.begin(), tile.end());
+  return tile;
+}
+
 SmallVector<int64_t> StoreOp::getBox() {
   if (getSizes())
     return SmallVector<int64_t>(*getSizes());
-  return makeBox(cast<MemRefType>(getDestination().getType()),
-                 cast<RankedTensorType>(getValue().getType()).getShape());
+  return makeBox(cast<MemRefType>(getDestination().getType()), getTile());
 }
 
 unsigned StoreOp::getRowDim() {
-  return fagpu::getRowDim(
-      getBox(), cast<RankedTensorType>(getValue().getType()).getRank());
+  return fagpu::getRowDim(getBox(), getTile().size());
 }
 
 SmallVector<int64_t> DrainOp::getBox() {

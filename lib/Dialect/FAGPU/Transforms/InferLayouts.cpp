@@ -211,6 +211,9 @@ void LayoutInference::joinClasses() {
                 OpTrait::hasElementwiseMappableTraits(op))) {
       for (Value operand : op->getOperands())
         join(operand, op->getResult(0));
+    } else if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
+      for (Value operand : op->getOperands())
+        join(operand, scatter.getValue());
     }
   });
   classes.compress();

@@ -52,6 +52,11 @@ bool hasLayouts(Operation *op);
 /// Whether elements of this type are packed in pairs into 32-bit registers.
 bool isPackedElement(Type elementType);
 
+/// The elements of a value of layout `acc`, by their row-major numbers, in the
+/// order of `fragments`: of T threads, register r of thread t is at
+/// 4 T (r / 4) + 4 t + r mod 4.
+SmallVector<int64_t> getFragmentOrder(RankedTensorType type);
+
 /// The view that slices were taken of; the view itself if it is no slice.
 Value getWholeView(Value view);
 
@@ -102,6 +107,15 @@ void removeSlot(Operation *op);
 
 namespace mlir::fagpu {
 
+/// Whether a product stores its first operand as K x M, and its second one as
+/// N x K.
+inline bool isFirstTransposed(MatrixForm form) {
+  return form == MatrixForm::tn || form == MatrixForm::tt;
+}
+inline bool isSecondTransposed(MatrixForm form) {
+  return form == MatrixForm::nt || form == MatrixForm::tt;
+}
+
 /// How many registers a thread holds of a block value; those of 64-bit elements
 /// have 64 bits.
 int64_t registersPerThread(RankedTensorType type);
@@ -126,6 +140,10 @@ bool hasLayouts(RoleOp role);
 /// Refuses an operation on block values that stands in a kernel outside of its
 /// roles, where no warps run it.
 LogicalResult verifyInRole(Operation *op);
+
+/// Refuses an operation that adds to memory, in an order that a run decides, in
+/// a deterministic kernel.
+LogicalResult verifyOrderOfAdds(Operation *op);
 
 /// Where an operation was written, for messages: "line 12".
 std::string describePlace(Operation *op);

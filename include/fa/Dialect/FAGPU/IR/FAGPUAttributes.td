@@ -113,8 +113,10 @@ def FAGPU_Engine : FAGPU_Enum<"Engine", "what fills a channel", [
   I32EnumAttrCase<"loads", 4>]>;
 
 def FAGPU_MatrixForm : FAGPU_Enum<"MatrixForm",
-  "how the second operand is stored: nt as N x K, nn as K x N", [
-  I32EnumAttrCase<"nt", 0>, I32EnumAttrCase<"nn", 1>]>;
+  "how the operands are stored: the first as M x K (n) or K x M (t), the second "
+  "as K x N (n) or N x K (t)", [
+  I32EnumAttrCase<"nt", 0>, I32EnumAttrCase<"nn", 1>,
+  I32EnumAttrCase<"tt", 2>, I32EnumAttrCase<"tn", 3>]>;
 
 def FAGPU_ReductionKind : FAGPU_Enum<"ReductionKind", "kind of a reduction", [
   I32EnumAttrCase<"max", 0>, I32EnumAttrCase<"add", 1>]>;

@@ -124,11 +124,18 @@ def FAGPU_PinOp : FAGPU_NamedOp<"pin", [
 def FAGPU_LoadOp : FAGPU_NamedOp<"load"> {
   let summary = "Reads a view into registers";
   let description = [{
-    Example: `%l = fagpu.load %v : !lv -> !col`
+    The view has the shape of the result. With `fragments` it is a vector of as
+    many f32, which a `fagpu.store` of `fragments` has brought to memory: a thread
+    reads what it holds, 16 bytes at a time, and the result has layout `acc`.
+
+    Example: `%l = fagpu.load %v : !lv -> !col`, and
+    `%x = fagpu.load %v fragments : !fagpu.view<4096xf32, #pl> -> !acc`
   }];
-  let arguments = (ins FAGPU_ViewType:$view);
+  let arguments = (ins FAGPU_ViewType:$view, UnitAttr:$fragments);
   let results = (outs FAGPU_BlockValue:$result);
-  let assemblyFormat = "$view attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = [{
+    $view (`fragments` $fragments^)? attr-dict `:` type($view) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -188,6 +195,31 @@ def FAGPU_GatherOp : FAGPU_NamedOp<"gather", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_ScatterAddOp
+    : FAGPU_Op<"scatter_add", [AttrSizedOperandSegments]> {
+  let summary = "Adds elements to global memory at indices of their own";
+  let description = [{
+    The mirror of `fagpu.gather`: each index is a scalar or a block value with the
+    shape and layout of `value`, and elements whose `mask` is false touch no
+    memory. Several elements may go to one place. They come in any order, so the
+    last bits of a sum may differ from run to run; a kernel that is
+    `fagpu.deterministic` has no such operation. Nothing else in the kernel reads
+    or writes the memory.
+
+    Example: `fagpu.scatter_add %ds, %db[%h, %i, %j] mask(%ok : !ok)
+      : !acc into memref<?x?x?xf32>[i32, !iacc, !iacc]`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$value, AnyMemRef:$destination,
+                       Variadic<AnyTypeOf<[I32, FAGPU_BlockValue]>>:$indices,
+                       Optional<FAGPU_BlockValue>:$mask);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]`
+    (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($value) `into` type($destination) `[` type($indices) `]`
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_ExtremesOp : FAGPU_NamedOp<"extremes"> {
   let summary = "The least and the greatest of consecutive elements of memory";
   let description = [{
@@ -223,7 +255,19 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     the size of any dimension on are not written; only `tma_store` does that, and
     without `rows` and `columns`.
 
-    Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`
+    With `add` the elements, f32, are added to those in memory, which nothing else
+    in the kernel reads or writes. They come in any order, so the last bits of a
+    sum may differ from run to run; a kernel that is `fagpu.deterministic` has no
+    such store. With `transposed`, which needs a channel of `tma_store`, row and
+    column change places. With `fragments` the box is one piece of the last
+    dimension and takes the elements in the order in which threads hold them, so
+    that each stores 16 bytes beside those of the next: of T threads, register r
+    of thread t is element 4 T (r / 4) + 4 t + r mod 4. `via` is then a channel of
+    a vector.
+
+    Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`, and
+    `fagpu.store %g, %dq[%b, %h, %i, %c0] sizes [1, 1, 1, 4096] add fragments
+      via(%ch : !fagpu.channel<4096xf32, #pl, 1>) : !acc into !mem`
   }];
   let arguments = (ins FAGPU_BlockValue:$value, AnyMemRef:$destination,
                        Variadic<I32>:$offsets,
@@ -231,16 +275,21 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        Optional<FAGPU_ChannelType>:$via, Optional<I32>:$bank,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
-                       UnitAttr:$padded);
+                       UnitAttr:$padded, UnitAttr:$add,
+                       UnitAttr:$transposed, UnitAttr:$fragments);
   let assemblyFormat = [{
     $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
     (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
-    (`align` `(` $alignment^ `)`)? (`padded` $padded^)?
+    (`align` `(` $alignment^ `)`)? (`padded` $padded^)? (`add` $add^)?
+    (`transposed` $transposed^)? (`fragments` $fragments^)?
     (`via` `(` $via^ `:` type($via) `)`)? (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
   }];
   let extraClassDeclaration = [{
-    /// The box of the memory that the value covers: `sizes`, or its own shape.
+    /// The tile of the value in memory: its shape, transposed, or all its
+    /// elements in one row.
+    SmallVector<int64_t> getTile();
+    /// The box of the memory that the value covers: `sizes`, or its tile.
     SmallVector<int64_t> getBox();
     /// The dimension of the memory that `rows` bounds.
     unsigned getRowDim();

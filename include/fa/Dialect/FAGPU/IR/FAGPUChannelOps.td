@@ -79,10 +79,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     the L2 cache fetches at least where `tma` misses it: 64, 128 or 256, or 0 for
     no more than it needs; 128 unless said otherwise. In a
     `padded` box indices from the size of any dimension on read as zero; only
-    `tma` does that, and without `rows` and `columns`.
+    `tma` does that, and without `rows` and `columns`. A vector is one piece of
+    the last dimension to `tma`: it copies all of it, without bounds, so a call
+    is refused whose last dimension is no multiple of the vector.
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
-      : !mem into !kv`
+      : !mem into !kv`, and
+    `fagpu.put %l, %lse[%b, %h, %i] [1, 1, 80] : memref<?x?x?xf32> into !l`
   }];
   let arguments = (ins FAGPU_ChannelType:$channel, Optional<I32>:$bank,
                        Variadic<I32>:$part, AnyMemRef:$source,

@@ -47,6 +47,10 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral blocksPerSMAttrName = "fagpu.blocks_per_sm";
     /// How many consecutive blocks make a cluster, on a kernel; 1 if absent.
     static constexpr StringLiteral clusterAttrName = "fagpu.cluster";
+    /// On a kernel whose results are the same bits in every run: it adds nothing
+    /// to memory in an order that the run decides.
+    static constexpr StringLiteral deterministicAttrName =
+        "fagpu.deterministic";
     /// Bytes of dynamic shared memory of a kernel, set by the resource plan.
     static constexpr StringLiteral sharedMemoryAttrName = "fagpu.shared_memory";
     /// What a launcher passes for each kernel parameter, set by the lowering.

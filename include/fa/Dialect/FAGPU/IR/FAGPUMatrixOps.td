@@ -17,14 +17,17 @@ def FAGPU_MmaAsyncOp : FAGPU_NamedOp<"mma_async"> {
   let description = [{
     The first operand (64 x K) is a view, or a block value of layout `opa`,
     which the type of the result then keeps. The second is a view of N x K (`nt`)
-    or K x N (`nn`). `acc` is updated in place and so has no other use; without
-    it the sum starts at zero. It may be in flight itself: products that add to
+    or K x N (`nn`). In the forms `tt` and `tn` the first operand is a view of
+    K x 64, as it lies in memory where its rows are summed over. `acc` is updated
+    in place and so has no other use; without it the sum starts at zero. It may be in flight itself: products that add to
     one sum complete in their order, and the last of them keeps what those before
     it read. The result has one use in the same block: a `fagpu.wait`, or the
     `acc` of another product.
 
     Example: `%of = fagpu.mma_async nn %p, %v acc(%o : !acc)
-      : !p, !kvv -> !fagpu.inflight<!acc keeps !p>`
+      : !p, !kvv -> !fagpu.inflight<!acc keeps !p>`, and the transpose of a
+    product, `%f = fagpu.mma_async tt %keys, %ds : !keys64, !ds80
+      -> !fagpu.inflight<tensor<64x80xf32, #acc>>`
   }];
   let arguments = (ins FAGPU_MatrixForm:$form, FAGPU_MatrixOperand:$a,
                        FAGPU_ViewType:$b, Optional<FAGPU_Accumulator>:$acc);

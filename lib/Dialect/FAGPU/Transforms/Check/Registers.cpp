@@ -8,8 +8,9 @@
 // An estimate from below of what a thread holds: block values that are live
 // between two operations. A value that is made of constants, indices and row
 // or column values alone is made where it is used, element by element, and
-// takes none; nor do scalars, addresses and predicates count. Read
-// `visitBlock`, a walk from the block's end, then `isMadeAtUse`.
+// takes none; nor do scalars, addresses and predicates count. So it is with a
+// vector whose stage is released behind its last use. Read `visitBlock`, a
+// walk from the block's end, then `isMadeAtUse`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +63,38 @@ private:
     return result;
   }
 
+  /// Whether a vector may be read from its stage element by element, where it
+  /// is used: the stage is released behind all uses.
+  static bool isReadAtUse(LoadOp load) {
+    if (cast<RankedTensorType>(load.getType()).getRank() != 1)
+      return false;
+    auto isRelease = llvm::IsaPred<ReleaseOp>;
+    Value whole = getWholeView(load.getView());
+    auto release = llvm::find_if(whole.getUsers(), isRelease);
+    if (release == whole.getUsers().end() ||
+        release->getBlock() != load->getBlock())
+      return false;
+    SmallVector<Operation *> users(load->getUsers());
+    SmallPtrSet<Operation *, 8> seen;
+    while (!users.empty()) {
+      Operation *user = users.pop_back_val();
+      if (!seen.insert(user).second)
+        continue;
+      Operation *inBlock = load->getBlock()->findAncestorOpInBlock(*user);
+      if (!inBlock || !inBlock->isBeforeInBlock(*release))
+        return false;
+      // What is made of it alone, where that is used, reads it there.
+      if (isa<BroadcastOp>(user) ||
+          (user->hasTrait<OpTrait::Elementwise>() &&
+           llvm::hasSingleElement(user->getOperands())))
+        llvm::append_range(users, user->getUsers());
+    }
+    return true;
+  }
+
   bool computeMadeAtUse(Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      return isReadAtUse(load);
     if (matchPattern(op, m_Constant()) ||
         isa<tensor::SplatOp, IotaOp, BroadcastOp, ConvertOp, SliceOp>(op))
       return true;
