@@ -409,6 +409,23 @@ static bool holdsExponential(Value tensor, unsigned depth = 0) {
   });
 }
 
+/// Whether an operand of the second product is none of its weights: numbers
+/// that depend on what is added up, without an exponential.
+static bool mayHoldValues(linalg::LinalgOp second, Value operand) {
+  if (!isa<FloatType>(getElementTypeOrSelf(operand.getType())) ||
+      holdsExponential(operand))
+    return false;
+  SmallVector<utils::IteratorType> loops = second.getIteratorTypesArray();
+  return llvm::any_of(second->getOpOperands(), [&](OpOperand &candidate) {
+    return candidate.get() == operand &&
+           llvm::any_of(llvm::enumerate(loops), [&](auto loop) {
+             return loop.value() == utils::IteratorType::reduction &&
+                    second.getMatchingIndexingMap(&candidate)
+                        .isFunctionOfDim(loop.index());
+           });
+  });
+}
+
 LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   rootForms.clear();
   for (std::optional<unsigned> variable : rootVariables)
@@ -455,8 +472,8 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
     place.push_back(index->form);
 
   // Its weights and its values.
-  auto body = reader.readBody(second, 0, place, [](Value operand) {
-    return holdsExponential(operand);
+  auto body = reader.readBody(second, 0, place, [&](Value operand) {
+    return !mayHoldValues(second, operand);
   });
   if (!body || body->combiner != Combiner::Add)
     return refuse(second, "the second product is not understood", 1);

@@ -232,13 +232,23 @@ LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
   }
   if (!isReal(divisor->operand(0), 0))
     return refuse(divisor, "the sum of the weights does not start at 0", 4);
-  if (!llvm::is_contained(weightForms, divisor->operand(1)))
+  const Node *term = divisor->operand(1);
+  // Weights of hidden keys are 0, and may be named so.
+  if (term->isa<arith::SelectOp>() &&
+      !llvm::is_contained(weightForms, term)) {
+    const Node *condition = term->operand(0), *empty = getEmptiness(score);
+    if (isReal(term->operand(2), 0) && graph.getNot(condition) == empty)
+      term = term->operand(1);
+    else if (isReal(term->operand(1), 0) && condition == empty)
+      term = term->operand(2);
+  }
+  if (!llvm::is_contained(weightForms, term))
     return refuse(divisor,
                   "the denominator is a sum of something else than "
                   "the weights",
                   4);
   // Weights that are 0 in numerator and denominator hide their keys.
-  if (divisor->operand(1) != weight) {
+  if (term != weight) {
     llvm::append_range(maskConditions, kept);
     kept.clear();
   }
