@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionMatch.h"
+#include "NamedAttention.h"
 #include "fa/Conversion/ToFA/Passes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -134,13 +135,14 @@ static void eraseDead(ArrayRef<Operation *> ops, Erased &erased) {
   }
 }
 
+/// Tries the product as the second one of an attention; says in `refusal` what
+/// is in the way.
 static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
-                  Erased &erased) {
+                  Erased &erased, Refusal &refusal) {
   ExtentReader extents;
   Between between = lookBetween(second, extents);
   if (!between.hasExponential || between.products.empty())
     return false;
-  Refusal refusal;
   SmallVector<Value> roots = getRoots(second);
   for (Operation *first : between.products)
     for (Value root : llvm::reverse(roots)) {
@@ -151,24 +153,69 @@ static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
       eraseDead({root.getDefiningOp(), first}, erased);
       return true;
     }
-  Operation *op = refusal.op ? refusal.op : second.getOperation();
-  if (refusal.progress > 0)
-    op->emitRemark("no 'fa.attention' is made of this: ") << refusal.reason;
+  return false;
+}
+
+static void tell(Operation *op, StringRef reason) {
+  op->emitRemark("no 'fa.attention' is made of this: ") << reason;
+}
+
+/// An attention operation of another dialect, by way of two products.
+static bool raiseNamed(Operation *op, const RaiseAttentionOptions &options,
+                       Erased &erased) {
+  std::string reason;
+  std::optional<NamedAttention> attention = readNamedAttention(op, reason);
+  if (!attention) {
+    if (!reason.empty())
+      tell(op, reason);
+    return false;
+  }
+  // Roundings are none of what the operation means.
+  RaiseAttentionOptions exact = options;
+  exact.excessPrecision = true;
+  OpBuilder builder(op);
+  linalg::GenericOp second = decomposeNamedAttention(*attention, builder);
+  op->getResult(0).replaceAllUsesWith(second.getResult(0));
+  Refusal refusal;
+  if (raise(second, exact, erased, refusal)) {
+    SmallVector<Operation *> makers;
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        makers.push_back(maker);
+    op->erase();
+    eraseDead(makers, erased);
+    return true;
+  }
+  second.getResult(0).replaceAllUsesWith(op->getResult(0));
+  eraseDead({second}, erased);
+  tell(op, refusal.reason);
   return false;
 }
 
 int64_t mlir::fa::raiseAttention(Operation *op,
                                  const RaiseAttentionOptions &options) {
-  SmallVector<Operation *> products;
-  op->walk([&](linalg::LinalgOp candidate) {
+  SmallVector<Operation *> products, named;
+  op->walk([&](Operation *candidate) {
+    StringRef name = candidate->getName().getStringRef();
     if (isProduct(candidate))
       products.push_back(candidate);
+    else if (name == "tm_tensor.attention" ||
+             name == "iree_linalg_ext.attention")
+      named.push_back(candidate);
   });
   int64_t count = 0;
   Erased erased;
-  for (Operation *product : products)
-    if (!erased.contains(product))
-      count += raise(cast<linalg::LinalgOp>(product), options, erased);
+  for (Operation *product : products) {
+    if (erased.contains(product))
+      continue;
+    Refusal refusal;
+    if (raise(cast<linalg::LinalgOp>(product), options, erased, refusal))
+      ++count;
+    else if (refusal.progress > 0)
+      tell(refusal.op ? refusal.op : product, refusal.reason);
+  }
+  for (Operation *attention : named)
+    count += raiseNamed(attention, options, erased);
   return count;
 }
 

@@ -348,6 +348,16 @@ LogicalResult SoftmaxMatcher::matchGuards() {
   if (isSumGuarded && !(subtractsMaximum && mayBeEmpty(score)))
     isGuarded = true;
   for (const Node *guard : guards) {
+    // The sum of the weights is 0.
+    bool isSumZero =
+        guard->isa<arith::CmpFOp>() && isReal(guard->operand(1), 0) &&
+        cast<arith::CmpFPredicateAttr>(guard->attribute).getValue() ==
+            arith::CmpFPredicate::OEQ &&
+        guard->operand(0) == divisors.front();
+    if (isSumZero) {
+      isGuarded |= !(subtractsMaximum && mayBeEmpty(score));
+      continue;
+    }
     if (!isEmptyRow(guard))
       return refuse(guard,
                     "rows of the softmax are set to 0 by a condition "
