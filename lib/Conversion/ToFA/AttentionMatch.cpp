@@ -16,10 +16,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::fa;
+
+/// More factors are not looked at.
+constexpr unsigned maxFactors = 32;
 
 /// A product taken apart: one element of each of two tensors, and numbers.
 struct AttentionMatch::Factors {
@@ -70,6 +74,9 @@ AttentionMatch::takeFactors(const Node *product, ElementReader &reader,
     return isUniform(node) ? node : nullptr;
   };
   std::function<void(const Node *)> take = [&](const Node *node) {
+    // More is no product of two tensors.
+    if (result.loads.size() + result.others.size() > maxFactors)
+      return;
     if (const Node *number = getUniform(node)) {
       result.factors.push_back(number);
       return;
@@ -388,25 +395,25 @@ LogicalResult AttentionMatch::checkDead() {
 //===----------------------------------------------------------------------===//
 
 /// Whether a tensor is computed by an exponential, before any product.
-static bool holdsExponential(Value tensor, unsigned depth = 0) {
-  Operation *op = tensor.getDefiningOp();
-  if (!op || depth > 32)
-    return false;
-  bool found = isa<math::ExpOp, math::Exp2Op, linalg::SoftmaxOp>(op);
-  op->walk([&](Operation *nested) {
-    found |= isa<math::ExpOp, math::Exp2Op>(nested);
-  });
-  if (found)
-    return true;
-  if (isProduct(op))
-    return false;
-  SmallVector<Value> read(op->getOperands());
-  op->walk(
-      [&](tensor::ExtractOp extract) { read.push_back(extract.getTensor()); });
-  return llvm::any_of(read, [&](Value operand) {
-    return isa<TensorType>(operand.getType()) &&
-           holdsExponential(operand, depth + 1);
-  });
+static bool holdsExponential(Value tensor) {
+  llvm::SmallSetVector<Operation *, 16> work;
+  if (Operation *op = tensor.getDefiningOp())
+    work.insert(op);
+  for (unsigned i = 0; i < work.size(); ++i) {
+    bool found = false;
+    work[i]->walk([&](Operation *nested) {
+      found |= isa<math::ExpOp, math::Exp2Op, linalg::SoftmaxOp>(nested);
+      if (isProduct(work[i]))
+        return;
+      for (Value operand : nested->getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          if (isa<TensorType>(operand.getType()))
+            work.insert(maker);
+    });
+    if (found)
+      return true;
+  }
+  return false;
 }
 
 /// Whether an operand of the second product is none of its weights: numbers
@@ -486,6 +493,8 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   SmallVector<const Node *> weights;
   const Node *valueLoad = nullptr;
   std::function<void(const Node *)> collect = [&](const Node *node) {
+    if (weights.size() > maxFactors)
+      return;
     if (node->isa<arith::MulFOp>()) {
       collect(node->operand(0));
       collect(node->operand(1));

@@ -25,272 +25,19 @@ constexpr unsigned maxReadingDepth = 400;
 
 ElementReader::ElementReader(NodeGraph &graph, ExtentReader &extents)
     : graph(graph), extents(extents) {
-  extents.readElement =
+  extents.setReadElement(
       [this](Value tensor,
              ArrayRef<int64_t> indices) -> std::optional<int64_t> {
-    SmallVector<IndexForm> forms(indices.begin(), indices.end());
-    if (std::optional<APInt> number = getInteger(read(tensor, forms)))
-      return number->getSExtValue();
-    return std::nullopt;
-  };
-}
-
-//===----------------------------------------------------------------------===//
-// Bodies of linalg operations
-//===----------------------------------------------------------------------===//
-
-/// The operations that combine an accumulator with a value.
-static Combiner getCombiner(const Node *op) {
-  if (op->isa<arith::AddFOp>())
-    return Combiner::Add;
-  if (op->isa<arith::MulFOp>())
-    return Combiner::Multiply;
-  if (op->isa<arith::MaximumFOp>())
-    return Combiner::Maximum;
-  if (op->isa<arith::MaxNumFOp>())
-    return Combiner::MaximumNumber;
-  bool isBool = op->type.isInteger(1);
-  if (isBool && op->isa<arith::AndIOp>())
-    return Combiner::And;
-  if (isBool && op->isa<arith::OrIOp>())
-    return Combiner::Or;
-  return Combiner::Other;
-}
-
-static bool holdsAccumulator(const Node *node) {
-  return node->kind == NodeKind::Accumulator ||
-         (node->kind == NodeKind::Op &&
-          llvm::any_of(node->operands, holdsAccumulator));
-}
-
-/// The product that a body adds to its output: through casts and sums.
-static bool addsProduct(linalg::LinalgOp op) {
-  auto yield = cast<linalg::YieldOp>(op.getBlock()->getTerminator());
-  auto sum = yield.getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum)
-    return false;
-  BlockArgument output = op.getRegionOutputArgs().front();
-  for (auto [accumulator, product] :
-       {std::make_pair(sum.getLhs(), sum.getRhs()),
-        std::make_pair(sum.getRhs(), sum.getLhs())}) {
-    if (accumulator != output)
-      continue;
-    while (auto *cast = product.getDefiningOp()) {
-      if (!isa<arith::ExtFOp, arith::TruncFOp>(cast))
-        break;
-      product = cast->getOperand(0);
-    }
-    Operation *factor = product.getDefiningOp();
-    return factor && isa<arith::MulFOp, arith::DivFOp>(factor);
-  }
-  return false;
-}
-
-bool mlir::fa::isProduct(Operation *op) {
-  auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
-  if (!linalgOp || linalgOp.getNumReductionLoops() == 0 ||
-      linalgOp.getNumDpsInputs() < 2 || linalgOp.getNumDpsInits() != 1 ||
-      op->getNumResults() != 1)
-    return false;
-  // Both factors are tensors with more than the row of a softmax.
-  return addsProduct(linalgOp);
-}
-
-const Node *ElementReader::evaluate(Value value, Environment &environment,
-                                    ArrayRef<IndexForm> loops, Block *body,
-                                    ReadsOn readsOn) {
-  if (auto place = environment.find(value); place != environment.end())
-    return place->second;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != body)
-    return readScalar(value);
-  const Node *node = nullptr;
-  auto getOperand = [&](Value operand) {
-    return evaluate(operand, environment, loops, body, readsOn);
-  };
-  StringRef dialect = op->getName().getDialectNamespace();
-  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-    node = graph.getIndex(loops[index.getDim()]);
-  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    SmallVector<const Node *> indices;
-    for (Value index : extract.getIndices())
-      indices.push_back(getOperand(index));
-    if (llvm::is_contained(indices, nullptr))
-      return nullptr;
-    node = readsOn(extract.getTensor())
-               ? read(extract.getTensor(), indices)
-               : graph.getLoad(extract.getTensor(), indices, op);
-  } else if (op->getNumOperands() == 0) {
-    node = readScalar(value);
-  } else if (auto select = dyn_cast<arith::SelectOp>(op);
-             select && extents.getCondition(select.getCondition())) {
-    bool known = *extents.getCondition(select.getCondition());
-    node = getOperand(known ? select.getTrueValue() : select.getFalseValue());
-  } else if ((dialect == "arith" || dialect == "math") &&
-             op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-             isPure(op) && !isa<ShapedType>(value.getType())) {
-    SmallVector<const Node *> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(getOperand(operand));
-    if (llvm::is_contained(operands, nullptr))
-      return nullptr;
-    // Where a dimension is 1, its index is 0 anyway.
-    if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-      if (compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
-          operands[2]->kind == NodeKind::Index &&
-          operands[1]->kind == NodeKind::Index &&
-          operands[1]->form == IndexForm(0) &&
-          extents.getValue(compare.getRhs()).is(1))
-        if (auto variable = operands[2]->form.getVariable())
-          if (graph.getVariables().getExtent(*variable) ==
-              extents.getValue(compare.getLhs()))
-            return environment[value] = operands[2];
-    }
-    Attribute predicate;
-    if (auto compare = dyn_cast<arith::CmpIOp>(op))
-      predicate = compare.getPredicateAttr();
-    if (auto compare = dyn_cast<arith::CmpFOp>(op))
-      predicate = compare.getPredicateAttr();
-    // Bits of a number that is not rounded are others.
-    if (isa<arith::BitcastOp>(op))
-      return nullptr;
-    node = graph.getOp(op->getName(), operands, value.getType(), op, predicate);
-  }
-  return environment[value] = node;
-}
-
-std::optional<ElementReader::Body>
-ElementReader::readBody(linalg::LinalgOp op, unsigned result,
-                        ArrayRef<IndexForm> indices, ReadsOn readsOn) {
-  unsigned numLoops = op.getNumLoops();
-  SmallVector<std::optional<IndexForm>> loops(numLoops);
-  OpOperand *init = op.getDpsInitOperand(result);
-  AffineMap map = op.getMatchingIndexingMap(init);
-  for (auto [expr, index] : llvm::zip_equal(map.getResults(), indices)) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      loops[dim.getPosition()] = index;
-    else if (!isa<AffineConstantExpr>(expr))
-      return std::nullopt;
-  }
-  Body body;
-  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  auto getExtent = [&](unsigned loop) -> std::optional<Extent> {
-    std::optional<Extent> found;
-    for (OpOperand &operand : op->getOpOperands()) {
-      AffineMap operandMap = op.getMatchingIndexingMap(&operand);
-      for (auto [dim, expr] : llvm::enumerate(operandMap.getResults()))
-        if (auto loopDim = dyn_cast<AffineDimExpr>(expr))
-          if (loopDim.getPosition() == loop) {
-            Extent extent = extents.getDim(operand.get(), dim);
-            if (!found || extent.isStatic())
-              found = extent;
-          }
-    }
-    return found;
-  };
-  SmallVector<IndexForm> taken(indices);
-  for (unsigned loop = 0; loop < numLoops; ++loop) {
-    if (kinds[loop] == utils::IteratorType::parallel && loops[loop])
-      continue;
-    std::optional<Extent> extent = getExtent(loop);
-    if (!extent || extent->is(0))
-      return std::nullopt;
-    if (extent->is(1)) {
-      loops[loop] = IndexForm(0);
-      continue;
-    }
-    if (kinds[loop] != utils::IteratorType::reduction)
-      return std::nullopt;
-    Variables &variables = graph.getVariables();
-    unsigned variable = variables.getBound(*extent, taken);
-    loops[loop] = variables.getForm(variable);
-    taken.push_back(*loops[loop]);
-    body.bound.push_back(variable);
-  }
-  for (const std::optional<IndexForm> &loop : loops)
-    body.loops.push_back(*loop);
-
-  // Inputs are read where the body needs them.
-  Environment environment;
-  bool reduces = op.getNumReductionLoops() != 0;
-  Block *block = op.getBlock();
-  std::function<bool(Value)> prepare = [&](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument || argument.getOwner() != block) {
-      Operation *def = value.getDefiningOp();
-      if (environment.count(value) || !def || def->getBlock() != block)
-        return true;
-      return llvm::all_of(def->getOperands(), prepare);
-    }
-    if (environment.count(value))
-      return true;
-    OpOperand *operand = op.getMatchingOpOperand(argument);
-    if (reduces && op.isDpsInit(operand)) {
-      // Another result's accumulator is none of this one's.
-      if (operand != init)
-        return false;
-      environment[value] =
-          graph.getAccumulator(getElementTypeOrSelf(value.getType()));
-      return true;
-    }
-    if (!isa<ShapedType>(operand->get().getType())) {
-      environment[value] = readScalar(operand->get());
-      return environment[value] != nullptr;
-    }
-    SmallVector<IndexForm> forms;
-    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
-      std::optional<IndexForm> form;
-      SmallVector<IndexForm> dims(body.loops);
-      std::function<std::optional<IndexForm>(AffineExpr)> get =
-          [&](AffineExpr at) -> std::optional<IndexForm> {
-        if (auto dim = dyn_cast<AffineDimExpr>(at))
-          return dims[dim.getPosition()];
-        if (auto constant = dyn_cast<AffineConstantExpr>(at))
-          return IndexForm(constant.getValue());
-        auto binary = dyn_cast<AffineBinaryOpExpr>(at);
-        if (!binary)
-          return std::nullopt;
-        auto left = get(binary.getLHS()), right = get(binary.getRHS());
-        if (!left || !right)
-          return std::nullopt;
-        if (at.getKind() == AffineExprKind::Add)
-          return *left + *right;
-        if (at.getKind() == AffineExprKind::Mul && right->isConstant())
-          return *left * right->constant;
+        SmallVector<IndexForm> forms(indices.begin(), indices.end());
+        if (std::optional<APInt> number = getInteger(read(tensor, forms)))
+          return number->getSExtValue();
         return std::nullopt;
-      };
-      form = get(expr);
-      if (!form)
-        return false;
-      forms.push_back(*form);
-    }
-    environment[value] = readsOn(operand->get()) ? read(operand->get(), forms)
-                                                 : load(operand->get(), forms);
-    return environment[value] != nullptr;
-  };
-  Value yielded = block->getTerminator()->getOperand(result);
-  if (!prepare(yielded))
-    return std::nullopt;
-  const Node *node = evaluate(yielded, environment, body.loops, block, readsOn);
-  if (!node)
-    return std::nullopt;
-  if (!reduces) {
-    body.node = node;
-    return body;
-  }
-  if (node->kind != NodeKind::Op || node->operands.size() != 2)
-    return std::nullopt;
-  for (unsigned side : {0, 1}) {
-    if (node->operand(side)->kind != NodeKind::Accumulator ||
-        holdsAccumulator(node->operand(1 - side)))
-      continue;
-    body.combiner = getCombiner(node);
-    body.node = node->operand(1 - side);
-    return body;
-  }
-  return std::nullopt;
+      });
 }
+
+//===----------------------------------------------------------------------===//
+// Operations of linalg
+//===----------------------------------------------------------------------===//
 
 const Node *ElementReader::readLinalg(linalg::LinalgOp op, OpResult result,
                                       ArrayRef<IndexForm> indices) {
@@ -655,13 +402,14 @@ const Node *ElementReader::readUncached(Value tensor,
 }
 
 const Node *ElementReader::read(Value tensor, ArrayRef<IndexForm> indices) {
-  std::vector<const Node *> key;
-  for (const IndexForm &index : indices)
-    key.push_back(graph.getIndex(index));
-  auto [place, isNew] =
-      known.try_emplace({tensor.getAsOpaquePointer(), key}, nullptr);
-  if (!isNew && place->second)
-    return place->second;
+  SmallVector<const Node *> nodes;
+  Place place{tensor.getAsOpaquePointer()};
+  for (const IndexForm &index : indices) {
+    nodes.push_back(graph.getIndex(index));
+    place.push_back(nodes.back());
+  }
+  if (const Node *node = known.try_emplace(place, nullptr).first->second)
+    return node;
   const Node *node = nullptr;
   if (depthOfReading < maxReadingDepth) {
     ++depthOfReading;
@@ -670,8 +418,8 @@ const Node *ElementReader::read(Value tensor, ArrayRef<IndexForm> indices) {
   }
   if (!node)
     node = load(tensor, indices);
-  known[{tensor.getAsOpaquePointer(), key}] = node;
-  origins[node] = {tensor, SmallVector<const Node *>(key.begin(), key.end())};
+  known[place] = node;
+  origins[node] = {tensor, nodes};
   return node;
 }
 

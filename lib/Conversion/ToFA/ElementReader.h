@@ -17,7 +17,7 @@
 
 #include "ScalarNode.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include <map>
+#include <unordered_map>
 
 namespace mlir::fa {
 
@@ -30,7 +30,7 @@ using ReadsOn = function_ref<bool(Value)>;
 class ElementReader {
 public:
   ElementReader(NodeGraph &graph, ExtentReader &extents);
-  ~ElementReader() { extents.readElement = nullptr; }
+  ~ElementReader() { extents.setReadElement(nullptr); }
 
   /// The element of `tensor` at `indices`.
   const Node *read(Value tensor, ArrayRef<const Node *> indices);
@@ -74,6 +74,12 @@ private:
   const Node *readConstant(Value tensor, ArrayRef<IndexForm> indices);
   const Node *readConcat(Operation *op, ArrayRef<IndexForm> indices);
   const Node *load(Value tensor, ArrayRef<IndexForm> indices);
+  LogicalResult readLoops(linalg::LinalgOp op, unsigned result,
+                          ArrayRef<IndexForm> indices, Body &body);
+  const Node *readArgument(linalg::LinalgOp op, unsigned result,
+                           BlockArgument argument, ArrayRef<IndexForm> loops,
+                           ReadsOn readsOn);
+  bool isBroadcastIndex(Operation *op, ArrayRef<const Node *> operands);
   const Node *evaluate(Value value, Environment &environment,
                        ArrayRef<IndexForm> loops, Block *body, ReadsOn readsOn);
   std::optional<SmallVector<IndexForm>> reshape(ArrayRef<IndexForm> indices,
@@ -82,7 +88,14 @@ private:
 
   NodeGraph &graph;
   ExtentReader &extents;
-  std::map<std::pair<void *, std::vector<const Node *>>, const Node *> known;
+  /// An element: a tensor, then its indices.
+  using Place = SmallVector<const void *, 6>;
+  struct PlaceHash {
+    size_t operator()(const Place &place) const {
+      return llvm::hash_combine_range(place.begin(), place.end());
+    }
+  };
+  std::unordered_map<Place, const Node *, PlaceHash> known;
   DenseMap<const Node *, Origin> origins;
   unsigned depthOfReading = 0;
 };

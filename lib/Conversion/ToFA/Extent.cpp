@@ -123,6 +123,7 @@ Extent ExtentReader::getAtom(Value value, int64_t dim) {
 }
 
 void ExtentReader::takeForEqual(linalg::LinalgOp op) {
+  known.clear();
   SmallVector<std::optional<Extent>> loops(op.getNumLoops());
   for (OpOperand &operand : op->getOpOperands())
     for (auto [dim, expr] :
@@ -187,7 +188,21 @@ Extent ExtentReader::getDim(Value tensor, int64_t dim) {
   return getAtom(tensor, dim);
 }
 
+void ExtentReader::setReadElement(ReadElement function) {
+  readElement = std::move(function);
+  known.clear();
+}
+
 Extent ExtentReader::getValue(Value value, unsigned depth) {
+  auto place = known.find(value);
+  if (place != known.end())
+    return place->second;
+  Extent extent = computeValue(value, depth);
+  known[value] = extent;
+  return extent;
+}
+
+Extent ExtentReader::computeValue(Value value, unsigned depth) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return constant.getSExtValue();

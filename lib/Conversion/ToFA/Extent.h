@@ -69,12 +69,17 @@ public:
   /// Takes sizes for equal that are iterated by one loop.
   void takeForEqual(linalg::LinalgOp op);
   /// Evaluates the integer in an element of a tensor, where that is constant.
-  std::function<std::optional<int64_t>(Value tensor, ArrayRef<int64_t>)>
-      readElement;
+  using ReadElement =
+      std::function<std::optional<int64_t>(Value, ArrayRef<int64_t>)>;
+  void setReadElement(ReadElement function);
 
 private:
+  ReadElement readElement;
   Extent getAtom(Value value, int64_t dim);
   std::vector<std::pair<Value, int64_t>> atoms;
+  Extent computeValue(Value value, unsigned depth);
+  /// Of values that were asked for.
+  DenseMap<Value, Extent> known;
   /// What an atom is equal to.
   std::map<unsigned, Extent> equals;
 };

@@ -47,9 +47,10 @@ static std::optional<NamedAttention> readTMTensor(Operation *op,
   auto type = dyn_cast<RankedTensorType>(attention.query.getType());
   int64_t rank = type ? type.getRank() : 0;
   bool hasMask = numOperands == 5;
-  if (rank < 2 || llvm::any_of(op->getOperands(), [&](Value operand) {
-        return !isTensorOfRank(operand, rank);
-      })) {
+  if (rank < 2 ||
+      llvm::any_of(
+          op->getOperands(),
+          [&](Value operand) { return !isTensorOfRank(operand, rank); })) {
     reason = "its operands are not all tensors of one rank";
     return std::nullopt;
   }
@@ -150,8 +151,8 @@ static std::optional<NamedAttention> readIREE(Operation *op,
   return attention;
 }
 
-std::optional<NamedAttention> mlir::fa::readNamedAttention(Operation *op,
-                                                           std::string &reason) {
+std::optional<NamedAttention>
+mlir::fa::readNamedAttention(Operation *op, std::string &reason) {
   StringRef name = op->getName().getStringRef();
   if (name == "tm_tensor.attention")
     return readTMTensor(op, reason);
@@ -241,8 +242,8 @@ linalg::GenericOp Decomposition::write(ArrayRef<unsigned> loops,
   Value init = tensor::EmptyOp::create(builder, loc, sizes, element);
   bool reduces = loops.size() != dims.size();
   if (reduces) {
-    Value zero = arith::ConstantOp::create(builder, loc,
-                                           builder.getZeroAttr(element));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
     init = linalg::FillOp::create(builder, loc, zero, init).getResult(0);
   }
   SmallVector<AffineMap> maps;
@@ -262,15 +263,13 @@ linalg::GenericOp Decomposition::write(ArrayRef<unsigned> loops,
       [&](OpBuilder &nested, Location at, ValueRange arguments) {
         Value result = body(nested, arguments);
         if (reduces)
-          result =
-              arith::AddFOp::create(nested, at, arguments.back(), result);
+          result = arith::AddFOp::create(nested, at, arguments.back(), result);
         linalg::YieldOp::create(nested, at, result);
       });
 }
 
 linalg::GenericOp Decomposition::write() {
-  SmallVector<unsigned> scoreLoops, scoreDims, rowDims, outputLoops,
-      outputDims;
+  SmallVector<unsigned> scoreLoops, scoreDims, rowDims, outputLoops, outputDims;
   for (AffineExpr expr : attention.outputMap.getResults())
     outputDims.push_back(cast<AffineDimExpr>(expr).getPosition());
   for (unsigned loop = 0; loop < attention.queryMap.getNumDims(); ++loop) {
@@ -291,16 +290,15 @@ linalg::GenericOp Decomposition::write() {
   }
   Type f32 = builder.getF32Type();
   AffineMap scoreMap = getMap(scoreDims), rowMap = getMap(rowDims);
-  Value scores =
-      write(scoreLoops, scoreDims, f32,
-            {{attention.query, attention.queryMap},
-             {attention.key, attention.keyMap}},
-            [&](OpBuilder &nested, ValueRange values) -> Value {
-              return arith::MulFOp::create(nested, loc,
-                                           widen(nested, values[0]),
-                                           widen(nested, values[1]));
-            })
-          .getResult(0);
+  Value scores = write(scoreLoops, scoreDims, f32,
+                       {{attention.query, attention.queryMap},
+                        {attention.key, attention.keyMap}},
+                       [&](OpBuilder &nested, ValueRange values) -> Value {
+                         return arith::MulFOp::create(nested, loc,
+                                                      widen(nested, values[0]),
+                                                      widen(nested, values[1]));
+                       })
+                     .getResult(0);
   SmallVector<Operand> inputs{{scores, scoreMap}};
   if (attention.mask)
     inputs.push_back({attention.mask, attention.maskMap});
@@ -333,34 +331,32 @@ linalg::GenericOp Decomposition::write() {
     }
     return arith::AddFOp::create(nested, loc, score, widen(nested, mask));
   };
-  Value weights = write(scoreDims, scoreDims, f32, inputs,
-                        [&](OpBuilder &nested, ValueRange values) -> Value {
-                          return math::ExpOp::create(nested, loc,
-                                                     getScore(nested, values));
-                        })
-                      .getResult(0);
-  Value sums = write(scoreDims, rowDims, f32, {{weights, scoreMap}},
-                     [&](OpBuilder &, ValueRange values) -> Value {
-                       return values[0];
-                     })
-                   .getResult(0);
+  Value weights =
+      write(scoreDims, scoreDims, f32, inputs,
+            [&](OpBuilder &nested, ValueRange values) -> Value {
+              return math::ExpOp::create(nested, loc, getScore(nested, values));
+            })
+          .getResult(0);
+  Value sums =
+      write(scoreDims, rowDims, f32, {{weights, scoreMap}},
+            [&](OpBuilder &, ValueRange values) -> Value { return values[0]; })
+          .getResult(0);
   Value softmax =
       write(scoreDims, scoreDims, f32, {{weights, scoreMap}, {sums, rowMap}},
             [&](OpBuilder &nested, ValueRange values) -> Value {
-              Value quotient = arith::DivFOp::create(nested, loc, values[0],
-                                                     values[1]);
+              Value quotient =
+                  arith::DivFOp::create(nested, loc, values[0], values[1]);
               if (!attention.isZeroWithoutKeys)
                 return quotient;
-              Value zero = arith::ConstantOp::create(
-                  nested, loc, nested.getF32FloatAttr(0));
+              Value zero = arith::ConstantOp::create(nested, loc,
+                                                     nested.getF32FloatAttr(0));
               Value isEmpty = arith::CmpFOp::create(
                   nested, loc, arith::CmpFPredicate::OEQ, values[1], zero);
               return arith::SelectOp::create(nested, loc, isEmpty, zero,
                                              quotient);
             })
           .getResult(0);
-  Type element =
-      getElementTypeOrSelf(attention.op->getResult(0).getType());
+  Type element = getElementTypeOrSelf(attention.op->getResult(0).getType());
   return write(outputLoops, outputDims, element,
                {{softmax, scoreMap}, {attention.value, attention.valueMap}},
                [&](OpBuilder &nested, ValueRange values) -> Value {

@@ -98,6 +98,7 @@ const Node *NodeGraph::intern(Node &&node) {
     llvm::append_range(free, operand->freeVariables);
     node.hasReduction |= operand->hasReduction;
     node.hasMatrix |= operand->hasMatrix;
+    node.hasAccumulator |= operand->hasAccumulator;
   }
   for (const auto &term : node.form.terms)
     free.push_back(term.first);
@@ -109,6 +110,7 @@ const Node *NodeGraph::intern(Node &&node) {
   node.freeVariables.assign(free.begin(), free.end());
   node.hasReduction |= node.kind == NodeKind::Reduce;
   node.hasMatrix |= node.kind == NodeKind::Load && node.value == matrix;
+  node.hasAccumulator |= node.kind == NodeKind::Accumulator;
   node.number = storage.size();
   storage.push_back(std::move(node));
   nodes.InsertNode(&storage.back(), place);

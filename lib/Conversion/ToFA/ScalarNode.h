@@ -57,8 +57,9 @@ struct Node : public llvm::FoldingSetNode {
   SmallVector<unsigned, 6> freeVariables;
   /// An operation of the source that computes this.
   Operation *source = nullptr;
-  /// Whether a reduction, or an element of `NodeGraph::matrix`, is in this.
-  bool hasReduction = false, hasMatrix = false;
+  /// Whether a reduction, an element of `NodeGraph::matrix`, or an accumulator
+  /// is in this.
+  bool hasReduction = false, hasMatrix = false, hasAccumulator = false;
 
   void Profile(llvm::FoldingSetNodeID &id) const;
   bool isOp(StringRef opName) const;

@@ -156,8 +156,9 @@ LogicalResult SoftmaxMatcher::matchExponent() {
   // exp(x - (m + log(sum))).
   SmallVector<const Node *> shifts;
   const Node *inner = exponent;
+  constexpr unsigned maxShifts = 8;
   std::function<void(const Node *)> split = [&](const Node *sum) {
-    if (sum->isa<arith::AddFOp>()) {
+    if (sum->isa<arith::AddFOp>() && shifts.size() < maxShifts) {
       // The logarithm is the outer one.
       bool logFirst = sum->operand(0)->isa<math::LogOp>();
       split(sum->operand(logFirst ? 0 : 1));
@@ -234,8 +235,7 @@ LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
     return refuse(divisor, "the sum of the weights does not start at 0", 4);
   const Node *term = divisor->operand(1);
   // Weights of hidden keys are 0, and may be named so.
-  if (term->isa<arith::SelectOp>() &&
-      !llvm::is_contained(weightForms, term)) {
+  if (term->isa<arith::SelectOp>() && !llvm::is_contained(weightForms, term)) {
     const Node *condition = term->operand(0), *empty = getEmptiness(score);
     if (isReal(term->operand(2), 0) && graph.getNot(condition) == empty)
       term = term->operand(1);
@@ -378,9 +378,16 @@ LogicalResult SoftmaxMatcher::matchGuards() {
 // The score
 //===----------------------------------------------------------------------===//
 
+/// Deeper conditions are not evaluated: each level may double the work.
+constexpr unsigned maxConditionDepth = 14;
+
 /// An integer as a linear form, with `by` in place of the variable.
-static std::optional<IndexForm>
-evaluateInteger(const Node *node, unsigned variable, const IndexForm &by) {
+static std::optional<IndexForm> evaluateInteger(const Node *node,
+                                                unsigned variable,
+                                                const IndexForm &by,
+                                                unsigned depth = 0) {
+  if (depth > maxConditionDepth)
+    return std::nullopt;
   if (node->kind == NodeKind::Index)
     return node->form.replace(variable, by);
   if (std::optional<APInt> constant = getInteger(node))
@@ -388,7 +395,7 @@ evaluateInteger(const Node *node, unsigned variable, const IndexForm &by) {
   if (node->kind != NodeKind::Op)
     return std::nullopt;
   auto get = [&](unsigned position) {
-    return evaluateInteger(node->operand(position), variable, by);
+    return evaluateInteger(node->operand(position), variable, by, depth + 1);
   };
   if (node->isa<arith::IndexCastOp>() || node->isa<arith::ExtSIOp>() ||
       node->isa<arith::TruncIOp>()) {
@@ -417,29 +424,37 @@ evaluateInteger(const Node *node, unsigned variable, const IndexForm &by) {
 std::optional<bool> mlir::fa::evaluateCondition(NodeGraph &graph,
                                                 const Node *condition,
                                                 unsigned variable,
-                                                const IndexForm &by) {
+                                                const IndexForm &by,
+                                                unsigned depth) {
+  if (depth > maxConditionDepth)
+    return std::nullopt;
   if (std::optional<APInt> constant = getInteger(condition))
     return !constant->isZero();
   bool isAnd = condition->isa<arith::AndIOp>();
   if (isAnd || condition->isa<arith::OrIOp>()) {
-    auto left = evaluateCondition(graph, condition->operand(0), variable, by),
-         right = evaluateCondition(graph, condition->operand(1), variable, by);
+    auto left = evaluateCondition(graph, condition->operand(0), variable, by,
+                                  depth + 1),
+         right = evaluateCondition(graph, condition->operand(1), variable, by,
+                                   depth + 1);
     // False settles a conjunction, true a disjunction.
     if ((left && *left != isAnd) || (right && *right != isAnd))
       return !isAnd;
     return left && right ? std::optional(isAnd) : std::nullopt;
   }
   if (condition->isa<arith::XOrIOp>()) {
-    auto left = evaluateCondition(graph, condition->operand(0), variable, by),
-         right = evaluateCondition(graph, condition->operand(1), variable, by);
+    auto left = evaluateCondition(graph, condition->operand(0), variable, by,
+                                  depth + 1),
+         right = evaluateCondition(graph, condition->operand(1), variable, by,
+                                   depth + 1);
     return left && right ? std::optional(*left != *right) : std::nullopt;
   }
   if (condition->isa<arith::SelectOp>()) {
-    auto which = evaluateCondition(graph, condition->operand(0), variable, by);
+    auto which = evaluateCondition(graph, condition->operand(0), variable, by,
+                                   depth + 1);
     if (!which)
       return std::nullopt;
     return evaluateCondition(graph, condition->operand(*which ? 1 : 2),
-                             variable, by);
+                             variable, by, depth + 1);
   }
   if (!condition->isa<arith::CmpIOp>())
     return std::nullopt;

@@ -98,7 +98,8 @@ private:
 
 /// A condition or an integer with another form in place of a variable.
 std::optional<bool> evaluateCondition(NodeGraph &graph, const Node *condition,
-                                      unsigned variable, const IndexForm &by);
+                                      unsigned variable, const IndexForm &by,
+                                      unsigned depth = 0);
 
 } // namespace mlir::fa
 
