@@ -7,14 +7,27 @@
 
 #include "TileBodies.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/MemoryWrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::fa;
+
+/// What an operation, or one in it, uses from outside, be it in scope or not.
+static SetVector<Value> getUsed(Operation *op) {
+  SetVector<Value> used;
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      if (!op->isAncestor(operand.getParentRegion()->getParentOp()))
+        used.insert(operand);
+  });
+  return used;
+}
 
 /// Whether an operation is of a tile: it makes block values, reads memory, or
 /// needs what such an operation makes. Sizes and views are of the host.
@@ -27,36 +40,150 @@ static bool isOfTile(Operation *op, const DenseSet<Operation *> &ofTile) {
   auto isMade = [&](Value value) {
     return ofTile.contains(value.getDefiningOp());
   };
-  SetVector<Value> used(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  return llvm::any_of(used, isMade);
+  return llvm::any_of(getUsed(op), isMade);
+}
+
+/// Whether `writer`, which may write memory, may write what `reader` reads.
+/// Arguments of a function are memory of their own where one is written.
+static bool mayChange(Operation *writer, Operation *reader) {
+  auto getMemory = [](Operation *op) {
+    SetVector<Value> memory;
+    for (Value value : getUsed(op))
+      if (auto viewed = dyn_cast<MemrefValue>(value))
+        memory.insert(memref::skipViewLikeOps(viewed));
+    return memory;
+  };
+  if (!isa<MemoryEffectOpInterface>(writer) &&
+      !writer->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return true;
+  SetVector<Value> written = getMemory(writer);
+  return llvm::any_of(getMemory(reader),
+                      [&](Value value) { return written.contains(value); });
+}
+
+namespace {
+/// Collects what is of a tile, up to what writes its results: host and kernels
+/// see memory in the order of the function.
+class TileWrapper {
+public:
+  explicit TileWrapper(Block &body) : body(body) {}
+  LogicalResult run();
+
+private:
+  void add(Operation *op);
+  LogicalResult end(Operation *next);
+  LogicalResult repeat(Operation *source, Operation *user);
+  LogicalResult verifyUnchanged(Operation *op);
+  LogicalResult verifyOfHost(Operation *op);
+
+  Block &body;
+  /// Of the tile that has not ended, and of all.
+  SmallVector<Operation *> current;
+  DenseSet<Operation *> ofTile;
+  /// What may write memory, and how much of it comes before an operation.
+  SmallVector<Operation *> writers;
+  DenseMap<Operation *, size_t> numWritersBefore;
+};
+} // namespace
+
+void TileWrapper::add(Operation *op) {
+  ofTile.insert(op);
+  numWritersBefore[op] = writers.size();
+  current.push_back(op);
+}
+
+static LogicalResult emitLeavesTile(Operation *source) {
+  return source->emitOpError()
+         << "has a result of type " << source->getResult(0).getType()
+         << " that leaves its tile, expected one that is stored in it";
+}
+
+/// What a tile before has computed or loaded is computed or loaded again.
+LogicalResult TileWrapper::repeat(Operation *source, Operation *user) {
+  if (!isMemoryEffectFree(source) && !isa<memref::LoadOp>(source))
+    return emitLeavesTile(source);
+  Block *tile = user->getBlock();
+  OpBuilder builder(user);
+  Operation *copy = builder.clone(*source);
+  ofTile.insert(copy);
+  numWritersBefore[copy] = numWritersBefore.lookup(source);
+  source->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) {
+    return tile->findAncestorOpInBlock(*use.getOwner());
+  });
+  current.push_back(copy);
+  return success();
+}
+
+/// The host, and other loops over tiles, get nothing of a tile.
+LogicalResult TileWrapper::verifyOfHost(Operation *op) {
+  for (Value value : getUsed(op))
+    if (Operation *source = value.getDefiningOp();
+        source && ofTile.contains(source))
+      return emitLeavesTile(source);
+  return success();
+}
+
+/// A tile runs where it ends, and reads there.
+LogicalResult TileWrapper::verifyUnchanged(Operation *op) {
+  for (Operation *writer :
+       ArrayRef(writers).drop_front(numWritersBefore.lookup(op)))
+    if (writer->getBlock() != op->getBlock() && !isMemoryEffectFree(op) &&
+        mayChange(writer, op))
+      return op->emitOpError()
+             << "reads memory that '" << writer->getName()
+             << "' may write before the kernel that it is part of, expected it "
+                "behind that";
+  return success();
+}
+
+/// Makes a loop of one iteration of what is collected, before `next`.
+LogicalResult TileWrapper::end(Operation *next) {
+  OpBuilder builder(next);
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  auto loop = scf::ForallOp::create(builder, body.getParentOp()->getLoc(),
+                                    ArrayRef(zero), ArrayRef(one),
+                                    ArrayRef(one), ValueRange(), std::nullopt);
+  for (Operation *op : current)
+    op->moveBefore(loop.getBody()->getTerminator());
+  // What is repeated joins the end.
+  for (size_t i = 0; i < current.size(); ++i) {
+    if (failed(verifyUnchanged(current[i])))
+      return failure();
+    for (Value value : getUsed(current[i]))
+      if (Operation *source = value.getDefiningOp();
+          source && ofTile.contains(source) &&
+          source->getBlock() != loop.getBody() &&
+          failed(repeat(source, current[i])))
+        return failure();
+  }
+  current.clear();
+  return success();
+}
+
+LogicalResult TileWrapper::run() {
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+    bool isPart =
+        !op.hasTrait<OpTrait::ConstantLike>() && isOfTile(&op, ofTile);
+    if (isPart)
+      add(&op);
+    else if (failed(verifyOfHost(&op)))
+      return failure();
+    if (!mayWriteMemory(&op))
+      continue;
+    writers.push_back(&op);
+    if (isPart && failed(end(op.getNextNode())))
+      return failure();
+  }
+  Operation *terminator = body.getTerminator();
+  if (!current.empty() && failed(end(terminator)))
+    return failure();
+  return verifyOfHost(terminator);
 }
 
 LogicalResult mlir::fa::wrapSingleTile(Block &body) {
   if (body.getOps<FinalizeOp>().empty() && body.getOps<KeyRangesOp>().empty())
     return success();
-  Operation *end = body.getTerminator();
-  OpBuilder builder(end);
-  Location loc = body.getParentOp()->getLoc();
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  auto loop = scf::ForallOp::create(builder, loc, ArrayRef(zero), ArrayRef(one),
-                                    ArrayRef(one), ValueRange(), std::nullopt);
-  SmallVector<Operation *> moved;
-  DenseSet<Operation *> ofTile;
-  for (Operation &op : body)
-    if (&op != loop && &op != end && !op.hasTrait<OpTrait::ConstantLike>() &&
-        isOfTile(&op, ofTile)) {
-      moved.push_back(&op);
-      ofTile.insert(&op);
-    }
-  for (Value operand : end->getOperands())
-    if (ofTile.contains(operand.getDefiningOp()))
-      return operand.getDefiningOp()->emitOpError()
-             << "has a result of type " << operand.getType()
-             << " that leaves its tile, expected one that is stored in it";
-  for (Operation *op : moved)
-    op->moveBefore(loop.getBody()->getTerminator());
-  return success();
+  return TileWrapper(body).run();
 }
 
 void mlir::fa::hoistSizes(scf::ForallOp loop) {

@@ -13,9 +13,10 @@
 namespace mlir::fa {
 
 /// A problem of one tile has no loop: what is of the tile in `body`, such as
-/// block values and loads, becomes the only iteration of one. Sizes and views
-/// stay on the host. Fails with a diagnostic where the function returns what is
-/// of the tile.
+/// block values and loads, becomes the only iteration of one, which ends where
+/// its results are written. Sizes and views stay on the host. Fails with a
+/// diagnostic where a result leaves the tile, or where the host writes between
+/// what a tile reads and its end.
 LogicalResult wrapSingleTile(Block &body);
 
 /// Computes sizes of memory from outside of the loop before it, on the host.

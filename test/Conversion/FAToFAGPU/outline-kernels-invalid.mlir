@@ -64,3 +64,28 @@ func.func @keys(%q: memref<2x128x1x64xbf16>, %a: !block, %r: !rows) {
   }
   return
 }
+
+// -----
+
+// A kernel runs where its results are written, and reads its numbers there.
+func.func @changed(%s: memref<f32>, %t: memref<f32>, %o: memref<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tensor<4xf32>) {
+  // expected-error @below {{'memref.load' op reads memory that 'memref.copy' may write before the kernel that it is part of, expected it behind that}}
+  %x = memref.load %s[] : memref<f32>
+  memref.copy %t, %s : memref<f32> to memref<f32>
+  %rows = tensor.splat %x : tensor<4xf32>
+  fa.finalize ins(%acc, %row, %rows : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) outs(%o : memref<1x4x1x16xf32>)
+  return
+}
+
+// -----
+
+func.func @other_loop(%s: memref<f32>, %o: memref<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tensor<4xf32>, %m: memref<8xf32>) {
+  // expected-error @below {{'memref.load' op has a result of type 'f32' that leaves its tile, expected one that is stored in it}}
+  %x = memref.load %s[] : memref<f32>
+  %rows = tensor.splat %x : tensor<4xf32>
+  fa.finalize ins(%acc, %row, %rows : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) outs(%o : memref<1x4x1x16xf32>)
+  scf.forall (%i) in (8) {
+    memref.store %x, %m[%i] : memref<8xf32>
+  }
+  return
+}

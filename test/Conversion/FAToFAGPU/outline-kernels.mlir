@@ -48,6 +48,30 @@ func.func @single(%n: index) {
   return
 }
 
+// It ends where it writes: the host writes between two, and each computes what
+// it needs.
+// CHECK-LABEL: func.func @between_kernel(
+// CHECK: fa.finalize
+// CHECK-NOT: fa.finalize
+// CHECK-LABEL: func.func @between_kernel_0(
+// CHECK: %[[X:.*]] = memref.load
+// CHECK: %[[ROWS:.*]] = tensor.splat %[[X]]
+// CHECK: fa.finalize ins(%{{.*}}, %{{.*}}, %[[ROWS]] :
+// CHECK-LABEL: func.func @between(
+// CHECK: fagpu.launch @between_kernel grid(
+// CHECK: memref.copy
+// CHECK: fagpu.launch @between_kernel_0 grid(
+// CHECK-NOT: fa.finalize
+!one = memref<1x4x1x16xf32>
+func.func @between(%s: memref<f32>, %o: !one, %p: !one, %acc: tensor<4x16xf32>, %row: tensor<4xf32>) {
+  %x = memref.load %s[] : memref<f32>
+  %rows = tensor.splat %x : tensor<4xf32>
+  fa.finalize ins(%acc, %row, %rows : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) outs(%o : !one)
+  memref.copy %o, %p : !one to !one
+  fa.finalize ins(%acc, %row, %rows : tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) outs(%o : !one)
+  return
+}
+
 // The configuration of the attention stays with the kernel; its groups share
 // the role. Sequences are worked on together as their keys fit a cache, from the
 // last tile back, so that the group that holds fewer comes first: a key

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Random functions on tensors, compiled for the CPU and compared with their evaluation in float64.
+"""Random functions, compiled and compared with their evaluation in float64.
 
-    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K] [--narrow]
+    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K] [--narrow | --memory]
 
-Attention, arithmetic on tensors, operations that write to a destination, slices, choices, branches and loops, whose
+On tensors, for the CPU: attention, arithmetic on tensors, operations that write to a destination, slices, choices, branches and loops, whose
 values are used again and returned in any order, several times too: what is checked is where results lie in memory.
 With --narrow also tensors of i1 and of integers that fill no bytes: arguments, constants, comparisons, arithmetic, in other
 shapes, as conditions and as results.
+With --memory on memory, for the CPU and in schedules of both forms: attentions, and copies and stores of the host between
+them, whose effects are to be seen in order.
 Functions that the compiler refuses by name count apart; any other error is a failure. A seed is printed; `--only K`
 prints function K of it and runs that alone. The last line is `N passed, N failed`.
 """
@@ -201,13 +203,65 @@ class Sampler:
         return [f"--input={each}" for each in shapes + flags]
 
 
-def run(program, folder, seed, narrow):
+class MemorySampler:
+    """The text of one function on memory: of a tile alone, or of several."""
+
+    READ, WRITTEN = ["%p", "%q", "%r"], ["%a", "%b", "%c", "%d"]
+    TARGETS = [["--target=cpu"]] + [["--target=interpret", f"--chip={chip}"] for chip in ("sm_80", "sm_90a")]
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.type = self.rng.choice(["memref<1x9x1x16xf32>", "memref<2x9x2x16xf32>"])
+        self.loads = 0
+
+    def statement(self):
+        a, b, c, d = self.rng.sample(self.WRITTEN, 4)
+        kind = self.rng.choice(["attention", "attention", "scaled", "memref.copy", "linalg.copy", "store", "scale"])
+        if kind == "memref.copy":
+            return [f"memref.copy {a}, {b} : {self.type} to {self.type}"]
+        if kind == "linalg.copy":
+            return [f"linalg.copy ins({a} : {self.type}) outs({b} : {self.type})"]
+        if kind == "store":
+            return [f"memref.store %half, {a}[%zero, %zero, %zero, %zero] : {self.type}"]
+        if kind == "scale":
+            return ["memref.store %half, %s[] : memref<f32>"]
+        text = f"fa.attention ins({a}, {b}, {c} : {self.type}, {self.type}, {self.type}) outs({d} : {self.type})"
+        if kind == "attention":
+            return [text]
+        self.loads += 1
+        return [f"%x{self.loads} = memref.load %s[] : memref<f32>", f"{text} scale(%x{self.loads})"]
+
+    def sample(self):
+        # What a function writes holds no numbers before.
+        lines = [f"memref.copy {source}, {to} : {self.type} to {self.type}" for source, to in zip(self.READ * 2, self.WRITTEN)]
+        lines += ["memref.copy %t, %s : memref<f32> to memref<f32>"]
+        lines += [line for _ in range(self.rng.randint(3, 7)) for line in self.statement()]
+        lines += [f"fa.attention ins(%a, %b, %b : {self.type}, {self.type}, {self.type}) outs(%c : {self.type})"]
+        arguments = [f"{name}: {self.type}" for name in (*self.READ, *self.WRITTEN)] + ["%s: memref<f32>", "%t: memref<f32>"]
+        return "\n".join([f"func.func @f({', '.join(arguments)}) {{", "%zero = arith.constant 0 : index",
+                          "%half = arith.constant 0.5 : f32", *lines, "return", "}"]) + "\n"
+
+    def inputs(self):
+        return []
+
+
+def make_sampler(seed, kind):
+    return MemorySampler(seed) if kind == "memory" else Sampler(seed, kind == "narrow")
+
+
+def run(program, folder, seed, kind):
     """"" for what passes, the name of a refusal, or what went wrong."""
-    sampler = Sampler(seed, narrow)
+    sampler = make_sampler(seed, kind)
     file = Path(folder) / f"{seed}.mlir"
     file.write_text(sampler.sample())
+    outcomes = [run_on(program, file, seed, [*target, *sampler.inputs()])
+                for target in getattr(sampler, "TARGETS", [["--target=cpu"]])]
+    return next((outcome for outcome in outcomes if outcome != ("", "")), ("", ""))
+
+
+def run_on(program, file, seed, options):
     # Values add up through attention: a bound of ten times that of one.
-    command = [program, file, "--verify", "--target=cpu", f"--seed={seed}", "--bound=2e-5", *sampler.inputs()]
+    command = [program, file, "--verify", f"--seed={seed}", "--bound=2e-5", *options]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
@@ -218,7 +272,7 @@ def run(program, folder, seed, narrow):
     refusal = next((text for text in REFUSALS if len(errors) == 1 and text in errors[0]), "")
     if refusal and done.returncode == 1:
         return refusal, ""
-    return "", f"function {seed}, exit status {done.returncode}:\n{done.stdout}{done.stderr}"
+    return "", f"function {seed}, {' '.join(options)}, exit status {done.returncode}:\n{done.stdout}{done.stderr}"
 
 
 def main():
@@ -227,15 +281,16 @@ def main():
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
     parser.add_argument("--functions", type=int, default=40)
     parser.add_argument("--only", type=int, metavar="K")
-    parser.add_argument("--narrow", action="store_true", help="tensors of i1 and of integers that fill no bytes too")
+    for kind, text in (("narrow", "tensors of i1 and of integers that fill no bytes too"), ("memory", "functions on memory")):
+        parser.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=text)
     arguments = parser.parse_args()
     seeds = [arguments.seed + k for k in range(arguments.functions)]
     if arguments.only is not None:
         seeds = [arguments.seed + arguments.only]
-        print(Sampler(seeds[0], arguments.narrow).sample())
+        print(make_sampler(seeds[0], arguments.kind).sample())
     print(f"{len(seeds)} functions, seed {arguments.seed}")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed, arguments.narrow), seeds))
+        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed, arguments.kind), seeds))
     refused = [refusal for refusal, _ in outcomes if refusal]
     failures = [failure for _, failure in outcomes if failure]
     for failure in failures:

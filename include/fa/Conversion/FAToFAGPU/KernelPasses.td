@@ -170,12 +170,17 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     query block, where each sequence is one, gets no clusters, and a remark of the
     category `fa-outline-kernels` says so.
 
+    A problem of one tile has no loop. Its kernel runs where its result is written:
+    what the host, or another kernel, does with memory before stays before, and the
+    rest behind. Numbers that several kernels load are loaded by each.
+
     A function that computes nothing, as memory that it is given has no elements,
     launches a kernel on no blocks.
 
     Refused: a loop that yields values, memory that is neither an argument of the
     function nor a view of one, steps of different configurations, a result of a
-    single tile that leaves it, and with `tile_order = longest_first` keys that
+    single tile that leaves it, memory that the host writes between where a single
+    tile reads it and where it runs, and with `tile_order = longest_first` keys that
     are no memory of the host, whose number is then not known.
 
     Before:
