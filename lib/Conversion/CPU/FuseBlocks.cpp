@@ -529,6 +529,10 @@ namespace {
 struct FuseBlocksPass : public fa::impl::FAFuseBlocksBase<FuseBlocksPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // What bufferization allocates from here on is scratch.
+    getOperation()->walk([&](memref::AllocOp alloc) {
+      alloc->setAttr(programMemoryName, UnitAttr::get(context));
+    });
     RewritePatternSet toLinalg(context), simplify(context), fusion(context),
         slices(context), destinations(context);
     toLinalg.add<TileProduct, Generalize, SplatToFill>(context);

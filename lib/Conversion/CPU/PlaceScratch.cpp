@@ -59,11 +59,12 @@ static bool isKept(Value memory) {
   });
 }
 
-/// Memory of a block: a matrix or a row that is made in a parallel loop or, for
-/// a problem of one block, without one.
+/// Memory of a block that bufferization made: a matrix or a row, in a parallel
+/// loop or, for a problem of one block, without one.
 static bool isScratch(memref::AllocOp alloc) {
   int64_t rank = alloc.getType().getRank();
-  return (rank == 1 || rank == 2) && isKept(alloc.getMemref());
+  return !alloc->removeAttr(programMemoryName) && (rank == 1 || rank == 2) &&
+         isKept(alloc.getMemref());
 }
 
 /// The size of a dimension, or the most that it can be.

@@ -64,8 +64,11 @@ func.func @block(%m: memref<?x64xf32>, %o: memref<32x64xf32>, %end: index) {
 // CHECK: memref.copy
 // CHECK-NOT: linalg.copy
 func.func private @use(memref<8x8xf32>)
-func.func @left_alone(%m: memref<8x8xf32>) {
+func.func @left_alone(%m: memref<8x8xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
   %freed = memref.alloc() : memref<8x8xf32>
+  %own = memref.alloc(%n) {fa.program_memory} : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%own : memref<?xf32>)
   %handed = memref.alloc() : memref<8x8xf32>
   %cube = memref.alloc() : memref<2x8x8xf32>
   memref.copy %m, %freed : memref<8x8xf32> to memref<8x8xf32>

@@ -31,6 +31,9 @@ namespace mlir::fa {
 /// On operations of a block: the register tile (`#fa.cpu`) of their loops.
 inline constexpr StringLiteral registerTileName = "fa.register_tile";
 
+/// On allocations that were there before blocks are bufferized: no scratch.
+inline constexpr StringLiteral programMemoryName = "fa.program_memory";
+
 /// Replaces `op`, a linalg operation on memrefs, by loops over register tiles.
 /// The tile is that of its attribute `fa.register_tile`, else `defaultTile`.
 /// Fails after a diagnostic where operands are tensors or indexed by anything

@@ -51,7 +51,8 @@ def FAFuseBlocks : Pass<"fa-fuse-blocks"> {
     of its rows, which then returns both. Products stay as they are; one that is
     added to a scaled accumulator starts from 0, and one multiply-add for each
     element follows. Results are written where an operand is read last, so that
-    bufferization makes no copies.
+    bufferization makes no copies. Allocations of the program are marked
+    `fa.program_memory`: others, which bufferization makes, are scratch.
 
     Before:
 
@@ -85,7 +86,8 @@ def FAPlaceScratch : Pass<"fa-place-scratch"> {
   let summary = "Give the memory of a block its order and static size";
   let description = [{
     Matrices and rows that bufferization has allocated and nobody frees get memory
-    of static size; a dynamic size has to have a constant bound. A matrix has its
+    of static size; a dynamic size has to have a constant bound. Allocations that
+    are marked `fa.program_memory` stay, without the mark. A matrix has its
     rows contiguous, so that they lie along vectors, but for the right operand of
     a product. Lines of it lie an odd number of cache lines apart. Copies become
     linalg operations, and each linalg operation gets the register tile of the
