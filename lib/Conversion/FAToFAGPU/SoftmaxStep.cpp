@@ -85,15 +85,11 @@ static Value getYielded(Value result, Region &side) {
 }
 
 Value mlir::fa::findScores(Value hidden) {
+  // A full block hides nothing. What a score function ends in, a select of its
+  // own too, is part of the scores.
   Value scores = hidden;
-  while (Operation *op = scores.getDefiningOp()) {
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      scores = getYielded(scores, branch.getElseRegion());
-    else if (auto select = dyn_cast<arith::SelectOp>(op))
-      scores = select.getTrueValue();
-    else
-      break;
-  }
+  if (auto branch = hidden.getDefiningOp<scf::IfOp>())
+    scores = getYielded(hidden, branch.getElseRegion());
   // The other ways from there: each value is read once, so no way is gone
   // twice.
   SmallVector<Value> toVisit = {hidden};

@@ -71,6 +71,25 @@ func.func @alibi(%q: !mem, %k: !mem, %v: !mem, %slopes: memref<?xf32>, %o: !mem,
   return
 }
 
+// So may one that ends in a select of it, which is no mask.
+// CHECK: :[[#@LINE+6]]:{{.*}} [Missed] Rewrite | Category:fagpu-drop-maximum
+// CHECK: :[[#@LINE+5]]:{{.*}} [Passed] Rewrite | Category:fagpu-exponents-to-base2
+// CHECK: :[[#@LINE+4]]:{{.*}} [Missed] Rewrite | Category:fagpu-skip-empty-row-check
+// CHECK: :[[#@LINE+3]]:{{.*}} [Passed] Rewrite | Category:fagpu-partial-sums
+// CHECK: :[[#@LINE+2]]:{{.*}} [Passed] Rewrite | Category:fagpu-skip-first-rescale
+func.func @select(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %lse: !lse) {
+  fa.attention ins(%q, %k, %v : !mem, !mem, !mem) outs(%o, %lse : !mem, !lse)
+      score(%x, %b, %h, %i, %j) {
+        %none = arith.constant 0xFF800000 : f32
+        %c3 = arith.constant 3 : index
+        %seen = arith.cmpi sge, %i, %c3 : index
+        %y = arith.select %seen, %x, %none : f32
+        fa.yield %y : f32
+      }
+      mask causal
+  return
+}
+
 // The version with a bounded cap has no maximum; tanh is expanded there.
 // CHECK: :[[#@LINE+14]]:{{.*}} [Passed] Rewrite | Category:fagpu-drop-maximum
 // CHECK: :[[#@LINE+13]]:{{.*}} [Missed] Rewrite | Category:fagpu-exponents-to-base2
