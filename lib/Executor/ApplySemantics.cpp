@@ -49,6 +49,11 @@ static Slot *getElement(Array &array, int64_t queryDim, int64_t query,
          key * array.strides[1 - queryDim];
 }
 
+/// Pairs behind the last query or key are evaluated there.
+static int64_t getIndex(int64_t index, int64_t extent) {
+  return std::max<int64_t>(std::min(index, extent - 1), 0);
+}
+
 static LogicalResult runApply(const ApplyPlan &plan, Frame &frame) {
   ApplyOp op = plan.op;
   FailureOr<SmallVector<int64_t>> shape = getBlockShape(plan, frame);
@@ -66,12 +71,14 @@ static LogicalResult runApply(const ApplyPlan &plan, Frame &frame) {
   int64_t firstKey = frame.integer(plan.offsets[3]);
   LaneState state = plan.region.bind(frame);
   for (int64_t query = 0; query < queries; ++query) {
-    position.query = frame.integer(plan.offsets[2]) + query;
+    position.query =
+        getIndex(frame.integer(plan.offsets[2]) + query, position.queryLength);
     plan.region.setRow(state, position);
     for (int64_t first = 0; first < keys; first += CompiledRegion::capacity) {
       int64_t count = std::min(CompiledRegion::capacity, keys - first);
       for (int64_t i = 0; i < count; ++i)
-        plan.region.getKeys(state)[i].integer = firstKey + first + i;
+        plan.region.getKeys(state)[i].integer =
+            getIndex(firstKey + first + i, position.keyLength);
       for (auto [number, input] : llvm::enumerate(plan.inputs))
         for (int64_t i = 0; i < count; ++i)
           plan.region.getElements(state, number)[i] =

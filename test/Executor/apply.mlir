@@ -2,6 +2,8 @@
 // RUN: fa-run %s --entry=keys_as_rows --target=reference | FileCheck %s --check-prefix=KEYS
 // RUN: fa-run %s --entry=mask --target=reference | FileCheck %s --check-prefix=MASK
 // RUN: fa-run %s --entry=flags --target=reference | FileCheck %s --check-prefix=FLAGS
+// RUN: fa-run %s --entry=padded --target=reference | FileCheck %s --check-prefix=PADDED
+// RUN: fa-run %s --entry=padded_keys --target=reference | FileCheck %s --check-prefix=PADDED-KEYS
 // RUN: not fa-run %s --entry=shapes --target=reference 2>&1 | FileCheck %s --check-prefix=SHAPES
 
 // fa.apply, and what the body of fa.key_ranges asks about its block.
@@ -45,7 +47,8 @@ func.func @keys_as_rows() -> tensor<2x3xindex> {
   %c0 = arith.constant 0 : index
   %i = arith.constant 5 : index
   %j = arith.constant 7 : index
-  %y = fa.apply ins(%x : tensor<2x3xindex>) offsets(%c0, %c0, %i, %j) extents(%c0, %c0) rows(keys)
+  %n = arith.constant 9 : index
+  %y = fa.apply ins(%x : tensor<2x3xindex>) offsets(%c0, %c0, %i, %j) extents(%n, %n) rows(keys)
       pairs(%e, %batch, %head, %query, %key) {
     %ten = arith.constant 10 : index
     %tens = arith.muli %query, %ten : index
@@ -69,6 +72,61 @@ func.func @mask() -> tensor<2x?xi1> {
   return %y : tensor<2x?xi1>
 }
 // MASK: result 0: 2x4xi1 = [1, 1, 1, 0, 1, 1, 1, 1]
+
+// Six queries and nine keys: pairs behind them are evaluated at the last ones. So
+// they are where linalg has them.
+// RUN: fa-opt %s --pass-pipeline="builtin.module(symbol-privatize{exclude=padded,padded_keys,padded_none},symbol-dce,func.func(fa-apply-to-linalg))" -o %t.mlir
+// RUN: fa-run %t.mlir --entry=padded --target=cpu --against=%s | FileCheck %s --check-prefix=SAME
+// RUN: fa-run %t.mlir --entry=padded_keys --target=cpu --against=%s | FileCheck %s --check-prefix=SAME
+// RUN: fa-run %t.mlir --entry=padded_none --target=cpu --against=%s | FileCheck %s --check-prefix=SAME
+// SAME: verified all rows
+func.func @padded() -> tensor<3x4xi32> {
+  %c0 = arith.constant 0 : index
+  %i = arith.constant 4 : index
+  %j = arith.constant 7 : index
+  %nq = arith.constant 6 : index
+  %nk = arith.constant 9 : index
+  %y = fa.apply offsets(%c0, %c0, %i, %j) extents(%nq, %nk) pairs(%batch, %head, %query, %key) {
+    %ten = arith.constant 10 : index
+    %tens = arith.muli %query, %ten : index
+    %place = arith.addi %tens, %key : index
+    %z = arith.index_cast %place : index to i32
+    fa.yield %z : i32
+  } -> tensor<3x4xi32>
+  return %y : tensor<3x4xi32>
+}
+// PADDED: result 0: 3x4xi32 = [47, 48, 48, 48, 57, 58, 58, 58, 57, 58, 58, 58]
+
+func.func @padded_keys() -> tensor<4x3xi32> {
+  %c0 = arith.constant 0 : index
+  %i = arith.constant 4 : index
+  %j = arith.constant 7 : index
+  %nq = arith.constant 6 : index
+  %nk = arith.constant 9 : index
+  %y = fa.apply offsets(%c0, %c0, %i, %j) extents(%nq, %nk) rows(keys) pairs(%batch, %head, %query, %key) {
+    %ten = arith.constant 10 : index
+    %tens = arith.muli %query, %ten : index
+    %place = arith.addi %tens, %key : index
+    %z = arith.index_cast %place : index to i32
+    fa.yield %z : i32
+  } -> tensor<4x3xi32>
+  return %y : tensor<4x3xi32>
+}
+// PADDED-KEYS: result 0: 4x3xi32 = [47, 57, 57, 48, 58, 58, 48, 58, 58, 48, 58, 58]
+
+// Without a query and a key, at the first ones.
+func.func @padded_none() -> tensor<2x2xi32> {
+  %c0 = arith.constant 0 : index
+  %i = arith.constant 4 : index
+  %y = fa.apply offsets(%c0, %c0, %i, %i) extents(%c0, %c0) pairs(%batch, %head, %query, %key) {
+    %one = arith.constant 1 : index
+    %place = arith.addi %query, %key : index
+    %place1 = arith.addi %place, %one : index
+    %z = arith.index_cast %place1 : index to i32
+    fa.yield %z : i32
+  } -> tensor<2x2xi32>
+  return %y : tensor<2x2xi32>
+}
 
 // Blocks at 0, 2, 4 and 6; the range at 2 and 4 is full. Each block adds its
 // key, 100 where it is partial and 1000 where it is the first.

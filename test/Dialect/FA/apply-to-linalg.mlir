@@ -1,8 +1,8 @@
 // RUN: fa-opt %s --fa-apply-to-linalg --canonicalize --split-input-file | FileCheck %s
 
 // A region with an element of each input and two results. A table entry that
-// may be out of bounds is 0 there, and the load stays inside the table. Rows
-// behind the last query stand in for it.
+// may be out of bounds is 0 there, and the load stays inside the table. Pairs
+// behind the last query or key are evaluated there.
 
 // CHECK-LABEL: func @score(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x?xf32>, %[[W:[a-z0-9]+]]: tensor<8x?xi32>, %[[GIVEN:[a-z0-9]+]]: memref<?xf32>
@@ -19,12 +19,15 @@ func.func @score(%x: tensor<8x?xf32>, %w: tensor<8x?xi32>, %table: memref<?xf32>
   // CHECK-NEXT: ^bb0(%[[S:.+]]: f32, %[[U:.+]]: i32, %{{.+}}: i32, %{{.+}}: f32):
   // CHECK: %[[ROW:.+]] = linalg.index 0
   // CHECK: %[[QUERY:.+]] = arith.addi %[[I0]], %[[ROW]]
-  // CHECK: %[[COLUMN:.+]] = linalg.index 1
-  // CHECK: %[[KEY:.+]] = arith.addi %[[J0]], %[[COLUMN]]
   // CHECK: %[[LAST:.+]] = arith.subi %[[N]], %
   // CHECK: %[[LEAST:.+]] = arith.minsi %[[QUERY]], %[[LAST]]
   // CHECK: %[[I:.+]] = arith.maxsi %[[LEAST]], %
-  // CHECK: %[[D:.+]] = arith.subi %[[I]], %[[KEY]]
+  // CHECK: %[[COLUMN:.+]] = linalg.index 1
+  // CHECK: %[[KEY:.+]] = arith.addi %[[J0]], %[[COLUMN]]
+  // CHECK: %[[LASTKEY:.+]] = arith.subi %[[N]], %
+  // CHECK: %[[LEASTKEY:.+]] = arith.minsi %[[KEY]], %[[LASTKEY]]
+  // CHECK: %[[J:.+]] = arith.maxsi %[[LEASTKEY]], %
+  // CHECK: %[[D:.+]] = arith.subi %[[I]], %[[J]]
   // CHECK: %[[SIZE:.+]] = memref.dim %[[TABLE]], %
   // CHECK: %[[BELOW:.+]] = arith.cmpi ult, %[[D]], %[[SIZE]]
   // CHECK: %[[INSIDE:.+]] = arith.select %[[BELOW]], %[[D]], %
@@ -52,7 +55,9 @@ func.func @score(%x: tensor<8x?xf32>, %w: tensor<8x?xi32>, %table: memref<?xf32>
 // CHECK: arith.addi %[[I0]], %[[COLUMN]]
 // CHECK: %[[ROW:.+]] = linalg.index 0
 // CHECK: %[[KEY:.+]] = arith.addi %[[J0]], %[[ROW]]
-// CHECK: arith.cmpi sle, %[[KEY]],
+// CHECK: %[[LEAST:.+]] = arith.minsi %[[KEY]],
+// CHECK: %[[J:.+]] = arith.maxsi %[[LEAST]],
+// CHECK: arith.cmpi sle, %[[J]],
 func.func @mask(%count: index, %i0: index, %j0: index, %n: index) -> tensor<8x?xi1> {
   %r = fa.apply sizes(%count) offsets(%n, %n, %i0, %j0) extents(%n, %n) rows(keys) pairs(%b, %h, %i, %j) {
     %y = arith.cmpi sle, %j, %i : index

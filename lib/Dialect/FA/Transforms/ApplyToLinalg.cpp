@@ -21,28 +21,28 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The place of the current iteration of loops over rows and columns.
+/// The place of the current iteration of loops over rows and columns. Pairs
+/// behind the last query or key are evaluated there.
 static PairPlace getPlace(OpBuilder &builder, ApplyOp apply) {
   Location loc = apply.getLoc();
-  auto getIndex = [&](Value first, unsigned loop) -> Value {
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  auto getIndex = [&](Value first, unsigned loop, Value extent) -> Value {
     Value index = linalg::IndexOp::create(builder, loc, loop);
-    return arith::AddIOp::create(builder, loc, first, index);
+    index = arith::AddIOp::create(builder, loc, first, index);
+    Value last = arith::SubIOp::create(builder, loc, extent, one);
+    index = arith::MinSIOp::create(builder, loc, index, last);
+    return arith::MaxSIOp::create(builder, loc, index, zero);
   };
   OperandRange offsets = apply.getOffsets();
   unsigned queryLoop = apply.getRowsAreKeys() ? 1 : 0;
   PairPlace place;
-  place.batch = offsets[0];
-  place.head = offsets[1];
-  place.query = getIndex(offsets[2], queryLoop);
-  place.key = getIndex(offsets[3], 1 - queryLoop);
   place.queries = apply.getExtents()[0];
   place.keys = apply.getExtents()[1];
-  // Rows behind the last query stand in for it.
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value last = arith::SubIOp::create(builder, loc, place.queries, one);
-  place.query = arith::MinSIOp::create(builder, loc, place.query, last);
-  place.query = arith::MaxSIOp::create(builder, loc, place.query, zero);
+  place.batch = offsets[0];
+  place.head = offsets[1];
+  place.query = getIndex(offsets[2], queryLoop, place.queries);
+  place.key = getIndex(offsets[3], 1 - queryLoop, place.keys);
   return place;
 }
 

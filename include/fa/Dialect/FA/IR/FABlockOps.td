@@ -24,8 +24,9 @@ def FA_ApplyOp : FA_Op<"apply", [
     Inputs and results are matrices of one shape. Rows are queries and columns
     are keys; with `rows_are_keys` it is the other way round. The first element
     is the pair at `offsets` (batch, head, query, key). `extents` are the valid
-    queries and keys of the batch. Without inputs, `sizes` gives each dynamic
-    size of the results.
+    queries and keys of the batch: a pair behind the last of them is evaluated
+    there, so that a block may be padded. Without inputs, `sizes` gives each
+    dynamic size of the results.
 
     The rules for regions of `fa.attention` hold: arithmetic, `select` and loads
     from captures, where a load out of bounds reads 0.
