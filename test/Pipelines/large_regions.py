@@ -109,6 +109,9 @@ def cases(count):
     yield "mask-word-bounds", attention(mask=region(count, word, bounds("i32"), end))
     flags = ["%a{m} = arith.xori %a{n}, %b{n} : i1", "%b{m} = arith.andi %a{m}, %b{n} : i1"]
     yield "mask-flags", attention(mask=region(count, CAUSAL, flags, FLAG_END))
+    # Each two of them are nothing: what folds is not asked to be analysed again.
+    folded = ["%a{m} = arith.xori %a{n}, %b0 : i1"]
+    yield "mask-folds", attention(mask=region(count, CAUSAL, folded, FLAG_END))
     chosen = ["%t{n} = arith.select %a{n}, %b{n}, %a{n} : i1", "%a{m} = arith.ori %t{n}, %b{n} : i1",
               "%b{m} = arith.xori %t{n}, %b{n} : i1"]
     yield "mask-choices", attention(mask=region(count, CAUSAL, chosen, FLAG_END))
@@ -152,6 +155,7 @@ PIPELINES = {
     "sm_90a": "-fa-to-schedule=chip=sm_90a",
     "sm_80": "-fa-to-schedule=chip=sm_80",
     "ptx": "-fa-to-ptx=chip=sm_90a",
+    "canonicalize": "-canonicalize",
 }
 
 

@@ -243,17 +243,20 @@ static bool normalize(RewriterBase &rewriter, MaskNormalizer &normalizer,
 
 namespace {
 
-template <typename OpTy>
-struct NormalizeComparisons : public OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
+/// Looks at the yield of a mask and not at the attention, which a driver comes
+/// back to for each operation in it that folds.
+struct NormalizeComparisons : public OpRewritePattern<YieldOp> {
+  using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(OpTy op,
+  LogicalResult matchAndRewrite(YieldOp yield,
                                 PatternRewriter &rewriter) const override {
-    if (op.getMask().empty())
+    Region *region = yield->getParentRegion();
+    auto attention = dyn_cast<AttentionLikeOpInterface>(yield->getParentOp());
+    if (!attention || region != &attention.getMask())
       return failure();
-    MaskNormalizer normalizer(op.getMask());
+    MaskNormalizer normalizer(*region);
     SmallVector<KeyComparison> known;
-    for (Operation &nested : op.getMask().front())
+    for (Operation &nested : region->front())
       if (isa<arith::CmpIOp, index::CmpOp>(nested) &&
           normalizer.dependsOnKey(nested.getResult(0)))
         if (auto found = getComparison(normalizer, &nested)) {
@@ -271,9 +274,5 @@ struct NormalizeComparisons : public OpRewritePattern<OpTy> {
 } // namespace
 
 void mlir::fa::populateMaskFolds(RewritePatternSet &patterns) {
-  patterns.add<NormalizeComparisons<AttentionOp>,
-               NormalizeComparisons<OnlineAttentionOp>,
-               NormalizeComparisons<AttentionGradientOp>,
-               NormalizeComparisons<GradientKeysOp>,
-               NormalizeComparisons<GradientQueriesOp>>(patterns.getContext());
+  patterns.add<NormalizeComparisons>(patterns.getContext());
 }

@@ -102,6 +102,10 @@ struct MaskExpression {
   std::vector<MaskExpression> operands;
 
   explicit MaskExpression(Kind kind) : kind(kind) {}
+  MaskExpression(const MaskExpression &) = default;
+  // A vector that grows copies what may throw, and all that is in it.
+  MaskExpression(MaskExpression &&) noexcept = default;
+  MaskExpression &operator=(MaskExpression &&) noexcept = default;
 };
 
 /// An operation of the mask that the analysis cannot see through, and why.
