@@ -120,8 +120,11 @@ struct CompareForMaximum : public OpRewritePattern<arith::MaxNumFOp> {
         cast<BlockArgument>(value).getArgNumber() >= generic.getNumDpsInputs())
       std::swap(value, maximum);
     auto carried = dyn_cast<BlockArgument>(maximum);
-    if (!carried || carried.getArgNumber() < generic.getNumDpsInputs() ||
-        !startsAsNumber(generic.getMatchingOpOperand(carried)->get(), op))
+    if (!carried || carried.getOwner() != generic.getBody() ||
+        carried.getArgNumber() < generic.getNumDpsInputs())
+      return failure();
+    OpOperand *init = generic.getMatchingOpOperand(carried);
+    if (!isMaximum(generic, *init) || !startsAsNumber(init->get()))
       return failure();
     Value above = arith::CmpFOp::create(
         rewriter, op.getLoc(), arith::CmpFPredicate::OGT, value, maximum);
@@ -130,9 +133,24 @@ struct CompareForMaximum : public OpRewritePattern<arith::MaxNumFOp> {
   }
 
 private:
+  /// Whether what is yielded for `init` is a maximum with what it was, by this
+  /// pattern or before.
+  static bool isMaximum(GenericOp generic, OpOperand &init) {
+    Value old = generic.getMatchingBlockArgument(&init);
+    Value next = generic.getMatchingYieldValue(&init)->get();
+    if (auto maximum = next.getDefiningOp<arith::MaxNumFOp>())
+      return llvm::is_contained(maximum->getOperands(), old);
+    auto select = next.getDefiningOp<arith::SelectOp>();
+    if (!select || select.getFalseValue() != old)
+      return false;
+    auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    return compare && compare.getPredicate() == arith::CmpFPredicate::OGT &&
+           compare.getLhs() == select.getTrueValue() && compare.getRhs() == old;
+  }
+
   /// Whether a maximum that starts at `init` never is NaN: at a constant, or at
   /// what a loop carries that starts at one and is such a maximum afterwards.
-  static bool startsAsNumber(Value init, arith::MaxNumFOp op) {
+  static bool startsAsNumber(Value init) {
     if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
       FloatAttr number;
       return matchPattern(fill.getInputs()[0], m_Constant(&number)) &&
@@ -143,33 +161,21 @@ private:
       return numbers.isSplat() && !numbers.getSplatValue<APFloat>().isNaN();
     if (auto result = dyn_cast<OpResult>(init))
       if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
-        return carriesMaximum(loop, result.getResultNumber(), op);
+        return carriesMaximum(loop, result.getResultNumber());
     auto argument = dyn_cast<BlockArgument>(init);
     auto loop = argument
                     ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
                     : scf::ForOp();
     return loop && argument != loop.getInductionVar() &&
-           carriesMaximum(loop, argument.getArgNumber() - 1, op);
+           carriesMaximum(loop, argument.getArgNumber() - 1);
   }
 
-  static bool carriesMaximum(scf::ForOp loop, unsigned number,
-                             arith::MaxNumFOp op) {
+  static bool carriesMaximum(scf::ForOp loop, unsigned number) {
     auto next = loop.getYieldedValues()[number].getDefiningOp<GenericOp>();
-    if (!next || next.getNumDpsInits() != 1 ||
-        next.getDpsInits()[0] != loop.getRegionIterArgs()[number])
-      return false;
-    Operation *last =
-        next.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-    // The comparisons are what this pattern made of the same.
-    bool isMaximum = isa_and_nonnull<arith::MaxNumFOp>(last);
-    if (auto select = dyn_cast_if_present<arith::SelectOp>(last)) {
-      auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
-      isMaximum = compare &&
-                  compare.getPredicate() == arith::CmpFPredicate::OGT &&
-                  compare.getLhs() == select.getTrueValue() &&
-                  compare.getRhs() == select.getFalseValue();
-    }
-    return isMaximum && startsAsNumber(loop.getInitArgs()[number], op);
+    return next && next.getNumDpsInits() == 1 &&
+           next.getDpsInits()[0] == loop.getRegionIterArgs()[number] &&
+           isMaximum(next, *next.getDpsInitOperand(0)) &&
+           startsAsNumber(loop.getInitArgs()[number]);
   }
 };
 
@@ -267,11 +273,12 @@ static bool isComparison(GenericOp op) {
          getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1);
 }
 
-/// Whether all readers of `producer` but `consumer` stand behind it.
+/// Whether all readers of `producer` but `consumer` stand behind it, be it in
+/// another block.
 static bool isReadFirstBy(GenericOp producer, GenericOp consumer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *at = consumer->getBlock()->findAncestorOpInBlock(*user);
-    return at == consumer || consumer->isBeforeInBlock(at);
+    return !at || at == consumer || consumer->isBeforeInBlock(at);
   });
 }
 
@@ -454,7 +461,7 @@ struct FillForConstant : public OpRewritePattern<GenericOp> {
 } // namespace
 
 /// The generic operation of the loop that reads a carried value last, behind
-/// the one that makes its successor.
+/// the one that makes its successor, and each element where it may be written.
 static GenericOp findLateReader(BlockArgument carried, Operation *successor) {
   Operation *last = nullptr;
   for (Operation *user : carried.getUsers()) {
@@ -463,7 +470,14 @@ static GenericOp findLateReader(BlockArgument carried, Operation *successor) {
       last = at;
   }
   auto reader = dyn_cast_if_present<GenericOp>(last);
-  return reader && isElementwise(reader) ? reader : GenericOp();
+  if (!reader || !isElementwise(reader))
+    return {};
+  bool isInPlace = llvm::all_of(carried.getUses(), [&](OpOperand &use) {
+    return !last->isAncestor(use.getOwner()) ||
+           (use.getOwner() == last && reader.isDpsInput(&use) &&
+            reader.getMatchingIndexingMap(&use).isIdentity());
+  });
+  return isInPlace ? reader : GenericOp();
 }
 
 /// A copy of `reader` that also returns `value`, written over `carried`, which
@@ -511,9 +525,7 @@ static void updateCarriedLate(RewriterBase &rewriter, scf::ForOp loop) {
         successor->getBlock() != loop.getBody())
       continue;
     GenericOp reader = findLateReader(carried, successor);
-    if (!reader || reader.getMatchingIndexingMap(reader.getDpsInitOperand(0))
-                           .getNumResults() !=
-                       cast<RankedTensorType>(carried.getType()).getRank())
+    if (!reader)
       continue;
     GenericOp wider = returnInPlace(rewriter, reader, next.get(), carried);
     rewriter.modifyOpInPlace(

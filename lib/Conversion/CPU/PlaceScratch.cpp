@@ -132,6 +132,33 @@ static FailureOr<Value> placeRow(RewriterBase &rewriter,
       .getResult();
 }
 
+static MemRefType withLayout(ArrayRef<int64_t> shape, MemRefType source,
+                             int64_t offset, ArrayRef<int64_t> strides) {
+  return MemRefType::get(
+      shape, source.getElementType(),
+      StridedLayoutAttr::get(source.getContext(), offset, strides),
+      source.getMemorySpace());
+}
+
+static MemRefType inferTransposed(memref::TransposeOp op) {
+  auto source = cast<MemRefType>(op.getIn().getType());
+  auto [strides, offset] = source.getStridesAndOffset();
+  return withLayout(
+      applyPermutationMap<int64_t>(op.getPermutation(), source.getShape()),
+      source, offset,
+      applyPermutationMap<int64_t>(op.getPermutation(), strides));
+}
+
+/// A cast that forgets strides may still do so.
+static Type inferCast(memref::CastOp op) {
+  Type type = op.getType();
+  if (memref::CastOp::areCastCompatible(op.getSource().getType(), type))
+    return type;
+  auto source = cast<MemRefType>(op.getSource().getType());
+  auto [strides, offset] = source.getStridesAndOffset();
+  return withLayout(cast<MemRefType>(type).getShape(), source, offset, strides);
+}
+
 /// Views and loops take the strides of what they view and carry.
 static void inferTypes(Value memory) {
   for (OpOperand &use : memory.getUses()) {
@@ -143,6 +170,12 @@ static void inferTypes(Value memory) {
       type = memref::SubViewOp::inferRankReducedResultType(
           view.getType().getShape(), view.getSourceType(),
           view.getMixedOffsets(), view.getMixedSizes(), view.getMixedStrides());
+    } else if (auto transpose = dyn_cast<memref::TransposeOp>(user)) {
+      result = transpose.getResult();
+      type = inferTransposed(transpose);
+    } else if (auto cast = dyn_cast<memref::CastOp>(user)) {
+      result = cast.getResult();
+      type = inferCast(cast);
     } else if (auto loop = dyn_cast<scf::ForOp>(user)) {
       BlockArgument carried = loop.getTiedLoopRegionIterArg(&use);
       if (carried.getType() == memory.getType())

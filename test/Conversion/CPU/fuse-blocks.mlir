@@ -150,3 +150,121 @@ func.func @rows(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf3
   %s = arith.addf %e, %l : tensor<8xf32>
   return %e, %l, %s : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Memory of the program is marked, so that it is not taken for scratch.
+
+// CHECK-LABEL: func @memory(
+// CHECK: memref.alloc(%{{.*}}) {fa.program_memory} : memref<?xf32>
+func.func @memory(%n: index, %x: f32) -> memref<?xf32> {
+  %m = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%m : memref<?xf32>)
+  return %m : memref<?xf32>
+}
+
+// -----
+
+// What is read in another block is read behind this one.
+
+// CHECK-LABEL: func @blocks(
+// CHECK: %[[R:.+]]:2 = linalg.generic
+// CHECK: math.exp
+// CHECK: math.log
+// CHECK: cf.cond_br
+// CHECK: call @use(%[[R]]#0)
+// CHECK: return %[[R]]#1
+func.func private @use(tensor<8xf32>)
+func.func @blocks(%x: tensor<8xf32>, %f: i1) -> tensor<8xf32> {
+  %e = math.exp %x : tensor<8xf32>
+  %l = math.log %e : tensor<8xf32>
+  cf.cond_br %f, ^bb1, ^bb2
+^bb1:
+  call @use(%e) : (tensor<8xf32>) -> ()
+  cf.br ^bb2
+^bb2:
+  return %l : tensor<8xf32>
+}
+
+// -----
+
+// A reduction that yields more than its maximum may go on from NaN.
+
+// CHECK-LABEL: func @more_than_maximum(
+// CHECK: arith.maxnumf
+// CHECK: math.log
+#in = affine_map<(i, j) -> (i, j)>
+#out = affine_map<(i, j) -> (i)>
+func.func @more_than_maximum(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %m = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x4xf32>) outs(%m : tensor<8xf32>) {
+  ^bb0(%value: f32, %old: f32):
+    %larger = arith.maxnumf %value, %old : f32
+    %log = math.log %larger : f32
+    linalg.yield %log : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// What a loop carries is no maximum of what it was: it may be NaN.
+
+// CHECK-LABEL: func @carries_another(
+// CHECK: scf.for
+// CHECK: arith.maxnumf
+// CHECK: linalg.generic
+// CHECK: arith.maxnumf
+func.func @carries_another(%x: tensor<8x4xf32>, %y: tensor<8xf32>, %n: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %m0 = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%old = %m0) -> (tensor<8xf32>) {
+    %next = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%y : tensor<8xf32>) outs(%old : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %sum = arith.addf %a, %b : f32
+      %max = arith.maxnumf %a, %sum : f32
+      linalg.yield %max : f32
+    } -> tensor<8xf32>
+    scf.yield %next : tensor<8xf32>
+  }
+  %r = linalg.reduce { arith.maxnumf } ins(%x : tensor<8x4xf32>) outs(%m : tensor<8xf32>) dimensions = [1]
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A carried value that is read transposed is not written by its last reader.
+
+// CHECK-LABEL: func @transposed(
+// CHECK: scf.for {{.+}} iter_args(%[[OLD:.+]] = %{{.+}}, %{{.+}} = %{{.+}})
+// CHECK: %[[NEXT:.+]] = linalg.generic {{.+}}
+// CHECK: math.exp
+// CHECK: linalg.generic
+// CHECK-NOT: outs({{.*}}%[[OLD]]
+// CHECK: arith.addf
+// CHECK: scf.yield
+#id = affine_map<(i, j) -> (i, j)>
+#transposed = affine_map<(i, j) -> (j, i)>
+func.func @transposed(%x: tensor<8x8xf32>, %n: index) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%old = %x, %sum = %x) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+    %next = math.exp %sum : tensor<8x8xf32>
+    %e = tensor.empty() : tensor<8x8xf32>
+    %more = linalg.generic {indexing_maps = [#transposed, #transposed, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%old, %next : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<8x8xf32>
+    scf.yield %next, %more : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  return %r#0, %r#1 : tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -54,11 +54,12 @@ func.func @block(%m: memref<?x64xf32>, %o: memref<32x64xf32>, %end: index) {
 
 // -----
 
-// What is freed, handed on or of another rank stays where it is, and so do
-// copies of it.
+// What is freed, handed on, of another rank or of the program stays where it is,
+// and so do copies of it.
 
 // CHECK-LABEL: func @left_alone(
 // CHECK: memref.alloc() : memref<8x8xf32>
+// CHECK: memref.alloc(%{{.*}}) : memref<?xf32>
 // CHECK: memref.alloc() : memref<8x8xf32>
 // CHECK: memref.alloc() : memref<2x8x8xf32>
 // CHECK: memref.copy
@@ -74,5 +75,30 @@ func.func @left_alone(%m: memref<8x8xf32>, %n: index) {
   memref.copy %m, %freed : memref<8x8xf32> to memref<8x8xf32>
   call @use(%handed) : (memref<8x8xf32>) -> ()
   memref.dealloc %freed : memref<8x8xf32>
+  return
+}
+
+// -----
+
+// Views take the strides, casts too where they say others.
+
+// CHECK-LABEL: func @views(
+func.func @views(%x: f32, %o: memref<32x8xf32>) {
+  // CHECK: %[[M:.+]] = memref.reinterpret_cast {{.+}} to memref<8x32xf32, strided<[1, 8]>>
+  %m = memref.alloc() : memref<8x32xf32>
+  // CHECK: %[[T:.+]] = memref.transpose %[[M]] (d0, d1) -> (d1, d0) : memref<8x32xf32, strided<[1, 8]>> to memref<32x8xf32, strided<[8, 1]>>
+  %t = memref.transpose %m (i, j) -> (j, i) : memref<8x32xf32> to memref<32x8xf32, strided<[1, 32]>>
+  // CHECK: linalg.fill {{.+}} outs(%[[T]] : memref<32x8xf32, strided<[8, 1]>>)
+  linalg.fill ins(%x : f32) outs(%t : memref<32x8xf32, strided<[1, 32]>>)
+  // CHECK: %[[C:.+]] = memref.cast %[[M]] : memref<8x32xf32, strided<[1, 8]>> to memref<?x32xf32, strided<[1, 8]>>
+  %c = memref.cast %m : memref<8x32xf32> to memref<?x32xf32>
+  // CHECK: %[[PART:.+]] = memref.subview %[[C]][0, 4] [4, 8] [1, 1] : {{.+}} to memref<4x8xf32, strided<[1, 8], offset: 32>>
+  %part = memref.subview %c[0, 4] [4, 8] [1, 1] : memref<?x32xf32> to memref<4x8xf32, strided<[32, 1], offset: 4>>
+  linalg.fill ins(%x : f32) outs(%part : memref<4x8xf32, strided<[32, 1], offset: 4>>)
+  // CHECK: memref.cast %[[M]] : {{.+}} to memref<8x32xf32, strided<[?, ?], offset: ?>>
+  %any = memref.cast %m : memref<8x32xf32> to memref<8x32xf32, strided<[?, ?], offset: ?>>
+  linalg.fill ins(%x : f32) outs(%any : memref<8x32xf32, strided<[?, ?], offset: ?>>)
+  // CHECK: linalg.transpose ins(%[[M]] :
+  linalg.transpose ins(%m : memref<8x32xf32>) outs(%o : memref<32x8xf32>) permutation = [1, 0]
   return
 }
