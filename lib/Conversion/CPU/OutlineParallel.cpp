@@ -313,11 +313,12 @@ LogicalResult LoopOutliner::outline() {
 // A problem of one block has no parallel loop: upstream folds a loop of one
 // iteration. Its buffers of static size then lie on the stack, once for the
 // function: in a loop each iteration would take more of the stack, and an
-// allocation would never be freed.
+// allocation would never be freed. Memory of the program is left to it.
 static void placeOnStack(RewriterBase &rewriter, func::FuncOp function) {
   SmallVector<Operation *> buffers;
   function.walk([&](Operation *op) {
     if (!isa<memref::AllocOp, memref::AllocaOp>(op) ||
+        op->removeAttr(programMemoryName) ||
         !cast<MemRefType>(op->getResult(0).getType()).hasStaticShape())
       return;
     bool isFreed =

@@ -63,7 +63,7 @@ static bool isKept(Value memory) {
 /// loop or, for a problem of one block, without one.
 static bool isScratch(memref::AllocOp alloc) {
   int64_t rank = alloc.getType().getRank();
-  return !alloc->removeAttr(programMemoryName) && (rank == 1 || rank == 2) &&
+  return !alloc->hasAttr(programMemoryName) && (rank == 1 || rank == 2) &&
          isKept(alloc.getMemref());
 }
 

@@ -61,10 +61,11 @@ func.func @g(%x: memref<4xf32>, %y: f32) {
 }
 
 // A problem of one block has no parallel loop. Its buffers lie on the stack once, not once for each iteration,
-// unless somebody frees them.
+// unless somebody frees them, or they are memory of the program.
 // CHECK-LABEL: func.func @one_block
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
+// CHECK-DAG: memref.alloc() : memref<64xf32>
 // CHECK: scf.for
 // CHECK-NOT: memref.alloca
 // CHECK: memref.alloc() : memref<32xf32>
@@ -74,6 +75,8 @@ func.func @one_block(%n: index) {
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
   %state = memref.alloc() : memref<8xf32>
+  %own = memref.alloc() {fa.program_memory} : memref<64xf32>
+  memref.store %zero, %own[%n] : memref<64xf32>
   scf.for %i = %c0 to %n step %c1 {
     %scratch = memref.alloca() : memref<16xf32>
     memref.store %zero, %scratch[%i] : memref<16xf32>

@@ -59,7 +59,7 @@ func.func @block(%m: memref<?x64xf32>, %o: memref<32x64xf32>, %end: index) {
 
 // CHECK-LABEL: func @left_alone(
 // CHECK: memref.alloc() : memref<8x8xf32>
-// CHECK: memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK: memref.alloc(%{{.*}}) {fa.program_memory} : memref<?xf32>
 // CHECK: memref.alloc() : memref<8x8xf32>
 // CHECK: memref.alloc() : memref<2x8x8xf32>
 // CHECK: memref.copy

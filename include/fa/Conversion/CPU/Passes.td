@@ -87,7 +87,7 @@ def FAPlaceScratch : Pass<"fa-place-scratch"> {
   let description = [{
     Matrices and rows that bufferization has allocated and nobody frees get memory
     of static size; a dynamic size has to have a constant bound. Allocations that
-    are marked `fa.program_memory` stay, without the mark. A matrix has its
+    are marked `fa.program_memory` stay. A matrix has its
     rows contiguous, so that they lie along vectors, but for the right operand of
     a product. Lines of it lie an odd number of cache lines apart. Copies become
     linalg operations, and each linalg operation gets the register tile of the
