@@ -50,8 +50,10 @@ BlockSlice BlockTensors::getMatrixSlice(Value operand, DimsAttr order,
   slice.sizes[sequence] = asStatic(builder, rows);
   slice.sizes[headDim] = builder.getIndexAttr(
       cast<ShapedType>(operand.getType()).getDimSize(headDim));
-  // One row has no place of its own among dimensions of size 1: of these the
-  // last one is kept where slices leave dimensions out.
+  // One row and one column have no place of their own among dimensions of size
+  // 1: of these the last ones are kept where slices leave dimensions out.
+  if (getConstantIntValue(slice.sizes[headDim]) == 1)
+    headDim = sequence == 3 ? 2 : 3;
   if (getConstantIntValue(rows) == 1 && headDim < 3)
     sequence = 3;
   slice.isTransposed = sequence > headDim;
