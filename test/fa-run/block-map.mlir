@@ -32,6 +32,32 @@
 // RUN: not fa-run %s --entry=causal --block-map=1 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: --block-map=1 names no batch and head: expected two numbers from 0 on, as 0,0
 
+// A batch and a head that there are.
+// DEFINE: %{place} =
+// DEFINE: %{lengths} = not fa-run %s --entry=lengths --input=2x128x1x16xf32 --input=2x256x1x16xf32 --input=2x256x1x16xf32 --input=2xi32=[100,200] %{place} 2>&1
+// REDEFINE: %{place} = --block-map=2,0
+// RUN: %{lengths} | FileCheck %s --check-prefix=BATCH --implicit-check-not=error:
+// BATCH: fa-run: error: --block-map has batch 2, but the query has 2: expected 0 to 1
+// REDEFINE: %{place} = --block-map=1,1
+// RUN: %{lengths} | FileCheck %s --check-prefix=HEAD --implicit-check-not=error:
+// HEAD: fa-run: error: --block-map has head 1, but the query has 1: expected 0 to 0
+
+// Nothing runs that could be compared, timed or written.
+// DEFINE: %{option} =
+// DEFINE: %{both} = not fa-run %s --entry=causal --block-map %{option} 2>&1
+// REDEFINE: %{option} = --verify
+// RUN: %{both} | FileCheck %s --check-prefix=VERIFY --implicit-check-not=error:
+// VERIFY: fa-run: error: --verify is for a run, and --block-map runs nothing: leave one of them out
+// REDEFINE: %{option} = --against=%s
+// RUN: %{both} | FileCheck %s --check-prefix=AGAINST --implicit-check-not=error:
+// AGAINST: error: --against is for a run
+// REDEFINE: %{option} = --bench
+// RUN: %{both} | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
+// BENCH: error: --bench is for a run
+// REDEFINE: %{option} = --output=@%t.npy
+// RUN: %{both} | FileCheck %s --check-prefix=OUTPUT --implicit-check-not=error:
+// OUTPUT: error: --output is for a run
+
 func.func @causal(%q: tensor<1x256x1x16xf32>, %k: tensor<1x512x1x16xf32>, %v: tensor<1x512x1x16xf32>,
                   %init: tensor<1x256x1x16xf32>) -> tensor<1x256x1x16xf32> {
   %o = fa.attention ins(%q, %k, %v : tensor<1x256x1x16xf32>, tensor<1x512x1x16xf32>, tensor<1x512x1x16xf32>)

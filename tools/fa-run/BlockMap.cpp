@@ -34,16 +34,52 @@ static FailureOr<OwningOpRef<ModuleOp>> tile(func::FuncOp function,
   return module;
 }
 
+/// The size of a dimension of the query, which may be an argument or a cast of
+/// one; nothing where it is computed.
+static std::optional<int64_t> getQuerySize(AttentionOp attention, DimKind kind,
+                                           ArrayRef<HostBuffer> arguments) {
+  int64_t position = attention.getQueryOrder().positionOf(kind);
+  for (Value query = attention.getQuery(); query;) {
+    int64_t size = cast<ShapedType>(query.getType()).getDimSize(position);
+    if (!ShapedType::isDynamic(size))
+      return size;
+    if (auto argument = dyn_cast<BlockArgument>(query))
+      return arguments[argument.getArgNumber()].shape[position];
+    Operation *source = query.getDefiningOp();
+    if (!isa<tensor::CastOp, memref::CastOp>(source))
+      break;
+    query = source->getOperand(0);
+  }
+  return std::nullopt;
+}
+
+static LogicalResult checkPlace(AttentionOp attention, StringRef name,
+                                DimKind kind, int64_t number,
+                                ArrayRef<HostBuffer> arguments) {
+  std::optional<int64_t> size = getQuerySize(attention, kind, arguments);
+  if (!size || number < *size)
+    return success();
+  return reportError(
+      "--block-map has " + name + " " + Twine(number) + ", but the query has " +
+      Twine(*size) + ": expected " +
+      (*size == 0 ? "one that has some" : "0 to " + std::to_string(*size - 1)));
+}
+
 FailureOr<BlockMap> fa::makeBlockMap(func::FuncOp function, StringRef chip,
                                      ArrayRef<HostBuffer> arguments,
                                      ArrayRef<HostBuffer> results,
                                      int64_t batch, int64_t head) {
-  int64_t attentions = 0;
-  function.walk([&](AttentionOp) { ++attentions; });
-  if (attentions != 1)
+  SmallVector<AttentionOp> attentions;
+  function.walk([&](AttentionOp op) { attentions.push_back(op); });
+  if (attentions.size() != 1)
     return function.emitError("'")
-           << function.getName() << "' holds " << attentions
+           << function.getName() << "' holds " << attentions.size()
            << " fa.attention, expected one to draw the block map of";
+  if (failed(checkPlace(attentions[0], "batch", DimKind::Batch, batch,
+                        arguments)) ||
+      failed(
+          checkPlace(attentions[0], "head", DimKind::Heads, head, arguments)))
+    return failure();
   auto module = tile(function, chip);
   if (failed(module))
     return failure();

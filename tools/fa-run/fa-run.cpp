@@ -140,6 +140,9 @@ struct CommandLine {
       cl::value_desc("FILE"), cl::cat(category)};
 
   FailureOr<SessionOptions> getOptions() const;
+
+private:
+  LogicalResult checkBlockMap() const;
 };
 } // namespace
 
@@ -157,11 +160,25 @@ static FailureOr<std::array<int64_t, 2>> parsePlace(StringRef text) {
   return place;
 }
 
+/// A block map runs nothing that another option could ask about.
+LogicalResult CommandLine::checkBlockMap() const {
+  for (auto [name, count] :
+       {std::pair("verify", verifyResults.getNumOccurrences()),
+        std::pair("against", against.getNumOccurrences()),
+        std::pair("bench", bench.getNumOccurrences()),
+        std::pair("output", outputs.getNumOccurrences())})
+    if (count)
+      return reportError(Twine("--") + name +
+                         " is for a run, and --block-map runs nothing: leave "
+                         "one of them out");
+  return success();
+}
+
 FailureOr<SessionOptions> CommandLine::getOptions() const {
   SessionOptions options;
   if (blockMap.getNumOccurrences()) {
     auto place = parsePlace(blockMap);
-    if (failed(place))
+    if (failed(place) || failed(checkBlockMap()))
       return failure();
     options.blockMap = *place;
   }
