@@ -220,6 +220,26 @@ func.func private @defaults() attributes {a = #fa.gpu<warps<groups = 1>, stages 
 
 // -----
 
+// expected-error @below {{no field in brackets, expected groups, overlap, tile_order, cluster, captures or copying_registers, or no brackets}}
+func.func private @empty_form() attributes {a = #fa.gpu<warps<>>}
+
+// -----
+
+// expected-error @below {{no field in brackets, expected turns or rescale, or no brackets}}
+func.func private @empty_overlap() attributes {a = #fa.gpu<warp_groups<overlap = keys<>>>}
+
+// -----
+
+// expected-error @below {{no field in brackets, expected columns, keep_queries, common_stages or rolled}}
+func.func private @empty_terms() attributes {a = #fa.gpu<warps, terms<>>}
+
+// -----
+
+// expected-error @below {{no field in brackets, expected columns, keep_queries, common_stages or rolled}}
+func.func private @only_terms() attributes {a = #fa.gpu<warps, terms, stages = 2>}
+
+// -----
+
 // expected-error @below {{the form is 'form', expected warps or warp_groups}}
 func.func private @no_form() attributes {a = #fa.gpu<form = warps>}
 

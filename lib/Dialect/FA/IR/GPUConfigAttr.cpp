@@ -211,15 +211,24 @@ static ParseResult readField(AsmParser &parser, GPUPart &part,
   return diagnostic;
 }
 
-/// `<field, ...>`, or nothing.
+/// `<field, ...>`, or nothing where the name before them says something alone.
 static ParseResult readBrackets(AsmParser &parser, GPUPart &part,
                                 StringRef owner) {
   const Brackets &list = *llvm::find_if(
       brackets, [&](const Brackets &other) { return other.owner == owner; });
+  SMLoc loc = parser.getCurrentLocation();
+  bool mayBeLeftOut = owner != "terms";
+  bool isOpen = succeeded(parser.parseOptionalLess());
+  if (!isOpen && mayBeLeftOut)
+    return success();
+  if (!isOpen || succeeded(parser.parseOptionalGreater()))
+    return parser.emitError(loc) << "no field in brackets, expected "
+                                 << listNames(getNames(list.fields))
+                                 << (mayBeLeftOut ? ", or no brackets" : "");
   llvm::StringSet<> given;
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::OptionalLessGreater,
-      [&] { return readField(parser, part, list, given); });
+  return failure(parser.parseCommaSeparatedList([&] {
+    return readField(parser, part, list, given);
+  }) || parser.parseGreater());
 }
 
 Attribute GPUConfigAttr::parse(AsmParser &parser, Type) {
