@@ -24,4 +24,16 @@
 // REDEFINE: %{option} = --pass-pipeline="builtin.module(canonicalize{top-down=true},func.func(fa-tile{rows=3}))"
 // RUN: %{check} --check-prefix=NESTED
 // NESTED: fa-opt: error: 'fa-tile' has no option 'rows', expected combine-rows
+
+// A value that is none of the option is one error too.
+// REDEFINE: %{check} = not fa-opt %s %{option} 2>&1 | FileCheck %s --implicit-check-not=error: --implicit-check-not='for the'
+// REDEFINE: %{option} = -fa-tile=combine-rows=many
+// RUN: %{check} --check-prefix=NUMBER
+// NUMBER: fa-opt: error: 'fa-tile' has an illegal value for the option combine-rows: 'many' value invalid for long argument
+// REDEFINE: %{option} = -fa-to-ptx="chip=sm_80 format=text"
+// RUN: %{check} --check-prefix=FORMAT
+// FORMAT: fa-opt: error: 'fa-to-ptx' has an illegal value for the option format: Cannot find option named 'text'
+// REDEFINE: %{option} = --pass-pipeline="builtin.module(func.func(fa-tile{combine-rows=many}))"
+// RUN: %{check} --check-prefix=NUMBER
+
 // RUN: fa-opt %s --pass-pipeline="builtin.module(canonicalize{top-down=true},func.func(fa-tile{combine-rows=32}))"
