@@ -17,6 +17,9 @@
 // RUN: not fa-opt %t/kernel.mlir --fagpu-to-ptx 2>&1 | FileCheck %s --check-prefix=KERNEL --implicit-check-not=error:
 // KERNEL: kernel.mlir:3:10: error: 'index.casts' op has no lowering to the LLVM dialect; write it in operations of arith
 
+// RUN: not fa-opt %t/apply.mlir --fa-to-cpu 2>&1 | FileCheck %s --check-prefix=APPLY --implicit-check-not=error:
+// APPLY: apply.mlir:2:8: error: 'fa.apply' op is on tensors and has no form on memrefs; run fa-apply-to-linalg before, which captures memory alone
+
 //--- softmax.mlir
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %e = tensor.empty() : tensor<4x8xf32>
@@ -40,4 +43,12 @@ func.func @kernel(%n: i32, %m: i32, %o: memref<?xi32>) attributes {fagpu.kernel 
     memref.store %j, %o[%c] : memref<?xi32>
   }
   return
+}
+//--- apply.mlir
+func.func @f(%x: tensor<4x8xf32>, %i: index) -> tensor<4x8xf32> {
+  %s = fa.apply ins(%x : tensor<4x8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) pairs(%e, %batch, %head, %query, %key) {
+    %y = math.exp %e : f32
+    fa.yield %y : f32
+  } -> tensor<4x8xf32>
+  return %s : tensor<4x8xf32>
 }

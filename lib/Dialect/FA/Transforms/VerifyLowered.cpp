@@ -19,6 +19,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 StringRef mlir::fa::suggestLowering(Operation *op) {
+  if (isa<ApplyOp>(op))
+    return "run fa-apply-to-linalg before, which captures memory alone";
   return llvm::StringSwitch<StringRef>(op->getName().getDialectNamespace())
       .Case("fa", "run fa-to-cpu or fa-to-ptx")
       .Case("fagpu", "run fagpu-to-llvm")
