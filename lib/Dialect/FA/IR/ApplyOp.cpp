@@ -69,18 +69,7 @@ ParseResult mlir::fa::parsePairs(OpAsmParser &parser, SmallVector<Type> types,
            << "batch, head, query, key)";
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
-  auto parseOne = [&]() -> ParseResult {
-    OpAsmParser::Argument &argument = arguments.emplace_back();
-    if (parser.parseArgument(argument) || parser.parseEqual() ||
-        parser.parseOperand(captures.operands.emplace_back()) ||
-        parser.parseColonType(captures.types.emplace_back()))
-      return failure();
-    argument.type = captures.types.back();
-    return success();
-  };
-  captures.loc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("captures")) &&
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+  if (parseCaptures(parser, captures, arguments))
     return failure();
   return parser.parseRegion(region, arguments);
 }

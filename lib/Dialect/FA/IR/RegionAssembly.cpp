@@ -83,6 +83,25 @@ static Type getOnlyType(Builder &builder, const Spelling &spelling) {
 // Parsing
 //===----------------------------------------------------------------------===//
 
+ParseResult
+mlir::fa::parseCaptures(OpAsmParser &parser, TypedOperands &captures,
+                        SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+  auto parseOne = [&]() -> ParseResult {
+    OpAsmParser::Argument &argument = arguments.emplace_back();
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(captures.operands.emplace_back()) ||
+        parser.parseColonType(captures.types.emplace_back()))
+      return failure();
+    argument.type = captures.types.back();
+    return success();
+  };
+  captures.loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("captures")))
+    return success();
+  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                        parseOne);
+}
+
 namespace {
 /// Reads the pieces of one clause, and appends each to the region.
 class ClauseParser {
@@ -104,7 +123,6 @@ private:
   ParseResult parseRegion(SMLoc loc, const Spelling *before);
   ParseResult parseArguments(SMLoc loc, const Spelling *before,
                              SmallVectorImpl<OpAsmParser::Argument> &arguments);
-  ParseResult parseCaptures(SmallVectorImpl<OpAsmParser::Argument> &arguments);
   ParseResult parseSpelling(SMLoc loc, const Spelling &spelling);
   ParseResult parseOperands(SMLoc loc, const Spelling &spelling,
                             TypedOperands &group);
@@ -199,29 +217,10 @@ ParseResult ClauseParser::parseArguments(
   return success();
 }
 
-// [`captures` `(` %arg = %value : type, ... `)`]
-ParseResult
-ClauseParser::parseCaptures(SmallVectorImpl<OpAsmParser::Argument> &arguments) {
-  auto parseOne = [&]() -> ParseResult {
-    OpAsmParser::Argument argument;
-    if (parser.parseArgument(argument) || parser.parseEqual() ||
-        parser.parseOperand(clause.captures.operands.emplace_back()) ||
-        parser.parseColonType(clause.captures.types.emplace_back()))
-      return failure();
-    argument.type = clause.captures.types.back();
-    arguments.push_back(argument);
-    return success();
-  };
-  clause.captures.loc = parser.getCurrentLocation();
-  if (failed(parser.parseOptionalKeyword("captures")))
-    return success();
-  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
-                                        parseOne);
-}
-
 ParseResult ClauseParser::parseRegion(SMLoc loc, const Spelling *before) {
   SmallVector<OpAsmParser::Argument> arguments;
-  if (parseArguments(loc, before, arguments) || parseCaptures(arguments))
+  if (parseArguments(loc, before, arguments) ||
+      parseCaptures(parser, clause.captures, arguments))
     return failure();
   bool isFirst = clause.region->empty();
   Region further;

@@ -30,6 +30,11 @@ struct RegionClause {
 ParseResult parseRegionClause(OpAsmParser &parser, bool isScore,
                               CaptureSizes &sizes, RegionClause &clause);
 
+/// [`captures` `(` %arg = %value : type, ... `)`], of which each argument joins
+/// `arguments`.
+ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
+                          SmallVectorImpl<OpAsmParser::Argument> &arguments);
+
 /// Prints what the clause `keyword` became; nothing for an empty region.
 void printRegionClause(OpAsmPrinter &printer, StringRef keyword, Region &region,
                        OperandRange captures);
