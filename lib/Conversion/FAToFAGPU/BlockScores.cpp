@@ -8,7 +8,7 @@
 #include "QueryBlock.h"
 #include "SoftmaxStep.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
-#include "fa/Dialect/FA/IR/FADialect.h"
+#include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -78,22 +78,15 @@ FailureOr<Value> QueryBlock::hide(OpBuilder &outside, OpBuilder &inside,
   return yieldHidden(branch, visible, shown, scores);
 }
 
-/// The product times the scale. The region asks for no rounding of its own
-/// between scale and sum, or between scale and another factor.
 Value QueryBlock::scale(OpBuilder &outside, OpBuilder &inside,
                         const IRMapping &mapping, Value product) {
   Location loc = step.getLoc();
   Value scale = step.getScale();
   if (!scale)
-    scale =
-        makeNumber(outside, loc, 1.0f / std::sqrt(static_cast<float>(headDim)));
-  auto scaled = arith::MulFOp::create(
-      inside, loc, product,
-      Blocks(inside, loc).splat(mapping.lookupOrDefault(scale), scoreType),
-      arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
-  if (!step.getScale())
-    scaled->setAttr(FADialect::defaultScaleAttrName, inside.getUnitAttr());
-  return scaled;
+    scale = makeNumber(outside, loc, getDefaultScale(step));
+  Value factors =
+      Blocks(inside, loc).splat(mapping.lookupOrDefault(scale), scoreType);
+  return scaleScores(inside, step, product, factors);
 }
 
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,

@@ -36,6 +36,22 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
+float mlir::fa::getDefaultScale(AttentionLikeOpInterface step) {
+  int64_t position = step.getQueryOrder().positionOf(DimKind::HeadDim);
+  auto type = cast<ShapedType>(step.getQuery().getType());
+  return 1.0f / std::sqrt(static_cast<float>(type.getDimSize(position)));
+}
+
+Value mlir::fa::scaleScores(OpBuilder &builder, AttentionLikeOpInterface step,
+                            Value scores, Value factors) {
+  auto scaled = arith::MulFOp::create(builder, step->getLoc(), scores, factors,
+                                      arith::FastMathFlags::contract |
+                                          arith::FastMathFlags::reassoc);
+  if (!step.getScale())
+    scaled->setAttr(FADialect::defaultScaleAttrName, builder.getUnitAttr());
+  return scaled;
+}
+
 static constexpr float negativeInfinity =
     -std::numeric_limits<float>::infinity();
 
@@ -133,24 +149,9 @@ Value StepDecomposer::computeScores(Value query, Value key) {
 }
 
 Value StepDecomposer::applyScale(Value scores) {
-  auto flags = arith::FastMathFlagsAttr::get(block.builder.getContext(),
-                                             arith::FastMathFlags::contract |
-                                                 arith::FastMathFlags::reassoc);
-  Value factors;
-  if (step.getScale()) {
-    factors = block.splat(step.getScale(), sizes);
-  } else {
-    int64_t position = step.getQueryOrder().positionOf(DimKind::HeadDim);
-    auto headDim = static_cast<float>(
-        cast<ShapedType>(step.getQuery().getType()).getDimSize(position));
-    factors = block.splat(1.0f / std::sqrt(headDim), sizes);
-  }
-  auto scaled =
-      arith::MulFOp::create(block.builder, block.loc, scores, factors, flags);
-  if (!step.getScale())
-    scaled->setAttr(FADialect::defaultScaleAttrName,
-                    block.builder.getUnitAttr());
-  return scaled;
+  Value factors = step.getScale() ? block.splat(step.getScale(), sizes)
+                                  : block.splat(getDefaultScale(step), sizes);
+  return scaleScores(block.builder, step, scores, factors);
 }
 
 Value StepDecomposer::applyScore(Value scores) {

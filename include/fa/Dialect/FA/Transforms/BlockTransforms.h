@@ -19,6 +19,15 @@
 
 namespace mlir::fa {
 
+/// The scale of a step that names none.
+float getDefaultScale(AttentionLikeOpInterface step);
+
+/// `scores` times `factors`, which are the scale of `step`, marked where that
+/// is the default. A step asks for no rounding of its own between scale and
+/// sum, or between scale and another factor.
+Value scaleScores(OpBuilder &builder, AttentionLikeOpInterface step,
+                  Value scores, Value factors);
+
 /// Replaces `ranges` by one loop for each range, as `fa-expand-key-ranges`
 /// does.
 void expandKeyRanges(RewriterBase &rewriter, KeyRangesOp ranges);
