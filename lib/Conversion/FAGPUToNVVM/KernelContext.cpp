@@ -231,7 +231,7 @@ Value KernelContext::getSize(OpBuilder &builder, Value memory,
 }
 
 LogicalResult KernelContext::prepare() {
-  if (failed(verifyLowered(kernel)) || failed(verifyPlanned(kernel)))
+  if (failed(verifyHasLowering(kernel)) || failed(verifyPlanned(kernel)))
     return failure();
   collectNeeds();
   replaceConstants();

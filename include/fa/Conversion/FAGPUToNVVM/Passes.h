@@ -27,7 +27,7 @@ LogicalResult verifyBlockOperation(Operation *op);
 /// Fails with a diagnostic for what convert-fagpu-to-nvvm and the passes behind
 /// it do not lower in a kernel that has its layouts, whatever its plan. Calls
 /// count as lowered: they are inlined before.
-LogicalResult verifyLowered(func::FuncOp kernel);
+LogicalResult verifyHasLowering(func::FuncOp kernel);
 
 #define GEN_PASS_DECL
 #include "fa/Conversion/FAGPUToNVVM/Passes.h.inc"

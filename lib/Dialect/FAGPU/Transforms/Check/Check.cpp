@@ -63,7 +63,7 @@ struct CheckPass : public fagpu::impl::FAGPUCheckPassBase<CheckPass> {
     if (!hasSlots(kernel) &&
         (failed(checkProtocol(kernel)) || failed(checkRegisters(kernel))))
       return signalPassFailure();
-    if (failed(verifyLowered(kernel)))
+    if (failed(verifyHasLowering(kernel)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

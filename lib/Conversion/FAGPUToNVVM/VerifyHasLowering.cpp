@@ -1,4 +1,4 @@
-//===- VerifyLowered.cpp - What the conversion can lower ------------------===//
+//===- VerifyHasLowering.cpp - What the conversion can lower --------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 // Everything that has no lowering, whatever the plan, is refused here: a
 // pattern that does not match can only say that there is none. fagpu-check
 // asks this of a text, and the conversion once more before it rewrites
-// anything. Read `verifyLowered`, at the end, then `verifyOperation`.
+// anything. Read `verifyHasLowering`, at the end, then `verifyOperation`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -368,7 +368,7 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
   return success();
 }
 
-LogicalResult mlir::fagpu::verifyLowered(func::FuncOp kernel) {
+LogicalResult mlir::fagpu::verifyHasLowering(func::FuncOp kernel) {
   if (!llvm::hasSingleElement(kernel.getBody()))
     return kernel.emitError("has several blocks, expected one: roles are "
                             "lowered before control flow");
