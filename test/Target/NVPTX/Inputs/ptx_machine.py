@@ -234,6 +234,15 @@ class Block:
         raw = np.concatenate([np.ascontiguousarray(word).view(np.uint8).reshape(self.count, -1) for word in words], 1)
         self.write("shared" if "shared" in parts else "global", self.addresses(operands[0]), raw, active)
 
+    def add(self, operands, active):
+        """Adds f32 words to global memory; several threads may add to one word."""
+        for number, name in enumerate(self.list(operands[1])):
+            addresses, words = self.addresses(operands[0]) + 4 * number, to_float(self.value(name, 32))
+            for thread in np.flatnonzero(active):
+                one = self.threads == thread
+                sum_ = to_float(self.read("global", addresses, 4, one).view(np.uint32)[:, 0]) + words
+                self.write("global", addresses, from_float(sum_).view(np.uint8).reshape(-1, 4), one)
+
     # Matrices: lane 4 r + c of a warp holds row r, columns 2 c and 2 c + 1 of 8x8.
 
     def load_matrices(self, parts, operands, active):
@@ -287,6 +296,10 @@ class Block:
         matrix = {"ldmatrix": self.load_matrices, "mma": self.multiply}
         if kind in matrix:
             return matrix[kind](parts, operands, active)
+        if name.startswith("red.global.add"):
+            size = 4 * len(self.list(operands[1]))
+            assert (self.addresses(operands[0])[active] % size == 0).all(), f"an address is no multiple of {size}"
+            return self.add(operands, active)
         if kind in ("ld", "st"):
             return (self.load if kind == "ld" else self.store)(parts, operands, bits, active)
         if kind == "mov" and "{" in operands[0] + operands[1]:
