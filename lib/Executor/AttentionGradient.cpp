@@ -13,6 +13,7 @@
 
 #include "AttentionGradient.h"
 #include "FAParts.h"
+#include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "fa/Executor/ArrayOps.h"
 #include <cmath>
 
@@ -98,13 +99,19 @@ LogicalResult executor::compileGradientOperands(GradientLikeOpInterface op,
   plan.outputGradient = builder.getRegister(op.getOutputGradient());
   plan.outputGradientOrder = op.getOutputGradientOrder();
   plan.lse = builder.getRegister(op.getLse());
-  Region &region = op.getScoreGradient();
-  if (region.empty() && !attention.getScore().empty())
-    return op->emitError() << "'" << op->getName()
-                           << "' has a score region but no score_gradient "
-                              "region; fa-differentiate-score derives it";
+  Region *region = &op.getScoreGradient();
+  if (auto whole = dyn_cast<AttentionGradientOp>(op.getOperation());
+      whole && region->empty() && !attention.getScore().empty()) {
+    plan.derived = std::shared_ptr<Operation>(
+        whole->clone(), [](Operation *copy) { copy->destroy(); });
+    auto copy = cast<AttentionGradientOp>(plan.derived.get());
+    IRRewriter rewriter(op->getContext());
+    if (failed(differentiateScore(rewriter, copy)))
+      return failure();
+    region = &copy.getScoreGradient();
+  }
   auto compiled = CompiledRegion::compile(
-      {&region, /*numElements=*/2, attention.getScoreCaptures()}, builder);
+      {region, /*numElements=*/2, attention.getScoreCaptures()}, builder);
   if (failed(compiled))
     return failure();
   plan.scoreGradient = std::move(*compiled);

@@ -18,6 +18,9 @@ struct GradientPlan : AttentionPlan {
   unsigned outputGradient = 0, lse = 0;
   DimsAttr outputGradientOrder;
   std::optional<unsigned> delta;
+  /// Holds a derived region of the score's gradient, whose operations the
+  /// compiled one names in errors.
+  std::shared_ptr<Operation> derived;
 };
 
 LogicalResult compileGradientOperands(GradientLikeOpInterface op,

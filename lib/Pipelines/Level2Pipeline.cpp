@@ -15,6 +15,8 @@ using namespace mlir;
 
 void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
                                  const Level2Options &options) {
+  // Regions of gradients are looked at like any other from here on.
+  manager.addPass(createFADifferentiateScore());
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());

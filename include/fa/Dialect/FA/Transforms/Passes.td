@@ -97,6 +97,45 @@ def FAVerifyLowered : Pass<"fa-verify-lowered", "::mlir::ModuleOp"> {
   ];
 }
 
+def FADifferentiateScore : Pass<"fa-differentiate-score"> {
+  let summary = "Derive gradients of score functions";
+  let description = [{
+    Gives `fa.attention_gradient` the region `score_gradient` where its score has
+    none: reverse mode over the operations of `score`. Loads of captures that have
+    a gradient among `outs` become `fa.scatter_gradient`.
+
+    Comparisons, integers, `floor`, `ceil`, `round`, `roundeven` and `trunc` have
+    the gradient 0. Of equal operands a maximum or minimum chooses the first. A
+    gradient of 0, as that of a value that `select` leaves out, stays 0 where the
+    derivative is infinite or NaN. Gradients of f16 and bf16 values are f32. What
+    has no gradient, as a cast to integers that reaches the result, is an error at
+    its place.
+
+    Before:
+
+    ```mlir
+    score(%s, %b, %h, %i, %j) {
+      %x = math.tanh %s : f32
+      fa.yield %x : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    score(...) {...} score_gradient(%dx, %s, %b, %h, %i, %j) {
+      %x = math.tanh %s : f32
+      %one = arith.constant 1.0 : f32
+      %square = arith.mulf %x, %x : f32
+      %slope = arith.subf %one, %square : f32
+      %ds = arith.mulf %dx, %slope : f32
+      fa.yield %ds : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def FATruncateIndices : Pass<"fa-truncate-indices"> {
   let summary = "Cut indices to fewer bits by truncations";
   let description = [{

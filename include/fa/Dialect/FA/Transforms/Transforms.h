@@ -77,6 +77,11 @@ FailureOr<FinalizeOp> convertToOnline(RewriterBase &rewriter, AttentionOp op);
 FailureOr<KeyRangesOp> specializeMask(RewriterBase &rewriter,
                                       OnlineAttentionOp op);
 
+/// Derives the region `score_gradient` of a gradient whose score has none, as
+/// `fa-differentiate-score` does.
+LogicalResult differentiateScore(RewriterBase &rewriter,
+                                 AttentionGradientOp op);
+
 /// Replaces an attention by a loop over batches and heads that materialises
 /// the scores of each head, as `fa-naive` does.
 FailureOr<scf::ForallOp> expandNaively(RewriterBase &rewriter, AttentionOp op);
