@@ -7,7 +7,7 @@ SANITIZE_BUILD = build-sanitize
 PYTHON = $(BUILD)/venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check build configure dependencies venv bench bundle docs install \
+.PHONY: help demo check build configure dependencies venv bench bundle wheel docs install \
         format check-format sanitize clean
 
 help:
@@ -17,6 +17,8 @@ help:
 	@echo "make bench         run benchmarks/ (ratios; takes several minutes; installs"
 	@echo "                   PyTorch; BENCH_OPTIONS='--threads 2' and others of run.py)"
 	@echo "make bundle        one folder that runs without LLVM, $(BUILD)/bundle"
+	@echo "make wheel         a Python wheel, $(BUILD)/wheel, tried with numpy alone (installs"
+	@echo "                   its tools and scikit-build-core from PyPI)"
 	@echo "make docs          generate the pages of docs/Reference"
 	@echo "make install       install the CMake and Python packages and tools"
 	@echo "                   (PREFIX=/usr/local)"
@@ -67,6 +69,11 @@ $(BUILD)/venv-bench/requirements.txt: benchmarks/requirements.txt scripts/requir
 
 bundle: build
 	@$(PYTHON) scripts/make_bundle.py --build $(BUILD) --output $(BUILD)/bundle/fa-mlir --archive
+
+wheel: configure venv
+	@cmake --build $(BUILD) -j $(JOBS) --target FAShared
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r scripts/requirements-wheel.txt
+	@$(PYTHON) scripts/make_wheel.py --build $(BUILD) --output $(BUILD)/wheel
 
 docs: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target fa-doc

@@ -306,6 +306,16 @@ FA_COMPILER_EXPORTED FaStatus faModuleCompileKernel(
     FaModule module, const char *entry, const FaKernelOptions *options,
     FaBytes *manifest, FaBytes *ptx, FaBytes *cubin);
 
+//===----------------------------------------------------------------------===//
+// Tools
+//===----------------------------------------------------------------------===//
+
+/// Runs fa-opt, fa-run or fa-compile, named by `argv[0]`, and returns its exit
+/// status. It is for processes that do nothing else: unlike all functions
+/// above, it writes to stdout and stderr, and may end the process. At most
+/// once.
+FA_COMPILER_EXPORTED int faRunTool(int argc, char **argv);
+
 #ifdef __cplusplus
 }
 #endif

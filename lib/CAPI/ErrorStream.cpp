@@ -7,6 +7,12 @@
 
 #include "ErrorStream.h"
 #include "llvm/Support/raw_ostream.h"
+#include <atomic>
+
+static std::atomic<bool> isPrinted = false;
+
+/// LLVM's own stream.
+extern "C" llvm::raw_fd_ostream *__real__ZN4llvm4errsEv();
 
 namespace {
 /// A stream of errors that keeps what it is given.
@@ -36,7 +42,9 @@ static KeptStream &getStream() {
 
 /// What calls of `llvm::errs()` in libFA.so become by `--wrap`.
 extern "C" llvm::raw_fd_ostream *__wrap__ZN4llvm4errsEv() {
-  return &getStream();
+  return isPrinted ? __real__ZN4llvm4errsEv() : &getStream();
 }
+
+void mlir::fa::printErrorOutput() { isPrinted = true; }
 
 std::string mlir::fa::takeErrorOutput() { return getStream().take(); }

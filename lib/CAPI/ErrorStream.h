@@ -17,6 +17,9 @@ namespace mlir::fa {
 /// sanitizers, where LLVM is shared, this is empty.
 std::string takeErrorOutput();
 
+/// From here on LLVM prints to stderr, as tools do.
+void printErrorOutput();
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_CAPI_ERRORSTREAM_H

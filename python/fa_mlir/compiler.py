@@ -11,9 +11,8 @@ import threading
 from dataclasses import dataclass
 
 from .errors import CompilationError, make_error
-from .runtime import find_library
+from .runtime import COMPILER_LIBRARY, find_library
 
-LIBRARY = "libFA.so"
 _SEVERITIES = ("error", "warning", "note", "remark")
 _OUTCOMES = ("", "passed", "missed", "failed", "analysis")
 _FORMS = {"text": 0, "generic": 1, "bytecode": 2}
@@ -101,7 +100,7 @@ class Library:
     _lock = threading.Lock()
 
     def __init__(self, path: str | None = None):
-        path = path or find_library(LIBRARY, "FA_COMPILER_LIBRARY")
+        path = path or find_library(COMPILER_LIBRARY, "FA_COMPILER_LIBRARY")
         try:
             self.c = ctypes.CDLL(path)
         except OSError as error:

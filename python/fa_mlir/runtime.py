@@ -8,6 +8,7 @@ from pathlib import Path
 from .errors import make_error
 
 LIBRARY = "libFARuntimeCUDA.so"
+COMPILER_LIBRARY = "libFA.so"
 # Of fa-c/Runtime.h.
 WORKSPACE_LIMIT = 786432
 
@@ -43,9 +44,11 @@ def find_library(name=LIBRARY, variable="FA_RUNTIME_LIBRARY"):
     if chosen:
         return chosen
     package = Path(__file__).resolve().parent
+    # The compiler's library has the launcher too; it is alone in a wheel.
     for folder in (package, package.parents[1] / "build/lib"):
-        if (folder / name).exists():
-            return str(folder / name)
+        for file in (name, COMPILER_LIBRARY):
+            if (folder / file).exists():
+                return str(folder / file)
     return name
 
 
