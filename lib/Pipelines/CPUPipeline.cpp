@@ -87,6 +87,7 @@ void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
   manager.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  manager.addPass(createFAScatterToLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createFAPlaceScratch());

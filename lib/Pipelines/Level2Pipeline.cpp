@@ -27,6 +27,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFAVersionBounds());
   manager.addPass(createFASplitKV());
   manager.addPass(createFATile());
+  manager.addPass(createFATileGradient());
   manager.addPass(createFAConvertToOnline());
   // The mask analysis reads bounds best in their canonical form.
   manager.addPass(createCanonicalizerPass());

@@ -55,24 +55,38 @@ static int64_t getAlignment(ValueRange operands) {
   return common;
 }
 
-AttentionProblem AttentionProblem::get(AttentionOp op) {
+/// What an attention and its gradient have in common.
+template <typename OpTy>
+static AttentionProblem getProblem(OpTy op, ValueRange tiles,
+                                   const RegionWork &regions) {
   auto query = cast<ShapedType>(op.getQuery().getType());
   auto key = cast<ShapedType>(op.getKey().getType());
   auto value = cast<ShapedType>(op.getValue().getType());
   DimsAttr queryOrder = op.getQueryOrder(), valueOrder = op.getValueOrder();
-  return {
-      query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
-      value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
-      query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
-      key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence)),
-      query.getElementType(),
-      !op.getScore().empty(),
-      !op.getMask().empty(),
-      !op.getMask().empty() &&
-          !MaskNormalizer(op.getMask()).getObstacles().empty(),
-      op.getQueryLengths() || op.getKeyLengths(),
-      getAlignment({op.getQuery(), op.getKey(), op.getValue(), op.getOutput()}),
-      RegionWork::get(op)};
+  return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
+          value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
+          query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
+          key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence)),
+          query.getElementType(),
+          !op.getScore().empty(),
+          !op.getMask().empty(),
+          !op.getMask().empty() &&
+              !MaskNormalizer(op.getMask()).getObstacles().empty(),
+          op.getQueryLengths() || op.getKeyLengths(),
+          getAlignment(tiles),
+          regions};
+}
+
+AttentionProblem AttentionProblem::get(AttentionOp op) {
+  return getProblem(op,
+                    {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
+                    RegionWork::get(op));
+}
+
+AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
+  return getProblem(
+      op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
+      RegionWork());
 }
 
 SmallVector<StringRef> Target::getNames() {

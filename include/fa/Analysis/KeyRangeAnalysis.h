@@ -17,6 +17,9 @@
 // (the full part). `and` intersects both; `or` keeps up to two pieces apart.
 // Everything is closed form arithmetic over sizes known at run time.
 //
+// The same holds with queries and keys exchanged: ranges of queries that see a
+// block of keys.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_ANALYSIS_KEYRANGEANALYSIS_H
@@ -29,6 +32,8 @@
 namespace mlir::fa {
 
 /// A block of queries and the keys it is computed against; all of type index.
+/// Where queries are visited: a block of keys and the queries that may see it,
+/// with keys where this says queries and the other way round.
 struct QueryBlockPlace {
   Value batch, head;
   /// The first query of the block, absolute, and the number of queries. A
@@ -36,7 +41,8 @@ struct QueryBlockPlace {
   Value firstQuery, numQueries;
   /// The first key, absolute, and the number of keys from there on.
   Value firstKey, numKeys;
-  /// What fa.query_length and fa.key_length stand for in the region.
+  /// Of the problem, whatever is visited: what fa.query_length and
+  /// fa.key_length stand for in the region.
   Value queryLength, keyLength;
   /// What the arguments of the region after the fourth stand for.
   ValueRange captures;
@@ -55,7 +61,9 @@ struct KeyRange {
 /// Analyses a mask region once; computes ranges for any number of blocks.
 class KeyRangeAnalysis {
 public:
-  explicit KeyRangeAnalysis(Region &mask) : region(mask), normalizer(mask) {}
+  explicit KeyRangeAnalysis(Region &mask,
+                            VisitedIndex visited = VisitedIndex::Key)
+      : region(mask), normalizer(mask, visited) {}
 
   const MaskExpression &getExpression() const {
     return normalizer.getExpression();

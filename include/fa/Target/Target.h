@@ -101,6 +101,8 @@ struct AttentionProblem {
   RegionWork regions;
 
   static AttentionProblem get(AttentionOp op);
+  /// Without what the regions do.
+  static AttentionProblem get(AttentionGradientOp op);
 };
 
 class Target {

@@ -23,8 +23,8 @@ using namespace mlir::fa;
 
 using Kind = MaskExpression::Kind;
 
-MaskNormalizer::MaskNormalizer(Region &region)
-    : region(region), expression(Kind::True) {
+MaskNormalizer::MaskNormalizer(Region &region, VisitedIndex visited)
+    : region(region), visited(visited), expression(Kind::True) {
   if (region.empty())
     return;
   for (Operation &op : region.front()) {

@@ -161,10 +161,13 @@ void mlir::fa::materializePlace(OpBuilder &builder, OpTy op) {
 
 template void mlir::fa::materializePlace(OpBuilder &, AttentionOp);
 template void mlir::fa::materializePlace(OpBuilder &, OnlineAttentionOp);
+template void mlir::fa::materializePlace(OpBuilder &, AttentionGradientOp);
+template void mlir::fa::materializePlace(OpBuilder &, GradientKeysOp);
+template void mlir::fa::materializePlace(OpBuilder &, GradientQueriesOp);
 
-// h floordiv (heads / key heads), where the group may be dynamic.
-static OpFoldResult getKeyHead(OpBuilder &builder, AttentionOp op,
-                               OpFoldResult head) {
+OpFoldResult mlir::fa::getKeyHead(OpBuilder &builder,
+                                  AttentionLikeOpInterface op,
+                                  OpFoldResult head) {
   Location loc = op.getLoc();
   OpFoldResult heads = getMixedSize(builder, loc, op.getQuery(),
                                     op.getQueryOrder(), DimKind::Heads);

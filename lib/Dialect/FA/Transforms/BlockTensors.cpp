@@ -111,6 +111,29 @@ Value BlockTensors::load(Value operand, const BlockSlice &slice) {
   return slice.isTransposed ? transpose(part) : part;
 }
 
+Value BlockTensors::loadState(Value state) {
+  auto type = dyn_cast<MemRefType>(state.getType());
+  if (!type)
+    return state;
+  return bufferization::ToTensorOp::create(
+      builder, loc,
+      RankedTensorType::get(type.getShape(), type.getElementType()), state,
+      /*restrict=*/true);
+}
+
+SmallVector<Value> BlockTensors::storeState(ValueRange values,
+                                            ValueRange states) {
+  SmallVector<Value> results;
+  for (auto [value, state] : llvm::zip_equal(values, states))
+    if (isa<MemRefType>(state.getType()))
+      bufferization::MaterializeInDestinationOp::create(
+          builder, loc, /*result=*/Type(), value, state, /*restrict=*/true,
+          /*writable=*/true);
+    else
+      results.push_back(value);
+  return results;
+}
+
 BlockTensors::Destination BlockTensors::getDestination(Value operand,
                                                        BlockSlice slice,
                                                        OpFoldResult rows) {
@@ -154,23 +177,24 @@ Value BlockTensors::loadRow(Value lse) {
   return load(lse, getRowSlice(lse, getMixedSize(builder, loc, lse, 2)));
 }
 
-Value BlockTensors::padRows(Value matrix, OpFoldResult rows) {
-  SmallVector<OpFoldResult> sizes = getSizes(matrix);
+Value BlockTensors::padRows(Value tensor, OpFoldResult rows, float padding) {
+  SmallVector<OpFoldResult> sizes = getSizes(tensor);
   if (isEqualConstantIntOrValue(sizes[0], rows))
-    return matrix;
+    return tensor;
   AffineExpr s0, s1;
   bindSymbols(builder.getContext(), s0, s1);
   OpFoldResult none = builder.getIndexAttr(0);
   OpFoldResult missing = affine::makeComposedFoldedAffineApply(
       builder, loc, s0 - s1, {rows, sizes[0]});
-  auto type = cast<RankedTensorType>(matrix.getType());
+  auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[0] = getConstantIntValue(rows).value_or(ShapedType::kDynamic);
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(type.getElementType()));
-  return tensor::PadOp::create(builder, loc, type.clone(shape), matrix,
-                               SmallVector<OpFoldResult>{none, none},
-                               SmallVector<OpFoldResult>{missing, none}, zero);
+  Value value = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(type.getElementType(), padding));
+  SmallVector<OpFoldResult> low(sizes.size(), none), high(low);
+  high[0] = missing;
+  return tensor::PadOp::create(builder, loc, type.clone(shape), tensor, low,
+                               high, value);
 }
 
 Value BlockTensors::firstRows(Value tensor, OpFoldResult rows) {
@@ -211,16 +235,17 @@ Value BlockTensors::splat(float value, Sizes sizes) {
                                    DenseElementsAttr::get(type, attribute));
 }
 
-Value BlockTensors::broadcast(Value row, Sizes sizes) {
-  Value init = empty(sizes, getElementTypeOrSelf(row.getType()));
-  return linalg::BroadcastOp::create(builder, loc, row, init,
-                                     ArrayRef<int64_t>{1})
+Value BlockTensors::broadcast(Value numbers, Sizes sizes, int64_t added) {
+  Value init = empty(sizes, getElementTypeOrSelf(numbers.getType()));
+  return linalg::BroadcastOp::create(builder, loc, numbers, init,
+                                     ArrayRef<int64_t>{added})
       ->getResult(0);
 }
 
 template <typename OpTy> Value BlockTensors::reduce(Value matrix, Value init) {
+  int64_t last = cast<RankedTensorType>(matrix.getType()).getRank() - 1;
   return linalg::ReduceOp::create(
-             builder, loc, matrix, init, ArrayRef<int64_t>{1},
+             builder, loc, matrix, init, ArrayRef<int64_t>{last},
              [](OpBuilder &nested, Location at, ValueRange scalars) {
                Value result = OpTy::create(nested, at, scalars[1], scalars[0]);
                linalg::YieldOp::create(nested, at, result);

@@ -42,12 +42,19 @@ public:
 
   BlockTensors(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
+  /// A state as a tensor, whether it is in memory or not.
+  Value loadState(Value state);
+  /// The new states: none where they are in memory, which then holds them.
+  SmallVector<Value> storeState(ValueRange values, ValueRange states);
   /// The matrix (sequence x head dim) of an operand of one batch and head.
   Value loadMatrix(Value operand, DimsAttr order);
   /// The numbers of an lse of one batch and head.
   Value loadRow(Value lse);
-  /// `matrix` with zeros behind its last row, up to `rows`.
-  Value padRows(Value matrix, OpFoldResult rows);
+  /// A matrix or numbers of rows, with `padding` behind the last row, up to
+  /// `rows`.
+  Value padRows(Value tensor, OpFoldResult rows, float padding = 0.0f);
+  /// The first rows of a tensor.
+  Value firstRows(Value tensor, OpFoldResult rows);
   /// The first `rows` rows of an operand that is written, made before what is
   /// written there, so that it can be computed there.
   /// @{
@@ -65,9 +72,18 @@ public:
   Value splatLike(float value, Value tensor) {
     return splat(value, getSizes(tensor));
   }
-  /// Each number of a row along a row of a matrix of these sizes.
-  Value broadcast(Value row, Sizes sizes);
-  /// The sum or the maximum of each row of a matrix and of `init`.
+  /// Each number of a row along a row of a matrix of these sizes, or numbers of
+  /// columns along each column.
+  /// @{
+  Value broadcast(Value row, Sizes sizes) {
+    return broadcast(row, sizes, /*added=*/1);
+  }
+  Value broadcastColumns(Value numbers, Sizes sizes) {
+    return broadcast(numbers, sizes, /*added=*/0);
+  }
+  /// @}
+  /// The sum or the maximum of each row of a matrix and of `init`, or of all
+  /// numbers of a row.
   template <typename OpTy> Value reduce(Value matrix, Value init);
   /// init + a * b. `dims` name the loops that index a, b and the result.
   Value contract(Value a, Value b, Value init,
@@ -87,7 +103,7 @@ public:
 
 private:
   Value empty(Sizes sizes, Type element);
-  Value firstRows(Value tensor, OpFoldResult rows);
+  Value broadcast(Value numbers, Sizes sizes, int64_t added);
   Value transpose(Value matrix);
   BlockSlice getMatrixSlice(Value operand, DimsAttr order, OpFoldResult rows);
   BlockSlice getRowSlice(Value operand, OpFoldResult rows);

@@ -22,6 +22,9 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::bufferization;
 
+/// Batch, head, query and key, in front of the captures of a region.
+static constexpr unsigned numIndices = 4;
+
 // The values with each tensor replaced by its buffer.
 static FailureOr<SmallVector<Value>>
 getBuffers(ValueRange values, RewriterBase &rewriter,
@@ -49,7 +52,11 @@ getBuffers(ValueRange values, RewriterBase &rewriter,
 static bool readsDestination(AttentionOp op) {
   return static_cast<bool>(op.getQueryLengths());
 }
+static bool readsDestination(AttentionGradientOp op) { return false; }
 static bool readsDestination(OnlineAttentionOp op) { return true; }
+static bool readsDestination(GradientKeysOp op) { return true; }
+static bool readsDestination(GradientQueriesOp op) { return true; }
+static bool readsDestination(FinalizeGradientOp op) { return false; }
 static bool readsDestination(FinalizeOp op) {
   return static_cast<bool>(op.getRows());
 }
@@ -57,14 +64,13 @@ static bool readsDestination(CombineOp op) {
   return static_cast<bool>(op.getQueryLengths());
 }
 
-// The operand whose value an argument of a score or mask region stands for.
-template <typename OpTy>
-static Value getCapture(OpTy op, BlockArgument argument) {
-  bool isScore = argument.getOwner()->getParent() == &op.getScore();
-  OperandRange captures =
-      isScore ? op.getScoreCaptures() : op.getMaskCaptures();
-  unsigned first = argument.getOwner()->getNumArguments() - captures.size();
-  return captures[argument.getArgNumber() - first];
+// The operand whose value an argument of a region on pairs stands for.
+static Value getCapture(PairRegionsOpInterface op, BlockArgument argument) {
+  for (const PairRegion &pairs : op.getPairRegions())
+    if (pairs.region == argument.getOwner()->getParent())
+      return pairs
+          .captures[argument.getArgNumber() - pairs.numElements - numIndices];
+  llvm_unreachable("expected an argument of a region on pairs");
 }
 
 namespace {
@@ -99,12 +105,10 @@ struct DestinationStyleModel : public DstBufferizableOpInterfaceExternalModel<
   getBufferType(Operation *op, Value value, const BufferizationOptions &options,
                 const BufferizationState &state,
                 SmallVector<Value> &invocationStack) const {
-    if constexpr (std::is_same_v<OpTy, AttentionOp> ||
-                  std::is_same_v<OpTy, OnlineAttentionOp>)
-      if (auto argument = dyn_cast<BlockArgument>(value))
-        return bufferization::getBufferType(
-            getCapture(cast<OpTy>(op), argument), options, state,
-            invocationStack);
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return bufferization::getBufferType(
+          getCapture(cast<PairRegionsOpInterface>(op), argument), options,
+          state, invocationStack);
     auto result = cast<OpResult>(value);
     return bufferization::getBufferType(
         cast<DestinationStyleOpInterface>(op).getTiedOpOperand(result)->get(),
@@ -133,9 +137,8 @@ struct DestinationStyleModel : public DstBufferizableOpInterfaceExternalModel<
     Operation *newOp = rewriter.create(newState);
     for (auto [from, to] : llvm::zip(op->getRegions(), newOp->getRegions()))
       rewriter.inlineRegionBefore(from, to, to.end());
-    if constexpr (std::is_same_v<OpTy, AttentionOp> ||
-                  std::is_same_v<OpTy, OnlineAttentionOp>)
-      convertRegionArguments(rewriter, cast<OpTy>(newOp));
+    if (auto ofPairs = dyn_cast<PairRegionsOpInterface>(newOp))
+      convertRegionArguments(rewriter, ofPairs);
     replaceOpWithBufferizedValues(rewriter, op, replacements);
     return success();
   }
@@ -143,9 +146,10 @@ struct DestinationStyleModel : public DstBufferizableOpInterfaceExternalModel<
 private:
   // Loads in the regions have been bufferized before: they read the argument
   // through a to_buffer, whose place the argument itself now takes.
-  static void convertRegionArguments(RewriterBase &rewriter, OpTy op) {
-    for (Region *region : {&op.getScore(), &op.getMask()})
-      for (BlockArgument argument : region->getArguments()) {
+  static void convertRegionArguments(RewriterBase &rewriter,
+                                     PairRegionsOpInterface op) {
+    for (const PairRegion &pairs : op.getPairRegions())
+      for (BlockArgument argument : pairs.region->getArguments()) {
         if (!isa<TensorType>(argument.getType()))
           continue;
         argument.setType(getCapture(op, argument).getType());
@@ -157,19 +161,20 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// fa.key_ranges
+// fa.key_ranges and fa.query_ranges
 //===----------------------------------------------------------------------===//
 
 // The carried values behave as those of scf.for.
-struct KeyRangesModel
-    : public BufferizableOpInterface::ExternalModel<KeyRangesModel,
-                                                    KeyRangesOp> {
+template <typename OpTy>
+struct BlockRangesModel
+    : public BufferizableOpInterface::ExternalModel<BlockRangesModel<OpTy>,
+                                                    OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &state) const {
     return state.isValueRead(getCarried(op, getNumber(op, operand)));
   }
 
-  // Each block of keys may write its carried values.
+  // Each block may write its carried values.
   bool bufferizesToMemoryWrite(Operation *op, OpOperand &operand,
                                const AnalysisState &state) const {
     return true;
@@ -209,24 +214,23 @@ struct KeyRangesModel
     unsigned number = isa<BlockArgument>(value)
                           ? cast<BlockArgument>(value).getArgNumber() - 2
                           : cast<OpResult>(value).getResultNumber();
-    return bufferization::getBufferType(
-        cast<KeyRangesOp>(op).getInits()[number], options, state,
-        invocationStack);
+    return bufferization::getBufferType(cast<OpTy>(op).getInits()[number],
+                                        options, state, invocationStack);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto ranges = cast<KeyRangesOp>(op);
+    auto ranges = cast<OpTy>(op);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
     FailureOr<SmallVector<Value>> inits =
         getBuffers(ranges.getInits(), rewriter, options, state);
     if (failed(inits))
       return failure();
-    auto newOp = KeyRangesOp::create(rewriter, op->getLoc(), ranges.getBegins(),
-                                     ranges.getEnds(), ranges.getFull(),
-                                     ranges.getStep(), *inits, nullptr);
+    auto newOp = OpTy::create(rewriter, op->getLoc(), ranges.getBegins(),
+                              ranges.getEnds(), ranges.getFull(),
+                              ranges.getStep(), *inits, nullptr);
     Block *body = &newOp.getBodyRegion().front();
     rewriter.setInsertionPointToStart(body);
     SmallVector<Value> arguments(body->getArguments());
@@ -243,17 +247,82 @@ struct KeyRangesModel
 private:
   static unsigned getNumber(Operation *op, OpOperand &operand) {
     return operand.getOperandNumber() -
-           cast<KeyRangesOp>(op).getInits().getBeginOperandIndex();
+           cast<OpTy>(op).getInits().getBeginOperandIndex();
   }
   static Value getCarried(Operation *op, unsigned number) {
-    return cast<KeyRangesOp>(op).getRegionIterArgs()[number];
+    return cast<OpTy>(op).getRegionIterArgs()[number];
   }
   static bool isEquivalent(Operation *op, unsigned number,
                            const AnalysisState &state) {
-    Operation *yield =
-        cast<KeyRangesOp>(op).getBodyRegion().front().getTerminator();
+    Operation *yield = cast<OpTy>(op).getBodyRegion().front().getTerminator();
     return state.areEquivalentBufferizedValues(yield->getOperand(number),
                                                getCarried(op, number));
+  }
+};
+
+// Its destination is memory: only what is added is a tensor.
+struct ScatterAddModel
+    : public BufferizableOpInterface::ExternalModel<ScatterAddModel,
+                                                    ScatterAddOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &state) const {
+    return true;
+  }
+
+  bool bufferizesToMemoryWrite(Operation *op, OpOperand &operand,
+                               const AnalysisState &state) const {
+    return false;
+  }
+
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &state) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, scatter.getInput(), options, state);
+    if (failed(buffer))
+      return failure();
+    rewriter.modifyOpInPlace(
+        op, [&] { scatter.getInputMutable().assign(*buffer); });
+    return success();
+  }
+};
+
+// The gradients of captures are memory of the operation around.
+struct ScatterGradientModel
+    : public BufferizableOpInterface::ExternalModel<ScatterGradientModel,
+                                                    ScatterGradientOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &state) const {
+    return true;
+  }
+
+  bool bufferizesToMemoryWrite(Operation *op, OpOperand &operand,
+                               const AnalysisState &state) const {
+    return false;
+  }
+
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &state) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto scatter = cast<ScatterGradientOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, scatter.getCapture(), options, state);
+    if (failed(buffer))
+      return failure();
+    rewriter.modifyOpInPlace(
+        op, [&] { scatter.getCaptureMutable().assign(*buffer); });
+    return success();
   }
 };
 
@@ -298,11 +367,22 @@ void mlir::fa::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, FADialect *dialect) {
     AttentionOp::attachInterface<DestinationStyleModel<AttentionOp>>(*context);
+    AttentionGradientOp::attachInterface<
+        DestinationStyleModel<AttentionGradientOp>>(*context);
+    GradientKeysOp::attachInterface<DestinationStyleModel<GradientKeysOp>>(
+        *context);
+    GradientQueriesOp::attachInterface<
+        DestinationStyleModel<GradientQueriesOp>>(*context);
+    FinalizeGradientOp::attachInterface<
+        DestinationStyleModel<FinalizeGradientOp>>(*context);
+    ScatterAddOp::attachInterface<ScatterAddModel>(*context);
+    ScatterGradientOp::attachInterface<ScatterGradientModel>(*context);
     OnlineAttentionOp::attachInterface<
         DestinationStyleModel<OnlineAttentionOp>>(*context);
     FinalizeOp::attachInterface<DestinationStyleModel<FinalizeOp>>(*context);
     CombineOp::attachInterface<DestinationStyleModel<CombineOp>>(*context);
-    KeyRangesOp::attachInterface<KeyRangesModel>(*context);
+    KeyRangesOp::attachInterface<BlockRangesModel<KeyRangesOp>>(*context);
+    QueryRangesOp::attachInterface<BlockRangesModel<QueryRangesOp>>(*context);
     YieldOp::attachInterface<YieldModel>(*context);
     // The models create operations of these dialects.
     context->loadDialect<BufferizationDialect>();

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "Lengths.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -70,7 +71,6 @@ public:
   FinalizeOp convert();
 
 private:
-  Value getValidLength(Value lengths, Value extent);
   OpFoldResult getValidSize(Value operand, DimsAttr order, Value validLength,
                             Value offset, Value extent);
   Value getEndOfKeys(Value validLength);
@@ -85,23 +85,6 @@ private:
 };
 
 } // namespace
-
-// The entry of `lengths` for this batch, within [0, extent].
-Value OnlineConverter::getValidLength(Value lengths, Value extent) {
-  if (!lengths)
-    return extent;
-  Value batch = op.getOffsets()[0];
-  Value length;
-  if (isa<MemRefType>(lengths.getType()))
-    length = memref::LoadOp::create(rewriter, loc, lengths, batch);
-  else
-    length = tensor::ExtractOp::create(rewriter, loc, lengths, batch);
-  length = arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
-                                      length);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value positive = arith::MaxSIOp::create(rewriter, loc, length, zero);
-  return arith::MinSIOp::create(rewriter, loc, positive, extent);
-}
 
 // How much of the sequence of `operand`, a tile that begins at `offset` of a
 // sequence of `extent`, is valid.
@@ -171,8 +154,11 @@ FinalizeOp OnlineConverter::convert() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
-  Value extents[] = {getValidLength(op.getQueryLengths(), op.getExtents()[0]),
-                     getValidLength(op.getKeyLengths(), op.getExtents()[1])};
+  Value batch = op.getOffsets()[0];
+  Value extents[] = {getValidLength(rewriter, loc, op.getQueryLengths(), batch,
+                                    op.getExtents()[0]),
+                     getValidLength(rewriter, loc, op.getKeyLengths(), batch,
+                                    op.getExtents()[1])};
 
   // The state holds a row for each row of the tile, valid or not.
   OpFoldResult stateRows =

@@ -9,16 +9,16 @@
 // description: upstream operations on matrices and rows, and fa.apply for the
 // regions. The CPU converts this text; the GPU still writes its own step. Each
 // operation takes itself apart, through upstream's AggregatedOpInterface; the
-// pass asks it to. Read `StepDecomposer::decompose` first.
+// pass asks it to. Read `decompose` of the step first.
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockTensors.h"
+#include "DecomposeGradient.h"
+#include "PairTensors.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/DecomposeInterface.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
-#include "fa/Support/MemoryWrites.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -55,20 +55,6 @@ Value mlir::fa::scaleScores(OpBuilder &builder, AttentionLikeOpInterface step,
 static constexpr float negativeInfinity =
     -std::numeric_limits<float>::infinity();
 
-/// The state as tensors, whether it is in memory or not.
-static SmallVector<Value> loadState(OpBuilder &builder, Location loc,
-                                    ValueRange state) {
-  return llvm::map_to_vector(state, [&](Value value) -> Value {
-    auto type = dyn_cast<MemRefType>(value.getType());
-    if (!type)
-      return value;
-    return bufferization::ToTensorOp::create(
-        builder, loc,
-        RankedTensorType::get(type.getShape(), type.getElementType()), value,
-        /*restrict=*/true);
-  });
-}
-
 /// In a form whose bound later passes know.
 static OpFoldResult getSmaller(OpBuilder &builder, Location loc, OpFoldResult a,
                                OpFoldResult b) {
@@ -81,142 +67,25 @@ static OpFoldResult getSmaller(OpBuilder &builder, Location loc, OpFoldResult a,
 // OnlineAttentionOp
 //===----------------------------------------------------------------------===//
 
-namespace {
-class StepDecomposer {
-public:
-  StepDecomposer(OpBuilder &builder, OnlineAttentionOp step)
-      : step(step), block(builder, step.getLoc()) {}
-  SmallVector<Value> decompose();
-
-private:
-  void setPlace();
-  Value loadQuery(OpFoldResult rows);
-  Value computeScores(Value query, Value key);
-  Value applyScale(Value scores);
-  Value applyScore(Value scores);
-  Value applyMask(Value scores);
-  Value hide(Value scores);
-
-  OnlineAttentionOp step;
-  BlockTensors block;
-  /// Rows of the state x keys.
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<Value> offsets, extents;
-};
-} // namespace
-
-void StepDecomposer::setPlace() {
-  OpBuilder &builder = block.builder;
-  offsets = step.getOffsets();
-  extents = step.getExtents();
-  if (offsets.empty())
-    offsets.assign(4, arith::ConstantIndexOp::create(builder, block.loc, 0));
-  if (!extents.empty())
-    return;
-  for (auto [operand, order] :
-       {std::pair(step.getQuery(), step.getQueryOrder()),
-        std::pair(step.getKey(), step.getKeyOrder())})
-    extents.push_back(getValueOrCreateConstantIndexOp(
-        builder, block.loc,
-        getMixedSize(builder, block.loc, operand, order, DimKind::Sequence)));
-}
-
-/// The query block, in front of the loops over keys that change neither it nor
-/// what lies there.
-Value StepDecomposer::loadQuery(OpFoldResult rows) {
-  Value query = step.getQuery();
-  OpBuilder::InsertionGuard guard(block.builder);
-  Operation *point = step;
-  while (isa<KeyRangesOp, scf::ForOp>(point->getParentOp()) &&
-         isa<Attribute>(rows) &&
-         !point->getParentRegion()->isAncestor(query.getParentRegion()) &&
-         !mayWriteMemory(point->getParentOp()))
-    point = point->getParentOp();
-  block.builder.setInsertionPoint(point);
-  return block.padRows(block.loadMatrix(query, step.getQueryOrder()), rows);
-}
-
-/// query * key^T. Rows of the state without a query are 0.
-Value StepDecomposer::computeScores(Value query, Value key) {
-  Value zero = arith::ConstantOp::create(block.builder, block.loc,
-                                         block.builder.getF32FloatAttr(0.0f));
-  Value init = tensor::EmptyOp::create(block.builder, block.loc, sizes,
-                                       block.builder.getF32Type());
-  Value zeros =
-      linalg::FillOp::create(block.builder, block.loc, zero, init).getResult(0);
-  return block.contract(query, key, zeros, {{0, 2}, {1, 2}, {0, 1}},
-                        step.getConfigAttr());
-}
-
-Value StepDecomposer::applyScale(Value scores) {
-  Value factors = step.getScale() ? block.splat(step.getScale(), sizes)
-                                  : block.splat(getDefaultScale(step), sizes);
-  return scaleScores(block.builder, step, scores, factors);
-}
-
-Value StepDecomposer::applyScore(Value scores) {
-  if (step.getScore().empty())
-    return scores;
-  auto apply =
-      ApplyOp::create(block.builder, block.loc, scores.getType(), scores,
-                      /*sizes=*/ValueRange(), offsets, extents,
-                      step.getScoreCaptures(), /*rows_are_keys=*/UnitAttr());
-  IRMapping mapping;
-  step.getScore().cloneInto(&apply.getBody(), mapping);
-  return apply.getResult(0);
-}
-
-Value StepDecomposer::hide(Value scores) {
-  auto type = cast<RankedTensorType>(scores.getType());
-  SmallVector<Value> dynamic;
-  for (OpFoldResult size : sizes)
-    if (auto value = dyn_cast<Value>(size))
-      dynamic.push_back(value);
-  auto apply = ApplyOp::create(
-      block.builder, block.loc, type.clone(block.builder.getI1Type()),
-      /*inputs=*/ValueRange(), dynamic, offsets, extents,
-      step.getMaskCaptures(), /*rows_are_keys=*/UnitAttr());
-  IRMapping mapping;
-  step.getMask().cloneInto(&apply.getBody(), mapping);
-  return block.select(apply.getResult(0), scores,
-                      block.splat(negativeInfinity, sizes));
-}
-
-/// -inf for the pairs that the mask hides. Where the step is in key ranges it
-/// hides none in full ones.
-Value StepDecomposer::applyMask(Value scores) {
-  if (step.getMask().empty())
-    return scores;
-  if (!step->getParentOfType<KeyRangesOp>())
-    return hide(scores);
-  Value partial =
-      IsPartialOp::create(block.builder, block.loc, block.builder.getI1Type());
-  auto branch = scf::IfOp::create(block.builder, block.loc, scores.getType(),
-                                  partial, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(block.builder);
-  block.builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(block.builder, block.loc, hide(scores));
-  block.builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(block.builder, block.loc, scores);
-  return branch.getResult(0);
-}
-
-SmallVector<Value> StepDecomposer::decompose() {
-  OpBuilder &builder = block.builder;
-  Location loc = block.loc;
-  SmallVector<Value> state = loadState(builder, loc, step.getDpsInits());
+static SmallVector<Value> decompose(OpBuilder &builder,
+                                    OnlineAttentionOp step) {
+  Location loc = step.getLoc();
+  BlockTensors block(builder, loc);
+  SmallVector<Value> state = llvm::map_to_vector(
+      step.getDpsInits(), [&](Value value) { return block.loadState(value); });
   Value accumulator = state[0], maximum = state[1], oldSum = state[2];
   SmallVector<OpFoldResult> stateSizes = block.getSizes(accumulator);
-  setPlace();
-  Value query = loadQuery(stateSizes[0]);
+  PairTensors pairs(builder, step, step.getConfigAttr(), /*rowsAreKeys=*/false,
+                    stateSizes[0]);
+  ArrayRef<OpFoldResult> sizes = pairs.getSizes();
+  Value query = pairs.loadRows(step.getQuery(), step.getQueryOrder());
   Value key = block.loadMatrix(step.getKey(), step.getKeyOrder());
   Value value = block.loadMatrix(step.getValue(), step.getValueOrder());
-  // Of the operand: no bound is known of the sizes of a transposed view.
-  sizes = {stateSizes[0], getMixedSize(builder, loc, step.getKey(),
-                                       step.getKeyOrder(), DimKind::Sequence)};
 
   // x = score(scale * query * key^T), -inf where hidden
-  Value scores = applyMask(applyScore(applyScale(computeScores(query, key))));
+  Value scores = pairs.applyMask(
+      pairs.applyScore(pairs.applyScale(pairs.multiply(query, key))),
+      negativeInfinity);
   // m' = max(m, max over keys of x), the old one where x is NaN
   Value newMaximum = block.reduce<arith::MaxNumFOp>(scores, maximum);
   // What exponents are taken from: 0 in a row that has seen no key, so that
@@ -239,13 +108,7 @@ SmallVector<Value> StepDecomposer::decompose() {
   Value product = block.contract(
       weights, value, rescaled, {{0, 2}, {2, 1}, {0, 1}}, step.getConfigAttr());
   SmallVector<Value> results{product, newMaximum, sum};
-  if (step->getNumResults())
-    return results;
-  for (auto [result, memory] : llvm::zip_equal(results, step.getDpsInits()))
-    bufferization::MaterializeInDestinationOp::create(
-        builder, loc, /*result=*/Type(), result, memory, /*restrict=*/true,
-        /*writable=*/true);
-  return {};
+  return block.storeState(results, step.getDpsInits());
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +119,8 @@ static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
   Location loc = finalize.getLoc();
   BlockTensors block(builder, loc);
   SmallVector<Value> state =
-      loadState(builder, loc, finalize->getOperands().take_front(3));
+      llvm::map_to_vector(finalize->getOperands().take_front(3),
+                          [&](Value value) { return block.loadState(value); });
   Value accumulator = state[0], maximum = state[1], sum = state[2];
   OpFoldResult rows =
       getMixedSize(builder, loc, finalize.getOutput(),
@@ -395,7 +259,7 @@ struct StepModel
                                                           OnlineAttentionOp> {
   FailureOr<SmallVector<Value>> decomposeOperation(Operation *op,
                                                    OpBuilder &builder) const {
-    return StepDecomposer(builder, cast<OnlineAttentionOp>(op)).decompose();
+    return decompose(builder, cast<OnlineAttentionOp>(op));
   }
 };
 
@@ -457,6 +321,7 @@ void mlir::fa::registerDecomposeExternalModels(DialectRegistry &registry) {
     OnlineAttentionOp::attachInterface<StepModel>(*context);
     FinalizeOp::attachInterface<FinalizeModel>(*context);
     CombineOp::attachInterface<CombineModel>(*context);
+    attachDecomposeGradientModels(context);
     // What the models write with.
     context->loadDialect<bufferization::BufferizationDialect>();
   });

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAEXPANDKEYRANGES
@@ -24,15 +25,23 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// In a full range every pair is visible, so the step needs no mask.
-static void dropMask(OnlineAttentionOp step) {
+template <typename OpTy> static void dropMask(OpTy step) {
   step.getMaskCapturesMutable().clear();
   step.getMask().getBlocks().clear();
+}
+
+static void dropMaskOf(Operation *op) {
+  TypeSwitch<Operation *>(op)
+      .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp>(
+          [](auto step) { dropMask(step); });
 }
 
 /// Gives `view` static sizes where its sizes are constants, so that full
 /// blocks get code without tails. Only steps of attention take the new type.
 static void makeSizesStatic(RewriterBase &rewriter, memref::SubViewOp view) {
-  auto isStep = [](Operation *user) { return isa<OnlineAttentionOp>(user); };
+  auto isStep = [](Operation *user) {
+    return isa<AttentionLikeOpInterface>(user);
+  };
   if (!llvm::all_of(view->getUsers(), isStep))
     return;
   SmallVector<OpFoldResult> sizes = view.getMixedSizes();
@@ -42,7 +51,7 @@ static void makeSizesStatic(RewriterBase &rewriter, memref::SubViewOp view) {
   if (sizes == view.getMixedSizes())
     return;
   rewriter.setInsertionPoint(view);
-  // A view without dropped dimensions: online attention takes rank 4.
+  // A view without dropped dimensions: steps take all of an operand.
   if (view.getType().getRank() != static_cast<int64_t>(sizes.size()))
     return;
   auto narrowed = memref::SubViewOp::create(
@@ -65,8 +74,9 @@ static void answer(RewriterBase &rewriter, scf::ForOp loop, bool full) {
 }
 
 /// One loop over the blocks of range `index`, carrying `carried`.
-static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
-                            unsigned index, Value step, ValueRange carried) {
+static scf::ForOp buildLoop(RewriterBase &rewriter,
+                            BlockRangesOpInterface ranges, unsigned index,
+                            Value step, ValueRange carried) {
   Location loc = ranges.getLoc();
   bool full = ranges.getFull()[index];
   Value end = ranges.getEnds()[index];
@@ -79,23 +89,23 @@ static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
     rewriter.eraseOp(body->getTerminator());
   rewriter.setInsertionPointToEnd(body);
 
-  Value key = loop.getInductionVar();
+  Value first = loop.getInductionVar();
   Value count = step;
   if (!full) {
-    // min(step, end - key), in a form whose bound is known to later passes.
+    // min(step, end - first), in a form whose bound is known to later passes.
     AffineExpr d0 = rewriter.getAffineDimExpr(0);
     AffineExpr s0 = rewriter.getAffineSymbolExpr(0);
     AffineExpr limit = rewriter.getAffineConstantExpr(ranges.getStep());
     AffineMap map =
         AffineMap::get(1, 1, {limit, s0 - d0}, rewriter.getContext());
     count =
-        affine::AffineMinOp::create(rewriter, loc, map, ValueRange{key, end});
+        affine::AffineMinOp::create(rewriter, loc, map, ValueRange{first, end});
   }
   IRMapping mapping;
-  mapping.map(ranges.getKey(), key);
-  mapping.map(ranges.getCount(), count);
-  mapping.map(ranges.getRegionIterArgs(), loop.getRegionIterArgs());
   Block &source = ranges.getBodyRegion().front();
+  mapping.map(source.getArgument(0), first);
+  mapping.map(source.getArgument(1), count);
+  mapping.map(source.getArguments().drop_front(2), loop.getRegionIterArgs());
   for (Operation &op : source.without_terminator())
     rewriter.clone(op, mapping);
   SmallVector<Value> yielded;
@@ -108,9 +118,8 @@ static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
     return loop;
   SmallVector<memref::SubViewOp> views;
   body->walk([&](Operation *op) {
-    if (auto attention = dyn_cast<OnlineAttentionOp>(op))
-      dropMask(attention);
-    else if (auto view = dyn_cast<memref::SubViewOp>(op))
+    dropMaskOf(op);
+    if (auto view = dyn_cast<memref::SubViewOp>(op))
       views.push_back(view);
   });
   for (memref::SubViewOp view : views)
@@ -118,13 +127,14 @@ static scf::ForOp buildLoop(RewriterBase &rewriter, KeyRangesOp ranges,
   return loop;
 }
 
-void mlir::fa::expandKeyRanges(RewriterBase &rewriter, KeyRangesOp ranges) {
+void mlir::fa::expandKeyRanges(RewriterBase &rewriter,
+                               BlockRangesOpInterface ranges) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(ranges);
   Value step = arith::ConstantIndexOp::create(rewriter, ranges.getLoc(),
                                               ranges.getStep());
   SmallVector<Value> carried(ranges.getInits());
-  for (unsigned index = 0; index < ranges.getNumRanges(); ++index) {
+  for (unsigned index = 0; index < ranges.getFull().size(); ++index) {
     scf::ForOp loop = buildLoop(rewriter, ranges, index, step, carried);
     carried.assign(loop.getResults().begin(), loop.getResults().end());
   }
@@ -136,9 +146,10 @@ struct ExpandKeyRangesPass
     : public fa::impl::FAExpandKeyRangesBase<ExpandKeyRangesPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<KeyRangesOp> all;
-    getOperation()->walk([&](KeyRangesOp ranges) { all.push_back(ranges); });
-    for (KeyRangesOp ranges : all)
+    SmallVector<BlockRangesOpInterface> all;
+    getOperation()->walk(
+        [&](BlockRangesOpInterface ranges) { all.push_back(ranges); });
+    for (BlockRangesOpInterface ranges : all)
       expandKeyRanges(rewriter, ranges);
   }
 };

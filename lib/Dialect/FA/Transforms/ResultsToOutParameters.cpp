@@ -55,7 +55,7 @@ static bool hasTensor(TypeRange types) {
 /// Whether attention on memory captures a table that is a tensor.
 static bool capturesTensor(func::FuncOp function) {
   return function
-      .walk([](AttentionOp op) {
+      .walk([](AttentionLikeOpInterface op) {
         return hasTensor(op->getOperandTypes()) ? WalkResult::interrupt()
                                                 : WalkResult::advance();
       })
@@ -110,19 +110,39 @@ static MemRefType getStridedType(RankedTensorType type, int64_t contiguous) {
       StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
 }
 
+namespace {
+/// An operand of four dimensions, with their order.
+struct Tile {
+  Value value;
+  DimsAttr order;
+};
+} // namespace
+
+/// What an attention or its gradient reads and writes.
+static SmallVector<Tile> getTiles(Operation *user) {
+  if (auto op = dyn_cast<AttentionOp>(user))
+    return {{op.getQuery(), op.getQueryOrder()},
+            {op.getKey(), op.getKeyOrder()},
+            {op.getValue(), op.getValueOrder()},
+            {op.getOutput(), op.getOutputOrder()}};
+  if (auto op = dyn_cast<AttentionGradientOp>(user))
+    return {{op.getQuery(), op.getQueryOrder()},
+            {op.getKey(), op.getKeyOrder()},
+            {op.getValue(), op.getValueOrder()},
+            {op.getOutput(), op.getOutputOrder()},
+            {op.getOutputGradient(), op.getOutputGradientOrder()},
+            {op.getQueryGradient(), op.getQueryGradientOrder()},
+            {op.getKeyGradient(), op.getKeyGradientOrder()},
+            {op.getValueGradient(), op.getValueGradientOrder()}};
+  return {};
+}
+
 // The head dim of what an attention reads, else the last dimension.
 static int64_t getContiguousDim(BlockArgument argument) {
   for (Operation *user : argument.getUsers())
-    if (auto op = dyn_cast<AttentionOp>(user)) {
-      std::pair<Value, DimsAttr> operands[] = {
-          {op.getQuery(), op.getQueryOrder()},
-          {op.getKey(), op.getKeyOrder()},
-          {op.getValue(), op.getValueOrder()},
-          {op.getOutput(), op.getOutputOrder()}};
-      for (auto [operand, order] : operands)
-        if (operand == argument)
-          return order.positionOf(DimKind::HeadDim);
-    }
+    for (const Tile &tile : getTiles(user))
+      if (tile.value == argument)
+        return tile.order.positionOf(DimKind::HeadDim);
   return cast<RankedTensorType>(argument.getType()).getRank() - 1;
 }
 
@@ -135,9 +155,13 @@ static int64_t getContiguousDim(Value result) {
   if (auto loop = result.getDefiningOp<scf::ForOp>())
     return getContiguousDim(
         loop.getYieldedValues()[cast<OpResult>(result).getResultNumber()]);
-  if (auto op = result.getDefiningOp<AttentionOp>())
-    if (cast<OpResult>(result).getResultNumber() == 0)
-      return op.getOutputOrder().positionOf(DimKind::HeadDim);
+  if (auto op = result.getDefiningOp<AttentionLikeOpInterface>()) {
+    auto style = cast<DestinationStyleOpInterface>(op.getOperation());
+    Value destination = style.getTiedOpOperand(cast<OpResult>(result))->get();
+    for (const Tile &tile : llvm::reverse(getTiles(op)))
+      if (tile.value == destination)
+        return tile.order.positionOf(DimKind::HeadDim);
+  }
   return cast<RankedTensorType>(result.getType()).getRank() - 1;
 }
 
@@ -223,6 +247,9 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       destinations = attention.getDpsInitsMutable();
       isRead = static_cast<bool>(attention.getQueryLengths());
+    } else if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
+      destinations = gradient.getDpsInitsMutable();
+      isRead = false;
     } else if (auto combine = dyn_cast<CombineOp>(op)) {
       destinations = combine.getDpsInitsMutable();
       isRead = static_cast<bool>(combine.getQueryLengths());

@@ -19,12 +19,12 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static void report(AttentionOp op, ConfigAttr config, const Twine &reason) {
+static void report(Operation *op, ConfigAttr config, const Twine &reason) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << config << ": " << reason;
-  remark::analysis(op.getLoc(), remark::RemarkOpts::name("Config").category(
-                                    "fa-select-config"))
+  remark::analysis(op->getLoc(), remark::RemarkOpts::name("Config").category(
+                                     "fa-select-config"))
       << text;
 }
 
@@ -72,6 +72,25 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
+LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
+                                     const Target &target) {
+  if (!target.isCPU())
+    return op.emitOpError() << "has no lowering for " << target.getName()
+                            << ", expected a CPU: gradients run there alone";
+  AttentionProblem problem = AttentionProblem::get(op);
+  ConfigAttr given = op.getConfigAttr();
+  std::string reason = "given by hand";
+  ConfigAttr config =
+      given ? target.completeConfig(given, problem)
+            : target.selectConfig(op.getContext(), problem, reason);
+  auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
+  if (failed(target.verifyConfig(emitMisfit, config, problem)))
+    return failure();
+  op.setConfigAttr(config.forAnyLengths().withoutKeySplits());
+  report(op, config, reason);
+  return success();
+}
+
 namespace {
 struct SelectConfigPass
     : public mlir::fa::impl::FASelectConfigBase<SelectConfigPass> {
@@ -88,6 +107,8 @@ struct SelectConfigPass
             return verifyAlignments(function);
           if (auto attention = dyn_cast<AttentionOp>(op))
             return selectConfig(attention, *selected);
+          if (auto gradient = dyn_cast<AttentionGradientOp>(op))
+            return selectConfig(gradient, *selected);
           return success();
         });
     if (result.wasInterrupted())

@@ -7,8 +7,8 @@
 //
 // Replaces a step over all keys by fa.key_ranges: KeyRangeAnalysis finds
 // which keys a query block sees in full or in part, and only those are
-// visited. Read `specializeMask` first; remarks say what the analysis could
-// not see.
+// visited. A gradient of keys becomes fa.query_ranges in the same way. Read
+// `specialize` first; remarks say what the analysis could not see.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FASPECIALIZEMASK
@@ -32,14 +33,33 @@ using namespace mlir::fa;
 
 static constexpr StringLiteral passName = "fa-specialize-mask";
 
-// The number of valid keys of the operand. Keys at or past the extent are
-// masked whatever the mask says, so they must not be in a full range.
-static Value getNumValidKeys(RewriterBase &rewriter, OnlineAttentionOp op) {
-  Location loc = op.getLoc();
-  OpFoldResult size = getMixedSize(rewriter, loc, op.getKey(), op.getKeyOrder(),
-                                   DimKind::Sequence);
+namespace {
+/// An operand of which a visit takes a part; without an order, numbers of rows.
+struct SequenceOperand {
+  OpOperand *operand;
+  DimsAttr order;
+};
+} // namespace
+
+/// The numbers [first, first + count) of batch x heads x rows.
+static Value createRowSlice(OpBuilder &builder, Location loc, Value rows,
+                            Value first, Value count) {
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)), sizes;
+  for (int64_t dim = 0; dim < 2; ++dim)
+    sizes.push_back(getMixedSize(builder, loc, rows, dim));
+  offsets[2] = getAsOpFoldResult(first);
+  sizes.push_back(getAsOpFoldResult(count));
+  return createSlice(builder, loc, rows, offsets, sizes);
+}
+
+// How many of the sequence of an operand, which begins at `offset`, are below
+// the extent. Those behind are masked whatever the mask says, so they must not
+// be in a full range.
+static Value getNumValid(RewriterBase &rewriter, Location loc, Value operand,
+                         DimsAttr order, Value offset, Value extent) {
+  OpFoldResult size =
+      getMixedSize(rewriter, loc, operand, order, DimKind::Sequence);
   Value keys = getValueOrCreateConstantIndexOp(rewriter, loc, size);
-  Value extent = op.getExtents()[1], offset = op.getOffsets()[3];
   using Variable = ValueBoundsConstraintSet::Variable;
   auto sum = AffineMap::get(
       2, 0, rewriter.getAffineDimExpr(0) + rewriter.getAffineDimExpr(1));
@@ -49,7 +69,7 @@ static Value getNumValidKeys(RewriterBase &rewriter, OnlineAttentionOp op) {
     return keys;
   Value valid = extent;
   if (!isConstantIntValue(getAsOpFoldResult(offset), 0)) {
-    // A part of the keys may begin past the last valid one.
+    // A part may begin past the last valid one.
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     valid = rewriter.createOrFold<arith::SubIOp>(loc, extent, offset);
     valid = rewriter.createOrFold<arith::MaxSIOp>(loc, valid, zero);
@@ -57,15 +77,16 @@ static Value getNumValidKeys(RewriterBase &rewriter, OnlineAttentionOp op) {
   return rewriter.createOrFold<arith::MinSIOp>(loc, keys, valid);
 }
 
-static void reportObstacles(OnlineAttentionOp op,
-                            const KeyRangeAnalysis &analysis) {
+static void reportObstacles(const KeyRangeAnalysis &analysis, StringRef what) {
   for (const MaskObstacle &obstacle : analysis.getObstacles())
     remark::missed(obstacle.operation->getLoc(),
                    remark::RemarkOpts::name("MaskNotAffine").category(passName))
-        << "no key ranges from a part of the mask: " + obstacle.reason;
+        << "no " + what.str() +
+               " ranges from a part of the mask: " + obstacle.reason;
 }
 
-static void reportRanges(OnlineAttentionOp op, ArrayRef<KeyRange> ranges) {
+static void reportRanges(AttentionLikeOpInterface op, ArrayRef<KeyRange> ranges,
+                         StringRef what) {
   if (op.getMask().empty())
     return;
   std::string kinds;
@@ -74,27 +95,34 @@ static void reportRanges(OnlineAttentionOp op, ArrayRef<KeyRange> ranges) {
              std::string(range.full ? "full" : "partial");
   remark::passed(op.getLoc(),
                  remark::RemarkOpts::name("KeyRanges").category(passName))
-      << "key ranges of the mask: " + (kinds.empty() ? "none" : kinds);
+      << what.str() +
+             " ranges of the mask: " + (kinds.empty() ? "none" : kinds);
 }
 
-// One visit: the keys and values of the block, and the step on them.
-static void buildVisit(OpBuilder &builder, Location loc, OnlineAttentionOp op,
-                       Value key, Value count, ValueRange state) {
-  auto getBlock = [&](Value operand, DimsAttr order) {
-    return createSliceOf(builder, loc, operand, order, DimKind::Sequence, key,
-                         count);
-  };
-  Value keyBlock = getBlock(op.getKey(), op.getKeyOrder());
-  Value valueBlock = getBlock(op.getValue(), op.getValueOrder());
-  Value offset =
-      builder.createOrFold<arith::AddIOp>(loc, op.getOffsets()[3], key);
-  auto visit = cast<OnlineAttentionOp>(builder.clone(*op));
-  visit.getKeyMutable().assign(keyBlock);
-  visit.getValueMutable().assign(valueBlock);
-  visit.getOffsetsMutable().slice(3, 1).assign(offset);
-  for (auto [position, value] : llvm::enumerate(state))
-    visit.setDpsInitOperand(position, value);
-  YieldOp::create(builder, loc, visit.getResults());
+// One visit: the block's part of each operand of `sequence`, and the step on
+// them.
+template <typename OpTy>
+static void buildVisit(OpBuilder &builder, Location loc, OpTy op,
+                       ArrayRef<SequenceOperand> sequence, unsigned offset,
+                       Value first, Value count, ValueRange state) {
+  SmallVector<Value> parts;
+  for (const SequenceOperand &each : sequence)
+    parts.push_back(
+        each.order
+            ? createSliceOf(builder, loc, each.operand->get(), each.order,
+                            DimKind::Sequence, first, count)
+            : createRowSlice(builder, loc, each.operand->get(), first, count));
+  Value position =
+      builder.createOrFold<arith::AddIOp>(loc, op.getOffsets()[offset], first);
+  auto visit = cast<OpTy>(builder.clone(*op));
+  for (auto [each, part] : llvm::zip_equal(sequence, parts))
+    visit->setOperand(each.operand->getOperandNumber(), part);
+  visit.getOffsetsMutable().slice(offset, 1).assign(position);
+  unsigned next = 0;
+  for (OpOperand &init : visit.getDpsInitsMutable())
+    if (isa<RankedTensorType>(init.get().getType()))
+      init.set(state[next++]);
+  YieldOp::create(builder, loc, visit->getResults());
 }
 
 /// Whether `rows` are those of a tile of a parallel loop: the size of its block
@@ -141,43 +169,27 @@ static bool isNeverEmpty(Value rows) {
 /// Whether key ranges are to leave out the test for rows, which differs between
 /// query blocks. Elsewhere that test costs nothing, and ptxas 13.0 spills 116
 /// bytes of a bias at head dim 64 without it.
-static bool needsEqualKeyRanges(OnlineAttentionOp op) {
-  TargetConfigAttrInterface target = op.getConfigAttr().getTarget();
+static bool needsEqualKeyRanges(ConfigAttr config) {
+  TargetConfigAttrInterface target = config.getTarget();
   return target && target.needsEqualKeyRanges();
 }
 
-FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
-                                                OnlineAttentionOp op) {
-  if (!op.getConfigAttr())
-    return op.emitOpError("has no config, expected one that names key_block "
-                          "(fa-select-config sets it)");
-  if (op.getOutputs().size() != 3)
-    return op.emitOpError("has its state in memory, expected tensors");
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
+/// The visits of `sequence`, of which `place` says what is visited and for
+/// what.
+template <typename RangesOp, typename OpTy>
+static RangesOp specialize(RewriterBase &rewriter, OpTy op,
+                           const QueryBlockPlace &place, VisitedIndex visited,
+                           ArrayRef<SequenceOperand> sequence) {
   Location loc = op.getLoc();
-  rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
-
-  KeyRangeAnalysis analysis(op.getMask());
-  reportObstacles(op, analysis);
-  OpFoldResult rows = getMixedSize(rewriter, loc, op.getQuery(),
-                                   op.getQueryOrder(), DimKind::Sequence);
-  QueryBlockPlace place;
-  place.batch = op.getOffsets()[0];
-  place.head = op.getOffsets()[1];
-  place.firstQuery = op.getOffsets()[2];
-  place.numQueries = getValueOrCreateConstantIndexOp(rewriter, loc, rows);
-  place.hasQueries = needsEqualKeyRanges(op) && isNeverEmpty(place.numQueries);
-  place.firstKey = op.getOffsets()[3];
-  place.numKeys = getNumValidKeys(rewriter, op);
-  place.queryLength = op.getExtents()[0];
-  place.keyLength = op.getExtents()[1];
-  place.captures = op.getMaskCaptures();
-  int64_t step = op.getConfigAttr().getKeyBlock();
+  bool visitsKeys = visited == VisitedIndex::Key;
+  StringRef what = visitsKeys ? "key" : "query";
+  KeyRangeAnalysis analysis(op.getMask(), visited);
+  reportObstacles(analysis, what);
+  ConfigAttr config = op.getConfigAttr();
+  int64_t step = visitsKeys ? config.getKeyBlock() : config.getQueryBlock();
   SmallVector<KeyRange> ranges =
       analysis.buildRanges(rewriter, loc, place, step);
-  reportRanges(op, ranges);
-
+  reportRanges(op, ranges, what);
   SmallVector<Value> begins, ends;
   SmallVector<bool> full;
   for (const KeyRange &range : ranges) {
@@ -185,14 +197,108 @@ FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
     ends.push_back(range.end);
     full.push_back(range.full);
   }
-  auto visits = KeyRangesOp::create(
-      rewriter, loc, begins, ends, full, step, op.getDpsInits(),
-      [&](OpBuilder &builder, Location at, Value key, Value count,
-          ValueRange state) {
-        buildVisit(builder, at, op, key, count, state);
-      });
+  SmallVector<Value> carried;
+  for (Value init : op.getDpsInits())
+    if (isa<RankedTensorType>(init.getType()))
+      carried.push_back(init);
+  auto visits =
+      RangesOp::create(rewriter, loc, begins, ends, full, step, carried,
+                       [&](OpBuilder &builder, Location at, Value first,
+                           Value count, ValueRange state) {
+                         buildVisit(builder, at, op, sequence,
+                                    visitsKeys ? 3 : 2, first, count, state);
+                       });
   rewriter.replaceOp(op, visits);
   return visits;
+}
+
+/// Where a step stands: its queries, and the keys that it visits.
+template <typename OpTy>
+static QueryBlockPlace getPlace(RewriterBase &rewriter, OpTy op) {
+  Location loc = op.getLoc();
+  OpFoldResult rows = getMixedSize(rewriter, loc, op.getQuery(),
+                                   op.getQueryOrder(), DimKind::Sequence);
+  QueryBlockPlace place;
+  place.batch = op.getOffsets()[0];
+  place.head = op.getOffsets()[1];
+  place.firstQuery = op.getOffsets()[2];
+  place.numQueries = getValueOrCreateConstantIndexOp(rewriter, loc, rows);
+  place.hasQueries =
+      needsEqualKeyRanges(op.getConfigAttr()) && isNeverEmpty(place.numQueries);
+  place.firstKey = op.getOffsets()[3];
+  place.numKeys = getNumValid(rewriter, loc, op.getKey(), op.getKeyOrder(),
+                              op.getOffsets()[3], op.getExtents()[1]);
+  place.queryLength = op.getExtents()[0];
+  place.keyLength = op.getExtents()[1];
+  place.captures = op.getMaskCaptures();
+  return place;
+}
+
+/// The same with queries and keys exchanged.
+static QueryBlockPlace getVisitedQueries(RewriterBase &rewriter,
+                                         GradientKeysOp op) {
+  Location loc = op.getLoc();
+  OpFoldResult rows = getMixedSize(rewriter, loc, op.getKey(), op.getKeyOrder(),
+                                   DimKind::Sequence);
+  QueryBlockPlace place;
+  place.batch = op.getOffsets()[0];
+  place.head = op.getOffsets()[1];
+  place.firstQuery = op.getOffsets()[3];
+  place.numQueries = getValueOrCreateConstantIndexOp(rewriter, loc, rows);
+  place.firstKey = op.getOffsets()[2];
+  place.numKeys = getNumValid(rewriter, loc, op.getQuery(), op.getQueryOrder(),
+                              op.getOffsets()[2], op.getExtents()[0]);
+  place.queryLength = op.getExtents()[0];
+  place.keyLength = op.getExtents()[1];
+  place.captures = op.getMaskCaptures();
+  return place;
+}
+
+static LogicalResult checkConfig(Operation *op, ConfigAttr config) {
+  if (config)
+    return success();
+  return op->emitOpError("has no config, expected one that names key_block "
+                         "(fa-select-config sets it)");
+}
+
+template <typename OpTy>
+static FailureOr<KeyRangesOp> specializeKeys(RewriterBase &rewriter, OpTy op) {
+  if (failed(checkConfig(op, op.getConfigAttr())))
+    return failure();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
+  return specialize<KeyRangesOp>(rewriter, op, getPlace(rewriter, op),
+                                 VisitedIndex::Key,
+                                 {{&op.getKeyMutable(), op.getKeyOrder()},
+                                  {&op.getValueMutable(), op.getValueOrder()}});
+}
+
+FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
+                                                OnlineAttentionOp op) {
+  if (op.getConfigAttr() && op.getOutputs().size() != 3)
+    return op.emitOpError("has its state in memory, expected tensors");
+  return specializeKeys(rewriter, op);
+}
+
+FailureOr<KeyRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
+                                                GradientQueriesOp op) {
+  return specializeKeys(rewriter, op);
+}
+
+FailureOr<QueryRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
+                                                  GradientKeysOp op) {
+  if (failed(checkConfig(op, op.getConfigAttr())))
+    return failure();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
+  return specialize<QueryRangesOp>(
+      rewriter, op, getVisitedQueries(rewriter, op), VisitedIndex::Query,
+      {{&op.getQueryMutable(), op.getQueryOrder()},
+       {&op.getOutputGradientMutable(), op.getOutputGradientOrder()},
+       {&op.getLseMutable(), DimsAttr()},
+       {&op.getDeltaMutable(), DimsAttr()}});
 }
 
 namespace {
@@ -204,15 +310,21 @@ struct SpecializeMaskPass
   }
 
   void runOnOperation() override {
-    SmallVector<OnlineAttentionOp> steps;
-    getOperation()->walk([&](OnlineAttentionOp op) {
-      if (!op->getParentOfType<KeyRangesOp>())
+    IRRewriter rewriter(&getContext());
+    SmallVector<Operation *> steps;
+    getOperation()->walk([&](AttentionLikeOpInterface op) {
+      if (!op->getParentOfType<BlockRangesOpInterface>())
         steps.push_back(op);
     });
-    IRRewriter rewriter(&getContext());
-    for (OnlineAttentionOp op : steps)
-      if (failed(specializeMask(rewriter, op)))
+    for (Operation *step : steps) {
+      auto result =
+          TypeSwitch<Operation *, LogicalResult>(step)
+              .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp>(
+                  [&](auto op) { return specializeMask(rewriter, op); })
+              .Default([](Operation *) { return success(); });
+      if (failed(result))
         return signalPassFailure();
+    }
   }
 };
 } // namespace

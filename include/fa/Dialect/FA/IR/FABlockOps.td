@@ -86,7 +86,7 @@ def FA_ScatterAddOp : FA_Op<"scatter_add", [
     ```
   }];
   let arguments = (ins
-    AnyRankedTensor:$input, AnyStridedMemRef:$destination,
+    FA_Shaped:$input, AnyStridedMemRef:$destination,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$captures, UnitAttr:$rows_are_keys);
   let regions = (region SizedRegion<1>:$body);

@@ -191,7 +191,7 @@ def FA_GradientKeysOp : FA_GradientStepOp<"gradient_keys"> {
     FA_Shaped:$lse, FA_Shaped:$delta,
     Optional<F32>:$scale, Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
-    Optional<AnyRankedTensor>:$key_accumulator, Optional<AnyRankedTensor>:$value_accumulator,
+    Optional<FA_Shaped>:$key_accumulator, Optional<FA_Shaped>:$value_accumulator,
     OptionalAttr<FA_DimsAttr>:$query_dims, OptionalAttr<FA_DimsAttr>:$key_dims,
     OptionalAttr<FA_DimsAttr>:$value_dims, OptionalAttr<FA_DimsAttr>:$output_gradient_dims,
     OptionalAttr<FA_ConfigAttr>:$config);
@@ -231,7 +231,7 @@ def FA_GradientQueriesOp : FA_GradientStepOp<"gradient_queries"> {
     FA_Shaped:$lse, FA_Shaped:$delta,
     Optional<F32>:$scale, Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
-    Optional<AnyRankedTensor>:$query_accumulator,
+    Optional<FA_Shaped>:$query_accumulator,
     Variadic<AnyStridedMemRef>:$capture_gradients, Optional<AnyStridedMemRef>:$scale_gradient,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$differentiated,
     OptionalAttr<FA_DimsAttr>:$query_dims, OptionalAttr<FA_DimsAttr>:$key_dims,
@@ -254,7 +254,7 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
 
     and `delta = 0`, `reference = +inf` where lse is -inf and in rows at or past
     `rows`: their weights `exp(x - reference)` are 0. Given delta itself in place
-    of o, it is copied.
+    of o, it is copied. A `config` says how many rows a block has at most.
 
     | operand | shape | element type |
     |---|---|---|
@@ -274,7 +274,8 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
     AnyStridedMemRef:$lse, Optional<AnyStridedMemRef>:$lse_gradient,
     AnyStridedMemRef:$delta, AnyStridedMemRef:$reference, Index:$rows,
     OptionalAttr<FA_DimsAttr>:$output_dims,
-    OptionalAttr<FA_DimsAttr>:$output_gradient_dims);
+    OptionalAttr<FA_DimsAttr>:$output_gradient_dims,
+    OptionalAttr<FA_ConfigAttr>:$config);
   let assemblyFormat = [{
     (`of` `(` $output^ `,` $output_gradient `:` type($output) `,` type($output_gradient) `)`)?
     (`delta` `(` $given_delta^ `:` type($given_delta) `)`)?
@@ -321,7 +322,7 @@ def FA_FinalizeGradientOp : FA_Op<"finalize_gradient", [
     ```
   }];
   let arguments = (ins
-    AnyRankedTensor:$accumulator, Optional<F32>:$scale, AnyStridedMemRef:$output,
+    FA_Shaped:$accumulator, Optional<F32>:$scale, AnyStridedMemRef:$output,
     Index:$rows, OptionalAttr<FA_DimsAttr>:$dims);
   let assemblyFormat = [{
     `ins` `(` $accumulator `:` type($accumulator) `)` (`scale` `(` $scale^ `)`)?

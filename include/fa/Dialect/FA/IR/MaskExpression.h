@@ -38,6 +38,9 @@
 
 namespace mlir::fa {
 
+/// The index that is visited, block by block, for a block of the other one.
+enum class VisitedIndex { Key, Query };
+
 /// How a value changes while the query grows, for a fixed batch, head and key.
 enum class Direction { Constant, Increasing, Decreasing, Unknown };
 
@@ -120,10 +123,12 @@ Value createIndexOf(OpBuilder &builder, Location loc, Value integer);
 
 /// Brings a mask region into normal form. The region's arguments are
 /// (batch, head, query, key, captures...); an empty region is always true.
-/// Only reads the IR.
+/// Only reads the IR. Where queries are visited, query and key change places:
+/// what is said of the key, here and in the normal form, holds of the query.
 class MaskNormalizer {
 public:
-  explicit MaskNormalizer(Region &region);
+  explicit MaskNormalizer(Region &region,
+                          VisitedIndex visited = VisitedIndex::Key);
 
   const MaskExpression &getExpression() const { return expression; }
   /// One entry for each operation that made a part of the mask unknown.
@@ -131,8 +136,12 @@ public:
 
   Value getBatch() const { return region.getArgument(0); }
   Value getHead() const { return region.getArgument(1); }
-  Value getQuery() const { return region.getArgument(2); }
-  Value getKey() const { return region.getArgument(3); }
+  Value getQuery() const {
+    return region.getArgument(visited == VisitedIndex::Key ? 2 : 3);
+  }
+  Value getKey() const {
+    return region.getArgument(visited == VisitedIndex::Key ? 3 : 2);
+  }
 
   /// The linear form of an integer value of the region, or nothing where its
   /// dependence on the key is not understood. Such values become terms.
@@ -186,6 +195,7 @@ private:
   std::string getReason(Value term);
 
   Region &region;
+  VisitedIndex visited;
   // What is known of each value; values may be used many times.
   DenseMap<Value, unsigned> dependence;
   DenseMap<Value, LinearForm> forms;

@@ -59,6 +59,13 @@ OpFoldResult addSizes(OpBuilder &builder, Location loc, OpFoldResult a,
 template <typename OpTy> void materializePlace(OpBuilder &builder, OpTy op);
 extern template void materializePlace(OpBuilder &, AttentionOp);
 extern template void materializePlace(OpBuilder &, OnlineAttentionOp);
+extern template void materializePlace(OpBuilder &, AttentionGradientOp);
+extern template void materializePlace(OpBuilder &, GradientKeysOp);
+extern template void materializePlace(OpBuilder &, GradientQueriesOp);
+
+/// head floordiv (heads / key heads), where the group may be dynamic.
+OpFoldResult getKeyHead(OpBuilder &builder, AttentionLikeOpInterface op,
+                        OpFoldResult head);
 
 /// The tile of key heads that a tile of query heads reads: query head `h`
 /// reads key head `h floordiv group`, group = heads / key heads. Fails after a

@@ -30,7 +30,7 @@ Value scaleScores(OpBuilder &builder, AttentionLikeOpInterface step,
 
 /// Replaces `ranges` by one loop for each range, as `fa-expand-key-ranges`
 /// does.
-void expandKeyRanges(RewriterBase &rewriter, KeyRangesOp ranges);
+void expandKeyRanges(RewriterBase &rewriter, BlockRangesOpInterface ranges);
 
 /// Replaces `apply` by a linalg operation, as `fa-apply-to-linalg` does.
 LogicalResult convertApplyToLinalg(RewriterBase &rewriter, ApplyOp apply);

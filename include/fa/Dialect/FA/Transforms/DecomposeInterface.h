@@ -12,8 +12,9 @@
 
 namespace mlir::fa {
 
-/// Lets `fa.online_attention`, `fa.finalize` and `fa.combine` decompose through
-/// `linalg::AggregatedOpInterface`, as `fa-decompose-step` does.
+/// Lets steps of attention and of its gradients, what begins and ends them, and
+/// `fa.combine` decompose through `linalg::AggregatedOpInterface`, as
+/// `fa-decompose-step` does.
 void registerDecomposeExternalModels(DialectRegistry &registry);
 
 } // namespace mlir::fa

@@ -328,6 +328,97 @@ def FASplitKV : Pass<"fa-split-kv"> {
   ];
 }
 
+def FAScatterToLoops : Pass<"fa-scatter-to-loops"> {
+  let summary = "Add the numbers of pairs to memory in loops";
+  let description = [{
+    Replaces each `fa.scatter_add` by two loops over the pairs of its block. The
+    indices of a pair are computed in the inner one, and compared with the sizes
+    of the memory. Pairs are added in the order of rows, then columns, so that a
+    sum has the same bits in each run. Fails where the numbers or the captures
+    are tensors.
+
+    Before:
+
+    ```mlir
+    fa.scatter_add %x : memref<64x?xf32> to %slopes : memref<8xf32>
+        offsets(%b, %h, %i, %j) extents(%queries, %keys) pairs(%batch, %head, %query, %key) {
+      fa.yield %head : index
+    }
+    ```
+
+    After:
+
+    ```mlir
+    scf.for %r = %c0 to %c64 step %c1 {
+      scf.for %c = %c0 to %columns step %c1 {
+        %value = memref.load %x[%r, %c] : memref<64x?xf32>
+        %inside = arith.cmpi ult, %h, %c8 : index
+        scf.if %inside {
+          %old = memref.load %slopes[%h] : memref<8xf32>
+          %sum = arith.addf %old, %value : f32
+          memref.store %sum, %slopes[%h] : memref<8xf32>
+        }
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def FATileGradient : Pass<"fa-tile-gradient"> {
+  let summary = "Tile gradients of attention into blocks of keys and of queries";
+  let description = [{
+    Replaces each `fa.attention_gradient` on memrefs by parallel loops, of
+    which no two iterations add to the same element:
+
+    1. over blocks of queries, `fa.prepare_gradient`: delta and lse of each row,
+       into memory of two f32 a row;
+    2. over blocks of keys, `fa.gradient_keys` for each query head of the key
+       head, over all queries;
+    3. over blocks of queries, `fa.gradient_queries` over all keys.
+
+    Gradients of captures, and of the scale, are added to in step 3. Where batch,
+    head or query index the same dimension of a capture in all its loads, no two
+    iterations of that dimension share an element, and it stays parallel; the
+    others become sequential loops. Gradients have the same bits in each run.
+
+    Fails where a gradient has no config or is on tensors, or where a score has
+    no region of its gradient.
+
+    Before:
+
+    ```mlir
+    fa.attention_gradient ins(%q, %k, %v : ...) of(%o, %lse : ...) gradients(%do : ...)
+        outs(query = %dq : ..., key = %dk : ...) {config = #fa.config<query_block = 64, key_block = 128>}
+    ```
+
+    After:
+
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 8, %queries) step (1, 1, 64) {
+      fa.prepare_gradient of(%o1, %do1 : ...) lse(%lse1 : ...) outs(%delta1, %reference1 : ...) rows(%rows)
+    }
+    scf.forall (%b, %h, %j) = (0, 0, 0) to (2, 8, %keys) step (1, 1, 128) {
+      %dk1 = fa.gradient_keys ins(%q1, %k1, %v1, %do1 : ...) rows(%reference1, %delta1 : ...)
+          outs(key = %zeros : tensor<128x64xf32>) offsets(%b, %h, %c0, %j) extents(%queries, %keys)
+      fa.finalize_gradient ins(%dk1 : tensor<128x64xf32>) scale(%scale) outs(%dk2 : ...) rows(%count)
+    }
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 8, %queries) step (1, 1, 64) {
+      %dq1 = fa.gradient_queries ...
+      fa.finalize_gradient ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FATile : Pass<"fa-tile"> {
   let summary = "Tile attention into query blocks of one head";
   let description = [{

@@ -30,6 +30,7 @@ void registerTransformDependencies(DialectRegistry &registry);
 /// Gives an attention the configuration that the target's tables hold for it,
 /// or checks the one that it has, as `fa-select-config` does.
 LogicalResult selectConfig(AttentionOp op, const Target &target);
+LogicalResult selectConfig(AttentionGradientOp op, const Target &target);
 
 /// Turns the tensors of a function into memrefs: arguments in place, results
 /// into new trailing arguments, as `fa-results-to-out-parameters` does. Leaves
@@ -74,8 +75,19 @@ FailureOr<FinalizeOp> convertToOnline(RewriterBase &rewriter, AttentionOp op);
 /// Replaces a step over all keys, with a config and its state as tensors, by
 /// `fa.key_ranges` over the key blocks that its mask leaves, as
 /// `fa-specialize-mask` does.
+/// @{
 FailureOr<KeyRangesOp> specializeMask(RewriterBase &rewriter,
                                       OnlineAttentionOp op);
+FailureOr<KeyRangesOp> specializeMask(RewriterBase &rewriter,
+                                      GradientQueriesOp op);
+/// The same over the query blocks: `fa.query_ranges`.
+FailureOr<QueryRangesOp> specializeMask(RewriterBase &rewriter,
+                                        GradientKeysOp op);
+/// @}
+
+/// Replaces the gradient of a whole problem, on memory and with a config, by
+/// parallel loops over its blocks, as `fa-tile-gradient` does.
+LogicalResult tileGradient(RewriterBase &rewriter, AttentionGradientOp op);
 
 /// Derives the region `score_gradient` of a gradient whose score has none, as
 /// `fa-differentiate-score` does.

@@ -1,0 +1,150 @@
+// The gradient of attention in blocks: rows first, then keys, then queries.
+// RUN: fa-opt %s --fa-tile-gradient --split-input-file | FileCheck %s
+
+!t = memref<2x256x8x64xf32>
+!k = memref<2x300x2x64xf32>
+!row = memref<2x8x256xf32>
+
+// delta and lse of each row, in memory of their own:
+// CHECK-LABEL: @grouped
+// CHECK-DAG: %[[DELTA:.*]] = memref.alloc() : memref<2x8x256xf32>
+// CHECK-DAG: %[[LSE:.*]] = memref.alloc() : memref<2x8x256xf32>
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (2, 8, 256) step (1, 1, 64)
+// CHECK: fa.prepare_gradient of({{.*}}) lse({{.*}}) outs({{.*}}) rows(%{{.*}})
+
+// Blocks of keys. The four query heads of a key head come one after the other:
+// CHECK: scf.forall (%{{.*}}, %[[KH:.*]], %[[J:.*]]) = (0, 0, 0) to (2, 2, 300) step (1, 1, 128)
+// CHECK: %[[COUNT:.*]] = affine.min #{{.*}}()[%[[J]]]
+// CHECK: %[[STATE:.*]]:2 = scf.for %[[MEMBER:.*]] = %{{.*}} to %[[FOUR:.*]] step %{{.*}} iter_args(%[[DK:.*]] = %{{.*}}, %[[DV:.*]] = %{{.*}}) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+// CHECK:   %[[FIRST:.*]] = arith.muli %[[KH]], %[[FOUR]]
+// CHECK:   %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
+// CHECK:   fa.gradient_keys ins({{.*}}) rows({{.*}}) outs(key = %[[DK]] : tensor<128x64xf32>, value = %[[DV]] : tensor<128x64xf32>)
+// CHECK: fa.finalize_gradient ins(%[[STATE]]#0 : tensor<128x64xf32>) scale(%{{.*}}) outs({{.*}}) rows(%[[COUNT]])
+// CHECK: fa.finalize_gradient ins(%[[STATE]]#1 : tensor<128x64xf32>) outs({{.*}}) rows(%[[COUNT]])
+
+// Blocks of queries:
+// CHECK: scf.forall (%{{.*}}, %[[H:.*]], %{{.*}}) = (0, 0, 0) to (2, 8, 256) step (1, 1, 64)
+// CHECK: affine.apply #{{.*}}()[%[[H]]]
+// CHECK: %[[DQ:.*]] = fa.gradient_queries ins({{.*}}) rows({{.*}}) outs(query = %{{.*}} : tensor<64x64xf32>)
+// CHECK: fa.finalize_gradient ins(%[[DQ]] : tensor<64x64xf32>) scale(%{{.*}})
+// CHECK-DAG: memref.dealloc %[[DELTA]]
+// CHECK-DAG: memref.dealloc %[[LSE]]
+func.func @grouped(%q: !t, %k: !k, %v: !k, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !k, %dv: !k) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !k, !k) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !k, value = %dv : !k) {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = memref<2x256x8x64xf32>
+!row = memref<2x8x256xf32>
+!bias = memref<8x256x256xbf16>
+
+// A subset: nothing is computed that nobody asked for. The bias has a dimension
+// for heads and one for queries, which stay parallel; batches add up in order,
+// in f32.
+// CHECK-LABEL: @bias
+// CHECK: %[[SUM:.*]] = memref.alloc() : memref<8x256x256xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[SUM]]
+// CHECK: scf.forall (%[[H:.*]], %[[I:.*]]) = (0, 0) to (8, 256) step (1, 64)
+// CHECK:   scf.for %[[B:.*]] =
+// CHECK:     fa.gradient_queries {{.*}} outs(capture[0] = %[[SUM]] : memref<8x256x256xf32>) offsets(%[[B]], %[[H]], %[[I]], %{{.*}})
+// CHECK-NOT: fa.gradient_keys
+// CHECK: linalg.generic {{.*}} ins(%[[SUM]] : memref<8x256x256xf32>) outs(%{{.*}} : memref<8x256x256xbf16>)
+// CHECK:   arith.truncf
+// CHECK: memref.dealloc %[[SUM]]
+func.func @bias(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %bias: !bias, %db: !bias) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t) outs(capture[0] = %db : !bias)
+      score(%s, %b, %h, %i, %j) captures(%t = %bias : !bias) {
+        %w = memref.load %t[%h, %i, %j] : !bias
+        %e = arith.extf %w : bf16 to f32
+        %x = arith.addf %s, %e : f32
+        fa.yield %x : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %t) {
+        fa.scatter_gradient %dx to %t[%h, %i, %j] : f32, !bias
+        fa.yield %dx : f32
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = memref<2x256x8x64xf32>
+!row = memref<2x8x256xf32>
+!table = memref<2x256x8x64xf32>
+
+// What has a dimension for each joins the loop of the queries.
+// CHECK-LABEL: @joined
+// CHECK: scf.forall {{.*}} to (2, 8, 256)
+// CHECK: fa.prepare_gradient
+// CHECK: scf.forall {{.*}} to (2, 8, 256)
+// CHECK: fa.gradient_queries {{.*}} outs(query = %{{.*}} : tensor<64x64xf32>, capture[0] = %{{.*}} : memref<2x8x256xf32>)
+// CHECK-NOT: fa.gradient_queries
+func.func @joined(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %rows: !row, %dq: !t, %dr: !row) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, capture[0] = %dr : !row)
+      score(%s, %b, %h, %i, %j) captures(%t = %rows : !row) {
+        %w = memref.load %t[%b, %h, %i] : !row
+        %x = arith.mulf %s, %w : f32
+        fa.yield %x : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %t) {
+        %w = memref.load %t[%b, %h, %i] : !row
+        %ds = arith.mulf %dx, %w : f32
+        %dw = arith.mulf %dx, %s : f32
+        fa.scatter_gradient %dw to %t[%b, %h, %i] : f32, !row
+        fa.yield %ds : f32
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = memref<2x?x8x64xf32>
+!row = memref<2x8x?xf32>
+
+// Two loads index by head in different dimensions: heads share elements, and so
+// do all blocks in the gradient of the scale.
+// CHECK-LABEL: @shared
+// CHECK: fa.prepare_gradient
+// CHECK-NOT: scf.forall
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: fa.gradient_queries {{.*}} outs(capture[0] = %{{.*}} : memref<8x8xf32>, scale = %{{.*}} : memref<f32>)
+func.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %table: memref<8x8xf32>, %dt: memref<8x8xf32>, %ds: memref<f32>) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(capture[0] = %dt : memref<8x8xf32>, scale = %ds : memref<f32>)
+      score(%s, %b, %h, %i, %j) captures(%t = %table : memref<8x8xf32>) {
+        %w = memref.load %t[%b, %h] : memref<8x8xf32>
+        %u = memref.load %t[%h, %b] : memref<8x8xf32>
+        %y = arith.addf %s, %w : f32
+        %x = arith.addf %y, %u : f32
+        fa.yield %x : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %t) {
+        fa.scatter_gradient %dx to %t[%b, %h] : f32, memref<8x8xf32>
+        fa.scatter_gradient %dx to %t[%h, %b] : f32, memref<8x8xf32>
+        fa.yield %dx : f32
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = memref<2x?x8x64xf32>
+!row = memref<2x8x?xf32>
+
+// Rows past a length are not read; the ends of gradients write 0 there.
+// CHECK-LABEL: @lengths
+// CHECK: %[[LENGTH:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<2xi32>
+// CHECK: %[[VALID:.*]] = affine.max
+// CHECK: fa.prepare_gradient {{.*}} rows(%[[VALID]])
+// CHECK: scf.forall
+// CHECK: memref.load %{{.*}}[%{{.*}}] : memref<2xi32>
+// CHECK: fa.gradient_keys
+// CHECK: fa.finalize_gradient
+func.func @lengths(%q: !t, %k: !t, %v: !t, %lse: !row, %delta: !row, %do: !t, %n: memref<2xi32>, %dk: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%lse : !row) delta(%delta : !row) gradients(%do : !t) outs(key = %dk : !t)
+      query_lengths(%n : memref<2xi32>) key_lengths(%n : memref<2xi32>) {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
