@@ -464,19 +464,18 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
       }
   }
   const Node *product = getLoad(output);
-  if (product && product->value == second->getResult(0)) {
-    for (const Node *index : product->operands)
+  bool isProductOnly = product && product->value == second->getResult(0);
+  if (!isProductOnly && root != second->getResult(0))
+    return refuse(second, "the result is more than a product", 0);
+  SmallVector<IndexForm> place(rootForms);
+  if (isProductOnly) {
+    place.clear();
+    for (const Node *index : product->operands) {
       if (index->kind != NodeKind::Index)
         return refuse(second, "the result is gathered", 0);
-  } else {
-    return refuse(second,
-                  "the product with the values starts from something "
-                  "other than 0",
-                  0);
+      place.push_back(index->form);
+    }
   }
-  SmallVector<IndexForm> place;
-  for (const Node *index : product->operands)
-    place.push_back(index->form);
 
   // Its weights and its values.
   auto body = reader.readBody(second, 0, place, [&](Value operand) {
@@ -516,6 +515,11 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
     isNear |= factor->hasReduction;
   if (!isNear)
     return refuse(second, "there is no softmax", 0);
+  if (!isProductOnly)
+    return refuse(second,
+                  "the product with the values starts from something other "
+                  "than 0",
+                  1);
   if (!valueLoad)
     return refuse(second, "the values are no tensor", 1);
 

@@ -157,6 +157,9 @@ static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
 }
 
 static void tell(Operation *op, StringRef reason) {
+  // Bodies of named operations have no place of their own.
+  while (isa<UnknownLoc>(op->getLoc()) && op->getParentOp())
+    op = op->getParentOp();
   op->emitRemark("no 'fa.attention' is made of this: ") << reason;
 }
 

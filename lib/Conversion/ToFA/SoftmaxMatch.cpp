@@ -82,8 +82,10 @@ LogicalResult SoftmaxMatcher::collectFactors(const Node *node) {
     weightForms.push_back(node);
     return success();
   }
-  if (node->isa<arith::TruncFOp>() || node->isa<arith::ExtFOp>())
-    return refuse(node,
+  bool isWider =
+      node->isa<arith::ExtFOp>() && node->operand(0)->isa<arith::TruncFOp>();
+  if (isWider || node->isa<arith::TruncFOp>())
+    return refuse(isWider ? node->operand(0) : node,
                   "the softmax is rounded, and 'excess-precision' is false", 3);
   return refuse(node, "the softmax is changed before it multiplies values", 2);
 }
@@ -172,6 +174,7 @@ LogicalResult SoftmaxMatcher::matchExponent() {
     split(inner->operand(1));
     inner = inner->operand(0);
   }
+  subtractsAnything = !shifts.empty();
   // From the innermost: each is proved against what is left of it.
   const Node *left = inner;
   for (const Node *shift : llvm::reverse(shifts)) {
@@ -300,6 +303,24 @@ const Node *SoftmaxMatcher::getEmptiness(const Node *node) {
   return emptiness[node] = condition;
 }
 
+/// A number without the positive factors that multiply it: -inf just where the
+/// product is.
+static const Node *withoutFactors(const Node *node) {
+  while (true) {
+    bool multiplies = node->isa<arith::MulFOp>();
+    if (!multiplies && !node->isa<arith::DivFOp>())
+      return node;
+    std::optional<double> right = getDouble(node->operand(1)),
+                          left = getDouble(node->operand(0));
+    if (right && *right > 0)
+      node = node->operand(0);
+    else if (multiplies && left && *left > 0)
+      node = node->operand(1);
+    else
+      return node;
+  }
+}
+
 /// Whether the condition holds just where the scores of a row are all -inf.
 bool SoftmaxMatcher::isEmptyRow(const Node *condition) {
   const Node *empty = getEmptiness(score);
@@ -312,7 +333,7 @@ bool SoftmaxMatcher::isEmptyRow(const Node *condition) {
       return false;
     auto predicate = cast<arith::CmpFPredicateAttr>(pair->attribute).getValue();
     return predicate == arith::CmpFPredicate::OEQ &&
-           (isNever ? pair->operand(0) == score
+           (isNever ? withoutFactors(pair->operand(0)) == withoutFactors(score)
                     : getEmptiness(pair->operand(0)) == empty);
   };
   if (isRowReduction(condition, Combiner::And))
@@ -337,8 +358,9 @@ bool SoftmaxMatcher::isEmptyRow(const Node *condition) {
     const Node *greatest = condition->operand(0);
     return isRowReduction(greatest, Combiner::Maximum) &&
            isNegativeInfinity(greatest->operand(0)) &&
-           (isNever ? greatest->operand(1) == score
-                    : getEmptiness(greatest->operand(1)) == empty);
+           (isNever
+                ? withoutFactors(greatest->operand(1)) == withoutFactors(score)
+                : getEmptiness(greatest->operand(1)) == empty);
   }
   return false;
 }
@@ -541,6 +563,9 @@ LogicalResult SoftmaxMatcher::takeApart(SoftmaxMatch &match) {
         continue;
       const Node *visible = side == 2 ? condition : graph.getNot(condition);
       if (std::isinf(*number) && *number < 0)
+        return Hiding{visible, std::nullopt};
+      // The exponential of such a number is 0.
+      if (!subtractsAnything && *number <= promisedNumber)
         return Hiding{visible, std::nullopt};
       if (*number <= (assumes ? promisedNumber : hidingNumber))
         return Hiding{visible, number};

@@ -89,6 +89,8 @@ private:
   bool isGuarded = false;
   /// A sum of 0 is replaced before it divides.
   bool isSumGuarded = false;
+  /// There is something subtracted from scores that depends on the row.
+  bool subtractsAnything = false;
   /// The maximum is subtracted even where it is -inf.
   bool subtractsMaximum = false;
   const Node *score = nullptr;
