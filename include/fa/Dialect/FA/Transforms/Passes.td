@@ -333,16 +333,17 @@ def FAScatterToLoops : Pass<"fa-scatter-to-loops"> {
   let description = [{
     Replaces each `fa.scatter_add` by two loops over the pairs of its block. The
     indices of a pair are computed in the inner one, and compared with the sizes
-    of the memory. Pairs are added in the order of rows, then columns, so that a
-    sum has the same bits in each run. Fails where the numbers or the captures
+    of the memory. What the pairs of a row, or all pairs, add to one element is
+    summed first. The order of rows, then columns, gives a sum the same bits in
+    each run. Fails where the numbers or the captures
     are tensors.
 
     Before:
 
     ```mlir
-    fa.scatter_add %x : memref<64x?xf32> to %slopes : memref<8xf32>
+    fa.scatter_add %x : memref<64x?xf32> to %rows : memref<256xf32>
         offsets(%b, %h, %i, %j) extents(%queries, %keys) pairs(%batch, %head, %query, %key) {
-      fa.yield %head : index
+      fa.yield %query : index
     }
     ```
 
@@ -350,14 +351,17 @@ def FAScatterToLoops : Pass<"fa-scatter-to-loops"> {
 
     ```mlir
     scf.for %r = %c0 to %c64 step %c1 {
-      scf.for %c = %c0 to %columns step %c1 {
-        %value = memref.load %x[%r, %c] : memref<64x?xf32>
-        %inside = arith.cmpi ult, %h, %c8 : index
-        scf.if %inside {
-          %old = memref.load %slopes[%h] : memref<8xf32>
-          %sum = arith.addf %old, %value : f32
-          memref.store %sum, %slopes[%h] : memref<8xf32>
-        }
+      %value = scf.for %c = %c0 to %columns step %c1 iter_args(%s = %zero) -> (f32) {
+        %x1 = memref.load %x[%r, %c] : memref<64x?xf32>
+        %s1 = arith.addf %s, %x1 : f32
+        scf.yield %s1 : f32
+      }
+      %query = arith.addi %i, %r : index
+      %inside = arith.cmpi ult, %query, %c256 : index
+      scf.if %inside {
+        %old = memref.load %rows[%query] : memref<256xf32>
+        %sum = arith.addf %old, %value : f32
+        memref.store %sum, %rows[%query] : memref<256xf32>
       }
     }
     ```
