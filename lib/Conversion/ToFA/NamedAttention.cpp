@@ -151,14 +151,50 @@ static std::optional<NamedAttention> readIREE(Operation *op,
   return attention;
 }
 
+/// Each loop has one size, in all operands that have one.
+static bool hasEqualSizes(const NamedAttention &attention) {
+  SmallVector<int64_t> sizes(attention.queryMap.getNumDims(),
+                             ShapedType::kDynamic);
+  auto take = [&](Value value, AffineMap map) {
+    auto type = value ? dyn_cast<RankedTensorType>(value.getType())
+                      : RankedTensorType();
+    if (!value)
+      return true;
+    if (!type || type.getRank() != map.getNumResults())
+      return false;
+    for (auto [size, expr] :
+         llvm::zip_equal(type.getShape(), map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop)
+        return false;
+      int64_t &known = sizes[loop.getPosition()];
+      if (ShapedType::isDynamic(known))
+        known = size;
+      if (ShapedType::isStatic(size) && size != known)
+        return false;
+    }
+    return true;
+  };
+  return take(attention.query, attention.queryMap) &&
+         take(attention.key, attention.keyMap) &&
+         take(attention.value, attention.valueMap) &&
+         take(attention.mask, attention.maskMap) &&
+         take(attention.op->getResult(0), attention.outputMap);
+}
+
 std::optional<NamedAttention>
 mlir::fa::readNamedAttention(Operation *op, std::string &reason) {
   StringRef name = op->getName().getStringRef();
+  std::optional<NamedAttention> attention;
   if (name == "tm_tensor.attention")
-    return readTMTensor(op, reason);
-  if (name == "iree_linalg_ext.attention")
-    return readIREE(op, reason);
-  return std::nullopt;
+    attention = readTMTensor(op, reason);
+  else if (name == "iree_linalg_ext.attention")
+    attention = readIREE(op, reason);
+  if (attention && !hasEqualSizes(*attention)) {
+    reason = "the sizes of its operands do not agree";
+    return std::nullopt;
+  }
+  return attention;
 }
 
 //===----------------------------------------------------------------------===//

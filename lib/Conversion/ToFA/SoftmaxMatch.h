@@ -98,7 +98,8 @@ private:
   DenseMap<const Node *, const Node *> emptiness;
 };
 
-/// A condition or an integer with another form in place of a variable.
+/// Whether a condition holds with a form in place of a variable, whatever the
+/// other variables are; nothing where that is not known.
 std::optional<bool> evaluateCondition(NodeGraph &graph, const Node *condition,
                                       unsigned variable, const IndexForm &by,
                                       unsigned depth = 0);

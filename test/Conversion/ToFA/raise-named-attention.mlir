@@ -89,3 +89,18 @@ func.func @large(%q: tensor<4x16x640xf32>, %k: tensor<4x24x640xf32>, %v: tensor<
       : (tensor<4x16x640xf32>, tensor<4x24x640xf32>, tensor<4x24x640xf32>, tensor<4x16x640xf32>) -> tensor<4x16x640xf32>
   return %o : tensor<4x16x640xf32>
 }
+
+// -----
+
+// A mask of one query is for none of 16.
+
+// CHECK-LABEL: func.func @broadcast_mask
+// CHECK:         tm_tensor.attention
+// CHECK-NOT:     fa.attention
+func.func @broadcast_mask(%q: tensor<4x16x64xf32>, %k: tensor<4x24x64xf32>, %v: tensor<4x24x64xf32>, %mask: tensor<4x1x24xf32>) -> tensor<4x16x64xf32> {
+  %e = tensor.empty() : tensor<4x16x64xf32>
+  // expected-remark @+1 {{no 'fa.attention' is made of this: the sizes of its operands do not agree}}
+  %o = "tm_tensor.attention"(%q, %k, %v, %mask, %e) <{operandSegmentSizes = array<i32: 4, 1>}>
+      : (tensor<4x16x64xf32>, tensor<4x24x64xf32>, tensor<4x24x64xf32>, tensor<4x1x24xf32>, tensor<4x16x64xf32>) -> tensor<4x16x64xf32>
+  return %o : tensor<4x16x64xf32>
+}
