@@ -113,3 +113,19 @@ func.func @stated_outside(%m: memref<?xf32>, %c0: i32, %x: f32) attributes {fagp
   }
   return
 }
+
+// What is added has the layout of its indices and of its mask.
+// CHECK-LABEL: func.func @scattered
+func.func @scattered(%m: memref<?xf32>, %x: f32, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math(%g) groups(1) {
+    // CHECK: %[[VALUE:.*]] = tensor.splat %{{.*}} : tensor<64xf32, #fagpu.row<4>>
+    %s = tensor.splat %x : tensor<64xf32>
+    // CHECK: %[[INDEX:.*]] = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
+    %i = fagpu.iota 0 : tensor<64xi32>
+    %last = tensor.splat %n : tensor<64xi32, #fagpu.row<4>>
+    %ok = arith.cmpi slt, %last, %last : tensor<64xi32, #fagpu.row<4>>
+    // CHECK: fagpu.scatter_add %[[VALUE]], %{{.*}}[%[[INDEX]]] mask(
+    fagpu.scatter_add %s, %m[%i] mask(%ok : tensor<64xi1, #fagpu.row<4>>) : tensor<64xf32> into memref<?xf32>[tensor<64xi32>]
+  }
+  return
+}
