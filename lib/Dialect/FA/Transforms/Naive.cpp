@@ -16,6 +16,7 @@
 #include "NaiveBuilder.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -143,12 +144,8 @@ Value NaiveHead::inlineRegion(OpBuilder &nested, Region &region,
 Value NaiveHead::transform(OpBuilder &nested, Location loc, Value score,
                            Value query, Value key) {
   Value scale = op.getScale();
-  if (!scale) {
-    int64_t headDim =
-        cast<ShapedType>(op.getQuery().getType())
-            .getDimSize(op.getQueryOrder().positionOf(DimKind::HeadDim));
-    scale = builder.constant(1.0f / std::sqrt(static_cast<float>(headDim)));
-  }
+  if (!scale)
+    scale = builder.constant(getDefaultScale(op));
   score = arith::MulFOp::create(nested, loc, score, scale);
   SmallVector<Value> arguments{
       op.getOffsets()[0], op.getOffsets()[1],
