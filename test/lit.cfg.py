@@ -111,6 +111,13 @@ if nvdisasm:
 else:
     lit_config.note("no nvdisasm on this machine: tests that read machine code are skipped")
 
+# Front ends in the tests' Python environment, whose examples run live.
+for feature, package in (("jax", "jax"), ("torch-mlir", "torch_mlir")):
+    if glob.glob(os.path.join(os.path.dirname(os.path.dirname(config.fa_python)), "lib/python3*/site-packages", package)):
+        config.available_features.add(feature)
+    else:
+        lit_config.note(f"no {package} in the tests' Python environment: its live example is skipped")
+
 if has_cuda_device():
     config.available_features.add("cuda")
     # Tests that measure what they take of the device run one at a time.

@@ -112,7 +112,12 @@ class Text:
             return count, float("nan")
         if self.numbers is None:
             self.numbers = self.evaluate(self.source, "source")
-        error = max(difference(a, b) for a, b in zip(self.evaluate(raised, name), self.numbers, strict=True))
+        found = self.evaluate(raised, name)
+        error = max(difference(a, b) for a, b in zip(found, self.numbers, strict=True))
+        if error > BOUND and order and self.kind != "tm_tensor":
+            # Stock passes fold constants in f32: sqrt(1 / sqrt(64)) of ONNX is then another number.
+            folded = self.evaluate(start, f"{name}.start")
+            error = max(difference(a, b) for a, b in zip(found, folded, strict=True))
         if not error <= BOUND:
             raise Failure(f"{count} attentions, error {error:.1e} above {BOUND}")
         again = self.opt(raised, *extra, "--fa-raise-attention")
