@@ -449,29 +449,35 @@ LogicalResult mlir::fa::verifyStateHolds(Operation *op, StringRef name,
                            << " rows of the state";
 }
 
-LogicalResult OnlineAttentionOp::verify() {
-  if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
-      failed(verifyInputs(*this, getConfigAttr())) ||
-      failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
-      failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())))
-    return failure();
+LogicalResult mlir::fa::verifyOneHead(AttentionLikeOpInterface op) {
   std::tuple<StringRef, Value, DimsAttr> inputs[] = {
-      {"query", getQuery(), getQueryOrder()},
-      {"key", getKey(), getKeyOrder()},
-      {"value", getValue(), getValueOrder()}};
+      {"query", op.getQuery(), op.getQueryOrder()},
+      {"key", op.getKey(), op.getKeyOrder()},
+      {"value", op.getValue(), op.getValueOrder()}};
   for (auto [name, input, order] : inputs) {
     std::pair<StringRef, DimKind> units[] = {{"batches", DimKind::Batch},
                                              {"heads", DimKind::Heads}};
     for (auto [what, kind] : units) {
       int64_t size = sizeOf(input, order, kind);
       if (size != 1)
-        return emitOpError()
+        return op->emitOpError()
                << name << " has "
                << (ShapedType::isDynamic(size) ? std::string("?")
                                                : std::to_string(size))
                << ' ' << what << ", expected 1";
     }
   }
+  return success();
+}
+
+LogicalResult OnlineAttentionOp::verify() {
+  if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
+      failed(verifyInputs(*this, getConfigAttr())) ||
+      failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
+      failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())))
+    return failure();
+  if (failed(verifyOneHead(*this)))
+    return failure();
   if (failed(verifyStateHolds(
           *this, "query",
           sizeOf(getQuery(), getQueryOrder(), DimKind::Sequence),

@@ -26,6 +26,8 @@ LogicalResult verifyContiguousHeadDim(Operation *op, StringRef name, Type type,
 /// Types and sizes of query, key and value among themselves, and whether the
 /// configuration can serve them; without one, null.
 LogicalResult verifyInputs(AttentionLikeOpInterface op, ConfigAttr config);
+/// Query, key and value of a step are those of one batch and head.
+LogicalResult verifyOneHead(AttentionLikeOpInterface op);
 /// An attribute whose name is nearly one of `names` is a mistake.
 LogicalResult verifyAttributeNames(Operation *op, ArrayRef<StringRef> names);
 /// Lengths of a batch, or null.

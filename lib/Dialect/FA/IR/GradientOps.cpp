@@ -314,23 +314,8 @@ static LogicalResult verifyStep(OpTy op, ArrayRef<StringRef> names) {
       failed(verifyRowNumbers(op, "delta", op.getDelta())) ||
       failed(verifyPlace(cast<PairRegionsOpInterface>(op.getOperation()))))
     return failure();
-  std::tuple<StringRef, Value, DimsAttr> inputs[] = {
-      {"query", op.getQuery(), op.getQueryOrder()},
-      {"key", op.getKey(), op.getKeyOrder()},
-      {"value", op.getValue(), op.getValueOrder()}};
-  for (auto [name, input, order] : inputs) {
-    std::pair<StringRef, DimKind> units[] = {{"batches", DimKind::Batch},
-                                             {"heads", DimKind::Heads}};
-    for (auto [what, kind] : units) {
-      int64_t size = sizeOf(input, order, kind);
-      if (size != 1)
-        return op.emitOpError()
-               << name << " has "
-               << (ShapedType::isDynamic(size) ? std::string("?")
-                                               : std::to_string(size))
-               << ' ' << what << ", expected 1";
-    }
-  }
+  if (failed(verifyOneHead(op)))
+    return failure();
   if (op.getDpsInits().empty())
     return op.emitOpError("has no gradient in outs, expected at least one");
   if (!op.getScore().empty() && op.getScoreGradient().empty())

@@ -260,10 +260,11 @@ private:
   }
 };
 
-// Its destination is memory: only what is added is a tensor.
-struct ScatterAddModel
-    : public BufferizableOpInterface::ExternalModel<ScatterAddModel,
-                                                    ScatterAddOp> {
+// What an operation reads of one operand, `get`; it returns nothing.
+template <typename OpTy, OpOperand &(OpTy::*get)()>
+struct ReaderModel
+    : public BufferizableOpInterface::ExternalModel<ReaderModel<OpTy, get>,
+                                                    OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &state) const {
     return true;
@@ -282,49 +283,22 @@ struct ScatterAddModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto scatter = cast<ScatterAddOp>(op);
+    OpOperand &operand = (cast<OpTy>(op).*get)();
     FailureOr<Value> buffer =
-        getBuffer(rewriter, scatter.getInput(), options, state);
+        getBuffer(rewriter, operand.get(), options, state);
     if (failed(buffer))
       return failure();
-    rewriter.modifyOpInPlace(
-        op, [&] { scatter.getInputMutable().assign(*buffer); });
+    rewriter.modifyOpInPlace(op, [&] { operand.set(*buffer); });
     return success();
   }
 };
 
-// The gradients of captures are memory of the operation around.
-struct ScatterGradientModel
-    : public BufferizableOpInterface::ExternalModel<ScatterGradientModel,
-                                                    ScatterGradientOp> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
-                              const AnalysisState &state) const {
-    return true;
-  }
-
-  bool bufferizesToMemoryWrite(Operation *op, OpOperand &operand,
-                               const AnalysisState &state) const {
-    return false;
-  }
-
-  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
-                                      const AnalysisState &state) const {
-    return {};
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    auto scatter = cast<ScatterGradientOp>(op);
-    FailureOr<Value> buffer =
-        getBuffer(rewriter, scatter.getCapture(), options, state);
-    if (failed(buffer))
-      return failure();
-    rewriter.modifyOpInPlace(
-        op, [&] { scatter.getCaptureMutable().assign(*buffer); });
-    return success();
-  }
-};
+// The gradients of captures are memory of the operation around, what is
+// scattered is added to memory.
+using ScatterGradientModel =
+    ReaderModel<ScatterGradientOp, &ScatterGradientOp::getCaptureMutable>;
+using ScatterAddModel =
+    ReaderModel<ScatterAddOp, &ScatterAddOp::getInputMutable>;
 
 struct YieldModel
     : public BufferizableOpInterface::ExternalModel<YieldModel, YieldOp> {
