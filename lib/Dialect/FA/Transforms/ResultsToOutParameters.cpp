@@ -55,9 +55,11 @@ static bool hasTensor(TypeRange types) {
 /// Whether attention on memory captures a table that is a tensor.
 static bool capturesTensor(func::FuncOp function) {
   return function
-      .walk([](AttentionLikeOpInterface op) {
-        return hasTensor(op->getOperandTypes()) ? WalkResult::interrupt()
-                                                : WalkResult::advance();
+      .walk([](Operation *op) {
+        return isa<AttentionOp, AttentionGradientOp>(op) &&
+                       hasTensor(op->getOperandTypes())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }
