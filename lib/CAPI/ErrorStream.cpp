@@ -11,8 +11,13 @@
 
 static std::atomic<bool> isPrinted = false;
 
+#ifdef FA_SHARED_LLVM
+/// LLVM's own stream, which is the only one.
+static llvm::raw_fd_ostream *__real__ZN4llvm4errsEv() { return &llvm::errs(); }
+#else
 /// LLVM's own stream.
 extern "C" llvm::raw_fd_ostream *__real__ZN4llvm4errsEv();
+#endif
 
 namespace {
 /// A stream of errors that keeps what it is given.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ _MAGIC = b"fa-mlir cache 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".fac"
 DEFAULT_SIZE = 1 << 30
+# Seconds after which nobody writes a file any more.
+_ABANDONED = 3600
 
 
 class DiskCache:
@@ -93,6 +96,10 @@ class DiskCache:
     def _evict(self, newest: Path) -> None:
         """Removes files, those not used for longest first, until the rest fits."""
         entries = []
+        # What a process left that ended while it wrote.
+        for path in self.folder.glob("??/.*.tmp"):
+            if path.stat().st_mtime < time.time() - _ABANDONED:
+                path.unlink(missing_ok=True)
         for path in self.folder.glob("??/*" + _SUFFIX):
             try:
                 status = path.stat()

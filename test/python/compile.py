@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy
 
 import fa_mlir
+import fa_mlir.dialects
 
 ROOT, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
 SEED = int.from_bytes(os.urandom(4), "little")
@@ -218,6 +219,10 @@ class Refusals(unittest.TestCase):
                     target="cuda", chip="sm_12")
         with fa_mlir.Context() as context:
             self.refuse(ValueError, "form is 'xml'", fa_mlir.Module(context, text()).print, "xml")
+
+    def test_packages_without_mlir(self):
+        self.refuse(ImportError, "'json' is no MLIR package: .*; expected one .* such as jaxlib.mlir",
+                    fa_mlir.dialects.bind, "json")
 
     def test_arguments(self):
         attend = fa_mlir.compile(text())

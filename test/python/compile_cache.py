@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -63,6 +64,11 @@ class Cache(unittest.TestCase):
         self.assertEqual(run(moved, "other")[1], {"compilations": 1, "disk_misses": 1})
 
     def test_nothing_is_left_of_writing(self):
+        # A process ended while it wrote, two hours ago.
+        abandoned = self.folder / "00/.x.tmp"
+        abandoned.parent.mkdir(parents=True)
+        abandoned.touch()
+        os.utime(abandoned, (time.time() - 7200,) * 2)
         run(self.folder)
         self.assertEqual([path.suffix for path in self.folder.rglob("*") if path.is_file()], [".fac"])
 
