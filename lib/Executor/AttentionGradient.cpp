@@ -337,6 +337,17 @@ static LogicalResult checkInputs(const WholeGradientPlan &plan, Frame &frame,
 /// Backward is counted as 2.5 times forward: five products for two.
 static constexpr double workFactor = 2.5;
 
+/// A run that wants no row of attention, only shapes, wants no gradient.
+static bool isWanted(const Execution &execution, const AttentionRun &run) {
+  if (!execution.chooseRows)
+    return true;
+  auto rows = execution.chooseRows(
+      {run.query.getSize(DimKind::Batch), run.query.getSize(DimKind::Heads),
+       run.query.getSize(DimKind::Sequence), run.key.getSize(DimKind::Sequence),
+       run.headDim, run.valueHeadDim});
+  return !rows || !rows->empty();
+}
+
 static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
   FailureOr<AttentionRun> operands = bindOperands(plan, frame);
   if (failed(operands) || failed(checkInputs(plan, frame, *operands)))
@@ -353,7 +364,7 @@ static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
   if (AttentionWork *work = frame.execution->countedWork) {
     if (failed(countWork(plan, frame, *operands, workFactor, *work)))
       return failure();
-  } else if (failed(runHeads(run))) {
+  } else if (isWanted(*frame.execution, *operands) && failed(runHeads(run))) {
     return failure();
   }
   if (plan.onTensors)

@@ -26,6 +26,14 @@ ErrorBound fa::getDefaultBound(Type type, bool isLse, Type narrowest,
   return {ErrorMeasure::Relative, isBrain ? 6e-3 : isHalf ? 1e-3 : 2e-6};
 }
 
+ErrorBound fa::getGradientBound(Type type, Type narrowest) {
+  if (!isa<FloatType>(getElementTypeOrSelf(type)))
+    return {ErrorMeasure::Exact, 0};
+  return {ErrorMeasure::Relative, narrowest.isBF16()  ? 1.2e-2
+                                  : narrowest.isF16() ? 2e-3
+                                                      : 5e-6};
+}
+
 double Comparison::getError() const {
   return bound.measure == ErrorMeasure::Relative ? relative : largest;
 }

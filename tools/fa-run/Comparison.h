@@ -34,6 +34,10 @@ struct ErrorBound {
 ErrorBound getDefaultBound(Type type, bool isLse, Type narrowest,
                            bool keepsSingle);
 
+/// The bound of a gradient. It reads results of the forward in their own type,
+/// and sums over queries and over keys.
+ErrorBound getGradientBound(Type type, Type narrowest);
+
 struct Comparison {
   ErrorBound bound;
   int64_t numCompared = 0;

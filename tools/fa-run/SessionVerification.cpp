@@ -58,11 +58,36 @@ static bool isLse(const Output &output, ArrayRef<Output> outputs) {
                       [&](const Output &o) { return rank(o.type) == 4; });
 }
 
+/// Whether an output of a function is what an attention writes, not a gradient
+/// of one or what is made of both.
+static bool isOfForward(func::FuncOp function, const Output &output) {
+  auto isAttention = [](Operation *op) {
+    return isa_and_present<AttentionOp>(op);
+  };
+  if (output.isArgument)
+    return llvm::any_of(function.getArgument(output.index).getUses(),
+                        [&](OpOperand &use) {
+                          auto op = dyn_cast<AttentionOp>(use.getOwner());
+                          return op && op.isDpsInit(&use);
+                        });
+  Operation *end = function.front().getTerminator();
+  return isAttention(end->getOperand(output.index).getDefiningOp());
+}
+
+/// Whether a function computes gradients.
+static bool hasGradients(func::FuncOp function) {
+  return function
+      .walk([](GradientLikeOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 ErrorBound Session::getBound(const Output &output) {
   // Kernels of a device round the softmax to the type of the values.
   bool keepsSingle = target == TargetKind::CPU;
-  ErrorBound bound = getDefaultBound(output.type, isLse(output, outputs),
-                                     getNarrowestType(), keepsSingle);
+  ErrorBound bound = hasGradients(judge) && !isOfForward(judge, output)
+                         ? getGradientBound(output.type, getNarrowestType())
+                         : getDefaultBound(output.type, isLse(output, outputs),
+                                           getNarrowestType(), keepsSingle);
   if (options.bound && bound.measure != ErrorMeasure::Exact)
     bound.limit = *options.bound;
   return bound;

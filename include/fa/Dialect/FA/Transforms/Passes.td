@@ -97,6 +97,50 @@ def FAVerifyLowered : Pass<"fa-verify-lowered", "::mlir::ModuleOp"> {
   ];
 }
 
+def FADifferentiate : Pass<"fa-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Make the gradients of functions with attention";
+  let description = [{
+    For a function `@f` on tensors makes `@f_vjp`: given the arguments and the
+    gradients of the float results, it returns those of the float arguments. It
+    holds a copy of `@f` and saves the `lse` of each attention; nothing has the
+    size of queries times keys.
+
+    Known are `fa.attention`, arith and math on scalars and tensors, linalg whose
+    destinations are overwritten or added to, slices, casts, `expand_shape` and
+    `collapse_shape`. Anything else between an argument and a result is an error
+    at its place. Gradients of linalg are `linalg.generic` over the same loops,
+    summed in f32 where elements are narrower.
+
+    Before:
+
+    ```mlir
+    func.func @f(%q: !q, %k: !k, %v: !k) -> !q {
+      %o = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%init : !q)
+      return %o : !q
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f_vjp(%q: !q, %k: !k, %v: !k, %do: !q) -> (!q, !k, !k) {
+      %o, %lse = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%init, %init_lse : !q, !row)
+      %dq, %dk, %dv = fa.attention_gradient ins(%q, %k, %v : !q, !k, !k) of(%o, %lse : !q, !row)
+          gradients(%do : !q) outs(query = %0 : !q, key = %1 : !k, value = %2 : !k)
+      return %dq, %dk, %dv : !q, !k, !k
+    }
+    ```
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"",
+           "Function to differentiate; all with an attention if not given">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FADifferentiateScore : Pass<"fa-differentiate-score"> {
   let summary = "Derive gradients of score functions";
   let description = [{

@@ -89,6 +89,9 @@ FailureOr<QueryRangesOp> specializeMask(RewriterBase &rewriter,
 /// parallel loops over its blocks, as `fa-tile-gradient` does.
 LogicalResult tileGradient(RewriterBase &rewriter, AttentionGradientOp op);
 
+/// Makes the gradient of a function on tensors, as `fa-differentiate` does.
+FailureOr<func::FuncOp> differentiateFunction(func::FuncOp function);
+
 /// Derives the region `score_gradient` of a gradient whose score has none, as
 /// `fa-differentiate-score` does.
 LogicalResult differentiateScore(RewriterBase &rewriter,
