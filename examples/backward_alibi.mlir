@@ -9,8 +9,9 @@
 !k = tensor<2x256x8x64xf32>
 !row = tensor<2x8x256xf32>
 
-func.func @backward_alibi(%query: !q, %key: !k, %value: !k, %output_gradient: !q, %slopes: tensor<8xf32>)
+func.func @backward_alibi(%query: !q, %key: !k, %value: !k, %output_gradient: !q)
     -> (!q, !k, !k, tensor<8xf32>) {
+  %slopes = arith.constant dense<[0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625]> : tensor<8xf32>
   %init = tensor.empty() : !q
   %init_lse = tensor.empty() : !row
   %output, %lse = fa.attention ins(%query, %key, %value : !q, !k, !k) outs(%init, %init_lse : !q, !row)

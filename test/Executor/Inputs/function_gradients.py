@@ -102,7 +102,8 @@ class Function:
                          f"ins({inner}, {self.pick()} : {square}, {X}) outs({self.pick()} : {X}) -> {X}")
 
     def elementwise(self):
-        name = self.rng.choice(["arith.addf", "arith.mulf", "arith.subf", "arith.maximumf"])
+        # A maximum has no derivative where a step crosses from one side to the other.
+        name = self.rng.choice(["arith.addf", "arith.mulf", "arith.subf"])
         bounded = self.emit(f"math.tanh {self.pick()} : {X}")
         return self.emit(f"{name} {bounded}, {self.pick()} : {X}")
 
@@ -187,15 +188,20 @@ def check(function, rng, runner):
     for turn, name in enumerate(SHAPES):
         way = np.sign(np.round(g.standard_normal(np.shape(values[turn])) * 4) + 0.5)
 
+        terms = []
+
         def loss(step):
             moved = [value + step * way if position == turn else value for position, value in enumerate(values)]
-            return (runner.run("f", moved, 1)[0] * cotangent).sum()
+            terms.append(runner.run("f", moved, 1)[0] * cotangent)
+            return terms[-1].sum()
 
-        h = 2.0**-6
+        h = 2.0**-9
         want = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h)
         got = (gradients[turn].reshape(np.shape(way)) * way).sum()
         size = np.abs(gradients[turn]).sum() + np.abs(cotangent).sum() / 8
-        if not abs(want - got) <= 2e-4 * size:
+        # What rounding the results to f32 changes of the differences.
+        noise = 2.0**-23 * np.linalg.norm(terms[0]) / h
+        if not abs(want - got) <= 2e-4 * size + noise:
             errors.append(f"{name}: {got}, by differences {want}")
     return errors
 

@@ -6,11 +6,11 @@ import json
 import os
 import sys
 
-example = sys.argv[1]
+example = os.path.basename(sys.argv[1])
 report = next(word.split("=", 1)[1] for word in sys.argv if word.startswith("--json="))
-if "bias" in example:
+if example == "bias.mlir":
     sys.exit("error: no such thing")
-passed = "window" not in example
+passed = example != "window.mlir"
 with open(report, "w") as file:
     result = {"measure": "relative", "relative_error": 1.2e-3, "bound": 6e-3}
     values = {
@@ -18,7 +18,7 @@ with open(report, "w") as file:
         "verify": {"passed": passed, "results": [result]},
         "bench": {"median_seconds": 0.002, "gflops_per_second": 58.1}}
     # As on a machine with a GPU, which one example cannot use.
-    if "FAKE_GPU" in os.environ and "alibi" in example:
+    if "FAKE_GPU" in os.environ and example == "alibi.mlir":
         values["not_on_gpu"] = "too little memory"
     elif "FAKE_GPU" in os.environ:
         values.update(target="cuda", chip="sm_90a")
