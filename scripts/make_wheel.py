@@ -24,6 +24,14 @@ def run(*command, **options):
     subprocess.run([str(word) for word in command], check=True, **options)
 
 
+def make_kernels(folder):
+    """Kernels of common problems, for the first call of a program."""
+    shutil.rmtree(folder / "kernels", ignore_errors=True)
+    paths = {"PYTHONPATH": ROOT / "python", "FA_COMPILER_LIBRARY": folder / "lib/libFA.so"}
+    environment = dict(os.environ, **{name: str(path) for name, path in paths.items()})
+    run(sys.executable, ROOT / "scripts/make_kernels.py", "--output", folder / "kernels", env=environment)
+
+
 def build(folder, output):
     with tempfile.TemporaryDirectory() as temporary:
         run(sys.executable, "-m", "pip", "wheel", ROOT, "--quiet", "--disable-pip-version-check", "--no-deps",
@@ -59,6 +67,7 @@ def main():
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
+    make_kernels(options.build.resolve())
     try_out(build(options.build.resolve(), options.output.resolve()))
 
 

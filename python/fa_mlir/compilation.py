@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from . import assembler
 from .cache import DiskCache
 from .compiler import Context, Diagnostic, Library, Module
 from .errors import COMPILATION_FAILED, Error, make_error
@@ -30,7 +31,7 @@ from .runtime import Runtime
 TARGETS = ("cpu", "cuda")
 # Results that stay in memory, the last ones used.
 _MOST_KEPT = 256
-_COUNTERS = ("compilations", "memory_hits", "joined", "disk_hits", "disk_misses", "disk_corrupted",
+_COUNTERS = ("compilations", "memory_hits", "joined", "packaged_hits", "disk_hits", "disk_misses", "disk_corrupted",
              "disk_evictions", "disk_errors", "processes")
 
 _lock = threading.Lock()
@@ -47,8 +48,8 @@ def _count(name: str) -> None:
 def stats() -> dict[str, int]:
     """What compile() did since the process began.
 
-    compilations: by this process or a child (processes); memory_hits, disk_hits:
-    found; joined: waited for the same compilation in another thread; disk_misses,
+    compilations: by this process or a child (processes); memory_hits, disk_hits,
+    packaged_hits (kernels that came with the wheel): found; joined: waited for the same compilation in another thread; disk_misses,
     disk_corrupted (found damaged, and compiled again), disk_evictions, disk_errors
     (a folder that cannot be written).
     """
@@ -74,20 +75,21 @@ class Request:
     images: str
     allow_unregistered: bool
 
-    def key(self) -> str:
+    def key(self, is_packaged: bool = False) -> str:
+        """With `is_packaged`, of code that came with the package, whatever made it."""
         library = Library.shared()
         machine = library.host_cpu
-        if self.target == "cuda":
-            machine = _describe_assembler(library.assembler()) if self.images != "ptx" else ""
+        if is_packaged:
+            machine = "package"
+        elif self.target == "cuda":
+            machine = assembler.describe(_describe_assembler) if self.images != "ptx" else ""
         fields = dict(asdict(self), source=hashlib.sha256(self.source).hexdigest(), machine=machine,
                       library=library.build_id)
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _describe_assembler(path: str) -> str:
-    """What ptxas says of itself: code of one version is of use wherever it lies."""
-    if not path:
-        return "none"
+    """What ptxas says of itself."""
     try:
         status = os.stat(path)
     except OSError:
@@ -113,8 +115,9 @@ class CompiledKernel:
 
     def __init__(self, manifest: bytes, ptx: bytes, cubin: bytes, remarks: list[Diagnostic]):
         self.manifest: dict = json.loads(manifest)
+        #: "" of a kernel that came with the package.
         self.ptx = ptx.decode()
-        #: b"" where there was no ptxas.
+        #: b"" where nothing made it: the driver assembles `ptx`.
         self.cubin = cubin
         self.remarks = list(remarks)
         self.name: str = self.manifest["kernel"]
@@ -141,8 +144,10 @@ class CompiledKernel:
         path of the first."""
         folder, name = Path(folder), name or self.name
         folder.mkdir(parents=True, exist_ok=True)
-        images = {"ptx": f"{name}.ptx"}
-        (folder / images["ptx"]).write_text(self.ptx)
+        images = {}
+        if self.ptx:
+            images["ptx"] = f"{name}.ptx"
+            (folder / images["ptx"]).write_text(self.ptx)
         if self.cubin:
             images["cubin"] = f"{name}.cubin"
             (folder / images["cubin"]).write_bytes(self.cubin)
@@ -168,6 +173,16 @@ def _unpack(entry: bytes) -> tuple[list[bytes], list[Diagnostic]]:
     return parts, [Diagnostic(**remark) for remark in header["remarks"]]
 
 
+def _compile_kernel(module: Module, request: Request) -> tuple[bytes, bytes, bytes]:
+    """Manifest, PTX and cubin, which nvJitLink makes where there is no ptxas."""
+    images = request.images
+    linker = None if images == "ptx" or assembler.find_ptxas() else assembler.find_nvjitlink()
+    if linker is None:
+        return module.compile_kernel(request.entry, request.chip, images)
+    manifest, ptx, _ = module.compile_kernel(request.entry, request.chip, "ptx")
+    return manifest, ptx, linker.assemble(ptx, json.loads(manifest)["chip"])
+
+
 def compile_entry(request: Request) -> bytes:
     """Compiles in this process."""
     with Context(request.allow_unregistered) as context:
@@ -176,7 +191,7 @@ def compile_entry(request: Request) -> bytes:
         if request.target == "cpu":
             parts = [module.compile_function(request.entry)]
         else:
-            parts = list(module.compile_kernel(request.entry, request.chip, request.images))
+            parts = list(_compile_kernel(module, request))
         remarks += context.diagnostics()
         return _pack(parts, remarks)
 
@@ -221,7 +236,32 @@ def _open(request: Request, entry: bytes) -> Function | CompiledKernel:
     return CompiledKernel(*parts, remarks)
 
 
+# Kernels of common problems, by scripts/make_kernels.py.
+_PACKAGED = Path(__file__).resolve().parent / "kernels"
+
+
+def make_packaged(request: Request, folder: Path) -> int:
+    """Compiles a kernel for `folder`, without its PTX; returns its bytes."""
+    (manifest, _, cubin), remarks = _unpack(compile_entry(request))
+    entry = _pack([manifest, b"", cubin], remarks)
+    DiskCache(folder, sys.maxsize, _count).store(request.key(is_packaged=True), entry)
+    return len(entry)
+
+
+def _find_packaged(request: Request) -> CompiledKernel | None:
+    if request.target != "cuda" or request.images != "auto" or not _PACKAGED.exists():
+        return None
+    entry = DiskCache(_PACKAGED, sys.maxsize, _count).load(request.key(is_packaged=True))
+    if entry is None:
+        return None
+    _count("packaged_hits")
+    return _open(request, entry)
+
+
 def _find_or_make(request: Request, key: str) -> Function | CompiledKernel:
+    packaged = _find_packaged(request)
+    if packaged is not None:
+        return packaged
     disk = DiskCache.from_environment(_count)
     entry = disk.load(key)
     if entry is not None:
@@ -259,7 +299,7 @@ def _read_source(source: Any) -> bytes:
     return operation.get_asm(print_generic_op_form=True, enable_debug_info=False).encode()
 
 
-def compile(source: Any, *, target: str = "cpu", chip: str | None = None, pipeline: str | None = None,
+def compile(source: Any, target: str = "cpu", pipeline: str | None = None, *, chip: str | None = None,
             entry: str | None = None, images: str = "auto",
             allow_unregistered: bool = False) -> Function | CompiledKernel:
     """Compiles a function of a module.
@@ -269,7 +309,7 @@ def compile(source: Any, *, target: str = "cpu", chip: str | None = None, pipeli
     anything with __dlpack__, "cuda" a CompiledKernel for `chip` ("sm_90a"; the
     schedule's own, or sm_80). pipeline: passes to run first, as in
     "fa-raise-attention". entry: the function, where there are several. images: of
-    a kernel, "auto" (a cubin too where ptxas is), "ptx" or "both".
+    a kernel, "auto" (a cubin too where ptxas or nvJitLink is), "ptx" or "both".
     allow_unregistered: operations of unknown dialects are no error.
 
     Raises CompilationError, with `diagnostics`, for what the compiler refuses.

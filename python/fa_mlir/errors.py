@@ -45,6 +45,19 @@ class CompilationError(Error):
     """A module, a pipeline or a function that the compiler refused."""
 
 
+class UnsupportedError(Error, NotImplementedError):
+    """What the interface has and this version cannot do.
+
+    argument: its name; value: what was given; legal: what is taken; nearest: what
+    to do instead.
+    """
+
+    def __init__(self, argument, value, legal, nearest=""):
+        self.argument, self.value, self.legal, self.nearest = argument, value, legal, nearest
+        super().__init__(COMPILATION_FAILED, f"argument '{argument}' is {value}, which is not supported; "
+                         f"expected {legal}" + (f": {nearest}" if nearest else ""))
+
+
 def make_error(status, message):
     cls = {INVALID_ARGUMENT: ArgumentError, OUT_OF_MEMORY: OutOfMemoryError,
            INVALID_MODULE: CompilationError, INVALID_PIPELINE: CompilationError,

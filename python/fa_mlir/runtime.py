@@ -46,7 +46,7 @@ def find_library(name=LIBRARY, variable="FA_RUNTIME_LIBRARY"):
     package = Path(__file__).resolve().parent
     # The compiler's library has the launcher too; it is alone in a wheel.
     for folder in (package, package.parents[1] / "build/lib"):
-        for file in (name, COMPILER_LIBRARY):
+        for file in (name, COMPILER_LIBRARY) if name == LIBRARY else (name,):
             if (folder / file).exists():
                 return str(folder / file)
     return name

@@ -75,11 +75,11 @@ class Dialects(unittest.TestCase):
 
     def test_generated_classes(self):
         def attend(q, k, v, init):
-            return self.fa.AttentionOp([q.type], q, k, v, [], [], [], [], init).outputs
+            return self.fa.AttentionOp([q.type], q, k, v, [], [], [], [], [], init).outputs
 
         kind = "tensor<1x8x1x4xf32>"
         module = self.build(attend, kind, kind, kind, kind)
-        self.assertIn("operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>", str(module))
+        self.assertIn("operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>", str(module))
 
     def test_refusals(self):
         kind = "tensor<1x8x1x4xf32>"

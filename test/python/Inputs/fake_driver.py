@@ -8,7 +8,7 @@ import os
 
 class Launch(ctypes.Structure):
     _fields_ = [("kernel", ctypes.c_char * 64), ("grid", ctypes.c_uint32 * 3),
-                ("block", ctypes.c_uint32 * 3), ("cluster", ctypes.c_uint32 * 3),
+                ("block", ctypes.c_uint32 * 3), ("cluster", ctypes.c_uint32 * 3), ("dependent", ctypes.c_uint32),
                 ("shared_memory", ctypes.c_uint32), ("stream", ctypes.c_uint64),
                 ("graph", ctypes.c_void_p), ("device", ctypes.c_int32),
                 ("parameter_count", ctypes.c_uint32), ("offsets", ctypes.c_uint32 * 256),

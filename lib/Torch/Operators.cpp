@@ -1,0 +1,582 @@
+//===- Operators.cpp - The torch operators --------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From torch's stack of values to a call of compiled code: `Call` takes the
+// inputs off the stack, `RecentEntries` finds what to run, `run` allocates the
+// outputs and calls. Read the three operators near the end first. Errors are
+// C++ exceptions, which torch turns into its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StableABI.h"
+#include "fa-c/Torch.h"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+using namespace fa::torch;
+
+static StableABI abi;
+static FaTorchCompile compileEntry;
+
+static void check(Error error, const char *what) {
+  if (error)
+    throw std::runtime_error(std::string("torch failed: ") + what);
+}
+
+namespace {
+/// A tensor that a call owns.
+class OwnedTensor {
+public:
+  explicit OwnedTensor(Tensor tensor = nullptr) : tensor(tensor) {}
+  OwnedTensor(OwnedTensor &&other) noexcept : tensor(other.release()) {}
+  OwnedTensor &operator=(OwnedTensor &&other) noexcept {
+    std::swap(tensor, other.tensor);
+    return *this;
+  }
+  ~OwnedTensor() {
+    if (tensor)
+      abi.deleteTensor(tensor);
+  }
+  Tensor get() const { return tensor; }
+  Tensor release() { return std::exchange(tensor, nullptr); }
+  explicit operator bool() const { return tensor; }
+
+private:
+  Tensor tensor;
+};
+
+/// Element types as torch numbers them, found once.
+struct Types {
+  int32_t codes[16], count = 0;
+  int32_t types[16];
+  int32_t cpu, cuda, f32;
+
+  void add(int32_t code, int32_t type) {
+    codes[count] = code;
+    types[count++] = type;
+  }
+  void open() {
+    add(abi.getF16(), FA_TYPE_F16);
+    add(abi.getBF16(), FA_TYPE_BF16);
+    add(abi.getF32(), FA_TYPE_F32);
+    add(abi.getF64(), FA_TYPE_F64);
+    add(abi.getI8(), FA_TYPE_I8);
+    add(abi.getU8(), FA_TYPE_I8);
+    add(abi.getI32(), FA_TYPE_I32);
+    add(abi.getI64(), FA_TYPE_I64);
+    add(abi.getBool(), FA_TYPE_I1);
+    cpu = abi.getCPU();
+    cuda = abi.getCUDA();
+    f32 = abi.getF32();
+  }
+  /// FaDataType, or -1.
+  int32_t find(int32_t code) const {
+    for (int32_t i = 0; i < count; ++i)
+      if (codes[i] == code)
+        return types[i];
+    return -1;
+  }
+};
+} // namespace
+
+static Types types;
+
+static FaArgument describe(Tensor tensor, int32_t *code = nullptr) {
+  FaArgument argument;
+  std::memset(&argument, 0, sizeof argument);
+  int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
+  int32_t type = 0;
+  check(abi.getRank(tensor, &rank), "rank");
+  if (rank < 1 || rank > FA_MAX_RANK)
+    throw std::runtime_error("a tensor has rank " + std::to_string(rank) +
+                             ", expected 1 to 6");
+  check(abi.getSizes(tensor, &sizes), "sizes");
+  check(abi.getStrides(tensor, &strides), "strides");
+  check(abi.getType(tensor, &type), "type");
+  check(abi.getData(tensor, &argument.value.data), "memory");
+  check(abi.getDeviceIndex(tensor, &argument.device), "device");
+  argument.type = types.find(type);
+  argument.rank = static_cast<int32_t>(rank);
+  std::copy_n(sizes, rank, argument.shape);
+  std::copy_n(strides, rank, argument.strides);
+  if (code)
+    *code = type;
+  return argument;
+}
+
+static int64_t getElementSize(int32_t type) {
+  switch (type) {
+  case FA_TYPE_F16:
+  case FA_TYPE_BF16:
+    return 2;
+  case FA_TYPE_F32:
+  case FA_TYPE_I32:
+    return 4;
+  case FA_TYPE_F64:
+  case FA_TYPE_I64:
+    return 8;
+  default:
+    return 1;
+  }
+}
+
+/// Whether the tensor and its rows start at multiples of 16 bytes.
+static bool isAligned(const FaArgument &tensor) {
+  if (reinterpret_cast<uintptr_t>(tensor.value.data) % 16)
+    return false;
+  int64_t size = getElementSize(tensor.type);
+  for (int i = 0; i < tensor.rank; ++i)
+    if (tensor.shape[i] != 1 && tensor.strides[i] != 1 &&
+        tensor.strides[i] * size % 16)
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+static std::shared_mutex entriesMutex;
+static std::unordered_map<std::string, FaTorchEntry> entries;
+
+/// Finds the entry of a key, or has it made.
+static FaTorchEntry findEntry(const std::string &key) {
+  {
+    std::shared_lock<std::shared_mutex> lock(entriesMutex);
+    auto found = entries.find(key);
+    if (found != entries.end())
+      return found->second;
+  }
+  FaTorchEntry entry;
+  std::memset(&entry, 0, sizeof entry);
+  if (const char *message = compileEntry(key.c_str(), &entry))
+    throw std::runtime_error(message);
+  std::unique_lock<std::shared_mutex> lock(entriesMutex);
+  return entries.emplace(key, entry).first->second;
+}
+
+/// Counts what makes entries that threads remember invalid.
+static std::atomic<unsigned> generation = 0;
+
+void faTorchClear(void) {
+  std::unique_lock<std::shared_mutex> lock(entriesMutex);
+  entries.clear();
+  ++generation;
+}
+
+namespace {
+/// What decides which code runs: no length, no batch, no number of heads, no
+/// stride, no number.
+struct Facts {
+  const char *operation;
+  int32_t device, queryType, valueType;
+  int64_t headDim, valueHeadDim;
+  /// Bit n: tensor n of those behind the operands is aligned.
+  uint64_t aligned;
+  uint32_t flagCount;
+  std::string more, specification;
+
+  bool operator==(const Facts &other) const {
+    return operation == other.operation && device == other.device &&
+           queryType == other.queryType && valueType == other.valueType &&
+           headDim == other.headDim && valueHeadDim == other.valueHeadDim &&
+           aligned == other.aligned && flagCount == other.flagCount &&
+           more == other.more && specification == other.specification;
+  }
+  /// As the host reads it.
+  std::string getKey() const {
+    std::string key = operation;
+    key += device < 0 ? "|cpu|" : "|cuda:" + std::to_string(device) + '|';
+    key += std::to_string(queryType) + ',' + std::to_string(headDim) + '|' +
+           std::to_string(valueType) + ',' + std::to_string(valueHeadDim) + '|';
+    for (uint32_t i = 0; i < flagCount; ++i)
+      key += aligned >> i & 1 ? '1' : '0';
+    return key + '|' + more + '|' + specification;
+  }
+};
+
+/// The last entries of a thread: most programs make the same few calls.
+class RecentEntries {
+public:
+  const FaTorchEntry &find(Facts &&facts) {
+    unsigned now = generation;
+    if (known != now) {
+      count = next = 0;
+      known = now;
+    }
+    for (unsigned i = 0; i < count; ++i)
+      if (slots[i].facts == facts)
+        return slots[i].entry;
+    FaTorchEntry entry = findEntry(facts.getKey());
+    Slot &slot = slots[next];
+    next = (next + 1) % size;
+    count = std::min(count + 1, size);
+    slot = {std::move(facts), entry};
+    return slot.entry;
+  }
+
+private:
+  static constexpr unsigned size = 8;
+  struct Slot {
+    Facts facts;
+    FaTorchEntry entry;
+  };
+  Slot slots[size];
+  unsigned count = 0, next = 0, known = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// What is in an optional that is there: behind an address that the kernel
+/// frees.
+static Value takeOptional(Value value) {
+  auto *held = reinterpret_cast<Value *>(value);
+  Value inner = *held;
+  delete held;
+  return inner;
+}
+
+namespace {
+/// Inputs of one call, in the order of the function's arguments.
+class Call {
+public:
+  void addTensor(Value value) {
+    add(OwnedTensor(reinterpret_cast<Tensor>(value)));
+  }
+  /// An optional one; returns whether it is there.
+  bool addOptional(Value value) {
+    if (!value)
+      return false;
+    addTensor(takeOptional(value));
+    return true;
+  }
+  /// Optional lists.
+  void addTensors(Value value);
+  void addNumbers(Value value);
+  void setSpecification(Value value) { specification = takeString(value); }
+  static std::string takeString(Value value);
+
+  /// Runs `operation` and returns the outputs. Where `into` is given it is the
+  /// first output.
+  std::vector<OwnedTensor> run(const char *operation, const std::string &more,
+                               Tensor into = nullptr);
+
+private:
+  void add(OwnedTensor tensor) {
+    codes.emplace_back();
+    arguments.push_back(describe(tensor.get(), &codes.back()));
+    tensors.push_back(std::move(tensor));
+  }
+  Facts getFacts(const char *operation, const std::string &more,
+                 bool isCUDA) const;
+  OwnedTensor makeOutput(const FaTorchEntry &entry, int32_t kind,
+                         int32_t device) const;
+
+  std::vector<OwnedTensor> tensors;
+  std::vector<FaArgument> arguments;
+  /// Torch's element types.
+  std::vector<int32_t> codes;
+  std::vector<double> numbers;
+  std::string specification;
+  /// Of lengths and captures.
+  size_t firstTensor = 0;
+};
+} // namespace
+
+void Call::addTensors(Value value) {
+  firstTensor = tensors.size();
+  if (!value)
+    return;
+  auto list = reinterpret_cast<List>(takeOptional(value));
+  size_t size = 0;
+  Error error = abi.getListSize(list, &size);
+  std::vector<Value> items(error ? 0 : size);
+  for (size_t i = 0; i < items.size() && !error; ++i)
+    error = abi.getListItem(list, i, &items[i]);
+  abi.deleteList(list);
+  check(error, "a list of tensors");
+  for (Value item : items)
+    addTensor(item);
+}
+
+void Call::addNumbers(Value value) {
+  if (!value)
+    return;
+  auto list = reinterpret_cast<List>(takeOptional(value));
+  size_t size = 0;
+  Error error = abi.getListSize(list, &size);
+  numbers.resize(error ? 0 : size);
+  for (size_t i = 0; i < numbers.size() && !error; ++i) {
+    Value item = 0;
+    error = abi.getListItem(list, i, &item);
+    std::memcpy(&numbers[i], &item, sizeof(double));
+  }
+  abi.deleteList(list);
+  check(error, "a list of numbers");
+}
+
+std::string Call::takeString(Value value) {
+  auto string = reinterpret_cast<String>(value);
+  size_t size = 0;
+  const char *data = nullptr;
+  Error error = abi.getStringSize(string, &size);
+  if (!error)
+    error = abi.getStringData(string, &data);
+  std::string taken(error ? "" : data, error ? 0 : size);
+  abi.deleteString(string);
+  check(error, "a string");
+  return taken;
+}
+
+Facts Call::getFacts(const char *operation, const std::string &more,
+                     bool isCUDA) const {
+  const FaArgument &query = arguments[0], &value = arguments[2];
+  Facts facts = {operation,
+                 isCUDA ? query.device : -1,
+                 query.type,
+                 value.type,
+                 query.shape[3],
+                 value.shape[3],
+                 0,
+                 0,
+                 more,
+                 specification};
+  // A kernel copies rows of a bias in bulk where they are aligned.
+  for (size_t i = firstTensor; i < arguments.size() && isCUDA; ++i) {
+    bool isBulk = arguments[i].rank == 4 && isAligned(arguments[i]);
+    facts.aligned |= uint64_t(isBulk) << (facts.flagCount++ & 63);
+  }
+  return facts;
+}
+
+OwnedTensor Call::makeOutput(const FaTorchEntry &entry, int32_t kind,
+                             int32_t device) const {
+  const FaArgument &query = arguments[0];
+  int64_t shape[FA_MAX_RANK], strides[FA_MAX_RANK];
+  int64_t rank = 4;
+  int32_t code = codes[0];
+  if (kind == FA_TORCH_LSE) {
+    rank = 3;
+    code = types.f32;
+    shape[0] = query.shape[0];
+    shape[1] = query.shape[entry.heads_dim];
+    shape[2] = query.shape[3 - entry.heads_dim];
+  } else if (kind == FA_TORCH_OUTPUT) {
+    std::copy_n(query.shape, 4, shape);
+    shape[3] = arguments[2].shape[3];
+  } else {
+    rank = arguments[kind].rank;
+    code = codes[kind];
+    std::copy_n(arguments[kind].shape, rank, shape);
+  }
+  int64_t stride = 1;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride *= shape[i] > 1 ? shape[i] : 1;
+  }
+  Tensor made = nullptr;
+  check(abi.makeEmpty(rank, shape, strides, code,
+                      entry.kernel ? types.cuda : types.cpu, device, &made),
+        "an allocation");
+  OwnedTensor output(made);
+  if (entry.zeroes_outputs)
+    check(abi.zero(made), "zeroing an output");
+  return output;
+}
+
+std::vector<OwnedTensor> Call::run(const char *operation,
+                                   const std::string &more, Tensor into) {
+  for (int i = 0; i < 3; ++i)
+    if (arguments[i].rank != 4)
+      throw std::runtime_error("query, key or value has rank " +
+                               std::to_string(arguments[i].rank) +
+                               ", expected 4");
+  int32_t deviceType = 0;
+  check(abi.getDeviceType(tensors[0].get(), &deviceType), "device");
+  bool isCUDA = deviceType == types.cuda;
+  for (const OwnedTensor &tensor : tensors) {
+    int32_t other = 0;
+    check(abi.getDeviceType(tensor.get(), &other), "device");
+    if (other != deviceType)
+      throw std::runtime_error("tensors are on different devices, expected "
+                               "all on that of the query");
+  }
+  thread_local RecentEntries recent;
+  FaTorchEntry entry = recent.find(getFacts(operation, more, isCUDA));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    FaArgument number;
+    std::memset(&number, 0, sizeof number);
+    number.rank = FA_SCALAR;
+    if (entry.integer_numbers >> i & 1) {
+      number.type = FA_TYPE_I64;
+      number.value.integer = static_cast<int64_t>(numbers[i]);
+    } else {
+      number.type = FA_TYPE_F64;
+      number.value.real = numbers[i];
+    }
+    arguments.push_back(number);
+  }
+  std::vector<OwnedTensor> outputs;
+  for (int32_t i = 0; i < entry.output_count; ++i) {
+    if (into && entry.outputs[i] == FA_TORCH_OUTPUT) {
+      arguments.push_back(describe(into));
+      continue;
+    }
+    outputs.push_back(makeOutput(entry, entry.outputs[i], arguments[0].device));
+    arguments.push_back(describe(outputs.back().get()));
+  }
+  FaStatus status;
+  const char *message;
+  if (entry.kernel) {
+    void *stream = nullptr;
+    if (!abi.getCurrentStream)
+      throw std::runtime_error("this torch has no CUDA");
+    check(abi.getCurrentStream(arguments[0].device, &stream), "the stream");
+    status = entry.launch_kernel(entry.kernel, arguments.data(),
+                                 arguments.size(), stream);
+    message = status ? entry.get_kernel_error() : "";
+  } else {
+    status =
+        entry.call_function(entry.function, arguments.data(), arguments.size());
+    message = status ? entry.get_function_error() : "";
+  }
+  if (status)
+    throw std::runtime_error(message);
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// A log-sum-exp that was not asked for.
+static OwnedTensor makeNothing(int32_t deviceType, int32_t device) {
+  int64_t size = 0, stride = 1;
+  Tensor made = nullptr;
+  check(abi.makeEmpty(1, &size, &stride, types.f32, deviceType, device, &made),
+        "an allocation");
+  return OwnedTensor(made);
+}
+
+static Value release(OwnedTensor &tensor) {
+  return reinterpret_cast<Value>(tensor.release());
+}
+
+static void getDevice(Tensor tensor, int32_t &type, int32_t &index) {
+  check(abi.getDeviceType(tensor, &type), "device");
+  check(abi.getDeviceIndex(tensor, &index), "device");
+}
+
+/// query, key, value, tensors, numbers, specification.
+static Call takeForward(Value *stack) {
+  Call call;
+  for (int i = 0; i < 3; ++i)
+    call.addTensor(stack[i]);
+  call.addTensors(stack[3]);
+  call.addNumbers(stack[4]);
+  call.setSpecification(stack[5]);
+  return call;
+}
+
+static void attention(Value *stack, uint64_t, uint64_t) {
+  int32_t type = 0, index = 0;
+  getDevice(reinterpret_cast<Tensor>(stack[0]), type, index);
+  Call call = takeForward(stack);
+  std::vector<OwnedTensor> outputs = call.run("forward", "");
+  if (outputs.size() < 2)
+    outputs.push_back(makeNothing(type, index));
+  stack[0] = release(outputs[0]);
+  stack[1] = release(outputs[1]);
+}
+
+static void attentionInto(Value *stack, uint64_t, uint64_t) {
+  int32_t type = 0, index = 0;
+  getDevice(reinterpret_cast<Tensor>(stack[0]), type, index);
+  Call call = takeForward(stack);
+  OwnedTensor into(reinterpret_cast<Tensor>(stack[6]));
+  std::vector<OwnedTensor> outputs = call.run("forward", "", into.get());
+  if (outputs.empty())
+    outputs.push_back(makeNothing(type, index));
+  stack[0] = release(outputs[0]);
+}
+
+static void attentionBackward(Value *stack, uint64_t, uint64_t) {
+  Call call;
+  for (int i = 0; i < 6; ++i)
+    call.addTensor(stack[i]);
+  bool hasLse = call.addOptional(stack[6]);
+  call.addTensors(stack[7]);
+  call.addNumbers(stack[8]);
+  call.setSpecification(stack[9]);
+  std::string wanted = Call::takeString(stack[10]);
+  std::vector<OwnedTensor> outputs =
+      call.run("backward", (hasLse ? "1" : "0") + wanted);
+  List list = nullptr;
+  check(abi.makeList(outputs.size(), &list), "a list");
+  for (OwnedTensor &output : outputs)
+    check(abi.appendToList(list, release(output)), "a list");
+  stack[0] = reinterpret_cast<Value>(list);
+}
+
+const char *faTorchRegister(FaTorchCompile compile) {
+  static std::string message;
+  static bool isRegistered = false;
+  if (isRegistered)
+    return nullptr;
+  if (const char *missing = abi.open()) {
+    message = std::string("'") + missing +
+              "' is not loaded: expected torch 2.10 or later";
+    return message.c_str();
+  }
+  types.open();
+  compileEntry = compile;
+  // Registrations live as long as the process.
+  void *library = nullptr;
+  Error error = abi.defineLibrary("fa_mlir", __FILE__, __LINE__, &library);
+  for (const char *schema :
+       {"attention(Tensor query, Tensor key, Tensor value, Tensor[]? tensors, "
+        "float[]? numbers, str specification) -> (Tensor, Tensor)",
+        "attention_into(Tensor query, Tensor key, Tensor value, Tensor[]? "
+        "tensors, float[]? numbers, str specification, Tensor(a!) out) -> "
+        "Tensor",
+        "attention_backward(Tensor query, Tensor key, Tensor value, Tensor "
+        "output, Tensor lse, Tensor output_gradient, Tensor? lse_gradient, "
+        "Tensor[]? tensors, float[]? numbers, str specification, str wanted) "
+        "-> Tensor[]"})
+    if (!error)
+      error = abi.define(library, schema);
+  using Kernel = void (*)(Value *, uint64_t, uint64_t);
+  const std::pair<const char *, Kernel> kernels[] = {
+      {"attention", attention},
+      {"attention_into", attentionInto},
+      {"attention_backward", attentionBackward}};
+  for (const char *key : {"CPU", "CUDA"}) {
+    void *implementations = nullptr;
+    if (!error)
+      error = abi.implementLibrary("fa_mlir", key, __FILE__, __LINE__,
+                                   &implementations);
+    for (auto [name, kernel] : kernels)
+      if (!error)
+        error = abi.implement(implementations, name, kernel, abiVersion);
+  }
+  if (error)
+    return "torch refused the operators of fa_mlir";
+  isRegistered = true;
+  return nullptr;
+}

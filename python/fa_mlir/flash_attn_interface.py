@@ -1,0 +1,62 @@
+"""The functions of FlashAttention-3 (module flash_attn_interface) on compiled code.
+
+Meaning and limits as in fa_mlir.flash_attn. With return_attn_probs the result is
+(output, lse), where the lse of a query that sees no key is -inf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import UnsupportedError
+from .flash_attn import _call, _refuse_packed
+
+__all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func"]
+
+
+def _refuse_given(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and not (isinstance(value, int) and value == 0):
+            raise UnsupportedError(name, "given", "its default", "leave it out")
+
+
+def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
+                    q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+                    window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                    num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
+                    sm_margin: int = 0, return_attn_probs: bool = False) -> Any:
+    """q: (batch, queries, heads, head dim); k, v: (batch, keys, key heads, head dim).
+    num_splits, pack_gqa and sm_margin say how, which is decided here, and are not read."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+                  attention_chunk=attention_chunk)
+    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs)
+
+
+def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, causal: bool = False,
+                              q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+                              window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                              deterministic: bool = False, num_heads_q: int | None = None, sm_margin: int = 0,
+                              return_attn_probs: bool = False) -> Any:
+    """qkv: (batch, sequence, 3, heads, head dim), or (batch, sequence, heads + 2 key
+    heads, head dim) with num_heads_q."""
+    if qkv.dim() == 5:
+        q, k, v = qkv.unbind(2)
+    else:
+        key_heads = (qkv.shape[2] - num_heads_q) // 2
+        q, k, v = qkv.split([num_heads_q, key_heads, key_heads], dim=2)
+    return flash_attn_func(q, k, v, softmax_scale, causal, None, q_descale, k_descale, v_descale, window_size,
+                           attention_chunk, softcap, return_attn_probs=return_attn_probs)
+
+
+def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_dtype: Any = None) -> Any:
+    """Merges results over parts of the keys: (parts, batch, queries, heads, head dim)
+    and (parts, batch, queries, heads) give output and lse."""
+    import torch
+
+    lse = torch.logsumexp(lse_partial, dim=0)
+    weights = torch.exp(lse_partial - torch.where(torch.isneginf(lse), 0, lse))
+    merged = (out_partial.float() * weights[..., None]).sum(0).to(out_dtype or out_partial.dtype)
+    return (merged if out is None else out.copy_(merged)), lse
+
+
+flash_attn_varlen_func = _refuse_packed

@@ -1,0 +1,428 @@
+"""The torch operators: fa_mlir::attention, attention_into, attention_backward.
+
+libFATorch.so registers them from C++. Here they get what torch asks of an operator
+besides: shapes for tracing, gradients, autocast, a count of operations. `ready()`
+does all of it once. What an operator runs is compiled here, by `_compile`, when the
+operator meets a specification, types and a device for the first time.
+
+    torch.ops.fa_mlir.attention(query, key, value, tensors, numbers, specification)
+        -> (output, lse)
+
+tensors: lengths and captures; numbers: the scale and others; None for none of them;
+specification: the text of a problem.Specification. lse has no elements where it was not asked for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.abc
+import importlib.util
+import sys
+import threading
+from dataclasses import replace
+from typing import Any
+
+from . import compilation
+from .compiler import Library
+from .errors import CompilationError, UnsupportedError
+from .problem import Specification, Types, from_text, write_forward, write_gradient
+from .runtime import Runtime, find_library
+
+LIBRARY = "libFATorch.so"
+_OUTPUT, _LSE = -1, -2
+# FaDataType of operands.
+_ELEMENTS = {0: "f16", 1: "bf16", 2: "f32"}
+_NAMED = {3: "f64", 4: "i8", 5: "i32", 6: "i64", 9: "i1"}
+_MOST_OUTPUTS = 16
+
+
+class _Entry(ctypes.Structure):
+    """FaTorchEntry of fa-c/Torch.h."""
+    _fields_ = [("function", ctypes.c_void_p), ("kernel", ctypes.c_void_p),
+                ("call_function", ctypes.c_void_p), ("launch_kernel", ctypes.c_void_p),
+                ("get_function_error", ctypes.c_void_p), ("get_kernel_error", ctypes.c_void_p),
+                ("integer_numbers", ctypes.c_uint64), ("heads_dim", ctypes.c_int32),
+                ("output_count", ctypes.c_int32), ("outputs", ctypes.c_int32 * _MOST_OUTPUTS),
+                ("zeroes_outputs", ctypes.c_int32)]
+
+
+_COMPILE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(_Entry))
+_lock = threading.Lock()
+_state: dict[str, Any] = {}
+# What entries point to, as long as the process lives.
+_kept: list = []
+_thread = threading.local()
+
+
+def take_error() -> BaseException | None:
+    """Why the last call of an operator in this thread could not be compiled."""
+    error, _thread.error = getattr(_thread, "error", None), None
+    return error
+
+
+@functools.lru_cache
+def _find_chip(device: int) -> str:
+    import torch
+
+    major, minor = torch.cuda.get_device_capability(device)
+    known = {(8, 0): "sm_80", (8, 6): "sm_86", (8, 9): "sm_89", (9, 0): "sm_90a", (10, 0): "sm_100",
+             (12, 0): "sm_120"}
+    if (major, minor) in known:
+        return known[major, minor]
+    if major < 8:
+        raise UnsupportedError("query", f"on a GPU of compute capability {major}.{minor}", "8.0 or later",
+                               "use the CPU")
+    # Code for an earlier minor version runs.
+    return known.get((major, 0), "sm_80")
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def compile_forward(specification: Specification, types: Types, chip: str | None):
+    """A Function for this CPU, or where there is a chip a CompiledKernel."""
+    return compile_text(write_forward(specification, types), chip)
+
+
+def compile_gradient(specification: Specification, types: Types, lse_gradient: bool, wanted: tuple[str, ...],
+                     chip: str | None):
+    """The same of the gradients that are wanted. What a GPU has no form for yet is an
+    UnsupportedError, with what the compiler says."""
+    text = write_gradient(specification, types, lse_gradient, wanted)
+    try:
+        return compile_text(text, chip)
+    except CompilationError as error:
+        if chip is None:
+            raise
+        refused = UnsupportedError("requires_grad", f"True for {', '.join(wanted)} of {types.element} on {chip}",
+                                   "a gradient that the compiler derives there, or tensors on the CPU", str(error))
+        refused.diagnostics = error.diagnostics
+        raise refused from error
+
+
+def compile_text(text: str, chip: str | None):
+    if chip is None:
+        return compilation.compile(text)
+    return compilation.compile(text, target="cuda", chip=chip)
+
+
+def _fill(key: str, entry: _Entry) -> None:
+    """Makes the entry of a key (Facts in Operators.cpp)."""
+    operation, device, query, value, aligned, more, text = key.split("|", 6)
+    specification = from_text(text)
+    element, head_dim = map(int, query.split(","))
+    value_element, value_head_dim = map(int, value.split(","))
+    if element not in _ELEMENTS or value_element != element:
+        found = _ELEMENTS.get(element) or _NAMED.get(element, "of another type")
+        other = _ELEMENTS.get(value_element) or _NAMED.get(value_element, "of another type")
+        raise UnsupportedError("query", f"{found} with a value of {other}", "f16, bf16 or f32, all of one type",
+                               "convert with .to()")
+    types = Types(_ELEMENTS[element], head_dim, value_head_dim)
+    if aligned:
+        # Lengths come first.
+        flags = aligned[len(specification.length_names):]
+        tensors = dict(zip((capture.name for capture in specification.tensors), flags))
+        specification = replace(specification, captures=tuple(
+            replace(capture, alignment=16) if tensors.get(capture.name) == "1" else capture
+            for capture in specification.captures))
+    chip = _find_chip(int(device.partition(":")[2])) if device != "cpu" else None
+    if operation == "forward":
+        outputs = [_OUTPUT] + [_LSE] * specification.lse
+        compiled = compile_forward(specification, types, chip)
+    else:
+        lse_gradient, wanted = more[0] == "1", tuple(more[1:].split(","))
+        first = 6 + lse_gradient + len(specification.length_names)
+        places = {"query": 0, "key": 1, "value": 2}
+        places.update({capture.name: first + i for i, capture in enumerate(specification.tensors)})
+        outputs = [places[name] for name in wanted]
+        compiled = compile_gradient(specification, types, lse_gradient, wanted, chip)
+    if len(outputs) > _MOST_OUTPUTS:
+        raise UnsupportedError("score", f"with {len(outputs) - 3} captures that require gradients",
+                               f"at most {_MOST_OUTPUTS - 3}", "call .detach() on some")
+    entry.integer_numbers = sum(1 << i for i, number in enumerate(specification.numbers)
+                                if number.type == "index" or number.type[0] == "i")
+    entry.heads_dim = 1 if specification.layout == "bhsd" else 2
+    entry.output_count = len(outputs)
+    entry.outputs[:len(outputs)] = outputs
+    # Rows past a query length are not written.
+    entry.zeroes_outputs = operation == "forward" and "q" in specification.lengths
+    if chip is None:
+        library = Library.shared().c
+        entry.function = compiled._handle
+        entry.call_function = _address(library.faFunctionCall)
+        entry.get_function_error = _address(library.faGetErrorMessage)
+        _kept.append(compiled)
+    else:
+        kernel = compiled.load()
+        entry.kernel = kernel._handle
+        entry.launch_kernel = _address(kernel.runtime.library.faKernelLaunch)
+        entry.get_kernel_error = _address(kernel.runtime.library.faRuntimeGetErrorMessage)
+        _kept.append(kernel)
+
+
+@_COMPILE
+def _compile(key: bytes, entry) -> int:
+    try:
+        _fill(key.decode(), entry.contents)
+        return 0
+    except BaseException as error:
+        _thread.error = error
+        _thread.message = ctypes.create_string_buffer(str(error).encode())
+        return ctypes.addressof(_thread.message)
+
+
+#===--- What torch asks of an operator ------------------------------------===#
+
+def backward(query, key, value, output, lse, gradients, tensors, numbers, text, wanted_operands,
+             wanted_tensors):
+    """Gradients of (query, key, value, *tensors), None where none is wanted."""
+    import torch
+
+    specification = from_text(text)
+    output_gradient, lse_gradient = gradients
+    if output_gradient is None:
+        output_gradient = torch.zeros_like(output)
+    elif not _is_readable(output_gradient):
+        output_gradient = output_gradient.clone(memory_format=torch.contiguous_format)
+    if lse_gradient is not None:
+        lse_gradient = lse_gradient.contiguous()
+    skipped = len(specification.length_names)
+    wanted = [name for name, is_wanted in zip(("query", "key", "value"), wanted_operands) if is_wanted]
+    wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
+               if is_wanted and capture.gradient]
+    found = {}
+
+    def call(query, key, value, output, lse, output_gradient, lse_gradient, tensors):
+        return torch.ops.fa_mlir.attention_backward(query, key, value, output, lse, output_gradient, lse_gradient,
+                                                    tensors, numbers, text, ",".join(wanted))
+
+    if wanted and hasattr(output, "placements"):
+        sharding = importlib.import_module(".sharding", __package__)
+        found = dict(zip(wanted, sharding.differentiate(call, (query, key, value), output, lse, output_gradient,
+                                                        lse_gradient, tensors, text)))
+    elif wanted:
+        found = dict(zip(wanted, call(query, key, value, output, lse, output_gradient, lse_gradient,
+                                      list(tensors) or None)))
+    return ([found.get(name) for name in ("query", "key", "value")],
+            [None] * skipped + [found.get(capture.name) for capture in specification.tensors])
+
+
+def _is_readable(tensor) -> bool:
+    """Whether compiled code takes a tensor that torch made: its head dim is
+    contiguous, and on a GPU its rows start at multiples of 16 bytes."""
+    import torch
+
+    shape, strides = tensor.shape, tensor.stride()
+    if shape[-1] != 1 and strides[-1] != 1:
+        return False
+    if not tensor.is_cuda:
+        return True
+    unit = 16 // tensor.element_size()
+    if any(size != 1 and stride % unit for size, stride in zip(shape[:-1], strides[:-1])):
+        return False
+    is_real = type(tensor) is torch.Tensor and not torch.compiler.is_compiling()
+    return not is_real or tensor.data_ptr() % 16 == 0
+
+
+def _setup_context(ctx, inputs, output):
+    query, key, value, tensors, numbers, text = inputs
+    tensors = tensors or []
+    ctx.save_for_backward(query, key, value, *output, *tensors)
+    ctx.numbers, ctx.text = numbers, text
+    ctx.wanted = [tensor.requires_grad for tensor in tensors]
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx, *gradients):
+    query, key, value, output, lse, *tensors = ctx.saved_tensors
+    operands, captures = backward(query, key, value, output, lse, gradients, tensors, ctx.numbers, ctx.text,
+                                  ctx.needs_input_grad[:3], ctx.wanted)
+    return *operands, captures or None, None, None
+
+
+def _fake_attention(query, key, value, tensors, numbers, specification):
+    known = from_text(specification)
+    output = query.new_empty((*query.shape[:-1], value.shape[-1]))
+    return output, _fake_lse(query, known)
+
+
+def _fake_lse(query, specification):
+    import torch
+
+    if not specification.lse:
+        return query.new_empty((0,), dtype=torch.float32)
+    batch, one, two, _ = query.shape
+    sizes = (batch, one, two) if specification.layout == "bhsd" else (batch, two, one)
+    return query.new_empty(sizes, dtype=torch.float32)
+
+
+def _fake_backward(query, key, value, output, lse, output_gradient, lse_gradient, tensors, numbers,
+                   specification, wanted):
+    known = from_text(specification)
+    named = {"query": query, "key": key, "value": value}
+    named.update(zip((capture.name for capture in known.tensors), (tensors or ())[len(known.length_names):]))
+    return [named[name].new_empty(named[name].shape) for name in wanted.split(",")]
+
+
+def count_pairs(specification: Specification, queries: int, keys: int) -> int:
+    """Visible pairs of one head, where the mask is known by its name, else all."""
+    words = specification.mask.split("(")[0].split()
+    if words[:1] == ["causal"]:
+        return sum_clamped(queries, keys, keys - queries)
+    if words[:1] == ["causal_top_left"]:
+        return sum_clamped(queries, keys, 0)
+    return queries * keys
+
+
+def sum_clamped(queries: int, keys: int, shift: int) -> int:
+    """The sum over i of the keys j <= i + shift, from 0 to all."""
+    total, first = 0, max(0, -shift)
+    full = max(first, min(queries, keys - shift))
+    count = full - first
+    total += count * (first + 1 + shift) + count * (count - 1) // 2
+    return total + (queries - max(full, 0)) * keys if queries > full else total
+
+
+def _count_flops(query_shape, key_shape, value_shape, tensors_shape, numbers, specification, *args, out_shape=None,
+                 **kwargs) -> int:
+    known = from_text(specification)
+    heads, sequence = (1, 2) if known.layout == "bhsd" else (2, 1)
+    pairs = count_pairs(known, query_shape[sequence], key_shape[sequence])
+    return 2 * query_shape[0] * query_shape[heads] * pairs * (query_shape[-1] + value_shape[-1])
+
+
+def _count_backward_flops(query_shape, key_shape, value_shape, output_shape, lse_shape, output_gradient_shape,
+                          lse_gradient_shape, tensors_shape, numbers, specification, *args, out_shape=None,
+                          **kwargs) -> int:
+    return 5 * _count_flops(query_shape, key_shape, value_shape, None, None, specification) // 2
+
+
+def _add_flops() -> None:
+    import torch
+    from torch.utils.flop_counter import register_flop_formula
+
+    register_flop_formula(torch.ops.fa_mlir.attention)(_count_flops)
+    register_flop_formula(torch.ops.fa_mlir.attention_backward)(_count_backward_flops)
+
+
+def _add_sharding() -> None:
+    importlib.import_module(".sharding", __package__)
+
+
+# Modules of torch that take longer to import than everything here, and what follows.
+_AFTER_IMPORT = {"torch.utils.flop_counter": _add_flops, "torch.distributed.tensor": _add_sharding}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Does what follows the import of a module when it is imported."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def find_spec(self, name, path, target=None):
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        execute = spec.loader.exec_module
+
+        def execute_and_add(module):
+            execute(module)
+            _AFTER_IMPORT[name]()
+
+        spec.loader.exec_module = execute_and_add
+        return spec
+
+
+def _make_function(torch):
+    """What attention() differentiates by: the same as the operator's own autograd,
+    which costs several times as much."""
+    operator = torch.ops.fa_mlir.attention.default
+    below = torch._C._AutoDispatchBelowAutograd
+
+    class Attention(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, query, key, value, numbers, text, *tensors):
+            with below():
+                output, lse = operator(query, key, value, tensors or None, numbers, text)
+            ctx.save_for_backward(query, key, value, output, lse, *tensors)
+            ctx.numbers, ctx.text = numbers, text
+            ctx.set_materialize_grads(False)
+            return output, lse
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, *gradients):
+            query, key, value, output, lse, *tensors = ctx.saved_tensors
+            wanted = ctx.needs_input_grad
+            operands, captures = backward(query, key, value, output, lse, gradients, tensors, ctx.numbers, ctx.text,
+                                          wanted[:3], wanted[5:])
+            return *operands, None, None, *captures
+
+    return Attention
+
+
+def _add_autocast(torch, library) -> None:
+    def cast(device, query, key, value, tensors, numbers, specification):
+        dtype = torch.get_autocast_dtype(device)
+        operands = [tensor.to(dtype) if tensor.dtype in (torch.float32, torch.float16, torch.bfloat16) else tensor
+                    for tensor in (query, key, value)]
+        with torch.amp.autocast(device, enabled=False):
+            return torch.ops.fa_mlir.attention(*operands, tensors, numbers, specification)
+
+    library.impl("attention", functools.partial(cast, "cuda"), "AutocastCUDA")
+    library.impl("attention", functools.partial(cast, "cpu"), "AutocastCPU")
+
+
+def _register() -> None:
+    import torch
+
+    path = find_library(LIBRARY, "FA_TORCH_LIBRARY")
+    try:
+        c = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"cannot open '{path}': {error}; build the target FATorchShared, or let "
+                          "FA_TORCH_LIBRARY name the library") from error
+    c.faTorchRegister.restype = ctypes.c_char_p
+    c.faTorchRegister.argtypes = [_COMPILE]
+    c.faTorchClear.restype = None
+    wrong = c.faTorchRegister(_compile)
+    if wrong:
+        version = getattr(torch, "__version__", "of no version")
+        raise ImportError(f"the operators of fa_mlir: {wrong.decode()}; torch is {version}")
+    library = torch.library.Library("fa_mlir", "FRAGMENT")
+    torch.library.register_fake("fa_mlir::attention", _fake_attention)
+    torch.library.register_fake(
+        "fa_mlir::attention_into", lambda query, key, value, tensors, numbers, specification, out:
+        _fake_lse(query, from_text(specification)))
+    torch.library.register_fake("fa_mlir::attention_backward", _fake_backward)
+    torch.library.register_autograd("fa_mlir::attention", _backward, setup_context=_setup_context)
+    _add_autocast(torch, library)
+    for name, add in _AFTER_IMPORT.items():
+        if name in sys.modules:
+            add()
+        else:
+            sys.meta_path.insert(0, _Finder(name))
+    _state.update(c=c, library=library, function=_make_function(torch))
+
+
+def ready() -> None:
+    """Registers the operators with the torch that is loaded."""
+    with _lock:
+        if not _state:
+            _register()
+
+
+def function() -> Any:
+    """The apply of the function that attention() differentiates by."""
+    return _state["function"].apply
+
+
+def clear() -> None:
+    """Forgets which code operators run. No call may be running."""
+    with _lock:
+        if _state:
+            _state["c"].faTorchClear()
+        _kept.clear()

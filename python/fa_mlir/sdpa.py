@@ -1,0 +1,159 @@
+"""fa_mlir.sdpa: torch's scaled_dot_product_attention on compiled code, and in its place."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from .attention import attention, refuse
+from .errors import ArgumentError, CompilationError, UnsupportedError
+
+_UNSUPPORTED = ("error", "warn", "torch")
+_counts: collections.Counter = collections.Counter()
+
+
+def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+         scale: float | None = None, enable_gqa: bool = False) -> Any:
+    """torch.nn.functional.scaled_dot_product_attention, differentiable.
+
+    query: (..., heads, queries, head dim); key, value: (..., key heads, keys, head
+    dim), with leading dims that broadcast; float16, bfloat16 or float32. attn_mask
+    broadcasts to (..., heads, queries, keys): bool, True being visible, or numbers that
+    are added, of any strides; it is never expanded. is_causal is aligned to the top
+    left. A query that sees no key gives 0. A head dim that is not contiguous is copied.
+
+    Raises UnsupportedError for dropout and for other types.
+    """
+    if is_causal and attn_mask is not None:
+        raise refuse("attn_mask", "is given with is_causal=True, expected one of the two")
+    for name, tensor in ("query", query), ("key", key), ("value", value):
+        if tensor.dim() < 2:
+            raise refuse(name, f"has rank {tensor.dim()}, expected at least 2")
+        if tensor.is_sparse or tensor.is_nested:
+            raise UnsupportedError(name, "sparse or nested", "a dense tensor", "pad it, with key_lengths of attention()")
+    rank = max(query.dim(), key.dim(), value.dim())
+    heads = query.shape[-3] if query.dim() > 2 else 1
+    if not enable_gqa and rank > 2:
+        # Heads broadcast as other leading dims do.
+        heads = max(heads, *[tensor.shape[-3] if tensor.dim() > 2 else 1 for tensor in (key, value)])
+    shapes = [tensor.shape[:-3] for tensor in (query, key, value)]
+    leading = query.new_empty(0).expand(0).shape[:0]
+    import torch
+
+    leading = torch.broadcast_shapes(*shapes)
+    operands = [_flatten(tensor, leading, None if enable_gqa else heads) for tensor in (query, key, value)]
+    options: dict[str, Any] = {}
+    if attn_mask is not None:
+        expected = (*leading, operands[0].shape[1], operands[0].shape[2], operands[1].shape[2])
+        mask = _flatten_mask(attn_mask, expected, rank)
+        if attn_mask.dtype == torch.bool:
+            options["mask"] = mask
+        else:
+            options["bias"] = mask.to(torch.float32) if mask.dtype == torch.float64 else mask
+    output = attention(*operands, causal="top_left" if is_causal else None, scale=scale, dropout_p=dropout_p,
+                       layout="bhsd", **options)
+    shape = [*leading, *([operands[0].shape[1]] if rank > 2 else []), *output.shape[2:]]
+    return output.reshape(shape)
+
+
+def _flatten(tensor: Any, leading: Any, heads: int | None) -> Any:
+    """As (batch, heads, sequence, head dim) with the head dim contiguous."""
+    while tensor.dim() < 3:
+        tensor = tensor.unsqueeze(0)
+    if heads is not None and tensor.shape[-3] != heads:
+        tensor = tensor.expand(*tensor.shape[:-3], heads, *tensor.shape[-2:])
+    tensor = tensor.expand(*leading, *tensor.shape[-3:])
+    if len(leading) != 1:
+        batch = 1
+        for size in leading:
+            batch *= size
+        tensor = tensor.reshape(batch, *tensor.shape[-3:])
+    if tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+        tensor = tensor.contiguous()
+    return tensor
+
+
+def _flatten_mask(mask: Any, shape: tuple, rank: int) -> Any:
+    """With rank 4: dims before the heads become one, or broadcast as one."""
+    if rank == 2:
+        mask = mask.reshape((1,) * (4 - mask.dim()) + tuple(mask.shape)) if mask.dim() < 4 else mask
+        return mask
+    if mask.dim() <= 4 and len(shape) <= 4:
+        return mask
+    mask = mask.reshape((1,) * (len(shape) - mask.dim()) + tuple(mask.shape))
+    leading = mask.shape[:-3]
+    if all(size == 1 for size in leading):
+        return mask.reshape(1, *mask.shape[-3:])
+    return mask.expand(*shape[:-3], *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
+
+
+#===--- In torch's place --------------------------------------------------===#
+
+def _find_reason(torch: Any, query: Any) -> str:
+    """Why torch's own is to be called, "" for none."""
+    backends = torch.backends.cuda
+    allowed = (backends.flash_sdp_enabled(), backends.mem_efficient_sdp_enabled(), backends.math_sdp_enabled())
+    if not all(allowed):
+        return "sdpa_kernel chose among torch's own"
+    if torch.overrides.has_torch_function_unary(query):
+        return "a subclass of tensor"
+    return ""
+
+
+def override_counts() -> dict[str, int]:
+    """How often the override called what: "fa_mlir", or a reason why torch's own."""
+    return dict(_counts)
+
+
+@contextlib.contextmanager
+def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
+    """Within it torch.nn.functional.scaled_dot_product_attention is fa_mlir.sdpa.
+
+    on_unsupported: what to do where that has no form for a call: "error" raises
+    UnsupportedError; "warn" warns, once for each reason, and calls torch's own;
+    "torch" calls it without a word. override_counts() counts each. A choice by
+    torch.nn.attention.sdpa_kernel is such a reason.
+
+        with fa_mlir.override_sdpa("warn"):
+            loss = model(batch)
+    """
+    import torch
+
+    if on_unsupported not in _UNSUPPORTED:
+        raise ValueError(f"on_unsupported is {on_unsupported!r}, expected one of {', '.join(_UNSUPPORTED)}")
+    original = torch.nn.functional.scaled_dot_product_attention
+    warned = set()
+
+    @functools.wraps(original)
+    def replacement(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        reason = _find_reason(torch, query)
+        if not reason:
+            try:
+                output = sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+                _counts["fa_mlir"] += 1
+                return output
+            except (UnsupportedError, CompilationError) as error:
+                if on_unsupported == "error":
+                    raise
+                reason = str(error)
+            except ArgumentError:
+                # torch says it in its own words.
+                return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        elif on_unsupported == "error":
+            raise UnsupportedError("query", "in a call for which " + reason, "torch's defaults",
+                                   "on_unsupported='torch'")
+        _counts[reason] += 1
+        if on_unsupported == "warn" and reason not in warned:
+            warned.add(reason)
+            warnings.warn(f"torch's own attention is called: {reason}", stacklevel=2)
+        return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+
+    torch.nn.functional.scaled_dot_product_attention = replacement
+    try:
+        yield
+    finally:
+        torch.nn.functional.scaled_dot_product_attention = original

@@ -1,0 +1,63 @@
+"""How attention is sharded: DTensors of batches or heads stay where they are.
+
+Loaded when torch.distributed.tensor is. A call whose regions read captures or absolute
+indices, other than by their spellings, is replicated, since a shard would see others.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor.experimental import register_sharding
+
+from .problem import Specification, from_text
+
+_SPELLED = re.compile(r"(causal|causal_top_left|window\(%left, %right\)|softcap\(%cap\)|\s)*")
+
+
+def _find_dims(specification: Specification, tensors: object) -> tuple[int, ...]:
+    """Dims of query, key, value and output that may be sharded."""
+    is_spelled = _SPELLED.fullmatch(specification.score) and _SPELLED.fullmatch(specification.mask)
+    if tensors or not is_spelled:
+        return ()
+    return 0, 1 if specification.layout == "bhsd" else 2
+
+
+def _lse_placement(specification: Specification, dim: int) -> object:
+    if not specification.lse:
+        return Replicate()
+    return Shard(0 if dim == 0 else 1)
+
+
+@register_sharding(torch.ops.fa_mlir.attention.default)
+def shard_attention(query, key, value, tensors, numbers, text):
+    specification = from_text(text)
+    others = [Replicate()] * len(tensors or ())
+    found = [([Replicate()] * 2, [Replicate()] * 3 + others)]
+    for dim in _find_dims(specification, tensors):
+        found.append(([Shard(dim), _lse_placement(specification, dim)], [Shard(dim)] * 3))
+    return found
+
+
+def differentiate(call, operands, output, lse, output_gradient, lse_gradient, tensors, text):
+    """The list of gradients that `call` gives, on the shards of the output. torch has
+    no rule for operators that return a list."""
+    specification = from_text(text)
+    mesh, placements = output.device_mesh, output.placements
+    rows = [_lse_placement(specification, placement.dim) if isinstance(placement, Shard) else placement
+            for placement in placements]
+
+    def take(tensor, wanted):
+        if tensor is None:
+            return None
+        if not isinstance(tensor, DTensor):
+            tensor = DTensor.from_local(tensor, mesh, [Replicate()] * mesh.ndim)
+        return tensor.redistribute(mesh, wanted).to_local()
+
+    found = call(*[take(tensor, placements) for tensor in operands], take(output, placements), take(lse, rows),
+                 take(output_gradient, placements), take(lse_gradient, rows),
+                 [take(tensor, [Replicate()] * mesh.ndim) for tensor in tensors] or None)
+    # Captures are whole, and so is then all else.
+    return [DTensor.from_local(gradient, mesh, placements, run_check=False) for gradient in found]

@@ -1,0 +1,227 @@
+# RUN: env FA_MLIR_CACHE_DIR=none %python %s
+"""fa_mlir.attention on numpy arrays, against its definition in float64."""
+
+import itertools
+import os
+import unittest
+
+import ml_dtypes
+import numpy
+
+import fa_mlir
+
+SEED = int.from_bytes(os.urandom(4), "little")
+print("seed", SEED)
+RANDOM = numpy.random.default_rng(SEED)
+
+
+def draw(*shape, dtype=numpy.float32):
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def expect(query, key, value, *, causal=None, window=None, softcap=None, alibi=None, bias=None, mask=None, sink=None,
+           scale=None, query_lengths=None, key_lengths=None, layout="bshd"):
+    """Output and lse by the definition, in float64."""
+    query, key, value = (array.astype(numpy.float64) for array in (query, key, value))
+    if layout == "bshd":
+        query, key, value = (array.swapaxes(1, 2) for array in (query, key, value))
+    batch, heads, queries, head_dim = query.shape
+    keys = key.shape[2]
+    key, value = (numpy.repeat(array, heads // key.shape[1], axis=1) for array in (key, value))
+    scores = (1 / numpy.sqrt(head_dim) if scale is None else scale) * numpy.einsum("bhid,bhjd->bhij", query, key)
+    valid_queries = numpy.full(batch, queries) if query_lengths is None else query_lengths
+    valid_keys = numpy.full(batch, keys) if key_lengths is None else key_lengths
+    shift = (valid_keys - valid_queries)[:, None, None, None]
+    i, j = numpy.arange(queries)[:, None], numpy.arange(keys)[None]
+    if softcap is not None:
+        scores = softcap * numpy.tanh(scores / softcap)
+    if alibi is not None:
+        slopes = alibi if alibi.ndim == 2 else alibi[None]
+        scores = scores - slopes[:, :, None, None] * abs(i + shift - j)
+    if bias is not None:
+        scores = scores + bias.astype(numpy.float64)
+    visible = numpy.broadcast_to(j < valid_keys[:, None, None, None], scores.shape)
+    diagonal = 0 if causal == "top_left" else shift
+    if causal:
+        visible = visible & (j <= i + diagonal)
+    if window is not None:
+        left, right = (numpy.inf if size is None or size < 0 else size for size in window)
+        visible = visible & (j >= i + diagonal - left) & (j <= i + diagonal + right)
+    if mask is not None:
+        visible = visible & mask
+    scores = numpy.where(visible, scores, -numpy.inf)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        top = scores.max(-1, initial=-numpy.inf, keepdims=True)
+        if sink is not None:
+            top = numpy.maximum(top, sink[:, None, None])
+        weights = numpy.where(numpy.isneginf(scores), 0, numpy.exp(scores - top))
+        total = weights.sum(-1, keepdims=True)
+        if sink is not None:
+            total = total + numpy.exp(sink[:, None, None] - top)
+        output = numpy.einsum("bhij,bhjd->bhid", numpy.where(total == 0, 0, weights / total), value)
+        lse = numpy.where(total == 0, -numpy.inf, numpy.log(total) + top)[..., 0]
+    is_past = numpy.arange(queries) >= valid_queries[:, None]
+    output = numpy.where(is_past[:, None, :, None], 0, output)
+    lse = numpy.where(is_past[:, None], 0, lse)
+    return (output.swapaxes(1, 2) if layout == "bshd" else output), lse
+
+
+def make_inputs(batch=2, queries=7, keys=19, heads=4, key_heads=2, head_dim=16, value_head_dim=16, layout="bshd",
+                dtype=numpy.float32):
+    shapes = [(batch, queries, heads, head_dim), (batch, keys, key_heads, head_dim),
+              (batch, keys, key_heads, value_head_dim)]
+    return [draw(*shape, dtype=dtype).swapaxes(1, 2) if layout == "bhsd" else draw(*shape, dtype=dtype)
+            for shape in shapes]
+
+
+class Attention(unittest.TestCase):
+    def check(self, inputs, bound=2e-6, **options):
+        got, lse = fa_mlir.attention(*inputs, return_lse=True, **options)
+        output, expected_lse = expect(*inputs, **options)
+        norm = numpy.linalg.norm(output) or 1
+        self.assertLess(numpy.linalg.norm(got.astype(numpy.float64) - output) / norm, bound)
+        finite = numpy.isfinite(expected_lse)
+        self.assertTrue((numpy.isneginf(lse) == ~finite).all())
+        self.assertLess(abs(lse[finite] - expected_lse[finite]).max(initial=0), 1e-4)
+        # Without the second result the first is the same.
+        self.assertTrue((fa_mlir.attention(*inputs, **options) == got).all())
+        return got
+
+    def test_types_and_layouts(self):
+        for layout, dtype in itertools.product(
+                ("bshd", "bhsd"), (numpy.float32, numpy.float16, ml_dtypes.bfloat16)):
+            with self.subTest(layout=layout, dtype=dtype):
+                inputs = make_inputs(layout=layout, dtype=dtype, value_head_dim=24)
+                bound = {4: 2e-6, 2: 1e-3 if dtype == numpy.float16 else 6e-3}[numpy.dtype(dtype).itemsize]
+                got = self.check(inputs, bound, layout=layout, causal="bottom_right")
+                self.assertEqual(got.dtype, dtype)
+
+    def test_masks(self):
+        inputs = make_inputs()
+        more_queries = make_inputs(queries=23, keys=9)
+        for causal, window in itertools.product(
+                (None, "bottom_right", "top_left"), (None, (-1, None), (3, 0), (2, 4), (-1, 1), (0, -1))):
+            for operands in inputs, more_queries:
+                with self.subTest(causal=causal, window=window):
+                    self.check(operands, causal=causal, window=window)
+        for shape in (2, 4, 7, 19), (1, 4, 7, 19), (2, 1, 1, 19), (7, 1), (19,):
+            self.check(inputs, mask=RANDOM.random(shape) < 0.4, causal="bottom_right")
+        self.check(inputs, mask=numpy.broadcast_to(RANDOM.random((2, 1, 1, 19)) < 0.5, (2, 4, 7, 19)))
+
+    def test_scores(self):
+        inputs = make_inputs()
+        slopes = abs(draw(4))
+        self.check(inputs, softcap=0.7)
+        self.check(inputs, alibi=slopes, causal="bottom_right")
+        self.check(inputs, alibi=abs(draw(2, 4)), key_lengths=numpy.array([19, 3], numpy.int32))
+        for shape in (2, 4, 7, 19), (4, 1, 19), (7, 19), (1, 1, 7, 1):
+            self.check(inputs, bias=draw(*shape))
+        self.check(inputs, bias=draw(4, 7, 19, dtype=numpy.float16))
+        self.check(inputs, softcap=2.5, alibi=slopes, bias=draw(7, 19), causal="top_left", window=(5, -1))
+        self.check(inputs, sink=draw(4), causal="bottom_right")
+        self.check(make_inputs(queries=9, keys=4), sink=draw(4), causal="bottom_right")
+        for scale in 0.3, 1.0, 0.0, -0.2, 0.25:
+            self.check(inputs, scale=scale)
+
+    def test_lengths(self):
+        inputs = make_inputs(batch=3)
+        query_lengths, key_lengths = (numpy.array(values, numpy.int32) for values in ([7, 0, 4], [19, 5, 0]))
+        for array, lengths in (inputs[1], key_lengths), (inputs[2], key_lengths), (inputs[0], query_lengths):
+            for item, length in zip(array, lengths):
+                item[length:] = numpy.nan
+        clean = [numpy.nan_to_num(array) for array in inputs]
+        options = dict(query_lengths=query_lengths, key_lengths=key_lengths, causal="bottom_right")
+        got, lse = fa_mlir.attention(*inputs, return_lse=True, **options)
+        output, expected = expect(*clean, **options)
+        self.assertLess(abs(got - output).max(), 1e-5)
+        self.assertTrue((numpy.isneginf(lse) == numpy.isneginf(expected)).all())
+        self.assertFalse(numpy.isnan(lse).any())
+
+    def test_shapes(self):
+        self.check(make_inputs(batch=0))
+        self.check(make_inputs(queries=0))
+        empty = fa_mlir.attention(*make_inputs(keys=0), return_lse=True)
+        self.assertFalse(empty[0].any())
+        self.assertTrue(numpy.isneginf(empty[1]).all())
+        inputs = make_inputs(batch=1)
+        output, lse = fa_mlir.attention(*[array[0] for array in inputs], return_lse=True)
+        self.assertEqual((output.shape, lse.shape), ((7, 4, 16), (4, 7)))
+        self.assertTrue((output == fa_mlir.attention(*inputs)[0]).all())
+
+    def test_out_and_strides(self):
+        query, key, value = make_inputs()
+        wide = numpy.full((2, 19, 2, 48), numpy.nan, numpy.float32)
+        wide[..., 16:32] = key
+        out = numpy.full((2, 7, 5, 16), numpy.nan, numpy.float32)[:, :, :4]
+        got = fa_mlir.attention(query, wide[..., 16:32], value, out=out)
+        self.assertIs(got, out)
+        self.assertTrue((got == fa_mlir.attention(query, key, value)).all())
+        self.assertTrue(numpy.isnan(out.base[:, :, 4]).all())
+
+    def test_compiles_once(self):
+        """Nothing of a call but types, ranks and which arguments there are."""
+        def call(batch, queries, keys, heads, key_heads, window, softcap, scale):
+            inputs = make_inputs(batch, queries, keys, heads, key_heads, head_dim=8, value_head_dim=8)
+            wide = draw(batch, keys, key_heads, 8 + batch)[..., :8]
+            self.check([inputs[0], inputs[1], wide], causal="bottom_right", window=window, softcap=softcap,
+                       scale=scale, alibi=abs(draw(heads)), bias=draw(batch, 1, queries, keys))
+        call(2, 7, 19, 4, 2, (5, 0), 3.0, 0.4)
+        before = fa_mlir.stats()["compilations"]
+        call(3, 40, 8, 6, 6, (2, 9), 11.0, 0.2)
+        call(3, 1, 100, 8, 1, (-1, 9), 0.5, 5.0)
+        call(2, 130, 257, 2, 1, (40, 40), 50.0, 0.01)
+        self.assertEqual(fa_mlir.stats()["compilations"], before)
+
+    def test_explain(self):
+        inputs = make_inputs(queries=64, keys=64)
+        found = fa_mlir.explain(*inputs, causal="bottom_right", window=(16, 0))
+        rows = found.picture.splitlines()
+        self.assertEqual((len(rows), rows[0][:3], rows[-1][-1], rows[-1][0]), (32, "\u2592  ", "\u2592", " "))
+        self.assertIn("\u2588", rows[20])
+        self.assertAlmostEqual(found.visible, sum(min(i, 16) + 1 for i in range(64)) / 64 ** 2)
+        self.assertIn("fa.attention", found.problem)
+        self.assertTrue(any(remark.pass_name == "fa-specialize-mask" for remark in found.remarks))
+        self.assertGreater(found.seconds, 0)
+        self.assertIn("visible pairs", str(found))
+        narrow = [array.astype(numpy.float16) for array in inputs]
+        found = fa_mlir.explain(*narrow, chip="sm_90a", softcap=3.0)
+        self.assertEqual((found.target, found.seconds, found.unsupported), ("sm_90a", None, ""))
+        self.assertIn(".target sm_90a", found.ptx)
+        self.assertTrue(any(remark.pass_name == "fa-select-config" for remark in found.remarks))
+        found = fa_mlir.explain(*[array.astype(numpy.float64) for array in inputs])
+        self.assertIn("f64", found.unsupported)
+
+    def test_errors(self):
+        query, key, value = make_inputs()
+        wrong = [
+            ("causal.*True.*bottom_right", dict(causal=True)), ("layout.*'sbhd'", dict(layout="sbhd")),
+            ("softcap.*-1.*above 0", dict(softcap=-1.0)), ("window.*5", dict(window=5)),
+            ("window.*'a'", dict(window=("a", 0))), ("alibi.*rank 3", dict(alibi=draw(1, 2, 4))),
+            ("alibi.*shape.*expected \\(4,\\)", dict(alibi=draw(5))), ("alibi.*float64", dict(alibi=numpy.ones(4))),
+            ("bias.*broadcasts to \\(2, 4, 7, 19\\)", dict(bias=draw(8, 19))), ("bias.*rank 5", dict(bias=draw(1, 1, 1, 7, 19))),
+            ("bias.*bool.*mask", dict(bias=numpy.ones((7, 19), bool))), ("mask.*float32.*bias", dict(mask=draw(7, 19))),
+            ("key_lengths.*int64", dict(key_lengths=numpy.ones(2, int))),
+            ("query_lengths.*shape", dict(query_lengths=numpy.ones(3, numpy.int32))), ("sink.*expected \\(4,\\)", dict(sink=draw(3)))]
+        for pattern, options in wrong:
+            with self.subTest(options=options), self.assertRaisesRegex(fa_mlir.ArgumentError, pattern):
+                fa_mlir.attention(query, key, value, **options)
+        for pattern, operands in [
+                ("query.*rank 2", (query[0, 0], key, value)), ("key.*head dim 8", (query, key[..., :8], value)),
+                ("value.*shape", (query, key, value[:, :4])), ("key.*batch 1", (query, key[:1], value[:1])),
+                ("key.*3 heads", (query, draw(2, 19, 3, 16), draw(2, 19, 3, 16))),
+                ("query.*stride 4", (draw(2, 7, 16, 4).swapaxes(2, 3), key, value))]:
+            with self.subTest(pattern), self.assertRaisesRegex(fa_mlir.ArgumentError, pattern):
+                fa_mlir.attention(*operands)
+        for argument, operands, options in [
+                ("dropout_p", (query, key, value), dict(dropout_p=0.1)),
+                ("query", [array.astype(numpy.float64) for array in (query, key, value)], {})]:
+            with self.assertRaises(fa_mlir.UnsupportedError) as raised:
+                fa_mlir.attention(*operands, **options)
+            self.assertEqual(raised.exception.argument, argument)
+            self.assertIn("expected", str(raised.exception))
+        with self.assertRaises(NotImplementedError):
+            fa_mlir.attention(query, key, value, dropout_p=0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,315 @@
+"""fa_mlir on torch's CUDA tensors: numbers, host time, graphs, streams, compilation.
+
+    pip install --target=FOLDER --no-deps fa_mlir-*.whl
+    PYTHONPATH=FOLDER python test/python/on_device.py [--only NAME] [--seed N]
+
+It needs a GPU, torch 2.10 and nothing else of this project. What passed and failed is
+counted in the last line; tables go to stdout. A gradient that the compiler has no GPU
+form for counts as "no form", by name.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+
+import torch
+
+import fa_mlir
+
+BOUNDS = {torch.float16: 1e-3, torch.bfloat16: 6e-3, torch.float32: 2e-6}
+RESULTS = {"passed": [], "failed": [], "no form": []}
+
+
+def make_inputs(batch=2, queries=300, keys=300, heads=4, key_heads=2, head_dim=64, dtype=torch.bfloat16, gradient=False):
+    shapes = (batch, queries, heads, head_dim), (batch, keys, key_heads, head_dim), (batch, keys, key_heads, head_dim)
+    return [torch.randn(shape, device="cuda", dtype=dtype, requires_grad=gradient) for shape in shapes]
+
+
+def expect(query, key, value, causal=None, window=None, softcap=None, alibi=None, bias=None, mask=None, scale=None,
+           key_lengths=None, sink=None, score=None):
+    query, key, value = (tensor.double().transpose(1, 2) for tensor in (query, key, value))
+    groups = query.shape[1] // key.shape[1]
+    key, value = (tensor.repeat_interleave(groups, 1) for tensor in (key, value))
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    queries, keys = scores.shape[-2:]
+    lengths = torch.full((query.shape[0],), keys, device="cuda") if key_lengths is None else key_lengths
+    shift = (lengths - queries)[:, None, None, None]
+    i, j = torch.arange(queries, device="cuda")[:, None], torch.arange(keys, device="cuda")
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if alibi is not None:
+        scores = scores - alibi.double()[:, None, None] * (i + shift - j).abs()
+    if bias is not None:
+        scores = scores + bias.double()
+    if score is not None:
+        batch, heads = torch.arange(query.shape[0], device="cuda"), torch.arange(query.shape[1], device="cuda")
+        scores = score(scores, batch[:, None, None, None], heads[:, None, None], i, j)
+    visible = (j < lengths[:, None, None, None]).expand(scores.shape)
+    diagonal = 0 if causal == "top_left" else shift
+    if causal:
+        visible = visible & (j <= i + diagonal)
+    if window is not None:
+        visible = visible & (j >= i + diagonal - window[0]) & (j <= i + diagonal + window[1])
+    if mask is not None:
+        visible = visible & mask
+    scores = scores.masked_fill(~visible, -torch.inf)
+    if sink is not None:
+        scores = torch.cat([scores, sink.double()[:, None, None].expand(*scores.shape[:3], 1)], -1)
+    weights = scores.softmax(-1).nan_to_num(0)[..., :keys]
+    return (weights @ value).transpose(1, 2), scores.logsumexp(-1)
+
+
+def relative_error(got, expected):
+    return float((got.double() - expected).norm() / expected.norm().clamp(min=1e-30))
+
+
+def run(name, function):
+    try:
+        function()
+        RESULTS["passed"].append(name)
+    except fa_mlir.UnsupportedError as error:
+        RESULTS["no form"].append(name)
+        print(f"no form: {name}: {str(error)[:300]}")
+    except Exception:
+        RESULTS["failed"].append(name)
+        print(f"FAILED: {name}")
+        traceback.print_exc(limit=6, file=sys.stdout)
+
+
+#===--- Numbers -----------------------------------------------------------===#
+
+def make_cases():
+    slopes = lambda: torch.rand(4, device="cuda") * 0.3
+    yield "full", {}, {}
+    yield "causal", {}, {"causal": "bottom_right"}
+    yield "causal, more keys", {"keys": 517}, {"causal": "bottom_right"}
+    yield "top left", {"keys": 200}, {"causal": "top_left"}
+    yield "window", {}, {"causal": "bottom_right", "window": (70, 0)}
+    yield "window, top left", {"keys": 411}, {"causal": "top_left", "window": (70, 5)}
+    yield "softcap", {}, {"softcap": 5.0}
+    yield "alibi", {}, {"alibi": slopes(), "causal": "bottom_right"}
+    yield "bias", {}, {"bias": torch.randn(300, 300, device="cuda")}
+    yield "bias of 16 bits", {"queries": 304, "keys": 304}, {
+        "bias": torch.randn(2, 4, 304, 304, device="cuda", dtype=torch.bfloat16)}
+    yield "boolean mask", {}, {"mask": torch.rand(2, 1, 1, 300, device="cuda") < 0.7}
+    yield "scale", {}, {"scale": 0.3}
+    yield "negative scale", {}, {"scale": -0.05}
+    yield "lengths", {}, {"key_lengths": torch.tensor([300, 111], device="cuda", dtype=torch.int32),
+                          "causal": "bottom_right"}
+    yield "sink", {}, {"sink": torch.randn(4, device="cuda")}
+    yield "one query", {"queries": 1, "keys": 1000}, {"causal": "bottom_right"}
+    for head_dim in 40, 96, 128, 192, 256:
+        yield f"head dim {head_dim}", {"head_dim": head_dim}, {"causal": "bottom_right"}
+    table = torch.randn(4, 64, device="cuda") * 0.1
+    yield "own score", {}, {"score": lambda s, b, h, i, j: s + table[h, (i - j) % 64]}
+
+
+def check_numbers(dtype, sizes, options, gradient):
+    inputs = make_inputs(dtype=dtype, gradient=gradient, **sizes)
+    more = [options[name] for name in ("alibi", "bias", "sink") if gradient and options.get(name) is not None]
+    for tensor in more:
+        tensor.requires_grad_(True)
+    try:
+        got = fa_mlir.attention(*inputs, return_lse=True, **options)
+        expected = expect(*inputs, **options)
+        bound = BOUNDS[dtype]
+        if gradient:
+            weights = [torch.randn_like(tensor) for tensor in got]
+            found = torch.autograd.grad(got, inputs + more, weights)
+            right = torch.autograd.grad(expected, inputs + more, [tensor.double() for tensor in weights])
+            # The reference's own inputs to the gradient are rounded too.
+            for name, one, other in zip(["query", "key", "value", "captures", "captures"], found, right):
+                error = relative_error(one, other)
+                assert error < 3 * bound, f"gradient of {name}: {error}, expected below {3 * bound}"
+        error = relative_error(got[0].detach(), expected[0].detach())
+        assert error < bound, f"output: {error}, expected below {bound}"
+        error = float((got[1] - expected[1]).detach().abs().nan_to_num(0).max())
+        assert error < 1e-3, f"lse: {error}, expected below 1e-3"
+    finally:
+        for tensor in more:
+            tensor.requires_grad_(False)
+
+
+def numbers():
+    for dtype in torch.bfloat16, torch.float16, torch.float32:
+        for name, sizes, options in make_cases():
+            for gradient in False, True:
+                run(f"numbers, {str(dtype)[6:]}, {name}{', gradient' if gradient else ''}",
+                    lambda: check_numbers(dtype, sizes, options, gradient))
+
+
+#===--- Torch's machinery -------------------------------------------------===#
+
+def machinery():
+    def graph():
+        inputs = make_inputs()
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            fa_mlir.attention(*inputs, causal="bottom_right")
+        side.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            output = fa_mlir.attention(*inputs, causal="bottom_right")
+        for _ in range(3):
+            for tensor in inputs:
+                tensor.normal_()
+            captured.replay()
+            torch.cuda.synchronize()
+            assert torch.equal(output, fa_mlir.attention(*inputs, causal="bottom_right"))
+
+    def streams():
+        side = torch.cuda.Stream()
+        for _ in range(20):
+            with torch.cuda.stream(side):
+                inputs = make_inputs(queries=1000, keys=1000)
+                output = fa_mlir.attention(*inputs)
+            side.synchronize()
+            assert relative_error(output, expect(*inputs)[0]) < 6e-3
+
+    def compiled():
+        function = torch.compile(lambda *operands: fa_mlir.attention(*operands, causal="bottom_right"), fullgraph=True,
+                                 dynamic=True)
+        counts = []
+        for length in 128, 200, 333, 1024:
+            inputs = make_inputs(queries=length, keys=length)
+            assert torch.equal(function(*inputs), fa_mlir.attention(*inputs, causal="bottom_right"))
+            counts.append(fa_mlir.stats()["compilations"])
+        assert len(set(counts)) == 1, counts
+        assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+    def opcheck():
+        from fa_mlir.attention import TorchArrays, find_text, plan
+        inputs = make_inputs()
+        decided, tensors, given = plan(TorchArrays, *inputs, None, None, "bottom_right", (9, 0), None, None, None, None,
+                                       None, None, "bshd", True)
+        torch.library.opcheck(torch.ops.fa_mlir.attention.default, (*inputs, tensors or None, given or None, find_text(decided)))
+
+    def autocast():
+        inputs = make_inputs(dtype=torch.float32)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            assert fa_mlir.attention(*inputs).dtype == torch.bfloat16
+
+    def other_device():
+        if torch.cuda.device_count() > 1:
+            inputs = [tensor.to("cuda:1") for tensor in make_inputs()]
+            assert fa_mlir.attention(*inputs).device == inputs[0].device
+
+    def lengths_do_not_compile():
+        call = lambda *sizes: fa_mlir.attention(*make_inputs(*sizes), causal="bottom_right", window=(sizes[1], 0))
+        call(2, 300, 300, 4, 2)
+        before = fa_mlir.stats()["compilations"]
+        for sizes in (1, 64, 900, 8, 8), (5, 1, 77, 6, 1), (3, 4096, 4096, 2, 2):
+            call(*sizes)
+        assert fa_mlir.stats()["compilations"] == before
+
+    for name, function in list(locals().items()):
+        run(f"machinery, {name}", function)
+
+
+#===--- Times -------------------------------------------------------------===#
+
+def time_host(call, count=2000):
+    """Microseconds that a call takes of its thread, the least of five medians."""
+    best = float("inf")
+    for _ in range(5):
+        torch.cuda.synchronize()
+        times = []
+        for i in range(count):
+            start = time.perf_counter_ns()
+            call()
+            times.append(time.perf_counter_ns() - start)
+            if i % 200 == 199:
+                torch.cuda.synchronize()
+        best = min(best, statistics.median(times) / 1000)
+    return best
+
+
+def host_time():
+    inputs = make_inputs(1, 128, 128, 2, 2, 64)
+    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
+    first = [tensor.detach().transpose(1, 2).contiguous() for tensor in inputs]
+    rows = []
+    with torch.no_grad():
+        rows.append(("fa_mlir.attention, no gradient", time_host(lambda: fa_mlir.attention(*inputs, causal="bottom_right"))))
+        with torch._C._AutoDispatchBelowAutograd():
+            from fa_mlir.attention import TorchArrays, find_text, plan
+            decided, tensors, given = plan(TorchArrays, *inputs, None, None, "bottom_right", None, None, None, None,
+                                           None, None, None, "bshd", False)
+            text, operator = find_text(decided), torch.ops.fa_mlir.attention.default
+            rows.append(("operator alone", time_host(lambda: operator(*inputs, tensors or None, given or None, text))))
+        for backend in torch.nn.attention.SDPBackend.CUDNN_ATTENTION, torch.nn.attention.SDPBackend.FLASH_ATTENTION:
+            with torch.nn.attention.sdpa_kernel(backend):
+                rows.append((f"SDPA, {backend.name}", time_host(
+                    lambda: torch.nn.functional.scaled_dot_product_attention(*first, is_causal=True))))
+        rows.append(("empty_like", time_host(lambda: torch.empty_like(inputs[0]))))
+    rows.append(("fa_mlir.attention, to be differentiated",
+                 time_host(lambda: fa_mlir.attention(*leaves, causal="bottom_right"))))
+    print("\n| host time of a call, lower is better | us |\n|---|---|")
+    for name, microseconds in rows:
+        print(f"| {name} | {microseconds:.1f} |")
+
+
+def first_call():
+    """In processes of their own: compiled, then found on disk."""
+    import subprocess
+    script = ("import torch, time; q = torch.randn(1, 256, 4, 128, device='cuda', dtype=torch.bfloat16);"
+              "a = time.time(); import fa_mlir; b = time.time();"
+              "fa_mlir.attention(q, q, q, causal='bottom_right'); torch.cuda.synchronize();"
+              "print(f'{b - a:.3f} {time.time() - b:.3f}', fa_mlir.stats()['compilations'])")
+    print("\n| process | import, s | first call, s | compilations |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in "nothing kept", "kept on disk":
+            done = subprocess.run([sys.executable, "-c", script], env=dict(os.environ, FA_MLIR_CACHE_DIR=folder),
+                                  capture_output=True, text=True, check=True)
+            print(f"| {name} | " + " | ".join(done.stdout.split()) + " |")
+
+
+def speed():
+    print("\n| bf16, causal, higher is better | ours, TFLOP/s | SDPA cuDNN | SDPA FLASH |\n|---|---|---|---|")
+    for head_dim, length in (128, 4096), (128, 16384), (64, 8192):
+        inputs = make_inputs(max(1, 16384 // length), length, length, 16, 16, head_dim)
+        first = [tensor.transpose(1, 2).contiguous() for tensor in inputs]
+        flops = 2 * inputs[0].shape[0] * 16 * (length * (length + 1) // 2) * 2 * head_dim
+        calls = [lambda: fa_mlir.attention(*inputs, causal="bottom_right")]
+        for backend in torch.nn.attention.SDPBackend.CUDNN_ATTENTION, torch.nn.attention.SDPBackend.FLASH_ATTENTION:
+            def call(backend=backend):
+                with torch.nn.attention.sdpa_kernel(backend):
+                    return torch.nn.functional.scaled_dot_product_attention(*first, is_causal=True)
+            calls.append(call)
+        cells = []
+        for call in calls:
+            times = []
+            for _ in range(15):
+                start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                start.record()
+                call()
+                end.record()
+                torch.cuda.synchronize()
+                times.append(start.elapsed_time(end))
+            cells.append(f"{flops / statistics.median(times[3:]) / 1e9:.0f}")
+        print(f"| head dim {head_dim}, {length} tokens | " + " | ".join(cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = {function.__name__: function for function in (numbers, machinery, host_time, first_call, speed)}
+    parser.add_argument("--only", choices=parts, action="append")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    print(f"seed {options.seed}, torch {torch.__version__}, {torch.cuda.get_device_name()}, fa_mlir at {fa_mlir.__file__}")
+    for name in options.only or parts:
+        run(name, parts[name])
+    print(f"\n{len(RESULTS['no form'])} without a GPU form")
+    for name in RESULTS["failed"]:
+        print("failed:", name)
+    print(f"{len(RESULTS['passed'])} passed, {len(RESULTS['failed'])} failed")
+    return bool(RESULTS["failed"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

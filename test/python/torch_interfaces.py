@@ -1,0 +1,274 @@
+# REQUIRES: torch
+# RUN: rm -rf %t.cache
+# RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
+"""The interfaces that others have: SDPA by torch's own samples, flash-attn, transformers."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+import warnings
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention as original
+
+import fa_mlir
+from fa_mlir import flash_attn, flash_attn_interface
+from fa_mlir.sdpa import override_counts
+
+SEED = int.from_bytes(os.urandom(4), "little")
+print("seed", SEED)
+torch.manual_seed(SEED)
+
+
+def count_compiled():
+    """Kernels that were made or found on disk."""
+    return fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"]
+
+
+def relative_error(got, expected):
+    return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
+        min=1e-30))
+
+
+class SDPA(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("expecttest"), "no expecttest, which torch's samples need")
+    def test_samples(self):
+        """Those that torch tests its own with: results and gradients against float64."""
+        from torch.testing._internal.common_methods_invocations import op_db
+
+        operation, = [info for info in op_db if info.name == "nn.functional.scaled_dot_product_attention"]
+        refused, checked = {}, 0
+        for dtype, bound in (torch.float32, 4e-6), (torch.float16, 2e-3), (torch.bfloat16, 1.5e-2):
+            for sample in operation.sample_inputs("cpu", dtype, requires_grad=True):
+                with self.subTest(dtype=dtype, sample=sample.summary()):
+                    operands = [sample.input, *sample.args]
+                    try:
+                        got = fa_mlir.sdpa(*operands, **sample.kwargs)
+                    except fa_mlir.UnsupportedError as error:
+                        refused[error.argument] = refused.get(error.argument, 0) + 1
+                        continue
+                    wide = [tensor.detach().double().requires_grad_() for tensor in operands]
+                    options = dict(sample.kwargs)
+                    mask = options.get("attn_mask")
+                    if mask is not None and mask.dtype != torch.bool:
+                        options["attn_mask"] = mask.detach().double()
+                    expected = original(*wide, **options)
+                    self.assertEqual(got.shape, expected.shape)
+                    self.assertEqual(got.dtype, dtype)
+                    self.assertLess(relative_error(got, expected), bound)
+                    weights = torch.randn_like(got)
+                    found = torch.autograd.grad(got, operands, weights)
+                    right = torch.autograd.grad(expected, wide, weights.double())
+                    theirs = torch.autograd.grad(original(*operands, **sample.kwargs), operands, weights)
+                    for one, two, other in zip(found, theirs, right):
+                        self.assertEqual(one.shape, other.shape)
+                        # Scores of up to 200 leave little of a gradient: torch's own errs as much.
+                        self.assertLess(relative_error(one, other), max(3 * bound, 2 * relative_error(two, other)))
+                    checked += 1
+        print("samples of SDPA:", checked, "checked, refused by argument:", refused)
+        self.assertGreater(checked, 30)
+        self.assertEqual(set(refused), {"dropout_p"})
+
+    def test_masks(self):
+        query, key, value = (torch.randn(2, 4, 9, 16) for _ in range(3))
+        row = torch.rand(2, 1, 1, 9) < 0.6
+        for mask in (row.expand(2, 4, 9, 9), row, torch.randn(9, 9).t(), torch.randn(4, 9, 1), torch.rand(1, 9) < 0.5,
+                     torch.randn(1, 1, 9, 9).expand(2, 4, 9, 9), torch.randn(2, 4, 9, 18)[..., ::2]):
+            got = fa_mlir.sdpa(query, key, value, mask)
+            wide = mask if mask.dtype == torch.bool else mask.double()
+            expected = original(query.double(), key.double(), value.double(), wide)
+            self.assertLess(relative_error(got, expected), 2e-6)
+        key, value = key[:, :2], value[:, :2]
+        got = fa_mlir.sdpa(query, key, value, is_causal=True, enable_gqa=True)
+        self.assertLess(relative_error(got, original(query.double(), key.double(), value.double(), is_causal=True,
+                                                     enable_gqa=True)), 2e-6)
+        # Without a name for it, heads do not group.
+        with self.assertRaises(RuntimeError):
+            fa_mlir.sdpa(query, key, value)
+
+    def test_override(self):
+        operands = [torch.randn(1, 2, 8, 16) for _ in range(3)]
+        function = lambda **options: torch.nn.functional.scaled_dot_product_attention(*operands, **options)
+        expected = function()
+        with fa_mlir.override_sdpa():
+            before = override_counts().get("fa_mlir", 0)
+            self.assertLess(relative_error(function(), expected), 2e-6)
+            self.assertEqual(override_counts()["fa_mlir"], before + 1)
+            with self.assertRaises(fa_mlir.UnsupportedError):
+                function(dropout_p=0.5)
+            with self.assertRaises(fa_mlir.UnsupportedError):
+                with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                    function()
+        self.assertIs(torch.nn.functional.scaled_dot_product_attention, original)
+        with fa_mlir.override_sdpa("warn"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                function(dropout_p=0.5)
+        self.assertEqual(len(caught), 1)
+        self.assertIn("dropout_p", str(caught[0].message))
+        self.assertEqual(sum(count for reason, count in override_counts().items() if "dropout_p" in reason), 3)
+        with self.assertRaisesRegex(ValueError, "error, warn, torch"):
+            fa_mlir.override_sdpa("ignore").__enter__()
+
+
+class FlashAttention(unittest.TestCase):
+    def expect(self, q, k, v, causal=False, window=(-1, -1), softcap=0.0, slopes=None):
+        q, k, v = (tensor.double().transpose(1, 2) for tensor in (q, k, v))
+        k, v = (tensor.repeat_interleave(q.shape[1] // k.shape[1], 1) for tensor in (k, v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        shift = k.shape[2] - q.shape[2]
+        i, j = torch.arange(q.shape[2])[:, None] + shift, torch.arange(k.shape[2])
+        if softcap:
+            scores = softcap * torch.tanh(scores / softcap)
+        if slopes is not None:
+            scores = scores - slopes.double()[:, None, None] * (i - j).abs()
+        hidden = (j > i) if causal else torch.zeros(1, dtype=torch.bool)
+        for size, distance in (window[0], i - j), (window[1], j - i):
+            if size >= 0:
+                hidden = hidden | (distance > size)
+        scores = scores.masked_fill(hidden, -torch.inf)
+        return (scores.softmax(-1).nan_to_num(0) @ v).transpose(1, 2), scores.logsumexp(-1)
+
+    def test_functions(self):
+        q = torch.randn(2, 30, 4, 16, dtype=torch.bfloat16)
+        k, v = (torch.randn(2, 41, 2, 16, dtype=torch.bfloat16) for _ in range(2))
+        slopes = torch.rand(4)
+        for options in ({}, {"causal": True}, {"window_size": (5, 3)}, {"causal": True, "window_size": (7, -1)},
+                        {"softcap": 3.0, "causal": True}, {"alibi_slopes": slopes, "causal": True}):
+            expected, lse = self.expect(q, k, v, options.get("causal", False), options.get("window_size", (-1, -1)),
+                                        options.get("softcap", 0.0), options.get("alibi_slopes"))
+            got, got_lse, probabilities = flash_attn.flash_attn_func(q, k, v, return_attn_probs=True, **options)
+            self.assertLess(relative_error(got, expected), 6e-3)
+            self.assertLess(float((got_lse - lse).abs().max()), 1e-2)
+            self.assertIsNone(probabilities)
+            packed = flash_attn.flash_attn_kvpacked_func(q, torch.stack([k, v], 2), **options)
+            self.assertTrue(torch.equal(packed, got))
+            if "alibi_slopes" not in options:
+                third, third_lse = flash_attn_interface.flash_attn_func(q, k, v, return_attn_probs=True, **options)
+                self.assertTrue(torch.equal(third, got))
+        qkv = torch.randn(2, 30, 3, 4, 16, dtype=torch.bfloat16)
+        self.assertTrue(torch.equal(flash_attn.flash_attn_qkvpacked_func(qkv, causal=True),
+                                    flash_attn.flash_attn_func(*qkv.unbind(2), causal=True)))
+        self.assertTrue(torch.equal(flash_attn_interface.flash_attn_qkvpacked_func(qkv, causal=True),
+                                    flash_attn.flash_attn_func(*qkv.unbind(2), causal=True)))
+
+    def test_rows_that_see_nothing(self):
+        q, k = torch.randn(1, 9, 2, 16), torch.randn(1, 4, 2, 16)
+        output, lse, _ = flash_attn.flash_attn_func(q, k, k, causal=True, return_attn_probs=True)
+        self.assertFalse(output[:, :5].any())
+        self.assertTrue(torch.isposinf(lse[:, :, :5]).all() and torch.isfinite(lse[:, :, 5:]).all())
+        lse = flash_attn_interface.flash_attn_func(q, k, k, causal=True, return_attn_probs=True)[1]
+        self.assertTrue(torch.isneginf(lse[:, :, :5]).all())
+
+    def test_cache(self):
+        q, k_new, v_new = torch.randn(2, 1, 4, 16), torch.randn(2, 1, 2, 16), torch.randn(2, 1, 2, 16)
+        k_cache, v_cache = torch.randn(2, 20, 2, 16), torch.randn(2, 20, 2, 16)
+        lengths = torch.tensor([7, 12], dtype=torch.int32)
+        caches = k_cache.clone(), v_cache.clone()
+        got = flash_attn.flash_attn_with_kvcache(q, *caches, k_new, v_new, cache_seqlens=lengths, causal=True)
+        for item, length in enumerate(lengths.tolist()):
+            k = torch.cat([k_cache[item:item + 1, :length], k_new[item:item + 1]], 1)
+            v = torch.cat([v_cache[item:item + 1, :length], v_new[item:item + 1]], 1)
+            self.assertLess(relative_error(got[item:item + 1], self.expect(q[item:item + 1], k, v, True)[0]), 2e-6)
+            self.assertTrue(torch.equal(caches[0][item, length], k_new[item, 0]))
+
+    def test_refused(self):
+        q = torch.randn(1, 4, 2, 16)
+        for call, argument in [
+                (lambda: flash_attn.flash_attn_func(q, q, q, dropout_p=0.1), "dropout_p"),
+                (lambda: flash_attn.flash_attn_varlen_func(q, q, q, None, None, 1, 1), "cu_seqlens_q"),
+                (lambda: flash_attn.flash_attn_with_kvcache(q, q, q, block_table=q), "block_table"),
+                (lambda: flash_attn_interface.flash_attn_func(q, q, q, q_descale=q), "q_descale")]:
+            with self.assertRaises(NotImplementedError) as raised:
+                call()
+            self.assertEqual(raised.exception.argument, argument)
+
+    def test_combine(self):
+        q, k, v = torch.randn(2, 6, 2, 16), torch.randn(2, 20, 2, 16), torch.randn(2, 20, 2, 16)
+        parts = [flash_attn_interface.flash_attn_func(q, k[:, part], v[:, part], return_attn_probs=True)
+                 for part in (slice(0, 8), slice(8, 20))]
+        output, lse = flash_attn_interface.flash_attn_combine(
+            torch.stack([part[0] for part in parts]), torch.stack([part[1].transpose(1, 2) for part in parts]))
+        expected, expected_lse = self.expect(q, k, v)
+        self.assertLess(relative_error(output, expected), 2e-6)
+        self.assertLess(float((lse.transpose(1, 2) - expected_lse).abs().max()), 1e-5)
+
+    def test_names(self):
+        script = ("import fa_mlir, fa_mlir.compat; fa_mlir.compat.install_flash_attn(); import flash_attn;"
+                  "from flash_attn import flash_attn_func; from flash_attn_interface import flash_attn_combine;"
+                  "assert flash_attn is fa_mlir.flash_attn")
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def make_models():
+    """Random ones, tiny: (name, configuration)."""
+    import transformers as t
+
+    common = dict(vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                  num_key_value_heads=2, head_dim=16, max_position_embeddings=128, pad_token_id=0, bos_token_id=1,
+                  eos_token_id=2)
+    yield "Llama", t.LlamaConfig(**common)
+    yield "Qwen3", t.Qwen3Config(**common)
+    yield "Gemma 2", t.Gemma2Config(**common, sliding_window=6, query_pre_attn_scalar=16, attn_logit_softcapping=3.0)
+    yield "Gemma 3", t.Gemma3TextConfig(**common, sliding_window=6, query_pre_attn_scalar=16,
+                                        layer_types=["sliding_attention", "full_attention"])
+    yield "GPT-OSS", t.GptOssConfig(**common, sliding_window=6, num_local_experts=2, num_experts_per_tok=1,
+                                    layer_types=["sliding_attention", "full_attention"])
+
+
+@unittest.skipUnless(importlib.util.find_spec("transformers"), "no transformers")
+class Transformers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        import transformers
+
+        fa_mlir.hf.register()
+        cls.auto = transformers.AutoModelForCausalLM
+
+    def make(self, config):
+        models = []
+        for name in "eager", "fa_mlir":
+            torch.manual_seed(SEED)
+            models.append(self.auto.from_config(config, attn_implementation=name).to(torch.float32).eval())
+        for parameter, other in zip(*[model.parameters() for model in models]):
+            other.data.copy_(parameter.data)
+        return models
+
+    def test_models(self):
+        for name, config in make_models():
+            with self.subTest(name):
+                eager, ours = self.make(config)
+                tokens = torch.randint(3, 64, (2, 19))
+                padding = torch.ones_like(tokens)
+                padding[0, :5] = 0
+                for mask in None, padding:
+                    right, got = (model(tokens, attention_mask=mask).logits for model in (eager, ours))
+                    shown = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask.bool()
+                    self.assertLess(relative_error(got[shown], right[shown]), 2e-5)
+                for model in eager, ours:
+                    model.zero_grad()
+                    model(tokens, labels=tokens).loss.backward()
+                for (parameter, one), two in zip(ours.named_parameters(), eager.parameters()):
+                    if two.grad is not None:
+                        self.assertLess(float((one.grad - two.grad).norm()), 2e-4 * max(float(two.grad.norm()), 1e-3),
+                                        parameter)
+                for options in {}, {"attention_mask": padding}, {"cache_implementation": "static"}:
+                    right, got = (model.generate(tokens, max_new_tokens=8, do_sample=False, **options)
+                                  for model in (eager, ours))
+                    self.assertTrue(torch.equal(got, right), (options, got, right))
+
+    def test_lengths_do_not_compile(self):
+        _, ours = self.make(next(make_models())[1])
+        def run(batch, length):
+            ours.generate(torch.randint(3, 64, (batch, length)), max_new_tokens=5, do_sample=False)
+        run(2, 9)
+        before = count_compiled()
+        run(3, 17)
+        run(2, 40)
+        self.assertEqual(count_compiled(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
