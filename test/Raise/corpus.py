@@ -8,9 +8,6 @@ by stock passes first. Source and raised text are evaluated in float64 on random
 1e-10, with NaN and infinities at the same places. A text without attention stays as it is. What the evaluator does not know
 has a line `// same function: FILE`, whose numbers are taken; IREE's own functions are counted only.
 
-A text that is not raised yet, though it should be, is in missing.txt and has to give none, so that the list cannot grow old;
-`FILE after fuse` is one that this pass may hide.
-
 With --before N, each text is raised N times more, each time after three other passes of linalg in a random order. The last
 line is `N passed, N failed`.
 """
@@ -49,9 +46,6 @@ EQUIVALENT = {
 }
 
 
-MISSING = set((Path(__file__).parent / "missing.txt").read_text().splitlines())
-
-
 class Failure(Exception):
     pass
 
@@ -85,12 +79,6 @@ class Text:
     def evaluate(self, text, name):
         return evaluate(self.options.run, text, self.arguments, self.folder, f"{self.path.name}.{name}")
 
-    def expected_after(self, order):
-        name = self.path.name
-        if name in MISSING:
-            return [0]
-        return self.expected + [0] * any(f"{name} after {step}" in MISSING for step in order)
-
     def check(self, name, order):
         """Raises after other passes. Returns the number of attentions and the error."""
         extra = ["--allow-unregistered-dialect"] if self.kind in ("tm_tensor", "linalg_ext") else []
@@ -101,9 +89,8 @@ class Text:
             raise NotMade(error) from error
         raised = self.opt(start, *extra, "--fa-raise-attention")
         count = len(re.findall(r"^ *%\S+ = \"?fa\.attention\b", raised, re.M))
-        expected = self.expected_after(order)
-        if count not in expected:
-            raise Failure(f"{count} attentions, expected {' or '.join(map(str, expected))}")
+        if count not in self.expected:
+            raise Failure(f"{count} attentions, expected {' or '.join(map(str, self.expected))}")
         if count == 0:
             if raised != start:
                 raise Failure("changed without an attention")

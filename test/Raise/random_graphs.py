@@ -8,7 +8,7 @@ maximum, when it divides, and how each step is spelled. A broken one differs fro
 
 - Source and raised graph agree to 1e-10 with NaN and infinities at the same places, broken or not.
 - A broken graph has no attention.
-- At least 97 of 100 that are not broken and have one result have one. Of those that return the logsumexp too it is counted.
+- At least 99 of 100 that are not broken have one; those that return the logsumexp, too, have two results.
 
 With --before N, N passes of linalg that keep the meaning come first. A seed is printed; `--only K` prints graph K of it and runs that alone. The last line is `N passed, N failed`.
 """
@@ -188,6 +188,9 @@ class Graph:
 
     def masked(self, scores, mask):
         spelling = self.rng.choice(["-inf", "-1e30", "-1e9", "added", "added -inf"])
+        # A product of a score near -1e9 and log2(e) has 7 digits in float64 where its row sees no key.
+        if self.base2 and spelling == "added":
+            spelling = "added -inf"
         low = {"-inf": LOWEST["f32"], "added -inf": LOWEST["f32"], "-1e30": "-1.000000e+30"}.get(spelling, "-1.000000e+09")
         if spelling.startswith("added"):
             values = [self.constant("0.000000e+00"), self.constant(low)]
@@ -265,9 +268,9 @@ class Graph:
         if factor != 1.0:
             scores = self.scaled(scores, factor)
         scores = self.modified(scores)
+        self.base2 = self.chance(0.2)
         if self.chance(0.5) and broken not in ("masks the dividend", "masks after the division"):
             scores = self.masked(scores, self.mask())
-        self.base2 = self.chance(0.2)
         if self.base2:
             log2e = self.constant("1.44269502")
             scores = self.elementwise([scores], scores[1], f"%r = arith.mulf %i0, {log2e} : f32")
@@ -440,8 +443,8 @@ def main():
         missed = [str(number) for number, is_raised in whole[count] if not is_raised]
         print(f"{name}: raised {len(whole[count]) - len(missed)} of {len(whole[count])}"
               + (f", not {' '.join(missed[:10])}" if missed else ""))
-    missed = sum(not is_raised for _, is_raised in whole[1])
-    few = missed > 0.03 * len(whole[1]) and options.only is None
+    results = [is_raised for of_kind in whole.values() for _, is_raised in of_kind]
+    few = results.count(False) > 0.01 * len(results) and options.only is None
     print(f"{len(graphs) - failed} passed, {failed} failed")
     return 1 if failed or few else 0
 

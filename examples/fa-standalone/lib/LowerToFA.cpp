@@ -81,9 +81,11 @@ mlir::fa::AttentionOp createAttention(OpBuilder &builder, Location loc,
   return mlir::fa::AttentionOp::create(
       builder, loc, init.getType(), query, key, value, /*scale=*/Value(),
       /*query_lengths=*/Value(), /*key_lengths=*/Value(),
+      /*query_starts=*/Value(), /*key_starts=*/Value(), /*key_pages=*/Value(),
       /*offsets=*/ValueRange(), /*extents=*/ValueRange(),
-      /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(), init,
-      /*lse=*/Value(), /*query_dims=*/nullptr, /*key_dims=*/nullptr,
+      /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
+      /*sink_captures=*/ValueRange(), init, /*lse=*/Value(),
+      /*query_dims=*/nullptr, /*key_dims=*/nullptr,
       /*value_dims=*/nullptr, /*output_dims=*/nullptr, /*config=*/nullptr);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Standalone/Standalone.h"
+#include "fa/Conversion/ToFA/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/PTXPipeline.h"
 #include "fa/Pipelines/SchedulePipeline.h"
@@ -36,6 +37,8 @@ struct GPUOptions : PassPipelineOptions<GPUOptions> {
 
 static void buildToGPUPipeline(OpPassManager &manager,
                                const GPUOptions &options) {
+  // Attention that is written as linalg, too.
+  manager.addPass(mlir::fa::createFARaiseAttention());
   manager.addPass(standalone::createLowerToFA());
   switch (options.stop) {
   case Stop::Attention:

@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes the operands, the scale and the regions of a matched attention, and
-// what comes behind it: NaN for rows without keys, and the shape of the root.
+// what comes behind it: NaN for rows without keys, the shape of the root, and
+// logarithms of the sums.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -26,17 +28,14 @@ static Value createEmpty(OpBuilder &builder, Location loc,
   return tensor::EmptyOp::create(builder, loc, sizes, elementType);
 }
 
-/// NaN for the rows that saw no key.
+/// NaN for the rows that saw no key: `row` is the place of an element in `lse`.
 static Value markEmptyRows(OpBuilder &builder, Location loc, Value output,
-                           Value lse, DimsAttr order) {
-  MLIRContext *context = builder.getContext();
+                           Value lse, AffineMap row) {
   auto type = cast<RankedTensorType>(output.getType());
-  SmallVector<AffineExpr> row;
-  for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence})
-    row.push_back(builder.getAffineDimExpr(order.positionOf(kind)));
-  AffineMap identity = builder.getMultiDimIdentityMap(4);
-  SmallVector<AffineMap> maps{AffineMap::get(4, 0, row, context), identity};
-  SmallVector<utils::IteratorType> loops(4, utils::IteratorType::parallel);
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<AffineMap> maps{row, identity};
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(
       builder, loc, type, ValueRange{lse}, ValueRange{output}, maps, loops,
       [&](OpBuilder &nested, Location at, ValueRange values) {
@@ -58,6 +57,71 @@ static Value markEmptyRows(OpBuilder &builder, Location loc, Value output,
         linalg::YieldOp::create(nested, at, element);
       });
   return generic.getResult(0);
+}
+
+/// The place in the logarithms of an output's element.
+static AffineMap getRow(DimsAttr order) {
+  SmallVector<AffineExpr> row;
+  for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence})
+    row.push_back(getAffineDimExpr(order.positionOf(kind), order.getContext()));
+  return AffineMap::get(4, 0, row, order.getContext());
+}
+
+/// Each tensor of logarithms becomes the attention's second result, and what
+/// reads it comes behind.
+void AttentionMatch::replaceLogSumExps(OpBuilder &builder,
+                                       AttentionOp attention) {
+  Location loc = attention.getLoc();
+  for (LogSumExp &match : logSumExps) {
+    Value lse = attention->getResult(1);
+    if (match.isNaNWithoutKeys)
+      lse = markEmptyRows(builder, loc, lse, lse,
+                          builder.getMultiDimIdentityMap(3));
+    // With a head dim of 1, in the order of the tensor's dims.
+    ArrayRef<int64_t> order =
+        match.shape.getOrder(builder.getContext()).getOrder();
+    SmallVector<int64_t> permutation;
+    SmallVector<Extent> moved;
+    SmallVector<ReassociationIndices> groups;
+    for (auto [position, kind] : llvm::enumerate(order)) {
+      if (DimKind(kind) == DimKind::HeadDim) {
+        // Joins the dim before it, or the first one.
+        if (position != 0)
+          groups.back().push_back(position);
+        continue;
+      }
+      ReassociationIndices &group = groups.emplace_back();
+      if (groups.size() == 1 && position == 1)
+        group.push_back(0);
+      group.push_back(position);
+      moved.push_back(match.shape.getShape()[position]);
+      int64_t from = DimKind(kind) == DimKind::Batch   ? 0
+                     : DimKind(kind) == DimKind::Heads ? 1
+                                                       : 2;
+      permutation.push_back(from);
+    }
+    if (!isIdentityPermutation(permutation)) {
+      Value empty =
+          createEmpty(builder, loc, moved, builder.getF32Type(), extents);
+      lse = linalg::TransposeOp::create(builder, loc, lse, empty, permutation)
+                ->getResult(0);
+    }
+    SmallVector<OpFoldResult> sizes;
+    SmallVector<int64_t> staticSizes;
+    for (const Extent &extent : match.shape.getShape()) {
+      sizes.push_back(extents.materializeMixed(builder, loc, extent));
+      staticSizes.push_back(extent.isStatic() ? extent.getStatic()
+                                              : ShapedType::kDynamic);
+    }
+    lse = tensor::ExpandShapeOp::create(
+        builder, loc, RankedTensorType::get(staticSizes, builder.getF32Type()),
+        lse, groups, sizes);
+    lse = match.shape.applyInverse(builder, loc, lse, match.tensor.getType(),
+                                   extents);
+    match.tensor.replaceAllUsesWith(lse);
+  }
+  for (Operation *op : movedUsers)
+    op->moveBefore(root.getDefiningOp());
 }
 
 void AttentionMatch::build(ElementReader &reader, const SoftmaxMatch &match,
@@ -91,7 +155,7 @@ void AttentionMatch::build(ElementReader &reader, const SoftmaxMatch &match,
   SmallVector<Type> results{output.getType()};
   DimsAttr order = rootShape->getOrder(builder.getContext());
   Value lse;
-  if (match.isNaNWithoutKeys) {
+  if (match.isNaNWithoutKeys || !logSumExps.empty()) {
     SmallVector<Extent> rows;
     for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence})
       rows.push_back(rootShape->getShape()[order.positionOf(kind)]);
@@ -110,20 +174,23 @@ void AttentionMatch::build(ElementReader &reader, const SoftmaxMatch &match,
   };
   auto attention = AttentionOp::create(
       builder, loc, results, q, k, v, scale, /*query_lengths=*/Value(),
-      /*key_lengths=*/Value(), /*offsets=*/ValueRange(),
+      /*key_lengths=*/Value(), /*query_starts=*/Value(),
+      /*key_starts=*/Value(), /*key_pages=*/Value(), /*offsets=*/ValueRange(),
       /*extents=*/ValueRange(), getCaptures(scoreEmitter, hasScore),
-      getCaptures(maskEmitter, match.mask != nullptr), output, lse,
-      getAttribute(queryShape), getAttribute(keyShape),
-      getAttribute(valueShape), getAttribute(rootShape), ConfigAttr());
+      getCaptures(maskEmitter, match.mask != nullptr),
+      /*sink_captures=*/ValueRange(), output, lse, getAttribute(queryShape),
+      getAttribute(keyShape), getAttribute(valueShape), getAttribute(rootShape),
+      ConfigAttr(), /*batch_invariant=*/UnitAttr());
   if (hasScore)
     scoreEmitter.emit(attention.getScore(), match.score, match.scaled, loc);
   if (match.mask)
     maskEmitter.emit(attention.getMask(), match.mask, nullptr, loc);
   Value result = attention->getResult(0);
-  if (lse)
-    result =
-        markEmptyRows(builder, loc, result, attention->getResult(1), order);
+  if (match.isNaNWithoutKeys)
+    result = markEmptyRows(builder, loc, result, attention->getResult(1),
+                           getRow(order));
   result =
       rootShape->applyInverse(builder, loc, result, root.getType(), extents);
   root.replaceAllUsesWith(result);
+  replaceLogSumExps(builder, attention);
 }

@@ -8,7 +8,8 @@
 // `attempt` is the whole proof: the root is an element of the second product,
 // whose weights are a softmax of elements of the first one; then where queries,
 // keys and values lie, and which index is which. `raise` repeats it while
-// variables have to be split into digits.
+// variables have to be split into digits. Users beside the root are in
+// AttentionUsers.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,23 +55,24 @@ static const Node *getLoad(const Node *node) {
   return node->kind == NodeKind::Load ? node : nullptr;
 }
 
-FailureOr<AttentionMatch::Factors>
-AttentionMatch::takeFactors(const Node *product, ElementReader &reader,
-                            Operation *op) {
+AttentionMatch::Factors AttentionMatch::takeFactors(const Node *product,
+                                                    ElementReader &reader,
+                                                    unsigned numTensors) {
   Factors result;
+  auto readOn = [&](const Node *load) -> const Node * {
+    SmallVector<IndexForm> forms;
+    for (const Node *index : load->operands) {
+      if (index->kind != NodeKind::Index)
+        return nullptr;
+      forms.push_back(index->form);
+    }
+    const Node *node = reader.read(load->value, forms);
+    return isUniform(node) ? node : nullptr;
+  };
   // Numbers in small tensors are read on.
   auto getUniform = [&](const Node *node) -> const Node * {
-    if (const Node *load = getLoad(node)) {
-      if (!load->freeVariables.empty())
-        return nullptr;
-      SmallVector<IndexForm> forms;
-      for (const Node *index : load->operands) {
-        if (index->kind != NodeKind::Index)
-          return nullptr;
-        forms.push_back(index->form);
-      }
-      node = reader.read(load->value, forms);
-    }
+    if (const Node *load = getLoad(node))
+      return load->freeVariables.empty() ? readOn(load) : nullptr;
     return isUniform(node) ? node : nullptr;
   };
   std::function<void(const Node *)> take = [&](const Node *node) {
@@ -87,7 +89,9 @@ AttentionMatch::takeFactors(const Node *product, ElementReader &reader,
       return;
     }
     if (node->isa<arith::DivFOp>())
-      if (const Node *number = getUniform(node->operand(1))) {
+      if (const Node *load = getLoad(node->operand(1)),
+          *number = load ? readOn(load) : getUniform(node->operand(1));
+          number) {
         result.divisors.push_back(number);
         take(node->operand(0));
         return;
@@ -99,6 +103,14 @@ AttentionMatch::takeFactors(const Node *product, ElementReader &reader,
       result.others.push_back(node);
   };
   take(product);
+  // Numbers may be stored broadcast, too.
+  if (result.loads.size() > numTensors)
+    llvm::erase_if(result.loads, [&](const Node *load) {
+      const Node *number = readOn(load);
+      if (number)
+        result.factors.push_back(number);
+      return number != nullptr;
+    });
   return result;
 }
 
@@ -134,10 +146,10 @@ SmallVector<OperandSource> AttentionMatch::follow(const Node *load,
     }
     if (!element)
       return sources;
-    FailureOr<Factors> parts = takeFactors(element, reader, op);
-    if (failed(parts) || parts->loads.size() != 1 || !parts->others.empty())
+    Factors parts = takeFactors(element, reader, /*numTensors=*/1);
+    if (parts.loads.size() != 1 || !parts.others.empty())
       return sources;
-    const Node *inner = parts->loads.front();
+    const Node *inner = parts.loads.front();
     // A rounding is not undone.
     auto getWidth = [](Value tensor) {
       return getElementTypeOrSelf(tensor.getType()).getIntOrFloatBitWidth();
@@ -151,8 +163,8 @@ SmallVector<OperandSource> AttentionMatch::follow(const Node *load,
         return sources;
       source.forms.push_back(index->form);
     }
-    llvm::append_range(source.factors, parts->factors);
-    llvm::append_range(source.divisors, parts->divisors);
+    llvm::append_range(source.factors, parts.factors);
+    llvm::append_range(source.divisors, parts.divisors);
   }
 }
 
@@ -217,6 +229,10 @@ LogicalResult AttentionMatch::groupDigits(Variables &variables) {
   for (unsigned digit : keyDigits)
     if (!isIn(ofKey, digit) || !isIn(ofValue, digit))
       return refuse(second, "keys or values do not depend on the key", 7);
+  // Several indices of the key follow each other as in the values.
+  llvm::sort(keyDigits, [&](unsigned a, unsigned b) {
+    return llvm::find(ofValue, a) < llvm::find(ofValue, b);
+  });
   if (valueDimDigits.empty() || headDimDigits.empty())
     return refuse(second, "a head dim is 1", 7);
 
@@ -260,7 +276,8 @@ LogicalResult AttentionMatch::groupDigits(Variables &variables) {
   llvm::append_range(heads, groupHeads);
   for (ArrayRef<unsigned> group :
        {ArrayRef<unsigned>(heads), ArrayRef<unsigned>(batchDigits),
-        ArrayRef<unsigned>(headDimDigits), ArrayRef<unsigned>(valueDimDigits)})
+        ArrayRef<unsigned>(keyDigits), ArrayRef<unsigned>(headDimDigits),
+        ArrayRef<unsigned>(valueDimDigits)})
     if (group.size() > 1 && !llvm::all_of(group.drop_front(), isStatic))
       return refuse(second, "an index of dynamic size stands below another", 7);
   return success();
@@ -368,28 +385,6 @@ LogicalResult AttentionMatch::chooseSources(Variables &variables) {
   return success();
 }
 
-/// What depends on the first product is not to have other users.
-LogicalResult AttentionMatch::checkDead() {
-  SmallVector<Operation *> work{first};
-  llvm::SmallPtrSet<Operation *, 32> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    if (op == root.getDefiningOp() || !seen.insert(op).second)
-      continue;
-    for (Operation *user : op->getUsers()) {
-      // A body that reads an element belongs to the operation with the body.
-      while (user->getBlock() != first->getBlock() && user->getParentOp() &&
-             isa<linalg::LinalgOp, tensor::GenerateOp>(user->getParentOp()))
-        user = user->getParentOp();
-      if (user->getBlock() != first->getBlock() || !isMemoryEffectFree(user) ||
-          user->hasTrait<OpTrait::IsTerminator>())
-        return refuse(user, "scores or their softmax are used here, too", 9);
-      work.push_back(user);
-    }
-  }
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // The proof
 //===----------------------------------------------------------------------===//
@@ -400,6 +395,8 @@ static bool holdsExponential(Value tensor) {
   if (Operation *op = tensor.getDefiningOp())
     work.insert(op);
   for (unsigned i = 0; i < work.size(); ++i) {
+    if (isa<AttentionOp>(work[i]))
+      continue;
     bool found = false;
     work[i]->walk([&](Operation *nested) {
       found |= isa<math::ExpOp, math::Exp2Op, linalg::SoftmaxOp>(nested);
@@ -416,6 +413,19 @@ static bool holdsExponential(Value tensor) {
   return false;
 }
 
+/// Whether an exponential in the body is of what an operand holds.
+static bool feedsExponential(linalg::LinalgOp op, OpOperand &operand) {
+  llvm::SmallSetVector<Value, 8> work;
+  work.insert(op.getMatchingBlockArgument(&operand));
+  for (unsigned i = 0; i < work.size(); ++i)
+    for (Operation *user : work[i].getUsers()) {
+      if (isa<math::ExpOp, math::Exp2Op>(user))
+        return true;
+      work.insert_range(user->getResults());
+    }
+  return false;
+}
+
 /// Whether an operand of the second product is none of its weights: numbers
 /// that depend on what is added up, without an exponential.
 static bool mayHoldValues(linalg::LinalgOp second, Value operand) {
@@ -424,7 +434,7 @@ static bool mayHoldValues(linalg::LinalgOp second, Value operand) {
     return false;
   SmallVector<utils::IteratorType> loops = second.getIteratorTypesArray();
   return llvm::any_of(second->getOpOperands(), [&](OpOperand &candidate) {
-    return candidate.get() == operand &&
+    return candidate.get() == operand && !feedsExponential(second, candidate) &&
            llvm::any_of(llvm::enumerate(loops), [&](auto loop) {
              return loop.value() == utils::IteratorType::reduction &&
                     second.getMatchingIndexingMap(&candidate)
@@ -483,12 +493,12 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   });
   if (!body || body->combiner != Combiner::Add)
     return refuse(second, "the second product is not understood", 1);
-  if (body->bound.size() != 1)
-    return refuse(second, "a softmax is over more than one index", 1);
-  unsigned key = body->bound.front();
-  keyDigits.assign(1, key);
-  if (variables.getDigits(key).size() != 1)
-    return refuse(second, "the keys are divided by a reshape", 1);
+  if (body->bound.empty())
+    return refuse(second, "there is one key", 1);
+  SmallVector<unsigned> bound(body->bound.begin(), body->bound.end());
+  llvm::sort(bound);
+  for (unsigned variable : bound)
+    llvm::append_range(keyDigits, variables.getDigits(variable));
   SmallVector<const Node *> weights;
   const Node *valueLoad = nullptr;
   std::function<void(const Node *)> collect = [&](const Node *node) {
@@ -502,7 +512,7 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
     const Node *load = getLoad(node);
     bool isInput = load && !load->hasMatrix && !valueLoad &&
                    llvm::is_contained(second->getOperands(), load->value) &&
-                   load->dependsOn(key);
+                   load->dependsOn(keyDigits);
     if (isInput)
       valueLoad = load;
     else
@@ -523,7 +533,7 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   if (!valueLoad)
     return refuse(second, "the values are no tensor", 1);
 
-  SoftmaxMatcher matcher(reader, options, key, refusal);
+  SoftmaxMatcher matcher(reader, options, bound, refusal);
   FailureOr<SoftmaxMatch> softmax = matcher.match(weights, divisor);
   if (failed(softmax))
     return failure();
@@ -539,14 +549,14 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
       reader.readBody(first, 0, scorePlace, [](Value) { return false; });
   if (!scores || scores->combiner != Combiner::Add)
     return refuse(first, "the first product is not understood", 6);
-  FailureOr<Factors> parts = takeFactors(scores->node, reader, first);
-  if (failed(parts) || parts->loads.size() != 2 || !parts->others.empty())
+  Factors parts = takeFactors(scores->node, reader, /*numTensors=*/2);
+  if (parts.loads.size() != 2 || !parts.others.empty())
     return refuse(first, "the first product is not of two tensors", 6);
   for (unsigned variable : scores->bound)
     llvm::append_range(headDimDigits, variables.getDigits(variable));
-  unsigned keySide = parts->loads[0]->dependsOn(key) ? 0 : 1;
-  queries = follow(parts->loads[1 - keySide], reader);
-  keys = follow(parts->loads[keySide], reader);
+  unsigned keySide = parts.loads[0]->dependsOn(keyDigits) ? 0 : 1;
+  queries = follow(parts.loads[1 - keySide], reader);
+  keys = follow(parts.loads[keySide], reader);
   values = follow(valueLoad, reader);
   // Values that are multiplied are taken as they are.
   while (!values.empty() &&
@@ -556,8 +566,8 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
     return refuse(first, "an operand is gathered", 6);
   if (failed(groupDigits(variables)) || failed(chooseSources(variables)))
     return failure();
-  factors = parts->factors;
-  divisors = parts->divisors;
+  factors = parts.factors;
+  divisors = parts.divisors;
   for (OperandSource *source : {query, this->key}) {
     llvm::append_range(factors, source->factors);
     llvm::append_range(divisors, source->divisors);
@@ -570,7 +580,13 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   if (failed(score.prepare(softmax->score, softmax->scaled, reason)) ||
       (softmax->mask && failed(mask.prepare(softmax->mask, nullptr, reason))))
     return refuse(softmax->score->source, reason, 9);
+  matchLogSumExps(reader, matcher, *softmax);
   if (failed(checkDead()))
+    return failure();
+  SmallVector<Value> operands{query->tensor, this->key->tensor, value->tensor};
+  llvm::append_range(operands, score.getCaptures());
+  llvm::append_range(operands, mask.getCaptures());
+  if (failed(checkOrder(operands)))
     return failure();
   if (variables.wantsSplit() && !isFinal)
     return success();
@@ -578,19 +594,30 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   return success();
 }
 
+AttentionMatch::TensorVariables
+AttentionMatch::makeVariables(Value tensor, Variables &variables) {
+  TensorVariables made;
+  for (int64_t dim = 0; dim < cast<ShapedType>(tensor.getType()).getRank();
+       ++dim) {
+    Extent extent = extents.getDim(tensor, dim);
+    made.push_back(extent.is(1) ? std::nullopt
+                                : std::optional(variables.make(extent)));
+  }
+  return made;
+}
+
 LogicalResult AttentionMatch::raise() {
   auto type = dyn_cast<RankedTensorType>(root.getType());
   if (!type || !root.getDefiningOp())
     return failure();
   Variables variables;
-  rootVariables.clear();
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    Extent extent = extents.getDim(root, dim);
-    if (extent.is(0))
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (extents.getDim(root, dim).is(0))
       return refuse(second, "the result is empty", 1);
-    rootVariables.push_back(
-        extent.is(1) ? std::nullopt : std::optional(variables.make(extent)));
-  }
+  rootVariables = makeVariables(root, variables);
+  findEscapes();
+  for (Candidate &candidate : candidates)
+    candidate.variables = makeVariables(candidate.tensor, variables);
   constexpr unsigned maxSplits = 24;
   std::optional<Variables> fallback;
   for (unsigned splits = 0; splits < maxSplits; ++splits) {

@@ -10,6 +10,7 @@
 
 #include "RegionEmitter.h"
 #include "SoftmaxMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::fa {
 
@@ -41,17 +42,25 @@ private:
   /// `isFinal`. Succeeds if it could.
   LogicalResult attempt(Variables &variables, bool isFinal);
   SmallVector<OperandSource> follow(const Node *load, ElementReader &reader);
-  FailureOr<Factors> takeFactors(const Node *product, ElementReader &reader,
-                                 Operation *op);
+  /// Numbers in tensors are found where there are more than `numTensors` loads.
+  Factors takeFactors(const Node *product, ElementReader &reader,
+                      unsigned numTensors);
   LogicalResult groupDigits(Variables &variables);
   LogicalResult chooseSources(Variables &variables);
+  void findEscapes();
   LogicalResult checkDead();
+  void matchLogSumExps(ElementReader &reader, SoftmaxMatcher &matcher,
+                       const SoftmaxMatch &softmax);
+  LogicalResult checkOrder(ArrayRef<Value> operands);
+  void replaceLogSumExps(OpBuilder &builder, AttentionOp attention);
   void build(ElementReader &reader, const SoftmaxMatch &match,
              RegionEmitter &scoreEmitter, RegionEmitter &maskEmitter);
 
   Value root;
-  /// The variables of its dimensions; none of a dimension of one element.
-  SmallVector<std::optional<unsigned>> rootVariables;
+  /// The variables of a tensor's dimensions; none of one of one element.
+  using TensorVariables = SmallVector<std::optional<unsigned>>;
+  TensorVariables makeVariables(Value tensor, Variables &variables);
+  TensorVariables rootVariables;
   linalg::LinalgOp first, second;
   const RaiseAttentionOptions &options;
   ExtentReader &extents;
@@ -66,6 +75,23 @@ private:
       queryDigits, sharedHeads, groupHeads;
   std::optional<OperandShape> queryShape, keyShape, valueShape, rootShape;
   DigitGroups regionGroups;
+
+  /// What depends on the first product and stays without the root.
+  llvm::SetVector<Operation *> escapes;
+  /// A tensor of them that may be the logarithm of the sums.
+  struct Candidate {
+    Value tensor;
+    TensorVariables variables;
+  };
+  SmallVector<Candidate> candidates;
+  struct LogSumExp {
+    Value tensor;
+    OperandShape shape;
+    bool isNaNWithoutKeys;
+  };
+  SmallVector<LogSumExp, 0> logSumExps;
+  /// What reads them and stands before the root, in the block's order.
+  SmallVector<Operation *> movedUsers;
 };
 
 } // namespace mlir::fa

@@ -60,6 +60,13 @@ const Node *ElementReader::readLinalg(linalg::LinalgOp op, OpResult result,
       read(op.getDpsInits()[result.getResultNumber()], indices);
   if (!initial)
     return nullptr;
+  // No number of f16 is below its least one, so that any start below will do.
+  if (body->combiner == Combiner::Maximum ||
+      body->combiner == Combiner::MaximumNumber)
+    if (getElementTypeOrSelf(result.getType()).isF16() &&
+        initial->type.isF32() && isReal(initial, -65504))
+      initial =
+          graph.getReal(std::numeric_limits<float>::lowest(), initial->type);
   if (body->bound.empty()) {
     // Loops over one element.
     static const StringRef names[] = {"arith.addf",     "arith.mulf",

@@ -171,7 +171,9 @@ Extent ExtentReader::getDim(Value tensor, int64_t dim) {
     return getMixed(expand.getMixedOutputShape()[dim]);
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
     Extent product = 1;
-    for (int64_t source : collapse.getReassociationIndices()[dim])
+    // Named: a loop over an element does not keep the temporary around it.
+    ReassociationIndices sources = collapse.getReassociationIndices()[dim];
+    for (int64_t source : sources)
       product = product * getDim(collapse.getSrc(), source);
     return product;
   }

@@ -87,6 +87,18 @@ bool ElementReader::isBroadcastIndex(Operation *op,
              extents.getValue(compare.getLhs());
 }
 
+/// The number that was put into a tensor of one element to be taken out, as
+/// StableHLO's reductions become.
+static std::optional<Value> getOnlyElement(Operation *op) {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
+  auto elements =
+      extract ? extract.getTensor().getDefiningOp<tensor::FromElementsOp>()
+              : tensor::FromElementsOp();
+  if (!elements || elements.getElements().size() != 1)
+    return std::nullopt;
+  return elements.getElements().front();
+}
+
 const Node *ElementReader::evaluate(Value value, Environment &environment,
                                     ArrayRef<IndexForm> loops, Block *body,
                                     ReadsOn readsOn) {
@@ -102,6 +114,8 @@ const Node *ElementReader::evaluate(Value value, Environment &environment,
   StringRef dialect = op->getName().getDialectNamespace();
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
     node = graph.getIndex(loops[index.getDim()]);
+  } else if (std::optional<Value> element = getOnlyElement(op)) {
+    node = getOperand(*element);
   } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     SmallVector<const Node *> indices;
     for (Value index : extract.getIndices())

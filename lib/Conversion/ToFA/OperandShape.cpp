@@ -117,20 +117,29 @@ std::optional<OperandShape> OperandShape::compute(Value tensor,
     }
     ++next[item.kind];
   }
+  // The head dim comes last: it is to be contiguous in memory.
+  constexpr int64_t headDim = int64_t(DimKind::HeadDim);
+  if (isInOrder && llvm::is_contained(ArrayRef(kinds).drop_back(), headDim)) {
+    llvm::erase(kinds, headDim);
+    kinds.push_back(headDim);
+    isInOrder = false;
+  } else if (!isInOrder) {
+    kinds = {0, 1, 2, 3};
+  }
   if (!isInOrder) {
     SmallVector<Item> moved;
-    for (const auto &group : groups)
-      for (unsigned digit : group)
-        for (auto [position, item] : llvm::enumerate(items))
-          if (item.digit == digit) {
-            shape.permutation.push_back(position);
-            moved.push_back(item);
-          }
+    auto move = [&](unsigned position) {
+      shape.permutation.push_back(position);
+      moved.push_back(items[position]);
+    };
     for (auto [position, item] : llvm::enumerate(items))
-      if (!item.digit) {
-        shape.permutation.push_back(position);
-        moved.push_back(item);
-      }
+      if (!item.digit)
+        move(position);
+    for (int64_t kind : kinds)
+      for (unsigned digit : groups[kind])
+        for (auto [position, item] : llvm::enumerate(items))
+          if (item.digit == digit)
+            move(position);
     items = moved;
   }
   for (const Item &item : items)
@@ -143,10 +152,17 @@ std::optional<OperandShape> OperandShape::compute(Value tensor,
       absent.push_back(kind);
   SmallVector<int64_t> runKinds;
   SmallVector<unsigned> leadingOnes;
+  auto partsDigits = [&](unsigned one) {
+    const Item *next =
+        llvm::find_if(ArrayRef(items).drop_front(one),
+                      [](const Item &item) { return item.digit.has_value(); });
+    return next != items.end() && !runKinds.empty() &&
+           runKinds.back() == next->kind;
+  };
   for (auto [position, item] : llvm::enumerate(items)) {
     bool starts =
         item.digit && (runKinds.empty() || runKinds.back() != item.kind);
-    if (!item.digit && !absent.empty()) {
+    if (!item.digit && !absent.empty() && !partsDigits(position)) {
       runKinds.push_back(absent.front());
       absent.erase(absent.begin());
       starts = true;
@@ -167,11 +183,7 @@ std::optional<OperandShape> OperandShape::compute(Value tensor,
     shape.toRuns.back().push_back(position);
     shape.runShape.back() = shape.runShape.back() * item.extent;
   }
-  // The ones may have parted digits: then they all join their neighbours.
-  SmallVector<int64_t> sorted(runKinds);
-  llvm::sort(sorted);
-  if (std::unique(sorted.begin(), sorted.end()) != sorted.end() ||
-      runKinds.empty())
+  if (runKinds.empty())
     return std::nullopt;
 
   // Digits that are a dimension before and after need no expansion.

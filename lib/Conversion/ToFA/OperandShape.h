@@ -7,8 +7,8 @@
 //
 // How a tensor, read at linear forms of digits, becomes one with a dimension
 // each for batch, sequence, heads and head dim: a slice, dimensions expanded
-// into digits, a transpose only where digits of one dimension lie apart, digits
-// collapsed, and ones added.
+// into digits, a transpose only where digits of one dimension lie apart or the
+// head dim is not the last one, digits collapsed, and ones added.
 //
 //===----------------------------------------------------------------------===//
 

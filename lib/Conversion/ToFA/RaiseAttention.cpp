@@ -13,6 +13,7 @@
 
 #include "AttentionMatch.h"
 #include "NamedAttention.h"
+#include "SeparateFactors.h"
 #include "fa/Conversion/ToFA/Passes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -78,6 +79,9 @@ static Between lookBetween(linalg::LinalgOp second, ExtentReader &extents) {
       between.products.insert(op);
       continue;
     }
+    // Nothing of this softmax is behind another attention.
+    if (isa<AttentionOp>(op))
+      continue;
     between.hasExponential |= hasExponential(op);
     add(op);
   }
@@ -137,8 +141,9 @@ static void eraseDead(ArrayRef<Operation *> ops, Erased &erased) {
 
 /// Tries the product as the second one of an attention; says in `refusal` what
 /// is in the way.
-static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
-                  Erased &erased, Refusal &refusal) {
+static bool tryRaise(linalg::LinalgOp second,
+                     const RaiseAttentionOptions &options, Erased &erased,
+                     Refusal &refusal) {
   ExtentReader extents;
   Between between = lookBetween(second, extents);
   if (!between.hasExponential || between.products.empty())
@@ -153,6 +158,34 @@ static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
       eraseDead({root.getDefiningOp(), first}, erased);
       return true;
     }
+  return false;
+}
+
+/// The same; where the scores' factors are computed in their product, with
+/// these as tensors.
+static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
+                  Erased &erased, Refusal &refusal) {
+  if (tryRaise(second, options, erased, refusal))
+    return true;
+  ExtentReader extents;
+  Between between = lookBetween(second, extents);
+  if (!between.hasExponential)
+    return false;
+  for (Operation *first : between.products) {
+    auto product = cast<linalg::LinalgOp>(first);
+    linalg::GenericOp separated = separateFactors(product);
+    if (!separated)
+      continue;
+    Value result = first->getResult(0);
+    result.replaceAllUsesWith(separated.getResult(0));
+    Refusal again;
+    if (tryRaise(second, options, erased, again)) {
+      eraseDead({first}, erased);
+      return true;
+    }
+    separated.getResult(0).replaceAllUsesWith(result);
+    eraseDead({separated}, erased);
+  }
   return false;
 }
 

@@ -229,6 +229,7 @@ const Node *NodeGraph::getReduce(Combiner combiner, ArrayRef<unsigned> bound,
   node.type = body->type;
   node.combiner = combiner;
   node.bound.assign(bound.begin(), bound.end());
+  llvm::sort(node.bound);
   node.operands = {initial, body};
   node.source = source;
   return intern(std::move(node));

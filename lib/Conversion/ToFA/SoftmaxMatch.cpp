@@ -33,12 +33,12 @@ LogicalResult SoftmaxMatcher::refuse(const Node *node, const Twine &reason,
 }
 
 bool SoftmaxMatcher::dependsOnKey(const Node *node) const {
-  return node->dependsOn(graph.getVariables().getDigits(key));
+  return node->dependsOn(digits);
 }
 
 bool SoftmaxMatcher::isRowReduction(const Node *node, Combiner combiner) const {
   return node->kind == NodeKind::Reduce && node->combiner == combiner &&
-         node->bound.size() == 1 && node->bound.front() == key;
+         ArrayRef<unsigned>(node->bound) == ArrayRef<unsigned>(keys);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +105,7 @@ bool SoftmaxMatcher::isRowMaximum(const Node *node, const Node *of) const {
     return false;
   if (first->isNaN())
     return ignoresNaN;
-  // -inf, or the least number of f32 or bf16.
+  // -inf, or the least number of f32 or bf16, which the reader makes of f16's.
   return first->isNegative() &&
          (first->isInfinity() || first->convertToDouble() < -3.38e38);
 }
@@ -250,8 +250,10 @@ LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
                   "the denominator is a sum of something else than "
                   "the weights",
                   4);
+  denominator = divisor;
   // Weights that are 0 in numerator and denominator hide their keys.
   if (term != weight) {
+    hidesWeights = true;
     llvm::append_range(maskConditions, kept);
     kept.clear();
   }
@@ -403,19 +405,23 @@ LogicalResult SoftmaxMatcher::matchGuards() {
 /// Whether each row provably sees a key: the first, the last, or the one that
 /// stands where the query does.
 bool SoftmaxMatcher::seesKey(const Node *mask) {
+  // A key of several indices has no place in a row.
+  if (digits.size() != 1)
+    return false;
   Variables &variables = graph.getVariables();
-  const Extent &keys = variables.getExtent(key);
+  unsigned key = digits.front();
+  const Extent &extent = variables.getExtent(key);
   SmallVector<IndexForm> witnesses{0};
-  if (keys.isStatic())
-    witnesses.push_back(keys.getStatic() - 1);
+  if (extent.isStatic())
+    witnesses.push_back(extent.getStatic() - 1);
   for (unsigned variable : mask->freeVariables) {
-    const Extent &extent = variables.getExtent(variable);
-    if (variable == key || !(keys - extent).isNonNegative())
+    Extent others = extent - variables.getExtent(variable);
+    if (variable == key || !others.isNonNegative())
       continue;
     IndexForm same = variables.getForm(variable);
     witnesses.push_back(same);
-    if ((keys - extent).isStatic())
-      witnesses.push_back(same + IndexForm((keys - extent).getStatic()));
+    if (others.isStatic())
+      witnesses.push_back(same + IndexForm(others.getStatic()));
   }
   return llvm::any_of(witnesses, [&](const IndexForm &witness) {
     return evaluateCondition(graph, mask, key, witness).value_or(false);
@@ -503,9 +509,9 @@ LogicalResult SoftmaxMatcher::takeApart(SoftmaxMatch &match) {
   match.score = rest;
   if (match.mask && match.mask->hasMatrix)
     return refuse(match.mask, "a mask depends on the scores", 6);
-  match.isNaNWithoutKeys =
-      !assumes && !isGuarded &&
-      ((hidesByInfinity && !isVisible) || mayBeEmpty(match.score));
+  hasEmptyScores =
+      !assumes && ((hidesByInfinity && !isVisible) || mayBeEmpty(match.score));
+  match.isNaNWithoutKeys = hasEmptyScores && !isGuarded;
   if (!match.score->hasMatrix)
     return refuse(match.score, "the softmax is not of a matrix product", 6);
   return success();
@@ -540,6 +546,49 @@ void SoftmaxMatcher::takeScale(SoftmaxMatch &match) {
     scaled = user;
   }
   match.scaled = scaled;
+}
+
+//===----------------------------------------------------------------------===//
+// Logarithms of denominators
+//===----------------------------------------------------------------------===//
+
+std::optional<SoftmaxMatcher::LogSumExp>
+SoftmaxMatcher::matchLogSumExp(const Node *node) {
+  // log(sum(exp(score - shift))) + shift.
+  const Node *logarithm = node, *shift = nullptr;
+  if (node->isa<arith::AddFOp>())
+    for (unsigned side : {0, 1})
+      if (node->operand(side)->isa<math::LogOp>()) {
+        logarithm = node->operand(side);
+        shift = node->operand(1 - side);
+      }
+  if (!logarithm->isa<math::LogOp>())
+    return std::nullopt;
+  const Node *sum = logarithm->operand(0);
+  if (sum->isa<math::AbsFOp>())
+    sum = sum->operand(0);
+  if (!isRowReduction(sum, Combiner::Add) || !isReal(sum->operand(0), 0))
+    return std::nullopt;
+  // Of weights that are set to 0 only their own sum is known.
+  const Node *term = sum->operand(1);
+  if (hidesWeights && (sum != denominator || mayBeEmpty(score)))
+    return std::nullopt;
+  if (hidesWeights)
+    term = weight;
+  if (!term->isa<math::ExpOp>())
+    return std::nullopt;
+  if (!shift)
+    return term->operand(0) == score ? std::optional(LogSumExp())
+                                     : std::nullopt;
+  if (!isRowMaximum(shift, score) ||
+      term->operand(0) != graph.get<arith::SubFOp>({score, shift}, score->type))
+    return std::nullopt;
+  LogSumExp result;
+  // The difference of -inf and -inf.
+  if (shift->kind == NodeKind::Reduce)
+    result.isNaNWithoutKeys = hasEmptyScores && !hidesWeights &&
+                              !getFloat(shift->operand(0))->isFinite();
+  return result;
 }
 
 FailureOr<SoftmaxMatch> SoftmaxMatcher::match(ArrayRef<const Node *> weights,

@@ -44,14 +44,24 @@ struct SoftmaxMatch {
 class SoftmaxMatcher {
 public:
   SoftmaxMatcher(ElementReader &reader, const RaiseAttentionOptions &options,
-                 unsigned key, Refusal &refusal)
-      : graph(reader.getGraph()), options(options), key(key), refusal(refusal) {
+                 ArrayRef<unsigned> keys, Refusal &refusal)
+      : graph(reader.getGraph()), options(options), keys(keys),
+        refusal(refusal) {
+    for (unsigned key : keys)
+      llvm::append_range(digits, graph.getVariables().getDigits(key));
   }
 
-  /// `weights` multiply an element of the values in the sum over `key`;
+  /// `weights` multiply an element of the values in the sum over the keys;
   /// `divisor`, if there is one, divides the sum.
   FailureOr<SoftmaxMatch> match(ArrayRef<const Node *> weights,
                                 const Node *divisor);
+
+  /// Whether `node` is the logarithm of the sum of the exponentials of the
+  /// scores that `match` found. A row that sees no key gives -inf, or NaN.
+  struct LogSumExp {
+    bool isNaNWithoutKeys = false;
+  };
+  std::optional<LogSumExp> matchLogSumExp(const Node *node);
 
 private:
   LogicalResult refuse(const Node *node, const Twine &reason,
@@ -75,7 +85,8 @@ private:
 
   NodeGraph &graph;
   const RaiseAttentionOptions &options;
-  unsigned key;
+  /// The variables of the key, sorted, and what they are divided into.
+  SmallVector<unsigned> keys, digits;
   Refusal &refusal;
 
   /// exp(...), and the same with what sets elements of it to 0.
@@ -94,6 +105,11 @@ private:
   /// The maximum is subtracted even where it is -inf.
   bool subtractsMaximum = false;
   const Node *score = nullptr;
+  /// The sum of the weights, and whether weights in it are set to 0.
+  const Node *denominator = nullptr;
+  bool hidesWeights = false;
+  /// A row of scores may be -inf everywhere.
+  bool hasEmptyScores = false;
   SmallVector<const Node *> maskConditions;
   DenseMap<const Node *, const Node *> emptiness;
 };

@@ -40,10 +40,12 @@ func.func @torch_mlir_scale(%q: tensor<4x16x64xf32>, %k: tensor<4x24x64xf32>, %v
 #o = affine_map<(b, i, e, d, j) -> (b, i, e)>
 // CHECK-LABEL: func.func @iree
 // CHECK-SAME:    %[[SCALE:[^:]*]]: f32
+// CHECK:         %[[VT:.*]] = linalg.transpose ins(%{{.*}} : tensor<4x64x24xf32>)
+// CHECK:         expand_shape %[[VT]]
 // CHECK:         fa.attention {{.*}} scale(%[[SCALE]]) score(%[[X:[^,]*]],
 // CHECK:           %[[T:.*]] = math.tanh %[[X]]
 // CHECK:           fa.yield %[[T]]
-// CHECK:         value_dims = #fa.dims<b, h, d, s>
+// CHECK:         value_dims = #fa.dims<b, h, s, d>
 func.func @iree(%scale: f32, %q: tensor<4x16x64xf32>, %k: tensor<4x24x64xf32>, %v: tensor<4x64x24xf32>) -> tensor<4x16x64xf32> {
   %e = tensor.empty() : tensor<4x16x64xf32>
   %o = "iree_linalg_ext.attention"(%q, %k, %v, %scale, %e) <{indexing_maps = [#q, #k, #v, #s, #o]}> ({

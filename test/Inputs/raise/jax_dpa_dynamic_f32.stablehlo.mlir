@@ -1,6 +1,6 @@
-// from jax-0.10.2-generic | fa.attention expected: 1 or 0
+// from jax-0.10.2-generic | fa.attention expected: 1
 // arguments: 2x5x4x64xf32, 2x7x4x64xf32, 2x7x4x64xf32
-"builtin.module"() <{sym_name = "jit__lambda"}> ({
+"builtin.module"() <{sym_name = "jit_jax_dpa_dynamic_f32"}> ({
   "func.func"() <{function_type = (tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x4x64xf32>, res_attrs = [{jax.result_info = "result"}], sym_name = "main", sym_visibility = "public"}> ({
   ^bb0(%arg10: tensor<?x?x4x64xf32>, %arg11: tensor<?x?x4x64xf32>, %arg12: tensor<?x?x4x64xf32>):
     %56 = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>

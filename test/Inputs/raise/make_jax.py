@@ -194,6 +194,26 @@ def jax_decode_cache_update(q, keys, values, k, v, position):
     return weigh(jax.nn.softmax(s, axis=-1), values)
 
 
+def rotate(x):
+    """Rotary position embedding of (batch, sequence, heads, dim)."""
+    half = x.shape[-1] // 2
+    angle = jnp.arange(x.shape[1])[:, None] / 10000.0 ** (jnp.arange(half) / half)
+    cos, sin = (f(angle)[None, :, None, :].astype(x.dtype) for f in (jnp.cos, jnp.sin))
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+@program(1, *heads())
+def jax_rope_causal(q, k, v):
+    return jax.nn.dot_product_attention(rotate(q), rotate(k), v, is_causal=True)
+
+
+@program(1, spec(2, 64, 4, 32), spec(2, 6, 8, 4, 32), spec(2, 6, 8, 4, 32))
+def jax_image_keys(q, k, v):
+    s = jnp.einsum("bthd,byxhd->bhtyx", q, k) / math.sqrt(32)
+    return jnp.einsum("bhtyx,byxhd->bthd", jax.nn.softmax(s, axis=(-2, -1)), v)
+
+
 # What looks like attention and is none, or another function.
 
 
@@ -311,6 +331,159 @@ def jax_neg_softmax_plus_one(q, k, v):
     m = s.max(axis=-1, keepdims=True)
     p = jnp.exp(s - m)
     return weigh(p / (jnp.exp(-m) + p.sum(axis=-1, keepdims=True)), v)
+
+
+dpa = jax.nn.dot_product_attention
+
+
+def heads_first(dtype=f32):
+    """Query, key and value as (batch, heads, sequence, dim)."""
+    return [spec(2, 4, 128, 64, dtype=dtype)] * 3
+
+
+def first_scores(q, k):
+    return jnp.einsum("bhtd,bhsd->bhts", q, k) * f32(0.125)
+
+
+@program(1, spec(2, 1, 4, 64), spec(2, 128, 4, 64), spec(2, 128, 4, 64))
+def jax_decode_one_query(q, k, v):
+    return dpa(q, k, v)
+
+
+@program(1, *heads())
+def jax_dpa_f32(q, k, v):
+    return dpa(q, k, v)
+
+
+@program(1, *heads(bf16), spec(1, 4, 128, 128, dtype=bf16))
+def jax_dpa_bias_bf16(q, k, v, bias):
+    return dpa(q, k, v, bias=bias)
+
+
+@program(1, *heads(bf16))
+def jax_dpa_causal_bf16(q, k, v):
+    return dpa(q, k, v, is_causal=True)
+
+
+@program(1, *heads(bf16, count=8, kv_heads=2))
+def jax_dpa_causal_gqa_bf16(q, k, v):
+    return dpa(q, k, v, is_causal=True)
+
+
+@program(1, *heads(), spec(2, 1, 128, 128, dtype=jnp.bool_))
+def jax_dpa_mask_f32(q, k, v, mask):
+    return dpa(q, k, v, mask=mask)
+
+
+@program(1, *heads())
+def jax_dpa_window_f32(q, k, v):
+    return dpa(q, k, v, is_causal=True, local_window_size=(31, 0))
+
+
+@program(1, *heads(bf16), spec(2, dtype=jnp.int32), spec(2, dtype=jnp.int32))
+def jax_dpa_seqlens_bf16(q, k, v, queries, keys):
+    return dpa(q, k, v, query_seq_lengths=queries, key_value_seq_lengths=keys)
+
+
+@program(1, *heads())
+def jax_dpa_lse_f32(q, k, v):
+    return dpa(q, k, v, return_residual=True)
+
+
+BATCH, QUERIES, KEYS = export.symbolic_shape("b, t, s")
+
+
+@program(1, spec(BATCH, QUERIES, 4, 64), spec(BATCH, KEYS, 4, 64), spec(BATCH, KEYS, 4, 64),
+         arguments="2x5x4x64xf32, 2x7x4x64xf32, 2x7x4x64xf32")
+def jax_dpa_dynamic_f32(q, k, v):
+    return dpa(q, k, v)
+
+
+@program(1, *heads(bf16))
+def jax_einsum_bf16(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1), v)
+
+
+@program(1, *heads())
+def jax_exp_log_softmax(q, k, v):
+    return weigh(jnp.exp(jax.nn.log_softmax(scores(q, k), axis=-1)), v)
+
+
+@program(1, *heads(bf16, count=8, kv_heads=2))
+def jax_gemma2_softcap_gqa_bf16(q, k, v):
+    q = (q * bf16(64 ** -0.5)).reshape(2, 128, 2, 4, 64)
+    logits = jnp.einsum("btkgh,bskh->btkgs", q, k).reshape(2, 128, 8, 128)
+    logits = jnp.tanh(logits / 50) * 50
+    logits = jnp.where(causal(128, 128)[None, :, None, :], logits, -2.3819763e38)
+    probabilities = jax.nn.softmax(logits, axis=-1).astype(bf16).reshape(2, 128, 2, 4, 128)
+    return jnp.einsum("btkgs,bskh->btkgh", probabilities, v).reshape(2, 128, 8, 64)
+
+
+@program(1, spec(2, 128, 256), *[spec(256, 256)] * 4)
+def jax_mha_block_causal(x, wq, wk, wv, wo):
+    q, k, v = ((x @ w).reshape(2, 128, 4, 64) for w in (wq, wk, wv))
+    return x + dpa(q, k, v, is_causal=True).reshape(2, 128, 256) @ wo
+
+
+@program(1, *heads_first())
+def jax_safe_softmax_div_after(q, k, v):
+    s = first_scores(q, k)
+    p = jnp.exp(s - s.max(axis=-1, keepdims=True))
+    return jnp.einsum("bhts,bhsd->bhtd", p, v) / p.sum(axis=-1, keepdims=True)
+
+
+@program(1, *heads_first())
+def jax_unsafe_softmax_div_after(q, k, v):
+    p = jnp.exp(first_scores(q, k))
+    return jnp.einsum("bhts,bhsd->bhtd", p, v) / p.sum(axis=-1, keepdims=True)
+
+
+@program(1, *heads())
+def jax_scan_layers(x, k, v):
+    return lax.scan(lambda x, _: (dpa(x, k, v), None), x, None, length=3)[0]
+
+
+@program(1, *heads(), spec(2, 1, 128, 128, dtype=jnp.bool_))
+def jax_softmax_where(q, k, v, mask):
+    return weigh(jax.nn.softmax(scores(q, k), axis=-1, where=mask), v)
+
+
+@program(2, *heads(), spec(2, 128, 4, 64))
+def jax_two_attentions_chained(q, k, v, w):
+    return dpa(dpa(q, k, v), k, w)
+
+
+@program(0, *heads())
+def jax_neg_grad(q, k, v):
+    return jax.grad(lambda *each: dpa(*each).sum(), argnums=(0, 1, 2))(q, k, v)
+
+
+@program(0, *heads_first())
+def jax_neg_returns_probs(q, k, v):
+    p = jax.nn.softmax(first_scores(q, k), axis=-1)
+    return jnp.einsum("bhts,bhsd->bhtd", p, v), p
+
+
+@program(0, *heads_first())
+def jax_neg_sigmoid(q, k, v):
+    return jnp.einsum("bhts,bhsd->bhtd", jax.nn.sigmoid(first_scores(q, k)), v)
+
+
+@program(0, *heads())
+def jax_neg_softmax_over_heads(q, k, v):
+    return weigh(jax.nn.softmax(scores(q, k), axis=1), v)
+
+
+@program(0, *heads_first(), spec(4, 4))
+def jax_neg_talking_heads(q, k, v, mix):
+    s = jnp.einsum("bhts,hg->bgts", first_scores(q, k), mix)
+    return jnp.einsum("bhts,bhsd->bhtd", jax.nn.softmax(s, axis=-1), v)
+
+
+@program(0, *heads_first())
+def jax_neg_threshold_probs(q, k, v):
+    p = jax.nn.softmax(first_scores(q, k), axis=-1)
+    return jnp.einsum("bhts,bhsd->bhtd", jnp.where(p > 0.01, p, 0.0), v)
 
 
 def dump(name):

@@ -3,8 +3,9 @@
 
     pip install torch==2.12.1 torch-mlir==20261001 && python3 make_torch.py [--check] [FOLDER]
 
---check compares with what is there and writes nothing. Each function of `PROGRAMS` is one file; its first line says how many
-`fa.attention` a correct raise gives. Names that hold `neg` have none.
+--check compares with what is there and writes nothing. Each function of `PROGRAMS` is a file for each of its forms: linalg, tosa,
+or tm_tensor, in which torch-mlir keeps SDPA whole. The first line says how many `fa.attention` a correct raise gives. Names that
+hold `neg` have none.
 """
 
 import argparse
@@ -39,9 +40,10 @@ def heads(dtype=torch.float32, count=4, kv_heads=4, queries=128):
     return tensor(2, count, queries, 64, dtype=dtype), *(tensor(2, kv_heads, 128, 64, dtype=dtype) for _ in range(2))
 
 
-def program(expected, *arguments):
+def program(expected, *arguments, forms=("linalg",), dynamic=None, sizes=None):
+    """Registers a function under its name. `dynamic` are dimensions by argument; `sizes` those that tests give them."""
     def register(function):
-        PROGRAMS[function.__name__] = (function, arguments, expected)
+        PROGRAMS[function.__name__] = (function, arguments, expected, forms, dynamic, sizes)
         return function
     return register
 
@@ -53,6 +55,174 @@ def scores(q, k):
 @program(1, *heads())
 def torch_sdpa_f32(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
+
+
+@program(1, *heads(torch.bfloat16), forms=("linalg", "tosa", "tm_tensor"))
+def torch_sdpa_causal_bf16(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+@program(1, *heads(queries=96))
+def torch_sdpa_causal_cross_f32(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+@program(1, *heads(), tensor(2, 1, 128, 128, dtype=torch.bool), forms=("linalg", "tosa", "tm_tensor"))
+def torch_sdpa_boolmask_f32(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@program(1, *heads(torch.bfloat16), tensor(2, 1, 128, 128, dtype=torch.bfloat16))
+def torch_sdpa_floatmask_bf16(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@program(1, *heads(torch.bfloat16, count=8, kv_heads=2), forms=("linalg", "tm_tensor"))
+def torch_sdpa_gqa_causal_bf16(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+@program(1, tensor(8, 128, 64), tensor(8, 128, 64), tensor(8, 128, 64))
+def torch_sdpa_3d_f32(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def hf_eager(q, k, v, mask):
+    groups = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v)) if groups > 1 else (k, v)
+    weights = torch.matmul(q, k.transpose(2, 3)) * 64 ** -0.5 + mask
+    weights = F.softmax(weights, dim=-1, dtype=torch.float32).to(q.dtype)
+    return torch.matmul(weights, v).transpose(1, 2).contiguous()
+
+
+@program(1, *heads(), tensor(2, 1, 128, 128), forms=("linalg", "tosa"))
+def torch_hf_eager_mask_f32(q, k, v, mask):
+    return hf_eager(q, k, v, mask)
+
+
+@program(1, *heads(torch.bfloat16, count=8, kv_heads=2), tensor(2, 1, 128, 128, dtype=torch.bfloat16))
+def torch_hf_eager_gqa_bf16(q, k, v, mask):
+    return hf_eager(q, k, v, mask)
+
+
+BATCH, QUERIES, KEYS = (torch.export.Dim(name, min=2, max=4096) for name in ("batch", "queries", "keys"))
+
+
+@program(1, *heads(), dynamic={"arguments": ({0: BATCH, 2: QUERIES}, {0: BATCH, 2: KEYS}, {0: BATCH, 2: KEYS})},
+         sizes="2x4x5x64xf32, 2x4x7x64xf32, 2x4x7x64xf32")
+def torch_sdpa_dynamic(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def rotate_half(x):
+    return torch.cat((-x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]), dim=-1)
+
+
+@program(1, *heads(), tensor(128, 64), tensor(128, 64))
+def torch_rope_causal(q, k, v, cos, sin):
+    q, k = (x * cos + rotate_half(x) * sin for x in (q, k))
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+@program(1, *heads())
+def torch_nanogpt_f32(q, k, v):
+    att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+    bias = torch.tril(torch.ones(128, 128)).view(1, 1, 128, 128)
+    att = att.masked_fill(bias[:, :, :128, :128] == 0, float("-inf"))
+    return F.softmax(att, dim=-1) @ v
+
+
+@program(1, *heads())
+def torch_gpt2_where_finfo_min_div(q, k, v):
+    weights = torch.matmul(q, k.transpose(-1, -2))
+    weights = weights / torch.full([], v.size(-1) ** 0.5, dtype=weights.dtype)
+    mask = torch.tril(torch.ones(128, 128, dtype=torch.bool)).view(1, 1, 128, 128)
+    least = torch.full([], torch.finfo(weights.dtype).min, dtype=weights.dtype)
+    weights = torch.where(mask, weights, least)
+    return torch.matmul(F.softmax(weights, dim=-1), v)
+
+
+@program(1, *heads(), tensor(8, 1, 128))
+def torch_bloom_baddbmm_alibi(q, k, v, alibi):
+    q, k, v = (x.reshape(8, 128, 64) for x in (q, k, v))
+    scores = alibi.baddbmm(batch1=q, batch2=k.transpose(-1, -2), beta=1.0, alpha=1 / math.sqrt(64))
+    weights = F.softmax(scores.view(2, 4, 128, 128), dim=-1, dtype=torch.float32)
+    return torch.bmm(weights.view(8, 128, 128), v).view(2, 4, 128, 64)
+
+
+@program(1, *heads(torch.bfloat16), tensor(1, 4, 128, 128, dtype=torch.bfloat16))
+def torch_t5_bias_noscale_bf16(q, k, v, bias):
+    scores = torch.matmul(q, k.transpose(3, 2))
+    scores += bias
+    weights = F.softmax(scores.float(), dim=-1).type_as(scores)
+    return torch.matmul(weights, v)
+
+
+@program(1, *heads())
+def torch_whisper_sqrt_both(q, k, v):
+    scale = 64 ** -0.25
+    return F.softmax((q * scale) @ (k * scale).transpose(-1, -2), dim=-1) @ v
+
+
+@program(1, *heads())
+def torch_softcap(q, k, v):
+    weights = torch.matmul(q, k.transpose(2, 3)) * 64 ** -0.5
+    weights = torch.tanh(weights / 50.0) * 50.0
+    return torch.matmul(F.softmax(weights, dim=-1), v)
+
+
+@program(1, *(tensor(2, 128, 4, 64) for _ in range(3)))
+def torch_einsum_bqhd(q, k, v):
+    weights = torch.einsum("bqhd,bkhd->bhqk", q, k) * 64 ** -0.5
+    return torch.einsum("bhqk,bkhd->bqhd", weights.softmax(-1), v)
+
+
+@program(1, *heads())
+def torch_window_1e9(q, k, v):
+    distance = torch.arange(128)[:, None] - torch.arange(128)[None, :]
+    keep = (distance >= 0) & (distance < 32)
+    return (scores(q, k) + torch.where(keep, 0.0, -1e9)).softmax(-1) @ v
+
+
+@program(1, *heads(), torch.full((2,), 128))
+def torch_key_padding_lengths(q, k, v, lengths):
+    keep = torch.arange(128)[None, :] < lengths[:, None]
+    return scores(q, k).masked_fill(~keep[:, None, None, :], float("-inf")).softmax(-1) @ v
+
+
+@program("0 or 1", *heads(), tensor(4))
+def torch_gptoss_sink(q, k, v, sinks):
+    weights = torch.matmul(q, k.transpose(2, 3)) * 64 ** -0.5
+    sinks = sinks.reshape(1, -1, 1, 1).expand(2, -1, 128, 1)
+    combined = torch.cat([weights, sinks], dim=-1)
+    combined = combined - combined.max(dim=-1, keepdim=True).values
+    return torch.matmul(F.softmax(combined, dim=-1)[..., :-1], v)
+
+
+@program(0, *heads())
+def torch_neg_softmax_dim_q(q, k, v):
+    return scores(q, k).softmax(-2) @ v
+
+
+@program(0, *heads())
+def torch_neg_dropout_train(q, k, v):
+    return F.dropout(scores(q, k).softmax(-1), 0.1, training=True) @ v
+
+
+@program("0 or 1", *heads(), tensor(1, 4, 1, 1))
+def torch_neg_head_mask(q, k, v, head_mask):
+    return (scores(q, k).softmax(-1) * head_mask) @ v
+
+
+@program(0, *heads())
+def torch_neg_output_attentions(q, k, v):
+    weights = scores(q, k).softmax(-1)
+    return weights @ v, weights
+
+
+@program(0, *heads())
+def torch_neg_relu_attention(q, k, v):
+    return (F.relu(scores(q, k)) / 128) @ v
 
 
 @program(1, *heads(torch.float16))
@@ -114,12 +284,18 @@ def torch_neg_average_of_heads(q, k, v):
     return p @ v, p.mean(1)
 
 
-def dump(name):
-    function, arguments, expected = PROGRAMS[name]
+def dump(name, form):
+    function, arguments, expected, _, dynamic, sizes = PROGRAMS[name]
+    keeps = form == "tm_tensor"
+    options = {"decomposition_table": {}} if keeps else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = fx.export_and_import(Program(function), *arguments, output_type="linalg-on-tensors")
-    return f"// from torch-{TORCH}+torch-mlir-{TORCH_MLIR} | fa.attention expected: {expected}\n{module}"
+        module = fx.export_and_import(Program(function), *arguments, dynamic_shapes=dynamic, **options,
+                                      output_type="tosa" if form == "tosa" else "linalg-on-tensors")
+    text = module.operation.get_asm(print_generic_op_form=keeps)
+    head = f"// from torch-{TORCH}+torch-mlir-{TORCH_MLIR}{'-keep-sdpa' * keeps} | fa.attention expected: {expected}\n"
+    head += f"// same function: {name}.linalg.mlir\n" if keeps else ""
+    return head + (f"// arguments: {sizes}\n" if sizes else "") + text.rstrip("\n") + "\n"
 
 
 def main():
@@ -130,15 +306,16 @@ def main():
     found = torch.__version__.split("+")[0], version("torch-mlir")
     if found != (TORCH, TORCH_MLIR):
         sys.exit(f"error: torch {found[0]} and torch-mlir {found[1]} are installed, expected {TORCH} and {TORCH_MLIR}")
+    files = [(name, form) for name, program in PROGRAMS.items() for form in program[3]]
     differing = 0
-    for name in PROGRAMS:
-        path, text = options.folder / f"{name}.linalg.mlir", dump(name)
+    for name, form in files:
+        path, text = options.folder / f"{name}.{form}.mlir", dump(name, form)
         if not options.check:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             differing += 1
             print(f"{path.name} differs")
-    print(f"{len(PROGRAMS)} texts, {differing} differ" if options.check else f"{len(PROGRAMS)} texts written")
+    print(f"{len(files)} texts, {differing} differ" if options.check else f"{len(files)} texts written")
     return 1 if differing else 0
 
 

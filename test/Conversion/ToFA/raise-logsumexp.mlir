@@ -1,0 +1,114 @@
+// The logarithm of a softmax's sums becomes the attention's second result,
+// whatever shape it has and wherever it is read. Near misses stay.
+
+// RUN: fa-opt %s --fa-raise-attention --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --fa-raise-attention --split-input-file -o %t.once
+// RUN: fa-opt %t.once --fa-raise-attention --split-input-file --verify-diagnostics=only-expected | diff %t.once -
+
+// Read before the result, with batch and heads in one dim and queries in front.
+
+// CHECK-LABEL: func.func @read_before
+// CHECK:         %[[A:.*]]:2 = fa.attention {{.*}} outs(%{{.*}}, %{{.*}} : tensor<1x6x16x32xf32>, tensor<1x6x16xf32>)
+// CHECK:         %[[O:.*]] = tensor.collapse_shape %[[A]]#0
+// CHECK:         %[[T:.*]] = linalg.transpose ins(%[[A]]#1 : tensor<1x6x16xf32>) {{.*}} permutation = [0, 2, 1]
+// CHECK:         %[[X:.*]] = tensor.expand_shape %[[T]]
+// CHECK:         %[[L:.*]] = tensor.collapse_shape %[[X]] {{.*}} into tensor<16x6xf32>
+// CHECK-NOT:     math
+// CHECK:         %[[TWICE:.*]] = arith.addf %[[L]], %[[L]]
+// CHECK:         return %[[O]], %[[TWICE]]
+#id = affine_map<(b, i, j) -> (b, i, j)>
+#row = affine_map<(b, i, j) -> (b, i)>
+#q = affine_map<(b, i, j, d) -> (b, i, d)>
+#k = affine_map<(b, i, j, d) -> (b, j, d)>
+#s = affine_map<(b, i, j, d) -> (b, i, j)>
+#moved = affine_map<(i, b) -> (b, i)>
+#rows = affine_map<(i, b) -> (i, b)>
+func.func @read_before(%q: tensor<6x16x32xf32>, %k: tensor<6x24x32xf32>, %v: tensor<6x24x32xf32>) -> (tensor<6x16x32xf32>, tensor<16x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<6x16x24xf32>
+  %er = tensor.empty() : tensor<6x16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<6x16x24xf32>) -> tensor<6x16x24xf32>
+  %s = linalg.batch_matmul indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<6x16x32xf32>, tensor<6x24x32xf32>) outs(%i : tensor<6x16x24xf32>) -> tensor<6x16x24xf32>
+  %mi = linalg.fill ins(%least : f32) outs(%er : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %m = linalg.reduce ins(%s : tensor<6x16x24xf32>) outs(%mi : tensor<6x16xf32>) dimensions = [2]
+    (%a: f32, %out: f32) {
+      %r = arith.maximumf %a, %out : f32
+      linalg.yield %r : f32
+    }
+  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %m : tensor<6x16x24xf32>, tensor<6x16xf32>) outs(%e : tensor<6x16x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %d = arith.subf %a, %b : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16x24xf32>
+  %ti = linalg.fill ins(%zero : f32) outs(%er : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %t = linalg.reduce { arith.addf } ins(%p : tensor<6x16x24xf32>) outs(%ti : tensor<6x16xf32>) dimensions = [2]
+  %el = tensor.empty() : tensor<16x6xf32>
+  %l = linalg.generic {indexing_maps = [#moved, #moved, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%t, %m : tensor<6x16xf32>, tensor<6x16xf32>) outs(%el : tensor<16x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %log = math.log %a : f32
+    %r = arith.addf %log, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<16x6xf32>
+  %twice = arith.addf %l, %l : tensor<16x6xf32>
+  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p, %t : tensor<6x16x24xf32>, tensor<6x16xf32>) outs(%e : tensor<6x16x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16x24xf32>
+  %oe = tensor.empty() : tensor<6x16x32xf32>
+  %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<6x16x32xf32>) -> tensor<6x16x32xf32>
+  %o = linalg.batch_matmul ins(%n, %v : tensor<6x16x24xf32>, tensor<6x24x32xf32>) outs(%oi : tensor<6x16x32xf32>) -> tensor<6x16x32xf32>
+  return %o, %twice : tensor<6x16x32xf32>, tensor<16x6xf32>
+}
+
+// -----
+
+// Without the maximum it is another number.
+
+#id = affine_map<(b, i, j) -> (b, i, j)>
+#row = affine_map<(b, i, j) -> (b, i)>
+#q = affine_map<(b, i, j, d) -> (b, i, d)>
+#k = affine_map<(b, i, j, d) -> (b, j, d)>
+#s = affine_map<(b, i, j, d) -> (b, i, j)>
+// CHECK-LABEL: func.func @without_maximum
+// CHECK-NOT:     fa.attention
+func.func @without_maximum(%q: tensor<6x16x32xf32>, %k: tensor<6x24x32xf32>, %v: tensor<6x24x32xf32>) -> (tensor<6x16x32xf32>, tensor<6x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<6x16x24xf32>
+  %er = tensor.empty() : tensor<6x16xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<6x16x24xf32>) -> tensor<6x16x24xf32>
+  %s = linalg.batch_matmul indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<6x16x32xf32>, tensor<6x24x32xf32>) outs(%i : tensor<6x16x24xf32>) -> tensor<6x16x24xf32>
+  %mi = linalg.fill ins(%least : f32) outs(%er : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %m = linalg.reduce ins(%s : tensor<6x16x24xf32>) outs(%mi : tensor<6x16xf32>) dimensions = [2]
+    (%a: f32, %out: f32) {
+      %r = arith.maximumf %a, %out : f32
+      linalg.yield %r : f32
+    }
+  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %m : tensor<6x16x24xf32>, tensor<6x16xf32>) outs(%e : tensor<6x16x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %d = arith.subf %a, %b : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16x24xf32>
+  %ti = linalg.fill ins(%zero : f32) outs(%er : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %t = linalg.reduce { arith.addf } ins(%p : tensor<6x16x24xf32>) outs(%ti : tensor<6x16xf32>) dimensions = [2]
+  %l = math.log %t : tensor<6x16xf32>
+  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p, %t : tensor<6x16x24xf32>, tensor<6x16xf32>) outs(%e : tensor<6x16x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16x24xf32>
+  %oe = tensor.empty() : tensor<6x16x32xf32>
+  %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<6x16x32xf32>) -> tensor<6x16x32xf32>
+  %o = linalg.batch_matmul ins(%n, %v : tensor<6x16x24xf32>, tensor<6x24x32xf32>) outs(%oi : tensor<6x16x32xf32>) -> tensor<6x16x32xf32>
+  // expected-remark @+1 {{no 'fa.attention' is made of this: scores or their softmax are used here, too}}
+  return %o, %l : tensor<6x16x32xf32>, tensor<6x16xf32>
+}
