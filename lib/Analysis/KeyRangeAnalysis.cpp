@@ -62,6 +62,13 @@ RangeBuilder::emitPiece(const Piece &piece, Value previousEnd, bool allowFull) {
   Value begin = constant(0);
   if (piece.hull.begin)
     begin = getLocal(piece.hull.begin, end);
+  if (place.isAligned && piece.hull.begin) {
+    // Where nothing is visible, the block of the last key.
+    begin = roundDown(
+        minimum(begin, maximum(subtract(end, constant(1)), constant(0))));
+    if (previousEnd)
+      begin = maximum(begin, previousEnd);
+  }
   if (!allowFull || !piece.full)
     return {KeyRange{begin, end, false}};
 
@@ -95,6 +102,8 @@ SmallVector<KeyRange> RangeBuilder::build(const MaskExpression &expression) {
   // is short where it is a sink, stays partial.
   SmallVector<KeyRange> first =
       emitPiece(pieces[0], Value(), /*allowFull=*/false);
+  if (place.isAligned)
+    first.front().end = minimum(roundUp(first.front().end), place.numKeys);
   ranges = emitPiece(pieces[1], first.front().end, /*allowFull=*/true);
   ranges.insert(ranges.begin(), first.front());
   return ranges;

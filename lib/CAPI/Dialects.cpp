@@ -31,10 +31,11 @@ void faRegisterPasses(void) {
 //===----------------------------------------------------------------------===//
 
 /// As in #fa.dims<b, s, h, d>, in the order of DimKind.
-static constexpr StringLiteral dimNames = "bshd";
+static constexpr StringLiteral dimNames = "bshdp";
 
 static_assert(int(DimKind::Batch) == 0 && int(DimKind::Sequence) == 1 &&
-                  int(DimKind::Heads) == 2 && int(DimKind::HeadDim) == 3,
+                  int(DimKind::Heads) == 2 && int(DimKind::HeadDim) == 3 &&
+                  int(DimKind::Page) == 4,
               "the order of the names");
 
 bool faAttributeIsADims(MlirAttribute attribute) {
@@ -49,7 +50,7 @@ MlirAttribute faDimsAttrGet(MlirContext context, MlirStringRef order) {
     size_t kind = dimNames.find(name);
     if (kind == StringRef::npos) {
       emitError(unknown) << "the order of dims is '" << unwrap(order)
-                         << "', expected the letters b, s, h and d";
+                         << "', expected the letters b, s, h, d and p";
       return {nullptr};
     }
     kinds.push_back(kind);
@@ -62,7 +63,9 @@ intptr_t faDimsAttrGetPosition(MlirAttribute dims, char kind) {
   size_t found = dimNames.find(kind);
   if (found == StringRef::npos)
     return -1;
-  return cast<DimsAttr>(unwrap(dims)).positionOf(static_cast<DimKind>(found));
+  auto order = cast<DimsAttr>(unwrap(dims));
+  auto of = static_cast<DimKind>(found);
+  return order.has(of) ? order.positionOf(of) : -1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 #include "fa/Driver/CPUFunction.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Export/Compile.h"
+#include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Runtime/CUDA/Manifest.h"
 #include "fa/Runtime/CUDA/RoundNumbers.h"
 #include "mlir/Pass/PassManager.h"
@@ -54,6 +55,7 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
       other.setPrivate();
   PassManager manager(copy->getContext());
   manager.addPass(createSymbolDCEPass());
+  buildExpandAppliesPipeline(manager);
   manager.addPass(createFAResultsToOutParameters());
   return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
 }

@@ -201,6 +201,9 @@ static Array describeLengths(func::FuncOp function) {
                                 {"dim", order.positionOf(DimKind::Sequence)},
                                 {"extent", *limit}});
     };
+    // Wrong lengths of packed sequences and of pages have a meaning.
+    if (op.isRagged())
+      return;
     add(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), 0);
     add(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), 1);
   });

@@ -33,14 +33,15 @@ LogicalResult GradientRow::run(const RowPosition &position,
     return failure();
   weights.clear();
   gradients.clear();
-  for (auto [key, x] : llvm::zip_equal(rows.getVisible(), rows.getScores())) {
+  for (auto [key, x, factor] : llvm::zip_equal(
+           rows.getVisible(), rows.getScores(), rows.getFactors())) {
     const double *value = head.values.data() + key * head.valueHeadDim;
     double product = 0;
     for (int64_t dim = 0; dim < head.valueHeadDim; ++dim)
       product += inputs.outputGradient[dim] * value[dim];
     double weight = std::exp(x - inputs.lse);
-    weights.push_back(weight);
-    gradients.push_back(weight * (product - inputs.delta));
+    weights.push_back(weight * factor);
+    gradients.push_back(weight * (factor * product - inputs.delta));
   }
   return scoreGradient.isEmpty()
              ? success()
@@ -163,16 +164,19 @@ static double getDelta(const WholeGradientRun &run, int64_t batch, int64_t head,
                        int64_t query, ArrayRef<double> outputGradient) {
   const WholeGradientPlan &plan = run.plan;
   if (plan.delta)
-    return getRowNumber(run.frame.array(*plan.delta), batch, head, query).real;
+    return getRowNumber(run.operands, run.frame.array(*plan.delta), batch, head,
+                        query)
+        .real;
   OrderedOperand output(run.frame.array(*plan.output), plan.outputOrder);
+  output.starts = run.operands.query.starts;
   const Slot *row = output.getRow(batch, query, head);
   double delta = 0;
   for (auto [dim, gradient] : llvm::enumerate(outputGradient))
     delta += gradient * row[dim * output.getStep()].real;
   if (plan.lseGradient)
-    delta -=
-        getRowNumber(run.frame.array(*plan.lseGradient), batch, head, query)
-            .real;
+    delta -= getRowNumber(run.operands, run.frame.array(*plan.lseGradient),
+                          batch, head, query)
+                 .real;
   return delta;
 }
 
@@ -199,15 +203,20 @@ static LogicalResult runQueryHead(WholeGradientRun &run, int64_t batch,
   std::vector<double> query(operands.headDim), gradient;
   std::vector<double> outputGradient(operands.valueHeadDim);
   Array &lse = run.frame.array(run.plan.lse);
-  int64_t queries = operands.query.getSize(DimKind::Sequence);
+  int64_t queries = operands.isRagged
+                        ? position->queryLength
+                        : operands.query.getSize(DimKind::Sequence);
   for (int64_t i = 0; i < queries; ++i) {
     position->query = operands.offsets[2] + i;
-    gradient.assign(operands.headDim, 0.0);
+    gradient.assign(
+        operands.headDim,
+        position->isBroken ? std::numeric_limits<double>::quiet_NaN() : 0.0);
     GradientInputs inputs{query.data(), outputGradient.data(), 0, 0,
                           operands.scale};
-    bool isValid = position->query < position->queryLength;
+    bool isValid =
+        position->query < position->queryLength && !position->isBroken;
     if (isValid)
-      inputs.lse = getRowNumber(lse, batch, head, i).real;
+      inputs.lse = getRowNumber(operands, lse, batch, head, i).real;
     // A row that sees no key has weights of 0, and so has one of lse +inf.
     if (isValid && !std::isinf(inputs.lse)) {
       operands.query.read(batch, i, head, query.data());
@@ -227,12 +236,18 @@ static LogicalResult runQueryHead(WholeGradientRun &run, int64_t batch,
 
 static LogicalResult runHeads(WholeGradientRun &run) {
   const AttentionRun &operands = run.operands;
-  int64_t keys = operands.key.getSize(DimKind::Sequence);
   int64_t keyHeads = operands.key.getSize(DimKind::Heads);
   int64_t heads = operands.query.getSize(DimKind::Heads);
   double scale = 0;
-  for (int64_t batch = 0; batch < operands.key.getSize(DimKind::Batch); ++batch)
+  for (int64_t batch = 0; batch < operands.batches; ++batch)
     for (int64_t keyHead = 0; keyHead < keyHeads; ++keyHead) {
+      FailureOr<RowPosition> position =
+          getHeadPosition(run.plan, run.frame, operands, batch, /*head=*/0);
+      if (failed(position))
+        return failure();
+      int64_t keys = operands.isRagged
+                         ? position->keyLength
+                         : operands.key.getSize(DimKind::Sequence);
       std::vector<double> ofKeys(keys * operands.headDim, 0.0);
       std::vector<double> ofValues(keys * operands.valueHeadDim, 0.0);
       GradientTargets targets;
@@ -259,6 +274,7 @@ static LogicalResult runHeads(WholeGradientRun &run) {
 
 /// Binds a destination that has the shape of `model`.
 static LogicalResult bindLike(const WholeGradientPlan &plan, Frame &frame,
+                              const AttentionRun &run,
                               const std::optional<Destination> &destination,
                               StringRef name, const OrderedOperand &model,
                               std::optional<OrderedOperand> &bound,
@@ -267,6 +283,10 @@ static LogicalResult bindLike(const WholeGradientPlan &plan, Frame &frame,
     return success();
   ArrayRefPtr array = getDestination(frame, destination->use, plan.onTensors);
   bound.emplace(*array, destination->order);
+  bound->starts = model.starts;
+  // Rows of no sequence have the gradient 0.
+  if (run.isRagged)
+    fillElements(*array, Slot::ofReal(0));
   gradients.results.push_back({destination->result, array});
   for (int64_t i = 0; i < 4; ++i)
     if (failed(checkEqual(plan.op,
@@ -279,11 +299,11 @@ static LogicalResult bindLike(const WholeGradientPlan &plan, Frame &frame,
 static LogicalResult bindGradients(const WholeGradientPlan &plan, Frame &frame,
                                    const AttentionRun &run,
                                    Gradients &gradients, GradientRow &row) {
-  if (failed(bindLike(plan, frame, plan.query, "query", run.query,
+  if (failed(bindLike(plan, frame, run, plan.query, "query", run.query,
                       gradients.query, gradients)) ||
-      failed(bindLike(plan, frame, plan.key, "key", run.key, gradients.key,
+      failed(bindLike(plan, frame, run, plan.key, "key", run.key, gradients.key,
                       gradients)) ||
-      failed(bindLike(plan, frame, plan.value, "value", run.value,
+      failed(bindLike(plan, frame, run, plan.value, "value", run.value,
                       gradients.value, gradients)))
     return failure();
   auto captures = cast<AttentionLikeOpInterface>(plan.op).getScoreCaptures();
@@ -342,7 +362,7 @@ static bool isWanted(const Execution &execution, const AttentionRun &run) {
   if (!execution.chooseRows)
     return true;
   auto rows = execution.chooseRows(
-      {run.query.getSize(DimKind::Batch), run.query.getSize(DimKind::Heads),
+      {run.batches, run.query.getSize(DimKind::Heads),
        run.query.getSize(DimKind::Sequence), run.key.getSize(DimKind::Sequence),
        run.headDim, run.valueHeadDim});
   return !rows || !rows->empty();
@@ -359,6 +379,7 @@ static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
                                       plan.outputGradientOrder),
                        GradientRow(plan, frame),
                        Gradients()};
+  run.outputGradient.starts = operands->query.starts;
   if (failed(bindGradients(plan, frame, *operands, run.gradients, run.row)))
     return failure();
   if (AttentionWork *work = frame.execution->countedWork) {
@@ -383,6 +404,8 @@ static LogicalResult compileGradient(AttentionGradientOp op,
   };
   plan.queryLengths = getOptional(op.getQueryLengths());
   plan.keyLengths = getOptional(op.getKeyLengths());
+  plan.queryStarts = getOptional(op.getQueryStarts());
+  plan.keyStarts = getOptional(op.getKeyStarts());
   plan.output = getOptional(op.getOutput());
   plan.delta = getOptional(op.getDelta());
   plan.lseGradient = getOptional(op.getLseGradient());

@@ -57,6 +57,7 @@ public:
   /// Visible keys, relative to the first of the head's, and for each of them
   /// exp(x - lse), the gradient of the scaled product, and the product.
   ArrayRef<int64_t> getVisible() const { return rows.getVisible(); }
+  /// The weights of values are exp(x - lse) times their factors.
   ArrayRef<double> getWeights() const { return weights; }
   ArrayRef<double> getGradients() const { return gradients; }
   ArrayRef<double> getProducts() const { return rows.getProducts(); }

@@ -61,12 +61,15 @@ LogicalResult executor::checkEqual(Operation *op, StringRef name, int64_t size,
 static LogicalResult checkSizesAgree(Operation *op, const AttentionRun &run) {
   int64_t heads = run.query.getSize(DimKind::Heads);
   int64_t keyHeads = run.key.getSize(DimKind::Heads);
-  if (failed(checkEqual(op, "batch size of the key",
-                        run.key.getSize(DimKind::Batch),
-                        run.query.getSize(DimKind::Batch))) ||
-      failed(checkEqual(op, "batch size of the value",
-                        run.value.getSize(DimKind::Batch),
-                        run.query.getSize(DimKind::Batch))) ||
+  auto checkBatches = [&](StringRef name, const OrderedOperand &operand) {
+    int64_t batches = operand.starts  ? operand.starts->shape[0] - 1
+                      : operand.pages ? operand.pages->shape[0]
+                                      : operand.getSize(DimKind::Batch);
+    return checkEqual(op, ("batch size of the " + name).str(), batches,
+                      run.batches);
+  };
+  if (failed(checkBatches("key", run.key)) ||
+      failed(checkBatches("value", run.value)) ||
       failed(checkEqual(op, "number of values",
                         run.value.getSize(DimKind::Sequence),
                         run.key.getSize(DimKind::Sequence))) ||
@@ -102,6 +105,15 @@ FailureOr<AttentionRun> executor::bindOperands(const AttentionPlan &plan,
   for (unsigned index : {plan.query, plan.key, plan.value})
     if (failed(checkLive(plan.op, frame.array(index))))
       return failure();
+  auto getTable = [&](std::optional<unsigned> index) {
+    return index ? &frame.array(*index) : nullptr;
+  };
+  run.isRagged = plan.isRagged();
+  run.query.starts = getTable(plan.queryStarts);
+  run.key.starts = run.value.starts = getTable(plan.keyStarts);
+  run.key.pages = run.value.pages = getTable(plan.keyPages);
+  run.batches = run.query.starts ? run.query.starts->shape[0] - 1
+                                 : run.query.getSize(DimKind::Batch);
   if (failed(checkSizesAgree(plan.op, run)))
     return failure();
   return run;
@@ -123,9 +135,11 @@ LogicalResult executor::checkLikeQuery(const AttentionPlan &plan,
 LogicalResult executor::checkRowNumbers(const AttentionPlan &plan,
                                         const AttentionRun &run, StringRef name,
                                         const Array &array) {
-  int64_t expected[3] = {run.query.sizes[0], run.query.sizes[2],
-                         run.query.sizes[1]};
-  for (int64_t i = 0; i < 3; ++i)
+  SmallVector<int64_t> expected = {run.query.sizes[0], run.query.sizes[2],
+                                   run.query.sizes[1]};
+  if (run.query.starts)
+    expected.erase(expected.begin());
+  for (size_t i = 0; i < expected.size(); ++i)
     if (failed(checkEqual(plan.op, ("size of the " + name).str(),
                           array.shape[i], expected[i])))
       return failure();
@@ -168,6 +182,75 @@ static FailureOr<int64_t> getLength(const AttentionPlan &plan, Frame &frame,
   return array.storage->data()[*offset].integer;
 }
 
+/// The rows of an operand that a sequence has room for; fewer than none where
+/// what says so is wrong.
+static int64_t getRoom(const OrderedOperand &operand, int64_t batch) {
+  if (operand.pages)
+    return operand.pages->shape[1] * operand.getSize(DimKind::Sequence);
+  int64_t rows = operand.getSize(DimKind::Sequence);
+  if (!operand.starts)
+    return rows;
+  int64_t first = OrderedOperand::getEntry(*operand.starts, batch);
+  int64_t end = OrderedOperand::getEntry(*operand.starts, batch + 1);
+  return first >= 0 && end <= rows ? std::max<int64_t>(end - first, -1) : -1;
+}
+
+/// Whether the first pages of a sequence are pages of the pools.
+static bool hasPages(const AttentionRun &run, int64_t batch, int64_t keys) {
+  int64_t pages = std::min(run.key.getSize(DimKind::Page),
+                           run.value.getSize(DimKind::Page));
+  int64_t rows = run.key.getSize(DimKind::Sequence);
+  for (int64_t number = 0; number * rows < keys; ++number) {
+    int64_t page = OrderedOperand::getEntry(*run.key.pages, batch, number);
+    if (page < 0 || page >= pages)
+      return false;
+  }
+  return true;
+}
+
+/// The valid rows of packed or paged sequences. No row is read by starts,
+/// lengths or pages that are out of bounds.
+static LogicalResult setSequence(const AttentionPlan &plan, Frame &frame,
+                                 const AttentionRun &run, int64_t batch,
+                                 RowPosition &position) {
+  auto find = [&](const OrderedOperand &operand,
+                  std::optional<unsigned> lengths,
+                  int64_t &length) -> LogicalResult {
+    int64_t room = getRoom(operand, batch);
+    FailureOr<int64_t> given = getLength(plan, frame, lengths, batch, room);
+    if (failed(given))
+      return failure();
+    position.isBroken |= room < 0 || *given < 0 || *given > room;
+    length = *given < 0 || *given > room ? std::max<int64_t>(room, 0) : *given;
+    return success();
+  };
+  if (failed(find(run.query, plan.queryLengths, position.queryLength)) ||
+      failed(find(run.key, plan.keyLengths, position.keyLength)))
+    return failure();
+  if (!position.isBroken && run.key.pages)
+    position.isBroken = !hasPages(run, batch, position.keyLength);
+  if (position.isBroken)
+    position.keyLength = 0;
+  return success();
+}
+
+FailureOr<std::pair<int64_t, int64_t>>
+executor::getMostRows(const AttentionPlan &plan, Frame &frame,
+                      const AttentionRun &run) {
+  if (!run.isRagged)
+    return std::make_pair(run.query.getSize(DimKind::Sequence),
+                          run.key.getSize(DimKind::Sequence));
+  std::pair<int64_t, int64_t> most = {0, 0};
+  for (int64_t batch = 0; batch < run.batches; ++batch) {
+    RowPosition position;
+    if (failed(setSequence(plan, frame, run, batch, position)))
+      return failure();
+    most.first = std::max(most.first, position.queryLength);
+    most.second = std::max(most.second, position.keyLength);
+  }
+  return most;
+}
+
 FailureOr<RowPosition> executor::getHeadPosition(const AttentionPlan &plan,
                                                  Frame &frame,
                                                  const AttentionRun &run,
@@ -175,6 +258,11 @@ FailureOr<RowPosition> executor::getHeadPosition(const AttentionPlan &plan,
   RowPosition position;
   position.batch = run.offsets[0] + batch;
   position.head = run.offsets[1] + head;
+  if (run.isRagged) {
+    if (failed(setSequence(plan, frame, run, batch, position)))
+      return failure();
+    return position;
+  }
   auto queryLength =
       getLength(plan, frame, plan.queryLengths, position.batch, run.extents[0]);
   auto keyLength =
@@ -209,6 +297,8 @@ ArrayRefPtr executor::getDestination(Frame &frame, Use use, bool onTensors) {
 
 int64_t executor::getNumKeys(const AttentionRun &run,
                              const RowPosition &position) {
+  if (run.isRagged)
+    return position.keyLength;
   return std::clamp<int64_t>(position.keyLength - run.offsets[3], 0,
                              run.key.getSize(DimKind::Sequence));
 }
@@ -262,9 +352,11 @@ static FailureOr<double> countHead(CountingRun &run, int64_t batch,
   HeadData data;
   data.firstKey = run.operands.offsets[3];
   data.numKeys = getNumKeys(run.operands, *position);
-  int64_t rows =
-      std::clamp<int64_t>(position->queryLength - run.operands.offsets[2], 0,
-                          run.operands.query.getSize(DimKind::Sequence));
+  int64_t rows = run.operands.isRagged
+                     ? position->queryLength
+                     : std::clamp<int64_t>(
+                           position->queryLength - run.operands.offsets[2], 0,
+                           run.operands.query.getSize(DimKind::Sequence));
   if (rows == 0)
     return 0.0;
   int64_t step = 1 + rows * data.numKeys / maxCountedPairs;
@@ -291,14 +383,14 @@ LogicalResult executor::countWork(const AttentionPlan &plan, Frame &frame,
                                   AttentionWork &work) {
   CountingRun run{plan, frame, operands,
                   RowEvaluator(plan.op, plan.score, plan.mask, frame)};
-  int64_t batches = operands.query.getSize(DimKind::Batch);
+  int64_t batches = operands.batches;
   int64_t heads = operands.query.getSize(DimKind::Heads);
   if (batches * heads == 0)
     return success();
   // Heads that the mask cannot tell apart are counted once.
   bool sameHeads = !plan.mask.readsHead();
-  bool sameBatches =
-      !plan.mask.readsBatch() && !plan.queryLengths && !plan.keyLengths;
+  bool sameBatches = !plan.mask.readsBatch() && !plan.queryLengths &&
+                     !plan.keyLengths && !plan.isRagged();
   double pairs = 0;
   for (int64_t batch = 0; batch < (sameBatches ? 1 : batches); ++batch)
     for (int64_t head = 0; head < (sameHeads ? 1 : heads); ++head) {

@@ -24,15 +24,21 @@ struct AttentionPlan {
   Operation *op = nullptr;
   unsigned query = 0, key = 0, value = 0;
   DimsAttr queryOrder, keyOrder, valueOrder;
-  std::optional<unsigned> scale, queryLengths, keyLengths;
+  std::optional<unsigned> scale, queryLengths, keyLengths, queryStarts,
+      keyStarts, keyPages;
   SmallVector<unsigned> offsets, extents;
   CompiledRegion score, mask;
+
+  /// Whether rows of a sequence are found by starts or pages.
+  bool isRagged() const { return queryStarts || keyStarts || keyPages; }
 };
 
 /// The operands of one run.
 struct AttentionRun {
   OrderedOperand query, key, value;
   int64_t headDim, valueHeadDim;
+  int64_t batches = 0;
+  bool isRagged = false;
   int64_t offsets[4] = {0, 0, 0, 0};
   int64_t extents[2];
   double scale;
@@ -60,10 +66,22 @@ inline Slot &getRowNumber(Array &array, int64_t batch, int64_t head,
   return array.data()[batch * array.strides[0] + head * array.strides[1] +
                       query * array.strides[2]];
 }
+/// The same for the queries of a run: of heads x rows where they are packed.
+inline Slot &getRowNumber(const AttentionRun &run, Array &array, int64_t batch,
+                          int64_t head, int64_t query) {
+  const Array *starts = run.query.starts;
+  if (!starts)
+    return getRowNumber(array, batch, head, query);
+  int64_t row = OrderedOperand::getEntry(*starts, batch) + query;
+  return array.data()[head * array.strides[0] + row * array.strides[1]];
+}
 
 /// Packs the first `numKeys` keys of one batch and key head.
 HeadData packHead(const AttentionRun &run, int64_t batch, int64_t head,
                   int64_t numKeys);
+/// The most queries and keys that a sequence has.
+FailureOr<std::pair<int64_t, int64_t>>
+getMostRows(const AttentionPlan &plan, Frame &frame, const AttentionRun &run);
 /// Where the rows of a batch and query head of a whole problem stand.
 FailureOr<RowPosition> getHeadPosition(const AttentionPlan &plan, Frame &frame,
                                        const AttentionRun &run, int64_t batch,

@@ -21,6 +21,7 @@ FailureOr<CompiledRegion> CompiledRegion::compile(const PairRegion &pairs,
   compiled.program = std::make_unique<LaneProgram>();
   compiled.captures = builder.getRegisters(pairs.captures);
   compiled.firstIndex = pairs.numElements;
+  compiled.numIndices = pairs.numIndices;
   compiled.usesBatch = !region.getArgument(compiled.firstIndex).use_empty();
   compiled.usesHead = !region.getArgument(compiled.firstIndex + 1).use_empty();
   if (failed(builder.compileLanes(region.front(), *compiled.program,
@@ -34,7 +35,7 @@ LaneState CompiledRegion::bind(Frame &frame) const {
     return LaneState();
   LaneState state = program->makeState(capacity, frame);
   for (auto [i, index] : llvm::enumerate(captures)) {
-    unsigned argument = firstIndex + 4 + i;
+    unsigned argument = firstIndex + numIndices + i;
     LaneProgram::Place place = program->arguments[argument];
     if (place.isLane)
       program->setUniform(state, argument, frame.slot(index));

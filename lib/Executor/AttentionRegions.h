@@ -20,6 +20,9 @@ struct RowPosition {
   int64_t query = 0;
   int64_t queryLength = 0;
   int64_t keyLength = 0;
+  /// Whether starts, lengths or pages of the sequence are none that can be: its
+  /// results are NaN.
+  bool isBroken = false;
 };
 
 /// The numbers that fa.query_length and fa.key_length read.
@@ -52,6 +55,7 @@ public:
   LogicalResult run(LaneState &state, int64_t count) const {
     return program->run(state, count);
   }
+  size_t getNumResults() const { return program->results.size(); }
   const Slot *getResult(LaneState &state, unsigned number = 0) const {
     return program->getResult(state, number);
   }
@@ -60,6 +64,7 @@ private:
   std::unique_ptr<LaneProgram> program;
   SmallVector<unsigned> captures;
   unsigned firstIndex = 0;
+  unsigned numIndices = 4;
   bool usesBatch = false;
   bool usesHead = false;
 };

@@ -62,6 +62,7 @@ LogicalResult RowEvaluator::computeScores(const RowPosition &position,
                                           const HeadData &head,
                                           const double *query, double scale) {
   scores.clear();
+  factors.clear();
   visibleProducts.clear();
   if (visible.empty())
     return success();
@@ -79,6 +80,7 @@ LogicalResult RowEvaluator::computeScores(const RowPosition &position,
     visibleProducts.push_back(products[key - first]);
     scores.push_back(scale * products[key - first]);
   }
+  factors.assign(scores.size(), 1.0);
   return score.isEmpty() ? success() : applyScoreRegion(position, head);
 }
 
@@ -99,6 +101,11 @@ LogicalResult RowEvaluator::applyScoreRegion(const RowPosition &position,
     const Slot *results = score.getResult(scoreState);
     for (int64_t i = 0; i < count; ++i)
       scores[first + i] = results[i].real;
+    if (score.getNumResults() == 2) {
+      const Slot *yielded = score.getResult(scoreState, 1);
+      for (int64_t i = 0; i < count; ++i)
+        factors[first + i] = yielded[i].real;
+    }
   }
   return success();
 }

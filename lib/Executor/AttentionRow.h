@@ -53,6 +53,8 @@ public:
   /// Visible keys, relative to the first of the head's, and their scores.
   ArrayRef<int64_t> getVisible() const { return visible; }
   ArrayRef<double> getScores() const { return scores; }
+  /// Factors of their weights; 1 where the score region yields none.
+  ArrayRef<double> getFactors() const { return factors; }
   /// Their products <query, key>, before the scale and the score region.
   ArrayRef<double> getProducts() const { return visibleProducts; }
   /// The largest score: -inf without any, NaN if any is NaN.
@@ -68,7 +70,7 @@ private:
   const CompiledRegion &score, &mask;
   LaneState scoreState, maskState;
   std::vector<int64_t> visible;
-  std::vector<double> scores, products, visibleProducts;
+  std::vector<double> scores, factors, products, visibleProducts;
 };
 
 /// `sum += weight * values[key]` over the value head dim.

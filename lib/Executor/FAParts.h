@@ -18,6 +18,8 @@ void addApplySemantics(Semantics &semantics);
 void addWholeGradientSemantics(Semantics &semantics);
 /// Its steps, their begin and end, and what adds to gradients.
 void addGradientSemantics(Semantics &semantics);
+/// fa.dropout.
+void addDropoutSemantics(Semantics &semantics);
 /// fa.key_ranges, fa.query_ranges, fa.finalize, fa.combine, and what asks about
 /// a block or a length.
 void addFAStateSemantics(Semantics &semantics);

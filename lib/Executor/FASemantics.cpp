@@ -34,6 +34,7 @@ struct WholePlan : AttentionPlan {
   DimsAttr outputOrder;
   Use output;
   std::optional<Use> lse;
+  CompiledRegion sink;
   SmallVector<unsigned> results;
 };
 } // namespace
@@ -57,18 +58,23 @@ static std::vector<int64_t> getQueries(const RowChoice &rows, int64_t batch,
 }
 
 /// The softmax of the evaluator's scores applied to the values; returns the
-/// lse. A row without weight is 0 with lse -inf.
+/// lse. A row without weight is 0 with lse -inf. Where there is no sink it is
+/// -inf.
 static double reduceRow(const RowEvaluator &rows, const HeadData &head,
-                        std::vector<double> &output) {
+                        double sink, std::vector<double> &output) {
   output.assign(head.valueHeadDim, 0.0);
   double maximum = rows.getMaximum();
+  maximum = std::isnan(sink) || std::isnan(maximum) ? sink + maximum
+                                                    : std::max(maximum, sink);
   if (maximum == -infinity)
     return -infinity;
-  double sum = 0;
-  for (auto [key, x] : llvm::zip_equal(rows.getVisible(), rows.getScores())) {
+  // The sink is a key of value zero.
+  double sum = std::exp(sink - maximum);
+  for (auto [key, x, factor] : llvm::zip_equal(
+           rows.getVisible(), rows.getScores(), rows.getFactors())) {
     double weight = std::exp(x - maximum);
     sum += weight;
-    addWeightedValue(head, key, weight, output.data());
+    addWeightedValue(head, key, weight * factor, output.data());
   }
   for (double &value : output)
     value /= sum;
@@ -82,21 +88,35 @@ struct WholeRun {
   Frame &frame;
   AttentionRun operands;
   RowEvaluator rows;
+  LaneState sink;
   RowChoice chosen;
+
+  FailureOr<double> getSink(const RowPosition &position) {
+    if (position.isBroken)
+      return std::numeric_limits<double>::quiet_NaN();
+    if (plan.sink.isEmpty())
+      return -infinity;
+    plan.sink.setRow(sink, position);
+    if (failed(plan.sink.run(sink, 1)))
+      return failure();
+    return plan.sink.getResult(sink)->real;
+  }
 };
 } // namespace
 
 static LogicalResult runHead(WholeRun &run, const OrderedOperand &output,
                              Array *lse, int64_t batch, int64_t head) {
   const AttentionRun &operands = run.operands;
-  std::vector<int64_t> queries = getQueries(
-      run.chosen, batch, head, operands.query.getSize(DimKind::Sequence));
-  if (queries.empty())
-    return success();
   FailureOr<RowPosition> position =
       getHeadPosition(run.plan, run.frame, operands, batch, head);
   if (failed(position))
     return failure();
+  std::vector<int64_t> queries =
+      getQueries(run.chosen, batch, head,
+                 operands.isRagged ? position->queryLength
+                                   : operands.query.getSize(DimKind::Sequence));
+  if (queries.empty())
+    return success();
   int64_t group = operands.query.getSize(DimKind::Heads) /
                   operands.key.getSize(DimKind::Heads);
   HeadData data =
@@ -111,12 +131,15 @@ static LogicalResult runHead(WholeRun &run, const OrderedOperand &output,
         failed(run.rows.computeScores(*position, data, queryRow.data(),
                                       operands.scale)))
       return failure();
-    double logSum = reduceRow(run.rows, data, outputRow);
+    FailureOr<double> sink = run.getSink(*position);
+    if (failed(sink))
+      return failure();
+    double logSum = reduceRow(run.rows, data, *sink, outputRow);
     Slot *target = output.getRow(batch, query, head);
     for (int64_t dim = 0; dim < operands.valueHeadDim; ++dim)
       target[dim * output.getStep()].real = outputRow[dim];
     if (lse)
-      getRowNumber(*lse, batch, head, query).real = logSum;
+      getRowNumber(operands, *lse, batch, head, query).real = logSum;
   }
   return success();
 }
@@ -128,13 +151,16 @@ static LogicalResult runHeads(WholeRun &run, const OrderedOperand &output,
     return countWork(run.plan, run.frame, run.operands, /*factor=*/1,
                      *execution.countedWork);
   const OrderedOperand &query = run.operands.query;
-  int64_t batches = query.getSize(DimKind::Batch);
+  int64_t batches = run.operands.batches;
   int64_t heads = query.getSize(DimKind::Heads);
-  if (execution.chooseRows)
+  if (execution.chooseRows) {
+    auto most = getMostRows(run.plan, run.frame, run.operands);
+    if (failed(most))
+      return failure();
     run.chosen =
-        execution.chooseRows({batches, heads, query.getSize(DimKind::Sequence),
-                              run.operands.key.getSize(DimKind::Sequence),
+        execution.chooseRows({batches, heads, most->first, most->second,
                               run.operands.headDim, run.operands.valueHeadDim});
+  }
   for (int64_t batch = 0; batch < batches; ++batch)
     for (int64_t head = 0; head < heads; ++head)
       if (failed(runHead(run, output, lse, batch, head)))
@@ -151,11 +177,15 @@ static LogicalResult runAttention(const WholePlan &plan, Frame &frame) {
   ArrayRefPtr lse =
       plan.lse ? getDestination(frame, *plan.lse, onTensors) : nullptr;
   OrderedOperand output(*outputArray, plan.outputOrder);
+  output.starts = run->query.starts;
   if (failed(checkLikeQuery(plan, *run, "output", output, run->valueHeadDim)) ||
       (lse && failed(checkRowNumbers(plan, *run, "lse", *lse))))
     return failure();
-  WholeRun whole{plan, frame, *run,
+  WholeRun whole{plan,
+                 frame,
+                 *run,
                  RowEvaluator(plan.op, plan.score, plan.mask, frame),
+                 plan.sink.bind(frame),
                  RowChoice()};
   if (failed(runHeads(whole, output, lse.get())))
     return failure();
@@ -175,6 +205,17 @@ static LogicalResult compileAttention(AttentionOp op, ProgramBuilder &builder) {
     plan.queryLengths = builder.getRegister(op.getQueryLengths());
   if (op.getKeyLengths())
     plan.keyLengths = builder.getRegister(op.getKeyLengths());
+  if (op.getQueryStarts())
+    plan.queryStarts = builder.getRegister(op.getQueryStarts());
+  if (op.getKeyStarts())
+    plan.keyStarts = builder.getRegister(op.getKeyStarts());
+  if (op.getKeyPages())
+    plan.keyPages = builder.getRegister(op.getKeyPages());
+  auto sink = CompiledRegion::compile(
+      {&op.getSink(), /*numElements=*/0, op.getSinkCaptures(), 3}, builder);
+  if (failed(sink))
+    return failure();
+  plan.sink = std::move(*sink);
   plan.outputOrder = op.getOutputOrder();
   plan.output = builder.getUse(op.getOutputMutable());
   if (op.getLse())
@@ -217,10 +258,11 @@ static void updateRow(const RowEvaluator &rows, const HeadData &head,
   weighted.assign(head.valueHeadDim, 0.0);
   double sum = 0;
   if (maximum != -infinity)
-    for (auto [key, x] : llvm::zip_equal(rows.getVisible(), rows.getScores())) {
+    for (auto [key, x, factor] : llvm::zip_equal(
+             rows.getVisible(), rows.getScores(), rows.getFactors())) {
       double weight = std::exp(x - maximum);
       sum += weight;
-      addWeightedValue(head, key, weight, weighted.data());
+      addWeightedValue(head, key, weight * factor, weighted.data());
     }
   state.maximum->real = maximum;
   state.sum->real = state.sum->real * decay + sum;
@@ -305,4 +347,5 @@ void executor::addFASemantics(Semantics &semantics) {
   addWholeGradientSemantics(semantics);
   addGradientSemantics(semantics);
   addFAStateSemantics(semantics);
+  addDropoutSemantics(semantics);
 }

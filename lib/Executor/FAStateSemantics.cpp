@@ -105,6 +105,13 @@ static LogicalResult compileFinalize(FinalizeOp op, ProgramBuilder &builder) {
   std::optional<unsigned> rowsRegister;
   if (op.getRows())
     rowsRegister = builder.getRegister(op.getRows());
+  // A score of all rows, or of each.
+  std::optional<unsigned> sink;
+  bool isSinkOfRows = false;
+  if (op.getSink()) {
+    sink = builder.getRegister(op.getSink());
+    isSinkOfRows = isa<ShapedType>(op.getSink().getType());
+  }
   SmallVector<unsigned> results = builder.getRegisters(op->getResults());
   DimsAttr order = op.getOutputOrder();
   builder.emit([=](Frame &frame) -> LogicalResult {
@@ -123,21 +130,78 @@ static LogicalResult compileFinalize(FinalizeOp op, ProgramBuilder &builder) {
              << " into a tile of " << tile.getSize(DimKind::Sequence);
     for (int64_t row = 0; row < rows; ++row) {
       double weight = total.data()[row * total.strides[0]].real;
+      double largest = max.data()[row * max.strides[0]].real, decay = 1;
+      if (sink) {
+        double score = frame.slot(*sink).real;
+        if (isSinkOfRows) {
+          const Array &scores = frame.array(*sink);
+          score = scores.data()[row * scores.strides[0]].real;
+        }
+        double both = std::isnan(score) ? score : std::max(largest, score);
+        if (both != -infinity) {
+          decay = weight == 0 ? 0 : std::exp(largest - both);
+          weight = weight * decay + std::exp(score - both);
+          largest = both;
+        }
+      }
       Slot *to = tile.getRow(0, row, 0);
       const Slot *from = acc.data() + row * acc.strides[0];
       for (int64_t dim = 0; dim < tile.getSize(DimKind::HeadDim); ++dim)
         to[dim * tile.getStep()].real =
-            weight == 0 ? 0 : from[dim * acc.strides[1]].real / weight;
+            weight == 0 ? 0 : from[dim * acc.strides[1]].real * decay / weight;
       if (logs)
         logs->data()[row * logs->strides[2]].real =
-            weight == 0
-                ? -infinity
-                : max.data()[row * max.strides[0]].real + std::log(weight);
+            weight == 0 ? -infinity : largest + std::log(weight);
     }
     if (!results.empty())
       frame[results[0]] = target;
     if (results.size() > 1)
       frame[results[1]] = logs;
+    return success();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.paged_rows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compilePagedRows(PagedRowsOp op, ProgramBuilder &builder) {
+  unsigned pool = builder.getRegister(op.getPool());
+  unsigned pages = builder.getRegister(op.getPages());
+  unsigned numbers[] = {builder.getRegister(op.getHead()),
+                        builder.getRegister(op.getBatch()),
+                        builder.getRegister(op.getCount())};
+  unsigned result = builder.getRegister(op.getRows());
+  DimsAttr order = op.getDims();
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    int64_t head = frame.integer(numbers[0]), batch = frame.integer(numbers[1]);
+    int64_t count = frame.integer(numbers[2]);
+    OrderedOperand source(frame.array(pool), order);
+    const Array &table = frame.array(pages);
+    source.pages = &table;
+    int64_t size = source.getSize(DimKind::Sequence);
+    if (failed(checkLive(op, *source.array)) || failed(checkLive(op, table)))
+      return failure();
+    if (head < 0 || head >= source.getSize(DimKind::Heads) || batch < 0 ||
+        batch >= table.shape[0] || count < 0 || count > table.shape[1] * size)
+      return op->emitError("reads ")
+             << count << " rows of head " << head << " and batch " << batch
+             << " from pages of " << source.getSize(DimKind::Heads)
+             << " heads and a table of " << table.shape[0] << " batches with "
+             << table.shape[1] << " pages of " << size << " rows";
+    int64_t dims = source.getSize(DimKind::HeadDim);
+    ArrayRefPtr rows = makeArray({1, count, 1, dims});
+    for (int64_t row = 0; row < count; ++row) {
+      int64_t page = OrderedOperand::getEntry(table, batch, row / size);
+      if (page < 0 || page >= source.getSize(DimKind::Page))
+        return op->emitError("reads page ")
+               << page << " of a pool of " << source.getSize(DimKind::Page);
+      const Slot *from = source.getRow(batch, row, head);
+      for (int64_t dim = 0; dim < dims; ++dim)
+        rows->data()[row * dims + dim] = from[dim * source.getStep()];
+    }
+    frame[result] = rows;
     return success();
   });
   return success();
@@ -274,6 +338,7 @@ void executor::addFAStateSemantics(Semantics &semantics) {
   semantics.add<IsPartialOp>(compileIsPartial);
   semantics.add<IsFirstOp>(compileIsFirst);
   semantics.add<FinalizeOp>(compileFinalize);
+  semantics.add<PagedRowsOp>(compilePagedRows);
   semantics.add<CombineOp>(compileCombine);
   semantics.addLanes<QueryLengthOp>(compileQueryLength);
   semantics.addLanes<KeyLengthOp>(compileKeyLength);

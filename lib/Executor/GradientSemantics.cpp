@@ -36,6 +36,9 @@ struct Accumulator {
 
 struct StepPlan : GradientPlan {
   std::optional<Accumulator> query, key, value;
+  /// Memory that the gradient of the queries is added to.
+  std::optional<unsigned> queryMemory;
+  DimsAttr queryMemoryOrder;
   SmallVector<std::pair<unsigned, unsigned>> captures;
   std::optional<unsigned> scaleGradient;
 };
@@ -84,6 +87,15 @@ bindAccumulator(const StepPlan &plan, Frame &frame,
   return array;
 }
 
+/// Adds to a row of the gradient of queries of one batch and head.
+static void addToMemory(Array &memory, DimsAttr order, int64_t row,
+                        ArrayRef<double> sums) {
+  OrderedOperand target(memory, order);
+  Slot *to = target.getRow(0, row, 0);
+  for (auto [dim, sum] : llvm::enumerate(sums))
+    to[dim * target.getStep()].real += sum;
+}
+
 /// The rows of a step. Rows without weight are not read: past the queries of
 /// the batch, or of an lse that is no number to compare with.
 static LogicalResult runRows(const StepPlan &plan, Frame &frame,
@@ -111,12 +123,18 @@ static LogicalResult runRows(const StepPlan &plan, Frame &frame,
     if (failed(row.run(position, data, use, inputs)))
       return failure();
     GradientTargets sums;
+    std::vector<double> ofQuery(plan.queryMemory ? run.headDim : 0, 0.0);
     if (double *block = targets[0].data())
       sums.query = block + i * run.headDim;
+    else if (plan.queryMemory)
+      sums.query = ofQuery.data();
     sums.keys = targets[1].data();
     sums.values = targets[2].data();
     sums.scale = &scale;
     addRow(row, data, inputs, sums);
+    if (plan.queryMemory)
+      addToMemory(frame.array(*plan.queryMemory), plan.queryMemoryOrder, i,
+                  ofQuery);
   }
   return success();
 }
@@ -180,6 +198,16 @@ static void compileAccumulators(
                       builder.getRegister(op->getResult(position++))};
 }
 
+/// Memory of gradients that a step adds to.
+template <typename OpTy>
+static void compileAdditions(OpTy op, ProgramBuilder &builder, StepPlan &plan) {
+  for (auto [number, target] :
+       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients()))
+    plan.captures.push_back({number, builder.getRegister(target)});
+  if (Value scale = op.getScaleGradient())
+    plan.scaleGradient = builder.getRegister(scale);
+}
+
 static LogicalResult compileKeysStep(GradientKeysOp op,
                                      ProgramBuilder &builder) {
   StepPlan plan;
@@ -189,6 +217,11 @@ static LogicalResult compileKeysStep(GradientKeysOp op,
   compileAccumulators(op, builder,
                       {{op.getKeyAccumulatorMutable(), &plan.key},
                        {op.getValueAccumulatorMutable(), &plan.value}});
+  if (Value memory = op.getQueryGradient()) {
+    plan.queryMemory = builder.getRegister(memory);
+    plan.queryMemoryOrder = op.getQueryGradientOrder();
+  }
+  compileAdditions(op, builder, plan);
   builder.emit(
       [plan = std::move(plan)](Frame &frame) { return runStep(plan, frame); });
   return success();
@@ -202,11 +235,7 @@ static LogicalResult compileQueriesStep(GradientQueriesOp op,
   plan.delta = builder.getRegister(op.getDelta());
   compileAccumulators(op, builder,
                       {{op.getQueryAccumulatorMutable(), &plan.query}});
-  for (auto [number, target] :
-       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients()))
-    plan.captures.push_back({number, builder.getRegister(target)});
-  if (Value scale = op.getScaleGradient())
-    plan.scaleGradient = builder.getRegister(scale);
+  compileAdditions(op, builder, plan);
   builder.emit(
       [plan = std::move(plan)](Frame &frame) { return runStep(plan, frame); });
   return success();

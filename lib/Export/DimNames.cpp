@@ -30,17 +30,26 @@ void mlir::fa::visitNamedDims(
       inOrder.push_back(byKind[kind]);
     visitAll(operand, inOrder);
   };
+  bool isPacked = static_cast<bool>(op.getQueryStarts());
+  StringRef queries = isPacked ? "query_rows" : "queries";
+  StringRef keys = op.getKeyPages()    ? "page_rows"
+                   : op.getKeyStarts() ? "key_rows"
+                                       : "keys";
   visitOrdered(op.getQuery(), op.getQueryOrder(),
-               {"batch", "queries", "heads", "head_dim"});
+               {"batch", queries, "heads", "head_dim"});
   visitOrdered(op.getKey(), op.getKeyOrder(),
-               {"batch", "keys", "kv_heads", "head_dim"});
+               {"batch", keys, "kv_heads", "head_dim", "pages"});
   visitOrdered(op.getValue(), op.getValueOrder(),
-               {"batch", "keys", "kv_heads", "value_dim"});
+               {"batch", keys, "kv_heads", "value_dim", "pages"});
   visitOrdered(op.getOutput(), op.getOutputOrder(),
-               {"batch", "queries", "heads", "value_dim"});
-  visitAll(op.getLse(), {"batch", "heads", "queries"});
+               {"batch", queries, "heads", "value_dim"});
+  StringRef rows[] = {"batch", "heads", queries};
+  visitAll(op.getLse(), ArrayRef(rows).drop_front(isPacked ? 1 : 0));
   visitAll(op.getQueryLengths(), {"batch"});
   visitAll(op.getKeyLengths(), {"batch"});
+  visitAll(op.getQueryStarts(), {"batch_ends"});
+  visitAll(op.getKeyStarts(), {"batch_ends"});
+  visitAll(op.getKeyPages(), {"batch", "sequence_pages"});
 }
 
 static std::optional<unsigned> getNumber(Value operand, func::FuncOp function) {

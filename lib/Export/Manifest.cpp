@@ -189,6 +189,8 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
       {"grid", std::move(grid)}};
   if (int64_t blocks = fagpu::getClusterSize(kernel); blocks > 1)
     description["cluster"] = Array{blocks, 1, 1};
+  if (launch.getDependent())
+    description["dependent"] = true;
   return description;
 }
 

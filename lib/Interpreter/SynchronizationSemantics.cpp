@@ -236,6 +236,13 @@ static LogicalResult compileRetire(fagpu::RetireOp op,
   return success();
 }
 
+/// Launches run in order here, and the verifier has seen that no memory is
+/// accessed before the wait.
+template <typename Op>
+static LogicalResult compileDependence(Op, ProgramBuilder &) {
+  return success();
+}
+
 void interpreter::addSynchronizationSemantics(Semantics &semantics) {
   semantics.add<fagpu::MailOp>(compileMail);
   semantics.add<fagpu::SendOp>(compileSend);
@@ -245,4 +252,8 @@ void interpreter::addSynchronizationSemantics(Semantics &semantics) {
   semantics.add<fagpu::PassOp>(compilePass);
   semantics.add<fagpu::TicketOp>(compileTicket);
   semantics.add<fagpu::RetireOp>(compileRetire);
+  semantics.add<fagpu::AwaitPreviousOp>(
+      compileDependence<fagpu::AwaitPreviousOp>);
+  semantics.add<fagpu::ReleaseDependentsOp>(
+      compileDependence<fagpu::ReleaseDependentsOp>);
 }

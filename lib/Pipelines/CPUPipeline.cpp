@@ -75,6 +75,7 @@ void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
   // Sizes of slices become static where they can, which decides which of their
   // dimensions are left out.
   manager.addPass(createCanonicalizerPass());
+  manager.addPass(createFAPlacePages());
   manager.addPass(createFADecomposeStep());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

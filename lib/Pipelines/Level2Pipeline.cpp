@@ -9,17 +9,28 @@
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/RegisterPipeline.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+
+void fa::buildExpandAppliesPipeline(OpPassManager &manager) {
+  manager.addPass(createFAExpandDropout());
+  manager.addPass(createFATruncateIndices());
+  manager.addPass(createFAGuardDivisors());
+  manager.addPass(createFAApplyToLinalg());
+}
 
 void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
                                  const Level2Options &options) {
   // Regions of gradients are looked at like any other from here on.
   manager.addPass(createFADifferentiateScore());
-  manager.addPass(createFATruncateIndices());
-  manager.addPass(createFAGuardDivisors());
+  buildExpandAppliesPipeline(manager);
   manager.addPass(createFAResultsToOutParameters());
+  FAPackHeadsOptions packing;
+  // A GPU has no sink that depends on the row.
+  packing.sinks = !lookupGPUTarget(options.chip);
+  manager.addPass(createFAPackHeads(packing));
   FASelectConfigOptions selection;
   selection.chip = options.chip;
   manager.addPass(createFASelectConfig(selection));

@@ -19,6 +19,7 @@ using namespace mlir;
 
 void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
                                  const NaiveOptions &options) {
+  manager.addPass(createFAExpandDropout());
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());

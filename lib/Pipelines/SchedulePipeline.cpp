@@ -44,6 +44,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     manager.addPass(createFAOutlineKernelsPass(kernels));
     return;
   }
+  manager.addPass(createFAExpandDropout());
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFASeparateResultsPass());
   // A transpose of an operand is an order of its dimensions, not a copy.

@@ -79,6 +79,28 @@ ConfigAttr mlir::fa::completeCPUConfig(StringRef target,
                                             row.registerRows, vectors));
 }
 
+/// Threads take whole key heads in one pass, and blocks in two passes, which
+/// compute seven products for five.
+GradientForm mlir::fa::selectCPUGradientForm(const CPULimits &limits,
+                                             AttentionGradientOp op) {
+  bool hasKeys = op.getKeyGradient() || op.getValueGradient();
+  if (!hasKeys || !op.getQueryGradient() || !limits.threads)
+    return GradientForm::two_pass;
+  // Unknown numbers are at least one.
+  int64_t keyHeads = 1;
+  for (DimKind kind : {DimKind::Batch, DimKind::Heads}) {
+    // Packed sequences are cut, and each is one batch item.
+    if (!op.getKeyOrder().has(kind))
+      continue;
+    int64_t size = cast<ShapedType>(op.getKey().getType())
+                       .getDimSize(op.getKeyOrder().positionOf(kind));
+    keyHeads *= ShapedType::isDynamic(size) ? 1 : std::max<int64_t>(size, 1);
+  }
+  int64_t rounds = llvm::divideCeil(keyHeads, limits.threads);
+  return rounds * limits.threads * 5 <= keyHeads * 7 ? GradientForm::one_pass
+                                                     : GradientForm::two_pass;
+}
+
 LogicalResult
 mlir::fa::verifyCPUConfig(function_ref<InFlightDiagnostic()> emitError,
                           StringRef target, const CPULimits &limits,

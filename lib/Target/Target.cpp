@@ -16,6 +16,7 @@
 #include "TargetConfigs.h"
 #include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
 #include <numeric>
 #include <unistd.h>
@@ -63,10 +64,15 @@ static AttentionProblem getProblem(OpTy op, ValueRange tiles,
   auto key = cast<ShapedType>(op.getKey().getType());
   auto value = cast<ShapedType>(op.getValue().getType());
   DimsAttr queryOrder = op.getQueryOrder(), valueOrder = op.getValueOrder();
+  // The rows of a page are not the keys of a sequence.
+  int64_t keys =
+      op.getKeyOrder().has(DimKind::Page)
+          ? ShapedType::kDynamic
+          : key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
   return {query.getDimSize(queryOrder.positionOf(DimKind::HeadDim)),
           value.getDimSize(valueOrder.positionOf(DimKind::HeadDim)),
           query.getDimSize(queryOrder.positionOf(DimKind::Sequence)),
-          key.getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence)),
+          keys,
           query.getElementType(),
           !op.getScore().empty(),
           !op.getMask().empty(),
@@ -84,9 +90,11 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
 }
 
 AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
-  return getProblem(
+  AttentionProblem problem = getProblem(
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
       RegionWork());
+  problem.isGradient = true;
+  return problem;
 }
 
 SmallVector<StringRef> Target::getNames() {
@@ -100,6 +108,7 @@ SmallVector<StringRef> Target::getNames() {
 
 Target Target::getHost() {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  int64_t threads = llvm::hardware_concurrency().compute_thread_count();
   for (const CPURow &row : cpuRows) {
     if (!features.lookup(row.feature))
       continue;
@@ -111,10 +120,11 @@ Target Target::getHost() {
     if (int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
       limits.level2Bytes = bytes;
 #endif
+    limits.threads = threads;
     return Target(row.name, limits);
   }
   // No vector unit that the table knows: one lane serves any processor.
-  return Target("scalar", CPULimits{1, 16, 32768, 262144});
+  return Target("scalar", CPULimits{1, 16, 32768, 262144, threads});
 }
 
 FailureOr<Target> Target::get(StringRef name,
@@ -136,26 +146,41 @@ ConfigAttr Target::selectConfig(MLIRContext *context,
                                 std::string &reason) const {
   if (isCPU())
     return selectCPUConfig(context, name, getCPU(), problem, reason);
+  if (problem.isGradient)
+    return selectGPUGradientConfig(context, getGPU(), problem, reason);
   return selectGPUConfig(context, getGPU(), problem, reason);
+}
+
+GradientForm Target::selectGradientForm(AttentionGradientOp op) const {
+  return isCPU() ? selectCPUGradientForm(getCPU(), op) : GradientForm::two_pass;
+}
+
+ConfigAttr Target::selectKeysConfig(MLIRContext *context,
+                                    const AttentionProblem &problem) const {
+  return isCPU() ? ConfigAttr() : selectGPUKeysConfig(context, problem);
 }
 
 ConfigAttr Target::completeConfig(ConfigAttr config,
                                   const AttentionProblem &problem) const {
+  if (!isCPU() && problem.isGradient)
+    return completeGPUGradientConfig(getGPU(), config, problem);
   int64_t fromKeys = config.getFromKeys();
   int64_t fromQueries = config.getFromQueries();
   ConfigAttr longer = config.getLonger();
+  std::optional<GradientForm> form = config.getGradientForm();
   if (longer)
     longer = completeConfig(longer, problem);
   if (!config.getTarget())
     config = isCPU() ? completeCPUConfig(name, getCPU(), config)
                      : completeGPUConfig(getGPU(), config, problem);
-  return config.withLengths(fromKeys, fromQueries, longer);
+  return config.withLengths(fromKeys, fromQueries, longer)
+      .withGradientForm(form);
 }
 
 std::string Target::describeFit(ConfigAttr config,
                                 const AttentionProblem &problem) const {
   std::string text;
-  for (; !isCPU() && config; config = config.getLonger())
+  for (; !isCPU() && !problem.isGradient && config; config = config.getLonger())
     text += "; " + describeGPUFit(getGPU(), config, problem);
   return text;
 }
@@ -169,6 +194,8 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "its target part " << part << " is for '"
                        << part.getTargetName() << "', but the target is "
                        << name << ", expected a part for '" << kind << "'";
+  if (!isCPU() && problem.isGradient)
+    return verifyGPUGradientConfig(emitError, getGPU(), config, problem);
   if (failed(isCPU() ? verifyCPUConfig(emitError, name, getCPU(), config)
                      : verifyGPUConfig(emitError, getGPU(), config, problem)))
     return failure();

@@ -18,6 +18,8 @@ ConfigAttr selectCPUConfig(MLIRContext *context, StringRef target,
                            std::string &reason);
 ConfigAttr completeCPUConfig(StringRef target, const CPULimits &limits,
                              ConfigAttr config);
+GradientForm selectCPUGradientForm(const CPULimits &limits,
+                                   AttentionGradientOp op);
 LogicalResult verifyCPUConfig(function_ref<InFlightDiagnostic()> emitError,
                               StringRef target, const CPULimits &limits,
                               ConfigAttr config);
@@ -32,6 +34,19 @@ std::string describeGPUFit(const GPUTarget &target, ConfigAttr config,
 LogicalResult verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
                               const GPUTarget &target, ConfigAttr config,
                               const AttentionProblem &problem);
+
+ConfigAttr selectGPUGradientConfig(MLIRContext *context,
+                                   const GPUTarget &target,
+                                   const AttentionProblem &problem,
+                                   std::string &reason);
+ConfigAttr selectGPUKeysConfig(MLIRContext *context,
+                               const AttentionProblem &problem);
+ConfigAttr completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
+                                     const AttentionProblem &problem);
+LogicalResult
+verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
+                        const GPUTarget &target, ConfigAttr config,
+                        const AttentionProblem &problem);
 
 } // namespace mlir::fa
 

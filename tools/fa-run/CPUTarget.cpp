@@ -7,6 +7,7 @@
 
 #include "CPUTarget.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/Level2Pipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include <chrono>
 
@@ -55,6 +56,7 @@ static LogicalResult checkInterface(func::FuncOp function) {
 static OwningOpRef<ModuleOp> passResultsAsArguments(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
+  buildExpandAppliesPipeline(manager);
   manager.addPass(createFAResultsToOutParameters());
   return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
 }

@@ -47,8 +47,9 @@ void fa::poisonPastLengths(func::FuncOp function,
       poisonRows(arguments[*data], order, arguments[*bounds]);
   };
   function.walk([&](AttentionOp op) {
-    // Rows of a piece are not those that lengths count.
-    if (!op.getExtents().empty())
+    // Rows of a piece are not those that lengths count, and those of packed
+    // sequences and pages lie elsewhere.
+    if (!op.getExtents().empty() || op.isRagged())
       return;
     poison(op.getQuery(), op.getQueryOrder(), op.getQueryLengths());
     poison(op.getKey(), op.getKeyOrder(), op.getKeyLengths());
@@ -92,6 +93,9 @@ llvm::Error fa::boundLengths(func::FuncOp function,
     }
   };
   function.walk([&](AttentionOp op) {
+    // What is wrong of packed sequences and pages has a meaning.
+    if (op.isRagged())
+      return;
     bound(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), "query",
           op.getExtents());
     bound(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), "key",

@@ -42,7 +42,8 @@ SmallVector<Output> fa::getOutputs(func::FuncOp function) {
 SmallVector<SampledOutput> fa::getSampledOutputs(func::FuncOp function) {
   SmallVector<AttentionOp> found;
   function.walk([&](AttentionOp op) { found.push_back(op); });
-  if (found.size() != 1 || !found[0].getOffsets().empty())
+  if (found.size() != 1 || !found[0].getOffsets().empty() ||
+      found[0].getQueryStarts())
     return {};
   AttentionOp op = found[0];
   SampledOutput output{/*isLse=*/false, op.getOutputOrder()};

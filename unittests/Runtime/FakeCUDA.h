@@ -43,6 +43,7 @@ struct FakeLaunch {
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t cluster[3];
+  uint32_t isDependent;
   uint32_t sharedMemory;
   uint64_t streamID;
   /// Null outside a capture.

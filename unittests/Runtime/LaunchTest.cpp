@@ -212,6 +212,18 @@ TEST_F(LaunchTest, LaunchesClusters) {
                "multiple of its cluster of 2");
 }
 
+TEST_F(LaunchTest, LaunchesDependents) {
+  create();
+  std::string manifest = attentionManifest.str();
+  manifest.insert(manifest.find("\"shared_memory\""), "\"dependent\": true, ");
+  ASSERT_EQ(load(manifest, attentionImage), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  ASSERT_EQ(launch(makeArguments()), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  EXPECT_EQ(fakeGetLaunch(0)->isDependent, 1u);
+  EXPECT_EQ(fakeGetLaunch(0)->cluster[0], 1u);
+  EXPECT_EQ(fakeGetCalls("cuLaunchKernelEx"), 1);
+}
+
 TEST_F(LaunchTest, AsksTheDriverForLittle) {
   createAttention();
   ASSERT_EQ(launch(makeArguments()), FA_SUCCESS);

@@ -52,9 +52,12 @@ static const Mistake mistakes[] = {
     {"[384]", "[1, 1, 1, 1]", "block: expected 1 to 3 sizes, got 4"},
     {"200000", "-1",
      "shared_memory: expected an integer from 0 to 1048576, got -1"},
+    {"\"block\"", "\"dependent\": 1, \"block\"",
+     "dependent: expected true or false, got 1"},
     {"\"block\"", "\"blocks\"",
      "blocks: no such field; there are version, kernel, chip, images, block, "
-     "cluster, shared_memory, arguments, values, requirements, workspaces, "
+     "cluster, dependent, shared_memory, arguments, values, requirements, "
+     "workspaces, "
      "before, parameters, grid"},
     {"\"bf16\"", "\"bfloat\"",
      "arguments[0].dtype: expected f16, bf16, f32, f64, i1, i8, i32, i64, "

@@ -49,6 +49,8 @@ struct QueryBlockPlace {
   /// Whether the block is known to have queries, so that no range depends on
   /// their number alone.
   bool hasQueries = false;
+  /// Whether ranges begin at multiples of the step, from the first key on.
+  bool isAligned = false;
 };
 
 /// Keys from `begin` to before `end`, counted from the block's first key.

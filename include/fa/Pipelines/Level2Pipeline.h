@@ -27,6 +27,10 @@ struct Level2Options : public PassPipelineOptions<Level2Options> {
 void buildFAToLevel2Pipeline(OpPassManager &manager,
                              const Level2Options &options = Level2Options());
 
+/// What functions compute on pairs beside attention, as linalg. To run before
+/// results become arguments, as `buildFAToLevel2Pipeline` does.
+void buildExpandAppliesPipeline(OpPassManager &manager);
+
 /// Registers `fa-to-level2`.
 void registerLevel2Pipeline();
 

@@ -25,12 +25,18 @@ class FuncOp;
 
 namespace mlir::fa {
 
+/// On the gradient of an attention: the configuration of its blocks of keys,
+/// where it is another than that of its blocks of queries.
+inline constexpr StringLiteral gradientKeysAttrName = "fa.gradient_keys";
+
 /// A CPU core.
 struct CPULimits {
   /// f32 elements of a vector register, and how many registers there are.
   int64_t lanes, vectorRegisters;
   /// Data caches that one core has to itself, in bytes.
   int64_t level1Bytes, level2Bytes;
+  /// Cores that run at a time; 0 where unknown.
+  int64_t threads = 0;
 };
 
 /// What the regions of an attention hold besides the scores.
@@ -99,6 +105,8 @@ struct AttentionProblem {
   int64_t alignment;
   /// What the score and mask regions do for each pair of a query and a key.
   RegionWork regions;
+  /// Whether the gradients are asked for.
+  bool isGradient = false;
 
   static AttentionProblem get(AttentionOp op);
   /// Without what the regions do.
@@ -126,6 +134,11 @@ public:
   /// The configuration for a problem and, in `reason`, what led to it.
   ConfigAttr selectConfig(MLIRContext *context, const AttentionProblem &problem,
                           std::string &reason) const;
+  /// The form of a gradient.
+  GradientForm selectGradientForm(AttentionGradientOp op) const;
+  /// That of the blocks of keys of a gradient, where it has one of its own.
+  ConfigAttr selectKeysConfig(MLIRContext *context,
+                              const AttentionProblem &problem) const;
   /// A configuration whose target part is missing gets one that fits its
   /// blocks; any other comes back as it is.
   ConfigAttr completeConfig(ConfigAttr config,

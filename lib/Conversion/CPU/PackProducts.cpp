@@ -46,14 +46,15 @@ public:
   void pack(linalg::ContractOp product);
 
 private:
-  Value pack(Source source, OpFoldResult factor, Operation *point);
+  Value pack(Source source, OpFoldResult factor, unsigned side,
+             Operation *point);
   Value copy(Value part, Value target, OpFoldResult factor);
   OpFoldResult takeScale(linalg::ContractOp product, Operation *point);
 
   RewriterBase &rewriter;
-  /// What was copied last: by memory, factor, padded type and block of the
-  /// copy.
-  DenseMap<std::tuple<Value, void *, Type, Block *>, Value> packed;
+  /// What was copied last: by memory, factor, padded type, side of the product
+  /// (left and right operands lie in other orders) and block of the copy.
+  DenseMap<std::tuple<Value, void *, Type, unsigned, Block *>, Value> packed;
 };
 } // namespace
 
@@ -94,7 +95,8 @@ static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
 static Operation *getHoistPoint(Operation *op, Source source) {
   Operation *point = op;
   while (auto loop = dyn_cast<scf::ForOp>(point->getParentOp())) {
-    if (!source.isDefinedOutsideOf(loop) || mayWriteMemory(loop))
+    if (!source.isDefinedOutsideOf(loop) ||
+        mayWriteMemory(loop, source.read.getBuffer()))
       break;
     point = loop;
   }
@@ -165,12 +167,13 @@ Value ProductPacker::copy(Value part, Value target, OpFoldResult factor) {
       .getResult(0);
 }
 
-Value ProductPacker::pack(Source source, OpFoldResult factor,
+Value ProductPacker::pack(Source source, OpFoldResult factor, unsigned side,
                           Operation *point) {
   Value &known = packed[{source.read.getBuffer(), factor.getOpaqueValue(),
-                         source.pad ? source.pad.getResultType() : Type(),
+                         source.pad ? source.pad.getResultType() : Type(), side,
                          point->getBlock()}];
-  if (known && !mayWriteMemoryBetween(known.getDefiningOp(), point))
+  if (known && !mayWriteMemoryBetween(known.getDefiningOp(), point,
+                                      source.read.getBuffer()))
     return known;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(point);
@@ -198,7 +201,9 @@ Value ProductPacker::pack(Source source, OpFoldResult factor,
 void ProductPacker::pack(linalg::ContractOp product) {
   SmallVector<Value> inputs(product.getInputs());
   for (auto [number, input] : llvm::enumerate(inputs)) {
-    std::optional<Source> source = getSource(input);
+    // A part of what is copied is taken of the copy.
+    auto part = input.getDefiningOp<tensor::ExtractSliceOp>();
+    std::optional<Source> source = getSource(part ? part.getSource() : input);
     if (!source)
       continue;
     Operation *point = getHoistPoint(product, *source);
@@ -206,7 +211,13 @@ void ProductPacker::pack(linalg::ContractOp product) {
     OpFoldResult factor;
     if (number == 0)
       factor = takeScale(product, point);
-    input = pack(*source, factor, point);
+    input = pack(*source, factor, number, point);
+    if (!part)
+      continue;
+    rewriter.setInsertionPoint(product);
+    input = tensor::ExtractSliceOp::create(
+        rewriter, product.getLoc(), input, part.getMixedOffsets(),
+        part.getMixedSizes(), part.getMixedStrides());
   }
   if (llvm::equal(inputs, product.getInputs()))
     return;

@@ -49,10 +49,7 @@ struct StoreStagedPattern : public LoweringPattern<StoreOp> {
                                          emit.builder.getUnitAttr());
     synchronize(emit, role);
     stage(op, adaptor, emit, via.getType(), tile);
-    NVVM::FenceProxyOp::create(
-        emit.builder, emit.location, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(emit.builder.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    emit.fenceAsynchronousProxy();
     synchronize(emit, role);
     if (op.getFragments())
       leaveAsPiece(op, adaptor, emit, tile);

@@ -127,6 +127,11 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
       return {};
     int64_t sharers = acquire ? getNumSharers(acquire.getChannel()) : 1;
     if (acquire && isReadByLoads(acquire.getChannel())) {
+      // A bulk copy writes by the asynchronous proxy, for which an arrival
+      // alone does not order the loads before it (PTX ISA, "Async proxy").
+      auto channel = acquire.getChannel().getDefiningOp<ChannelOp>();
+      if (channel.getEngine() == Engine::tma)
+        emit.fenceAsynchronousProxy();
       NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
       if (sharers > 1)
         releaseInCluster(emit, barrier, threads.lane, sharers);

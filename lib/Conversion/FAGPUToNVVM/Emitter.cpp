@@ -93,6 +93,13 @@ void Emitter::arrive(Value barrier) {
             {barrier}, {});
 }
 
+void Emitter::fenceAsynchronousProxy() {
+  NVVM::FenceProxyOp::create(
+      builder, location, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(builder.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+}
+
 void Emitter::waitPhase(Value barrier, Value phase) {
   // NVVM's operation for it takes a time limit, which costs a register.
   inlinePTX("{ .reg .pred done; TRY: mbarrier.try_wait.parity.shared::cta.b64 "

@@ -53,6 +53,9 @@ public:
   void endBasicBlock();
   /// All threads of all blocks of the cluster wait for each other.
   void synchronizeCluster();
+  /// Orders this thread's accesses to shared memory before those that the
+  /// asynchronous proxy (bulk copies, products) makes after a synchronization.
+  void fenceAsynchronousProxy();
   /// Waits until the phase of an mbarrier has completed.
   void waitPhase(Value barrier, Value phase);
 

@@ -185,6 +185,23 @@ struct RetirePattern : public LoweringPattern<RetireOp> {
   }
 };
 
+/// Between launches of one stream.
+template <typename Op, NVVM::GridDepActionKind kind>
+struct DependencePattern : public LoweringPattern<Op> {
+  using LoweringPattern<Op>::LoweringPattern;
+
+  Registers lower(Op op, typename LoweringPattern<Op>::Adaptor,
+                  Emitter &emit) const override {
+    NVVM::GriddepcontrolOp::create(emit.builder, emit.location, kind);
+    return {};
+  }
+};
+using AwaitPreviousPattern =
+    DependencePattern<AwaitPreviousOp, NVVM::GridDepActionKind::wait>;
+using ReleaseDependentsPattern =
+    DependencePattern<ReleaseDependentsOp,
+                      NVVM::GridDepActionKind::launch_dependents>;
+
 /// A block's place in the grid, or the size of the grid.
 template <typename Op, typename X, typename Y, typename Z>
 struct GridPattern : public LoweringPattern<Op> {
@@ -221,6 +238,7 @@ void mlir::fagpu::populateMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelContext &kernel) {
   patterns.add<LoadPattern, ScalarStorePattern, DimPattern, StoreRowsPattern,
-               TicketPattern, RetirePattern, BlockIdPattern, GridDimPattern>(
+               TicketPattern, RetirePattern, AwaitPreviousPattern,
+               ReleaseDependentsPattern, BlockIdPattern, GridDimPattern>(
       converter, patterns.getContext(), kernel);
 }

@@ -317,8 +317,8 @@ static LogicalResult verifyOperation(Operation *op) {
       })
       .Case<WaitOp, ForOp, RepeatOp, YieldOp, ReduceOp, AnyOp, IotaOp,
             ReleaseOp, SyncOp, ScheduleBarrierOp, TicketOp, RetireOp, RoleOp,
-            ChannelOp, MailOp, TurnsOp, func::CallOp>(
-          [](Operation *) { return success(); })
+            ChannelOp, MailOp, TurnsOp, AwaitPreviousOp, ReleaseDependentsOp,
+            func::CallOp>([](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 

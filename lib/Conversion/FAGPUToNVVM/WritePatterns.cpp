@@ -52,10 +52,7 @@ struct WritePattern : public LoweringPattern<WriteOp> {
     if (op.getUnfinished())
       return {};
     // Products and bulk stores read by the asynchronous proxy.
-    NVVM::FenceProxyOp::create(
-        emit.builder, emit.location, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(emit.builder.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+    emit.fenceAsynchronousProxy();
     NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
     if (channel.getBarriers())
       emit.arrive(stage.full, threads.isWarpLeader);

@@ -28,7 +28,7 @@ using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
-/// The order numbers of a step, of the key loop and of the tile alike.
+/// The order numbers of a step, of the loop over blocks and of the tile alike.
 enum Order : int64_t {
   startTile,
   acquireFirst,
@@ -42,6 +42,29 @@ enum Order : int64_t {
   finishTile
 };
 
+/// Those of a step, which has one order for each kind of products: see the
+/// table in the pass's description.
+struct StepOrders {
+  int64_t acquireFirst = Order::acquireFirst, takeTurn = Order::takeTurn,
+          multiplyFirst = Order::multiplyFirst,
+          multiplySecond = Order::multiplySecond, softmax = Order::softmax,
+          awaitSecond = Order::awaitSecond, renew = Order::renew,
+          // Of a product that needs no other one, behind the second ones.
+      multiplyLate = Order::renew, useLate = Order::finishTile,
+          renewLate = Order::finishTile + 1;
+};
+
+/// Two sums leave no registers for the next product beside what it is awaited
+/// with: both second products come first.
+constexpr StepOrders ordersOfTwoSums = {
+    /*acquireFirst=*/3,   /*takeTurn=*/1,
+    /*multiplyFirst=*/3,
+    /*multiplySecond=*/2, /*softmax=*/6,
+    /*awaitSecond=*/4,
+    /*renew=*/8,          /*multiplyLate=*/5,
+    /*useLate=*/7,
+    /*renewLate=*/8};
+
 /// The operations of a loop over keys, by what they have to do with products.
 class KeyLoop {
 public:
@@ -53,6 +76,7 @@ public:
 
 private:
   bool readsOfProducts(Operation *op);
+  void collectLate();
   void collectPacked();
   void collectRescaled();
   Slot slotOf(Operation *op, RescalePlace place);
@@ -62,8 +86,12 @@ private:
   Block *body;
   /// What needs a result of this body's products, itself or inside.
   llvm::SmallPtrSet<Operation *, 32> ofProducts;
-  /// First products need no other product of their step; second ones do.
-  llvm::SetVector<Operation *> firsts, seconds;
+  /// First products need no other product of their step; second ones do. Of
+  /// several first ones, all but one are late.
+  llvm::SetVector<Operation *> firsts, seconds, late;
+  /// What needs late products, or is needed for what does alone.
+  llvm::SmallPtrSet<Operation *, 32> besideLate;
+  StepOrders orders;
   /// What makes register operands of second products from wider values.
   llvm::SmallPtrSet<Operation *, 8> packed;
   /// What is done to a sum between two products that add to it.
@@ -132,6 +160,47 @@ void KeyLoop::collectRescaled() {
       rescaled.insert(&op);
 }
 
+/// Of the products that need no other one, those behind the first; then what
+/// needs them, and what nothing else needs.
+void KeyLoop::collectLate() {
+  for (Operation *product : ArrayRef(firsts.getArrayRef()).drop_front())
+    late.insert(product);
+  for (Operation *product : late)
+    firsts.remove(product);
+  if (late.empty())
+    return;
+  auto isLate = [&](Operation *op) {
+    return late.contains(op) || besideLate.contains(op);
+  };
+  for (Operation &op : body->without_terminator()) {
+    bool needsLate = false;
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (Operation *source = getSource(operand, body))
+          needsLate |= isLate(source);
+    });
+    if (needsLate && !late.contains(&op) && !seconds.contains(&op))
+      besideLate.insert(&op);
+  }
+  // Backwards: what is read by those alone, with releases of what is loaded.
+  for (Operation &op : llvm::reverse(body->without_terminator())) {
+    if (ofProducts.contains(&op) || isa<MmaAsyncOp, ReleaseOp>(op) ||
+        op.use_empty())
+      continue;
+    if (llvm::all_of(op.getUsers(), [&](Operation *user) {
+          Operation *own = body->findAncestorOpInBlock(*user);
+          return isa<ReleaseOp>(own) || besideLate.contains(own);
+        }))
+      besideLate.insert(&op);
+  }
+  for (auto release : body->getOps<ReleaseOp>())
+    if (Operation *source = getSource(release.getView(), body);
+        source && besideLate.contains(source))
+      besideLate.insert(release);
+  if (seconds.size() > 1)
+    orders = ordersOfTwoSums;
+}
+
 /// False where nothing can overlap: no product needs another one.
 bool KeyLoop::collect() {
   for (Operation &op : *body)
@@ -144,6 +213,7 @@ bool KeyLoop::collect() {
     (ofProducts.contains(product) ? seconds : firsts).insert(product);
   if (seconds.empty())
     return false;
+  collectLate();
   collectPacked();
   collectRescaled();
   return true;
@@ -155,31 +225,39 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
       return products.contains(user);
     });
   };
+  bool isBesideLate = besideLate.contains(op);
+  Slot use = {0, isBesideLate ? orders.useLate : orders.softmax};
   if (auto acquire = dyn_cast<AcquireOp>(op)) {
     if (isOf(firsts, acquire.getView()))
-      return {0, acquireFirst};
-    return isOf(seconds, acquire.getView()) ? Slot{1, multiplySecond}
-                                            : Slot{0, softmax};
+      return {0, orders.acquireFirst};
+    if (isOf(late, acquire.getView()))
+      return {0, orders.multiplyLate};
+    return isOf(seconds, acquire.getView()) ? Slot{1, orders.multiplySecond}
+                                            : use;
   }
   if (firsts.contains(op))
-    return {0, multiplyFirst};
+    return {0, orders.multiplyFirst};
+  if (late.contains(op))
+    return {0, orders.multiplyLate};
   if (seconds.contains(op))
-    return {1, multiplySecond};
+    return {1, orders.multiplySecond};
   if (auto wait = dyn_cast<WaitOp>(op))
     return seconds.contains(wait.getInflight().getDefiningOp())
-               ? Slot{1, awaitSecond}
-               : Slot{0, softmax};
-  if (auto release = dyn_cast<ReleaseOp>(op))
-    return isOf(seconds, release.getView()) ? Slot{1, awaitSecond}
-                                            : Slot{0, softmax};
+               ? Slot{1, orders.awaitSecond}
+               : use;
+  if (auto release = dyn_cast<ReleaseOp>(op)) {
+    if (isOf(seconds, release.getView()))
+      return {1, orders.awaitSecond};
+    return isOf(late, release.getView()) ? Slot{0, orders.useLate} : use;
+  }
   // Loads that need no product of the step wait beside it.
   if (isa<scf::IfOp>(op) && !ofProducts.contains(op))
-    return {0, multiplyFirst};
+    return {0, orders.multiplyFirst};
   if (rescaled.contains(op) && place == RescalePlace::before_product)
-    return {1, multiplySecond};
+    return {1, orders.multiplySecond};
   if (rescaled.contains(op) || packed.contains(op))
-    return {0, renew};
-  return {0, softmax};
+    return {0, isBesideLate ? orders.renewLate : orders.renew};
+  return use;
 }
 
 /// A group has its turn while it issues the products of a step.
@@ -192,10 +270,10 @@ void KeyLoop::takeTurns(Value turns) {
       break;
     }
   auto take = TakeOp::create(builder, last->getLoc(), turns);
-  setSlot(take, {1, takeTurn});
+  setSlot(take, {1, orders.takeTurn});
   builder.setInsertionPointAfter(last);
   auto pass = PassOp::create(builder, last->getLoc(), turns);
-  setSlot(pass, {1, multiplySecond});
+  setSlot(pass, {1, orders.multiplySecond});
 }
 
 void KeyLoop::schedule(GPUPart config, Value turns) {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -20,8 +19,22 @@ void QueryBlock::emitResult() {
   auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
                                              arith::FastMathFlags::arcp |
                                                  arith::FastMathFlags::afn);
-  Value reciprocal = arith::DivFOp::create(
-      builder, loc, blocks.constant(1.0f, rowType), sum, flags);
+  Value weight = blocks.constant(1.0f, rowType);
+  if (Value sink = finalize.getSink()) {
+    // One more key, of value zero: m' = max(m, sink), and the accumulator and
+    // the sum are rescaled by exp(m - m').
+    Value score = blocks.splat(sink, rowType);
+    Value both = arith::MaximumFOp::create(builder, loc, maximum, score);
+    Value shift = blocks.select(blocks.isEqual(both, -infinity),
+                                blocks.constant(0.0f, rowType), both);
+    auto weigh = [&](Value number) {
+      return blocks.exp(arith::SubFOp::create(builder, loc, number, shift));
+    };
+    weight = weigh(maximum);
+    sum = math::FmaOp::create(builder, loc, sum, weight, weigh(score));
+    maximum = shift;
+  }
+  Value reciprocal = arith::DivFOp::create(builder, loc, weight, sum, flags);
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
   Value lse;
@@ -36,38 +49,33 @@ void QueryBlock::emitResult() {
 
 void QueryBlock::emitEmptyResult() {
   OpBuilder builder(finalize);
-  Blocks blocks(builder, finalize.getLoc());
-  storeResult(builder, blocks.constant(0.0f, accType),
-              blocks.constant(-infinity, rowType));
+  Location loc = finalize.getLoc();
+  Blocks blocks(builder, loc);
+  Value sink = finalize.getSink();
+  if (!sink)
+    return storeResult(builder, blocks.constant(0.0f, accType),
+                       blocks.constant(-infinity, rowType));
+  // Nothing but the sink: 0, or NaN where it is.
+  auto number = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  };
+  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                      sink, sink);
+  Value output = blocks.select(
+      isNaN, number(std::numeric_limits<float>::quiet_NaN()), number(0.0f));
+  storeResult(builder, blocks.splat(output, accType),
+              blocks.splat(sink, rowType));
 }
 
 void QueryBlock::storeResult(OpBuilder &builder, Value output, Value lse) {
-  Location loc = finalize.getLoc();
-  Blocks blocks(builder, loc);
-  auto store = [&](Value value, Tile tile, int64_t rowDim,
-                   DenseI64ArrayAttr sizes, Value columns, int64_t alignment) {
-    Value limit = getEnd(builder, tile, rowDim);
-    if (finalize.getRows())
-      limit = builder.createOrFold<arith::AddIOp>(loc, tile.offsets[rowDim],
-                                                  finalize.getRows());
-    shift(builder, tile.offsets[rowDim], groupRow);
-    SmallVector<Value> offsets;
-    for (Value offset : tile.offsets)
-      offsets.push_back(blocks.cast32(offset));
-    fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes,
-                           blocks.cast32(limit), columns, Value(), Value(),
-                           alignment);
-  };
+  Blocks blocks(builder, finalize.getLoc());
   if (finalize.getLse())
-    store(lse, *resolve(builder, finalize, finalize.getLse()), 2,
-          DenseI64ArrayAttr(), Value(), /*alignment=*/16);
+    store(builder, lse, *resolve(builder, finalize, finalize.getLse()), 2,
+          /*headDim=*/0, finalize.getRows());
   Tile tile = *resolve(builder, finalize, finalize.getOutput());
   Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
-  int64_t sequence = finalize.getOutputOrder().positionOf(DimKind::Sequence);
-  SmallVector<int64_t> box = {1, 1, 1, getColumns(valueDim)};
-  box[sequence] = rows;
-  store(blocks.truncate(output, type), tile, sequence,
-        builder.getDenseI64ArrayAttr(box),
-        boundColumns(builder, loc, valueDim, getColumns(valueDim)),
-        getAlignment(cast<MemRefType>(tile.memory.getType()), valueDim));
+  store(builder, blocks.truncate(output, type), tile,
+        finalize.getOutputOrder().positionOf(DimKind::Sequence), valueDim,
+        finalize.getRows());
 }

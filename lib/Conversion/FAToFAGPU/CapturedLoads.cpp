@@ -42,11 +42,12 @@ Value RegionOnBlocks::guard(Value mapped, Value memory, unsigned dim,
     return arith::CmpIOp::create(builderOf(kind), loc,
                                  arith::CmpIPredicate::ult, mapped,
                                  widen(limit, kind));
-  if (mapped == keyIndex)
+  if (mapped == keyIndex && !place.rowsAreKeys)
     return compareKey(arith::CmpIPredicate::slt, limit);
-  // Queries are not negative.
-  auto predicate = mapped == queryIndex ? arith::CmpIPredicate::slt
-                                        : arith::CmpIPredicate::ult;
+  // Queries and keys are not negative.
+  bool isPlain = mapped == queryIndex || mapped == keyIndex;
+  auto predicate =
+      isPlain ? arith::CmpIPredicate::slt : arith::CmpIPredicate::ult;
   return arith::CmpIOp::create(builderOf(kind), loc, predicate, mapped,
                                spread(limit, kind));
 }

@@ -13,8 +13,10 @@
 namespace mlir::fa {
 
 /// The widest panels that fill the rows of a tile: the fewer, the longer the
-/// pieces of a row in memory that threads copy together.
+/// pieces of a row in memory that threads copy together. A vector has none.
 inline unsigned chooseSwizzle(RankedTensorType tile) {
+  if (tile.getRank() == 1)
+    return 0;
   int64_t rowBytes = tile.getShape().back() *
                      tile.getElementType().getIntOrFloatBitWidth() / 8;
   for (unsigned swizzle : {128, 64, 32})

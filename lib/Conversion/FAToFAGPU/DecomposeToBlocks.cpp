@@ -7,11 +7,12 @@
 //
 // The state, the loop over keys and the result of a query block. Read `run`
 // first: it checks the problem, rebuilds the loop and stores the result. The
-// step stands in OnlineSoftmax.cpp, its scores in BlockScores.cpp, results in
-// BlockResult.cpp.
+// step stands in OnlineSoftmax.cpp, what gradients share with it in
+// PairsTile.cpp and PairScores.cpp, results in BlockResult.cpp.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientBlock.h"
 #include "QueryBlock.h"
 #include "RealRange.h"
 #include "SummarizeMask.h"
@@ -53,35 +54,6 @@ LogicalResult QueryBlock::match() {
   return success();
 }
 
-int64_t mlir::fa::padColumns(int64_t headDim) {
-  return llvm::alignTo(headDim, 16);
-}
-
-Value mlir::fa::boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
-                             int64_t columns) {
-  if (columns == headDim)
-    return {};
-  return arith::ConstantIntOp::create(builder, loc, headDim, 32);
-}
-
-int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
-  int64_t bytes = memory.getElementTypeBitWidth() / 8;
-  int64_t common = std::gcd(16, headDim * bytes);
-  auto [strides, offset] = memory.getStridesAndOffset();
-  if (!ShapedType::isDynamic(offset))
-    common = std::gcd(common, offset * bytes);
-  for (int64_t stride : strides)
-    if (!ShapedType::isDynamic(stride) && stride != 1)
-      common = std::gcd(common, stride * bytes);
-  return common;
-}
-
-/// Without a step nothing is split.
-int64_t QueryBlock::getColumns(int64_t headDim) {
-  return element ? getTileColumns(headDim, element, keys, role.getGroups())
-                 : padColumns(headDim);
-}
-
 /// Whether no key is visited, as of a mask that is false everywhere.
 bool QueryBlock::isEmpty() {
   return llvm::all_of(
@@ -97,143 +69,26 @@ LogicalResult QueryBlock::readRows() {
     return finalize.emitOpError()
            << "has a state of type " << state
            << ", expected static rows and columns, as fa-tile makes them";
-  rows = state.getDimSize(0);
   valueDim = state.getDimSize(1);
-  warps = static_cast<unsigned>(role.getWarps());
-  int64_t groups = role.getGroups();
-  if (rows % (16 * warps * groups))
-    return finalize.emitOpError()
-           << "has a state of " << rows << " rows, expected a multiple of "
-           << 16 * warps * groups << ", 16 for each of " << warps * groups
-           << " warps";
-  rows /= groups;
-  MLIRContext *context = finalize.getContext();
-  Type f32 = Float32Type::get(context);
-  accType = RankedTensorType::get({rows, getColumns(valueDim)}, f32);
-  rowType = RankedTensorType::get({rows}, f32,
-                                  fagpu::RowLayoutAttr::get(context, warps));
+  if (failed(divideRows(state.getDimSize(0))))
+    return failure();
+  accType = RankedTensorType::get({rows, getColumns(valueDim)},
+                                  Float32Type::get(finalize.getContext()));
   return success();
 }
 
 LogicalResult QueryBlock::readProblem() {
   auto queryType = cast<MemRefType>(step.getQuery().getType());
-  keys = ranges.getStep();
+  columns = ranges.getStep();
   headDim =
       queryType.getDimSize(step.getQueryOrder().positionOf(DimKind::HeadDim));
   element = queryType.getElementType();
-  for (DimsAttr order : {step.getQueryOrder(), step.getKeyOrder(),
-                         step.getValueOrder(), finalize.getOutputOrder()})
-    if (order.positionOf(DimKind::HeadDim) != 3)
-      return step.emitOpError()
-             << "has dimensions in the order " << order
-             << ", expected the head dim last on a GPU; the nearest is to pass "
-                "a transposed view";
-  if (failed(readRows()))
+  if (failed(checkOrders(step,
+                         {step.getQueryOrder(), step.getKeyOrder(),
+                          step.getValueOrder(), finalize.getOutputOrder()})) ||
+      failed(readRows()))
     return failure();
-  if (keys % 16)
-    return step.emitOpError() << "goes by blocks of " << keys
-                              << " keys, expected a multiple of 16; nearest is "
-                              << llvm::alignTo(keys, 16);
-  scoreType =
-      RankedTensorType::get({rows, keys}, Float32Type::get(step.getContext()));
-  return success();
-}
-
-FailureOr<Tile> QueryBlock::resolve(OpBuilder &builder, Operation *user,
-                                    Value memory) {
-  Location loc = user->getLoc();
-  Tile tile;
-  Value at = memory;
-  while (auto view = at.getDefiningOp<memref::SubViewOp>()) {
-    if (!view.hasUnitStride() || view.getDroppedDims().any())
-      return view.emitOpError()
-             << "is a slice with steps or dropped dimensions, expected a "
-                "dense one";
-    if (tile.sizes.empty()) {
-      tile.sizes = view.getMixedSizes();
-      tile.offsets =
-          getValueOrCreateConstantIndexOp(builder, loc, view.getMixedOffsets());
-    } else {
-      for (auto [sum, offset] :
-           llvm::zip_equal(tile.offsets, view.getMixedOffsets())) {
-        Value more = getValueOrCreateConstantIndexOp(builder, loc, offset);
-        sum = builder.createOrFold<arith::AddIOp>(loc, sum, more);
-      }
-    }
-    at = view.getSource();
-  }
-  if (!isa<BlockArgument>(at))
-    return user->emitOpError()
-           << "has memory that is no argument of the kernel";
-  tile.memory = at;
-  auto type = cast<MemRefType>(at.getType());
-  if (tile.sizes.empty())
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      tile.offsets.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
-      tile.sizes.push_back(memref::getMixedSize(builder, loc, at, dim));
-    }
-  return tile;
-}
-
-/// Where the slice ends in the memory.
-Value QueryBlock::getEnd(OpBuilder &builder, const Tile &tile, int64_t dim) {
-  Location loc = finalize.getLoc();
-  Value size = getValueOrCreateConstantIndexOp(builder, loc, tile.sizes[dim]);
-  return builder.createOrFold<arith::AddIOp>(loc, tile.offsets[dim], size);
-}
-
-/// Groups take equal parts of the rows, one after the other.
-void QueryBlock::findGroupRow(OpBuilder &builder) {
-  if (role.getGroups() == 1)
-    return;
-  Location loc = finalize.getLoc();
-  Value group = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                           role.getGroup());
-  groupRow = multiplyShort(builder, loc, group,
-                           arith::ConstantIndexOp::create(builder, loc, rows));
-}
-
-void QueryBlock::shift(OpBuilder &builder, Value &offset, Value by) {
-  if (by)
-    offset = builder.createOrFold<arith::AddIOp>(finalize.getLoc(), offset, by);
-}
-
-/// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
-/// the first one); null `limit`: up to the end of the slice.
-FailureOr<Value> QueryBlock::fetch(OpBuilder &builder, Value memory,
-                                   DimsAttr order, int64_t rows,
-                                   std::optional<EndOfKeys> end,
-                                   Value shiftBy) {
-  Location loc = finalize.getLoc();
-  Blocks blocks(builder, loc);
-  FailureOr<Tile> tile = resolve(builder, step, memory);
-  if (failed(tile))
-    return failure();
-  auto type = cast<MemRefType>(tile->memory.getType());
-  int64_t sequence = order.positionOf(DimKind::Sequence);
-  int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
-  int64_t columns = getColumns(headDim);
-  Value at = tile->offsets[sequence];
-  Value limit = end ? end->end : getEnd(builder, *tile, sequence);
-  // Memory of a piece of the keys counts from elsewhere.
-  if (end && end->place != at)
-    limit = builder.createOrFold<arith::AddIOp>(
-        loc, at, builder.createOrFold<arith::SubIOp>(loc, limit, end->place));
-  shift(builder, tile->offsets[sequence], shiftBy);
-  SmallVector<int64_t> sizes(type.getRank(), 1);
-  sizes[sequence] = rows;
-  sizes[order.positionOf(DimKind::HeadDim)] = columns;
-  SmallVector<Value> offsets;
-  for (Value offset : tile->offsets)
-    offsets.push_back(blocks.cast32(offset));
-  return fagpu::FetchOp::create(
-             builder, loc,
-             RankedTensorType::get({rows, columns}, type.getElementType()),
-             tile->memory, offsets, sizes, blocks.cast32(limit),
-             boundColumns(builder, loc, headDim, columns),
-             getAlignment(type, headDim),
-             /*padded=*/false)
-      .getResult();
+  return checkColumns(step, "keys");
 }
 
 /// Whether a real number is at least 0, by what is known of its operands.
@@ -270,8 +125,9 @@ LogicalResult QueryBlock::rebuildRanges() {
   OpBuilder outside(ranges);
   Blocks blocks(outside, loc);
   findGroupRow(outside);
-  FailureOr<Value> q = fetch(outside, step.getQuery(), step.getQueryOrder(),
-                             rows, std::nullopt, groupRow);
+  FailureOr<Value> q =
+      fetch(outside, step, step.getQuery(), step.getQueryOrder(), rows,
+            std::nullopt, groupRow);
   if (failed(q))
     return failure();
   query = *q;
@@ -295,11 +151,13 @@ LogicalResult QueryBlock::rebuildRanges() {
 }
 
 LogicalResult QueryBlock::run() {
-  role = finalize->getParentOfType<fagpu::RoleOp>();
-  if (!role)
-    return finalize.emitOpError()
-           << "stands outside of the roles of its kernel, expected it in a "
-              "'fagpu.role', as fa-outline-kernels makes it";
+  if (failed(findRole()))
+    return failure();
+  if (Value sink = finalize.getSink(); sink && isa<ShapedType>(sink.getType()))
+    return finalize.emitOpError(
+        "has a sink of each row, expected one number on "
+        "a GPU: a sink region that does not use the "
+        "query");
   bool hasKeys = !isEmpty();
   if (hasKeys ? failed(match()) || failed(readProblem()) : failed(readRows()))
     return failure();
@@ -325,6 +183,30 @@ LogicalResult QueryBlock::run() {
 namespace {
 struct DecomposeToBlocksPass
     : public fa::impl::FADecomposeToBlocksPassBase<DecomposeToBlocksPass> {
+  LogicalResult decomposeGradients() {
+    SmallVector<PrepareGradientOp> rows;
+    SmallVector<GradientLikeOpInterface> steps;
+    getOperation().walk([&](Operation *op) {
+      if (auto prepare = dyn_cast<PrepareGradientOp>(op))
+        rows.push_back(prepare);
+      else if (auto step = dyn_cast<GradientLikeOpInterface>(op))
+        steps.push_back(step);
+    });
+    for (PrepareGradientOp op : rows)
+      if (failed(decomposeRows(op)))
+        return failure();
+    for (GradientLikeOpInterface step : steps)
+      if (failed(GradientBlock(step).run()))
+        return failure();
+    // What is left is of no step: a mask hides every pair.
+    SmallVector<FinalizeGradientOp> results;
+    getOperation().walk([&](FinalizeGradientOp op) { results.push_back(op); });
+    for (FinalizeGradientOp op : results)
+      if (failed(GradientResult(op).run(Value(), Type(), /*columns=*/0)))
+        return failure();
+    return success();
+  }
+
   void runOnOperation() override {
     if (!fagpu::isKernel(getOperation()))
       return;
@@ -333,6 +215,8 @@ struct DecomposeToBlocksPass
     for (FinalizeOp op : results)
       if (failed(QueryBlock(op).run()))
         return signalPassFailure();
+    if (failed(decomposeGradients()))
+      return signalPassFailure();
     SmallVector<SummarizeMaskOp> summaries;
     getOperation().walk([&](SummarizeMaskOp op) { summaries.push_back(op); });
     for (SummarizeMaskOp op : summaries)

@@ -48,6 +48,8 @@ private:
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
   unsigned getDepth(FetchOp fetch);
+  int64_t countBanks(FetchOp fetch);
+  bool exceedsMemory(ArrayRef<FetchOp> fetches);
   int64_t getSharedBytes();
   ChannelOp makeChannel(Location loc, RankedTensorType tile, unsigned depth,
                         Engine engine, int64_t banks, Value over);
@@ -56,6 +58,8 @@ private:
   OpBuilder builder;
   GPUPart config;
   bool hasGroups;
+  /// Whether not all channels have the stages of the configuration.
+  bool sparesStages = false;
 };
 } // namespace
 
@@ -94,11 +98,40 @@ void ChannelFormer::release(FetchOp fetch, Value view) {
   ReleaseOp::create(builder, fetch.getLoc(), view);
 }
 
-/// Stages of the channel that a fetch becomes.
+/// Stages of the channel that a fetch becomes. Where shared memory does not
+/// hold as many of all, what one product reads has one: it is free again before
+/// the step ends.
 unsigned ChannelFormer::getDepth(FetchOp fetch) {
-  if (fetch->getParentOfType<ForOp>())
-    return static_cast<unsigned>(config.stages);
-  return config.overlap == Overlap::tiles ? 2 : 1;
+  if (!fetch->getParentOfType<ForOp>())
+    return config.overlap == Overlap::tiles ? 2 : 1;
+  return sparesStages && fetch->hasOneUse()
+             ? 1
+             : static_cast<unsigned>(config.stages);
+}
+
+/// Where each group reads a part of its own.
+int64_t ChannelFormer::countBanks(FetchOp fetch) {
+  auto role = fetch->getParentOfType<RoleOp>();
+  bool isOfGroup = role.getGroups() > 1 &&
+                   llvm::any_of(fetch.getOffsets(), [&](Value offset) {
+                     return dependsOnGroup(offset, role);
+                   });
+  return isOfGroup ? role.getGroups() : 1;
+}
+
+/// Whether all channels take more than there is with all of their stages.
+bool ChannelFormer::exceedsMemory(ArrayRef<FetchOp> fetches) {
+  StringRef chip =
+      kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
+          .getValue();
+  const GPUTarget *target = lookupGPUTarget(chip);
+  int64_t bytes = reservedBytes;
+  for (FetchOp fetch : fetches) {
+    RankedTensorType tile = fetch.getType();
+    bytes += tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
+             getDepth(fetch) * countBanks(fetch);
+  }
+  return target && bytes > target->sharedMemoryPerBlock;
 }
 
 /// Copies that threads start take 4 bytes at least.
@@ -119,9 +152,7 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
            << ", which only bulk copies do; expected warp_groups";
   auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
-  if (role.getGroups() > 1 &&
-      llvm::any_of(fetch.getOffsets(),
-                   [&](Value offset) { return dependsOnGroup(offset, role); }))
+  if (countBanks(fetch) > 1)
     bank = role.getGroup();
   ChannelOp channel =
       makeChannel(fetch.getLoc(), fetch.getType(), getDepth(fetch),
@@ -201,6 +232,7 @@ LogicalResult ChannelFormer::run() {
     else if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
+  sparesStages = hasGroups && exceedsMemory(fetches);
   for (FetchOp fetch : fetches)
     if (failed(formChannel(fetch)))
       return failure();

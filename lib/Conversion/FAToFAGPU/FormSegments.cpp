@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Turns fa.key_ranges, the full and partial key blocks of a mask, into one
-// fagpu.for with a segment per range. Blocks are numbered through all ranges,
-// and the loop runs from the last to the first. Read `run`, then
-// `countBlocks` and `fillBody`.
+// Turns ranges, the full and partial blocks of keys or queries that a mask
+// leaves, into one fagpu.for with a segment per range. Blocks are numbered
+// through all ranges, and the loop runs from the last to the first. A loop over
+// the query heads of a key head joins it. Read `run`, then `countBlocks` and
+// `fillBody`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace mlir::fa {
@@ -28,13 +30,14 @@ using namespace mlir::fa;
 
 namespace {
 
-/// Builds the loop of one `fa.key_ranges`. Blocks of all ranges are numbered
-/// through, from the first block of the first range.
+/// Builds the loop of one operation with ranges. Blocks of all ranges are
+/// numbered through, from the first block of the first range.
 class SegmentBuilder {
 public:
-  SegmentBuilder(KeyRangesOp ranges, bool isRolled)
-      : ranges(ranges), builder(ranges), loc(ranges.getLoc()),
-        isRolled(isRolled) {}
+  SegmentBuilder(BlockRangesOpInterface ranges, bool isRolled)
+      : ranges(ranges), heads(dyn_cast<scf::ForOp>(ranges->getParentOp())),
+        builder(heads ? heads.getOperation() : ranges.getOperation()),
+        loc(ranges.getLoc()), isRolled(isRolled) {}
   void run();
 
 private:
@@ -42,6 +45,9 @@ private:
   bool isAtMostOneBlock(unsigned range);
   Value flagOf(fagpu::ForOp loop, unsigned range);
   void countBlocks();
+  unsigned getNumRanges() { return ranges.getBegins().size(); }
+  void takeHead(Value number, Block &body);
+  Value isPartial(fagpu::ForOp loop);
   void fillBody(fagpu::ForOp loop);
   Value constant(int64_t number) {
     return arith::ConstantIndexOp::create(builder, loc, number);
@@ -51,7 +57,9 @@ private:
   }
   Value choose(ArrayRef<Value> conditions, ArrayRef<Value> values);
 
-  KeyRangesOp ranges;
+  BlockRangesOpInterface ranges;
+  /// Query heads that visit the same ranges; null where there is one.
+  scf::ForOp heads;
   OpBuilder builder;
   Location loc;
   bool isRolled;
@@ -59,6 +67,8 @@ private:
   SmallVector<Value> starts;
   /// Which ranges have a segment of their own.
   SmallVector<bool> hasSegment;
+  /// How many blocks a head visits, and the number of one among them.
+  Value blocks, number;
 };
 
 } // namespace
@@ -66,7 +76,7 @@ private:
 /// Whether the ranges lie on one grid of blocks, each next to the one before:
 /// then a block's first key follows from its number alone.
 bool SegmentBuilder::areContiguous() {
-  for (unsigned i = 1; i < ranges.getNumRanges(); ++i)
+  for (unsigned i = 1; i < getNumRanges(); ++i)
     if (!ranges.getFull()[i - 1] ||
         ranges.getBegins()[i] != ranges.getEnds()[i - 1])
       return false;
@@ -92,13 +102,13 @@ bool SegmentBuilder::isAtMostOneBlock(unsigned range) {
 /// The flag of a range; null where only the first block can be of it.
 Value SegmentBuilder::flagOf(fagpu::ForOp loop, unsigned range) {
   unsigned number = 1;
-  for (unsigned later = ranges.getNumRanges() - 1; later > range; --later)
+  for (unsigned later = getNumRanges() - 1; later > range; --later)
     number += hasSegment[later];
   return hasSegment[range] ? loop.getFlags()[number] : Value();
 }
 
 void SegmentBuilder::countBlocks() {
-  unsigned count = ranges.getNumRanges();
+  unsigned count = getNumRanges();
   hasSegment.assign(count, true);
   // The block at the end is visited once in any case.
   if (count > 1 && isAtMostOneBlock(count - 1))
@@ -113,6 +123,54 @@ void SegmentBuilder::countBlocks() {
     starts.push_back(
         builder.createOrFold<arith::AddIOp>(loc, starts.back(), blocks));
   }
+  blocks =
+      builder.createOrFold<arith::MaxSIOp>(loc, starts.back(), constant(1));
+}
+
+/// The loop goes through the blocks of all heads: which head, and which of its
+/// blocks.
+void SegmentBuilder::takeHead(Value place, Block &body) {
+  Value head = builder.createOrFold<arith::DivUIOp>(loc, place, blocks);
+  Value before = multiplyShort(builder, loc, head, blocks);
+  number = builder.createOrFold<arith::SubIOp>(loc, place, before);
+  Value of = multiplyShort(builder, loc, head, heads.getStep());
+  of = builder.createOrFold<arith::AddIOp>(loc, heads.getLowerBound(), of);
+  heads.getInductionVar().replaceAllUsesWith(of);
+  for (Operation &op :
+       llvm::make_early_inc_range(heads.getBody()->without_terminator()))
+    if (&op != ranges)
+      op.moveBefore(&body, body.end());
+  builder.setInsertionPointToEnd(&body);
+}
+
+/// Whether the mask may hide a pair of the block. Segments say so, but where
+/// they go through several heads.
+Value SegmentBuilder::isPartial(fagpu::ForOp loop) {
+  auto either = [&](Value a, Value b) -> Value {
+    return arith::OrIOp::create(builder, loc, a, b);
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value bound) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, number, bound);
+  };
+  Value partial = loop.getFlags().front();
+  if (heads) {
+    Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, constant(1));
+    partial = compare(arith::CmpIPredicate::eq, last);
+  }
+  for (unsigned range = 0; range < getNumRanges(); ++range) {
+    if (ranges.getFull()[range])
+      continue;
+    if (!heads) {
+      if (Value flag = flagOf(loop, range))
+        partial = either(partial, flag);
+      continue;
+    }
+    Value isIn = arith::AndIOp::create(
+        builder, loc, compare(arith::CmpIPredicate::sge, starts[range]),
+        compare(arith::CmpIPredicate::slt, starts[range + 1]));
+    partial = either(partial, isIn);
+  }
+  return partial;
 }
 
 /// The last value whose condition holds.
@@ -129,17 +187,11 @@ Value SegmentBuilder::choose(ArrayRef<Value> conditions,
 void SegmentBuilder::fillBody(fagpu::ForOp loop) {
   Block &body = loop.getBody().front();
   builder.setInsertionPointToStart(&body);
-  unsigned count = ranges.getNumRanges();
-  Type index = builder.getIndexType();
-  Value number = cast(loop.getIndex(), index),
-        step = constant(ranges.getStep());
-  // Flags: the first block, then the ranges from the last one back.
-  Value isFirstBlock = loop.getFlags().front();
-  auto orFlag = [&](Value condition, unsigned range) -> Value {
-    Value flag = flagOf(loop, range);
-    return flag ? arith::OrIOp::create(builder, loc, condition, flag)
-                : condition;
-  };
+  unsigned count = getNumRanges();
+  number = cast(loop.getIndex(), builder.getIndexType());
+  if (heads)
+    takeHead(number, body);
+  Value step = constant(ranges.getStep());
 
   Value key, end;
   if (areContiguous()) {
@@ -163,10 +215,7 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     key = choose(conditions, keys);
     end = choose(conditions, SmallVector<Value>(ranges.getEnds()));
   }
-  Value partial = isFirstBlock;
-  for (unsigned range = 0; range < count; ++range)
-    if (!ranges.getFull()[range])
-      partial = orFlag(partial, range);
+  Value partial = isPartial(loop);
 
   Block &old = ranges.getBodyRegion().front();
   Value left = builder.createOrFold<arith::SubIOp>(loc, end, key);
@@ -184,32 +233,43 @@ void SegmentBuilder::fillBody(fagpu::ForOp loop) {
     op.erase();
   };
   loop.walk([&](IsPartialOp op) { replace(op, partial); });
-  loop.walk([&](IsFirstOp op) { replace(op, isFirstBlock); });
+  loop.walk([&](IsFirstOp op) { replace(op, loop.getFlags().front()); });
 }
 
 void SegmentBuilder::run() {
   countBlocks();
   Type i32 = builder.getI32Type();
-  Value one = constant(1);
-  Value blocks = builder.createOrFold<arith::MaxSIOp>(loc, starts.back(), one);
-  Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, one);
+  Value one = constant(1), all = blocks;
+  if (heads) {
+    Value extent = builder.createOrFold<arith::SubIOp>(
+        loc, heads.getUpperBound(), heads.getLowerBound());
+    extent =
+        builder.createOrFold<arith::CeilDivUIOp>(loc, extent, heads.getStep());
+    all = multiplyShort(builder, loc, extent, blocks);
+  }
+  Value last = builder.createOrFold<arith::SubIOp>(loc, all, one);
   SmallVector<Value> bounds;
-  for (unsigned range = ranges.getNumRanges(); range-- > 0;)
+  for (unsigned range = getNumRanges(); !heads && range-- > 0;)
     if (hasSegment[range])
       bounds.push_back(cast(starts[range], i32));
+  if (heads)
+    bounds.push_back(cast(constant(0), i32));
+  Operation *source = heads ? heads.getOperation() : ranges.getOperation();
+  TypeRange types = source->getResultTypes();
   auto loop = fagpu::ForOp::create(
-      builder, loc, ranges.getResultTypes(), cast(last, i32), bounds,
-      ranges.getInits(), builder.getI32IntegerAttr(-1),
-      builder.getBoolAttr(true), isRolled ? builder.getUnitAttr() : nullptr);
+      builder, loc, types, cast(last, i32), bounds,
+      heads ? ValueRange(heads.getInitArgs()) : ValueRange(ranges.getInits()),
+      builder.getI32IntegerAttr(-1), builder.getBoolAttr(true),
+      isRolled ? builder.getUnitAttr() : nullptr);
   Block *body = builder.createBlock(&loop.getBody());
   body->addArgument(i32, loc);
   for (unsigned i = 0; i <= bounds.size(); ++i)
     body->addArgument(builder.getI1Type(), loc);
-  for (Type type : ranges.getResultTypes())
+  for (Type type : types)
     body->addArgument(type, loc);
   fillBody(loop);
-  ranges.replaceAllUsesWith(loop.getResults());
-  ranges.erase();
+  source->replaceAllUsesWith(loop.getResults());
+  source->erase();
 }
 
 namespace {
@@ -218,10 +278,10 @@ struct FormSegmentsPass
   void runOnOperation() override {
     if (!fagpu::isKernel(getOperation()))
       return;
-    SmallVector<KeyRangesOp> all;
-    getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
+    SmallVector<BlockRangesOpInterface> all;
+    getOperation().walk([&](BlockRangesOpInterface op) { all.push_back(op); });
     bool isRolled = getGPUPart(getOperation()).rolled;
-    for (KeyRangesOp op : all)
+    for (BlockRangesOpInterface op : all)
       SegmentBuilder(op, isRolled).run();
   }
 };

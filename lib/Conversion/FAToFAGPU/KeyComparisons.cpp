@@ -38,7 +38,7 @@ static arith::CmpIPredicate reverse(arith::CmpIPredicate predicate) {
 Value RegionOnBlocks::isBelow(Value end) {
   // Relative to the block, so that the comparison is with the column's number.
   Type i32 = inside.getI32Type();
-  Value rest = arith::SubIOp::create(inside, loc, end, place.key);
+  Value rest = arith::SubIOp::create(inside, loc, end, place.firstColumn());
   rest = arith::IndexCastOp::create(inside, loc, i32, rest);
   Value column = fagpu::IotaOp::create(inside, loc, typeOf(Kind::Matrix, i32),
                                        1, fagpu::IndexPart::all);
@@ -169,7 +169,8 @@ Value RegionOnBlocks::compareKey(arith::CmpIPredicate predicate, Value bound) {
 /// other operation.
 Value RegionOnBlocks::matchKeyBound(Operation *op, ValueRange operands) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare || compare.getPredicate() >= arith::CmpIPredicate::ult)
+  if (!compare || place.rowsAreKeys ||
+      compare.getPredicate() >= arith::CmpIPredicate::ult)
     return {};
   bool isLeft = operands[0] == keyIndex;
   if (!isLeft && operands[1] != keyIndex)

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelConfig.h"
 #include "QueryBlock.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -48,6 +47,31 @@ QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores) {
   return {p, newMaximum, newSum, scaled};
 }
 
+FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
+                                        const PairBlock &place,
+                                        const IRMapping &mapping, Value end,
+                                        Value k) {
+  Location loc = step.getLoc();
+  Value scores =
+      fagpu::ProductOp::create(inside, loc, scoreType, fagpu::MatrixForm::nt,
+                               query, k, Value())
+          .getResult();
+  scores = scale(outside, inside, step, mapping, scores);
+  if (!step.getScore().empty()) {
+    FailureOr<Value> changed =
+        applyRegion(outside, inside, step, place, step.getScore(), mapping,
+                    scores, &factors);
+    if (failed(changed))
+      return failure();
+    scores = *changed;
+  }
+  FailureOr<SmallVector<Value>> hidden =
+      hide(outside, inside, step, place, mapping, end, scores, -infinity);
+  if (failed(hidden))
+    return failure();
+  return hidden->front();
+}
+
 /// One key block.
 LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                    const IRMapping &mapping) {
@@ -55,48 +79,33 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   Blocks blocks(inside, loc);
   auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
   Value key = newRanges.getKey();
-  PairBlock place;
-  place.rows = rows;
-  place.columns = keys;
-  place.warps = warps;
-  GPUPart config = getGPUPart(role->getParentOfType<func::FuncOp>());
-  place.hasTiles = config.captures == Captures::tiles;
-  Value zero = arith::ConstantIndexOp::create(outside, loc, 0);
-  if (step.getOffsets().empty()) {
-    place.batch = place.head = place.query = zero;
-    place.key = key;
-  } else {
-    place.batch = mapped(step.getOffsets()[0]);
-    place.head = mapped(step.getOffsets()[1]);
-    place.query = mapped(step.getOffsets()[2]);
-    place.key = mapped(step.getOffsets()[3]);
-  }
+  FailureOr<PairBlock> place =
+      getPlace(outside, step, mapping, key, /*rowsAreKeys=*/false);
+  if (failed(place))
+    return failure();
   Value end =
-      inside.createOrFold<arith::AddIOp>(loc, place.key, countKeys(mapping));
-  shift(outside, place.query, groupRow);
-  if (step.getExtents().empty())
-    return step.emitOpError() << "has no extents, expected the valid queries "
-                                 "and keys of its batch";
-  place.queries = mapped(step.getExtents()[0]);
-  place.keys = mapped(step.getExtents()[1]);
-  EndOfKeys endOfKeys = {place.keys, place.key};
+      inside.createOrFold<arith::AddIOp>(loc, place->key, countKeys(mapping));
+  EndOfSequence endOfKeys = {place->keys, place->key};
 
-  FailureOr<Value> k =
-      fetch(inside, mapped(step.getKey()), step.getKeyOrder(), keys, endOfKeys);
+  FailureOr<Value> k = fetch(inside, step, mapped(step.getKey()),
+                             step.getKeyOrder(), columns, endOfKeys);
   if (failed(k))
     return failure();
-  FailureOr<Value> s = emitScores(outside, inside, place, mapping, end, *k);
+  FailureOr<Value> s = emitScores(outside, inside, *place, mapping, end, *k);
   if (failed(s))
     return failure();
 
   Weights weights = weigh(inside, *s);
-  FailureOr<Value> v = fetch(inside, mapped(step.getValue()),
-                             step.getValueOrder(), keys, endOfKeys);
+  FailureOr<Value> v = fetch(inside, step, mapped(step.getValue()),
+                             step.getValueOrder(), columns, endOfKeys);
   if (failed(v))
     return failure();
+  Value factored = weights.weights;
+  if (factors)
+    factored = arith::MulFOp::create(inside, loc, factored, factors);
   Value newAcc = fagpu::ProductOp::create(
       inside, loc, accType, fagpu::MatrixForm::nn,
-      blocks.truncate(weights.weights, element), *v, weights.accumulated);
+      blocks.truncate(factored, element), *v, weights.accumulated);
   YieldOp::create(inside, loc,
                   ValueRange{newAcc, weights.maximum, weights.sum});
   return success();

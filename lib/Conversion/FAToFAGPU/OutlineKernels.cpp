@@ -24,10 +24,12 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
@@ -73,7 +75,7 @@ private:
   OpBuilder builder;
   /// A step of the attention in the loop, and what it is configured by; null
   /// where there is none.
-  OnlineAttentionOp step;
+  AttentionLikeOpInterface step;
   ConfigAttr config;
   GPUPart part;
   TileCounts grid;
@@ -98,35 +100,71 @@ static bool isCopy(scf::ForallOp loop) {
   return stores && !result.wasInterrupted();
 }
 
+static StringRef getSuffixOfGradient(Operation *step) {
+  if (isa<PrepareGradientOp>(step))
+    return "_rows";
+  if (isa<GradientQueriesOp>(step))
+    return "_queries";
+  auto keys = cast<GradientKeysOp>(step);
+  if (!keys.getValueAccumulator())
+    return "_keys";
+  return keys.getKeyAccumulator() ? "_keys_and_values" : "_values";
+}
+
+/// What an operation of a tile is configured by; nothing for most.
+static std::optional<ConfigAttr> getConfig(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<ConfigAttr>>(op)
+      .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp,
+            PrepareGradientOp>([](auto step) { return step.getConfigAttr(); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
 /// One kernel has one configuration.
 LogicalResult Outliner::readConfig() {
-  WalkResult result = loop.walk([&](OnlineAttentionOp op) -> WalkResult {
-    if (step && op.getConfigAttr() != config) {
-      InFlightDiagnostic error = op.emitOpError() << "is configured ";
+  bool isConfigured = false;
+  WalkResult result = loop.walk([&](Operation *op) -> WalkResult {
+    std::optional<ConfigAttr> ofStep = getConfig(op);
+    if (!ofStep)
+      return WalkResult::advance();
+    if (isConfigured && *ofStep != config) {
+      InFlightDiagnostic error = op->emitOpError() << "is configured ";
       auto describe = [&](ConfigAttr by) {
         if (by)
           error << "by " << by;
         else
           error << "by nothing";
       };
-      describe(op.getConfigAttr());
+      describe(*ofStep);
       error << ", but another step of its kernel ";
       describe(config);
       return error;
     }
-    step = op;
-    config = op.getConfigAttr();
+    isConfigured = true;
+    config = *ofStep;
+    if (auto attention = dyn_cast<AttentionLikeOpInterface>(op))
+      step = attention;
+    if (!isa<OnlineAttentionOp>(op))
+      suffix = getSuffixOfGradient(op);
+    // Under a causal mask the first keys are seen by the most queries.
+    grid.isAscending = isa<GradientKeysOp>(op);
     return WalkResult::advance();
   });
+  part = getGPUPart(config);
   // Without products, so of as many warps as the rows are for.
   loop.walk([&](SummarizeMaskOp op) {
     suffix = "_block_table";
     if (op.getQueries() % 64 == 0)
       warps = op.getQueries() / 16;
   });
+  // Without products either, and many small blocks hide memory's latency.
+  loop.walk([&](PrepareGradientOp op) {
+    if (config && config.getQueryBlock() % 16 == 0)
+      warps = config.getQueryBlock() / 16;
+    config = {};
+    part = GPUPart();
+  });
   if (isCopy(loop))
     suffix = "_copy";
-  part = getGPUPart(config);
   return failure(result.wasInterrupted());
 }
 
@@ -211,7 +249,8 @@ LogicalResult Outliner::countTiles() {
     grid.counts.push_back(
         builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
   }
-  if (part.tileOrder != TileOrder::longest_first || grid.counts.size() == 1)
+  if (part.tileOrder != TileOrder::longest_first || !step ||
+      grid.counts.size() == 1)
     return success();
   Value sequences = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
@@ -220,7 +259,7 @@ LogicalResult Outliner::countTiles() {
       countTogether(builder, loop, step, sequences, grid.counts.back());
   if (grid.together)
     return success();
-  return step.emitOpError()
+  return step->emitOpError()
          << "has keys that are no argument of '" << host.getName()
          << "', expected them for tile_order = "
             "longest_first; in_order needs none";
@@ -270,6 +309,7 @@ SmallVector<Value> Outliner::decodeTile() {
   if (grid.together)
     inside.together = inKernel(grid.together);
   inside.cluster = grid.cluster;
+  inside.isAscending = grid.isAscending;
   SmallVector<Value> numbers = decodeTileNumber(builder, loc, block, inside);
   SmallVector<Value> indices;
   auto getValue = [&](OpFoldResult bound) -> Value {
@@ -377,6 +417,35 @@ static void collectBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
       collectBlocks(inner, blocks);
 }
 
+/// The allocation that a memory is a part of; null for other memory.
+static memref::AllocOp findAllocation(Value memory) {
+  if (auto view = dyn_cast<MemrefValue>(memory))
+    memory = memref::skipViewLikeOps(view);
+  return memory.getDefiningOp<memref::AllocOp>();
+}
+
+/// Numbers of query rows, which the loops of a gradient share, are memory of
+/// the device.
+static void allocateOnDevice(func::FuncOp host) {
+  llvm::SmallSetVector<memref::AllocOp, 4> allocations;
+  host.walk([&](PrepareGradientOp op) {
+    for (Value memory : op.getDpsInits())
+      if (memref::AllocOp allocation = findAllocation(memory))
+        allocations.insert(allocation);
+  });
+  for (memref::AllocOp allocation : allocations) {
+    OpBuilder builder(allocation);
+    auto workspace = fagpu::WorkspaceOp::create(builder, allocation.getLoc(),
+                                                allocation.getType(),
+                                                allocation.getDynamicSizes());
+    for (Operation *user : llvm::make_early_inc_range(allocation->getUsers()))
+      if (isa<memref::DeallocOp>(user))
+        user->erase();
+    allocation.replaceAllUsesWith(workspace.getMemory());
+    allocation.erase();
+  }
+}
+
 namespace {
 struct OutlineKernelsPass
     : public fa::impl::FAOutlineKernelsPassBase<OutlineKernelsPass> {
@@ -397,6 +466,7 @@ struct OutlineKernelsPass
         launchNothing(function, chip, warps, symbols);
         continue;
       }
+      allocateOnDevice(function);
       SmallVector<Block *> blocks;
       collectBlocks(function.getBody(), blocks);
       for (Block *block : blocks) {

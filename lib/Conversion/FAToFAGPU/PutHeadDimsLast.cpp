@@ -8,6 +8,7 @@
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAPUTHEADDIMSLASTPASS
@@ -101,13 +102,40 @@ struct PutHeadDimsLastPass
     if (fagpu::isKernel(getOperation()))
       return;
     OperandTransposer transposer;
-    getOperation().walk([&](OnlineAttentionOp op) {
+    auto ofStep = [&](auto op) {
       transposer.transpose(op.getQueryMutable(), op.getQueryOrder(),
                            [&](DimsAttr order) { op.setQueryDimsAttr(order); });
       transposer.transpose(op.getKeyMutable(), op.getKeyOrder(),
                            [&](DimsAttr order) { op.setKeyDimsAttr(order); });
       transposer.transpose(op.getValueMutable(), op.getValueOrder(),
                            [&](DimsAttr order) { op.setValueDimsAttr(order); });
+    };
+    auto ofGradient = [&](auto op) {
+      for (OpOperand &gradient :
+           MutableOperandRange(op.getOutputGradientMutable()))
+        transposer.transpose(
+            gradient, op.getOutputGradientOrder(),
+            [&](DimsAttr order) { op.setOutputGradientDimsAttr(order); });
+    };
+    getOperation().walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<OnlineAttentionOp>(ofStep)
+          .Case<GradientKeysOp, GradientQueriesOp>([&](auto step) {
+            ofStep(step);
+            ofGradient(step);
+          })
+          .Case<PrepareGradientOp>([&](auto prepare) {
+            ofGradient(prepare);
+            for (OpOperand &output : prepare.getOutputMutable())
+              transposer.transpose(
+                  output, prepare.getOutputOrder(),
+                  [&](DimsAttr order) { prepare.setOutputDimsAttr(order); });
+          })
+          .Case<FinalizeGradientOp>([&](auto finalize) {
+            transposer.transpose(
+                finalize.getOutputMutable(), finalize.getOrder(),
+                [&](DimsAttr order) { finalize.setDimsAttr(order); });
+          });
     });
     getOperation().walk([&](FinalizeOp op) {
       transposer.transpose(

@@ -66,13 +66,13 @@ Value RegionOnBlocks::spread(Value value, Kind kind) {
   return fagpu::BroadcastOp::create(inside, loc, typeOf(kind, element), value);
 }
 
-/// The absolute query of each row, or key of each column.
+/// The absolute query or key of each row or column.
 Value RegionOnBlocks::makeIndex(Kind kind) {
   OpBuilder &builder = builderOf(kind);
   Type i32 = builder.getI32Type();
   Value number = fagpu::IotaOp::create(builder, loc, typeOf(kind, i32), 0,
                                        fagpu::IndexPart::all);
-  Value first = kind == Kind::Row ? place.query : place.key;
+  Value first = kind == Kind::Row ? place.firstRow() : place.firstColumn();
   first = arith::IndexCastOp::create(builder, loc, i32, first);
   Value all = tensor::SplatOp::create(builder, loc, first, typeOf(kind, i32));
   return arith::AddIOp::create(builder, loc, number, all);
@@ -224,8 +224,8 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
   return result;
 }
 
-FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
-                                       ValueRange captures) {
+FailureOr<Value> RegionOnBlocks::apply(Region &region, ValueRange inputs,
+                                       ValueRange captures, Value *second) {
   for (Type type : captures.getTypes())
     if (isa<TensorType>(type)) {
       region.getParentOp()->emitOpError()
@@ -234,25 +234,25 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
       return failure();
     }
   if (!queryIndex) {
-    queryIndex = makeIndex(Kind::Row);
-    keyIndex = makeIndex(Kind::Column);
+    queryIndex = makeIndex(place.rowsAreKeys ? Kind::Column : Kind::Row);
+    keyIndex = makeIndex(place.rowsAreKeys ? Kind::Row : Kind::Column);
   }
   Block &body = region.front();
-  isScore = static_cast<bool>(score);
-  SmallVector<Value> arguments;
-  if (score)
-    arguments.push_back(score);
+  isScore = !inputs.empty();
+  SmallVector<Value> arguments(inputs);
   arguments.append({place.batch, place.head, queryIndex, keyIndex});
   llvm::append_range(arguments, captures);
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
-  unsigned first = score ? 1 : 0;
+  unsigned first = inputs.size();
   ranges.setIndices(body.getArguments().slice(first, 4));
   keyArgument = body.getArgument(first + 3);
   for (auto [argument, capture] :
        llvm::zip_equal(body.getArguments().drop_front(first + 4), captures))
     setRange(argument, capture);
   for (Operation &op : body.without_terminator()) {
+    if (isa<ScatterGradientOp>(op))
+      continue;
     FailureOr<Value> result = failure();
     if (isa<QueryLengthOp>(op))
       result = place.queries;
@@ -266,6 +266,8 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, Value score,
       return failure();
     mapping.map(op.getResult(0), *result);
   }
-  return spread(mapping.lookup(body.getTerminator()->getOperand(0)),
-                Kind::Matrix);
+  Operation *yield = body.getTerminator();
+  if (second && yield->getNumOperands() == 2)
+    *second = spread(mapping.lookup(yield->getOperand(1)), Kind::Matrix);
+  return spread(mapping.lookup(yield->getOperand(0)), Kind::Matrix);
 }

@@ -33,26 +33,36 @@ struct PairBlock {
   unsigned warps = 0;
   /// Whether boxes of captured memory come by bulk copies.
   bool hasTiles = false;
+  /// Whether rows are keys and columns are queries.
+  bool rowsAreKeys = false;
+
+  Value firstRow() const { return rowsAreKeys ? key : query; }
+  Value firstColumn() const { return rowsAreKeys ? query : key; }
 };
 
 /// Computes the scalar operations of a region on block values. A value that
-/// depends on no index of a pair is a scalar, on the query alone a vector of
-/// rows, on the key alone a vector of columns, else a matrix. Index values of
+/// depends on no index of a pair is a scalar, on the row's index alone a vector
+/// of rows, on the column's alone a vector of columns, else a matrix. Rows are
+/// queries and columns keys, or the other way round. Index values of
 /// vectors and matrices are i32, or i64 behind a product that may need it.
 class RegionOnBlocks {
 public:
-  /// What does not depend on the key goes to `outside`, where it is computed
-  /// once for all key blocks; the rest to `inside`.
+  /// What does not depend on the column goes to `outside`, where it is computed
+  /// once for all blocks of columns; the rest to `inside`.
   RegionOnBlocks(OpBuilder &outside, OpBuilder &inside, Location loc,
                  const PairBlock &place)
       : outside(outside), inside(inside), loc(loc), place(place),
         ranges(place.queries, place.keys) {}
 
-  /// What the region yields, as a matrix. `score` is null for a mask. Fails
-  /// with a diagnostic where an operation has no form on block values.
-  FailureOr<Value> apply(Region &region, Value score, ValueRange captures);
+  /// What the region yields first, as a matrix. `inputs` are its arguments of
+  /// each pair: a score function's score, none of a mask. Fails with a
+  /// diagnostic where an operation has no form on block values. Additions to
+  /// gradients of captures are left out. What it yields besides goes to
+  /// `second`.
+  FailureOr<Value> apply(Region &region, ValueRange inputs, ValueRange captures,
+                         Value *second = nullptr);
 
-  /// Whether each key of the block is below `end`, as a matrix of i1.
+  /// Whether each column of the block is below `end`, as a matrix of i1.
   Value isBelow(Value end);
 
 private:

@@ -316,7 +316,9 @@ LogicalResult ProductSplitter::run() {
   SmallVector<FetchOp> fetches;
   SmallVector<ProductOp> products;
   kernel.walk([&](Operation *op) {
-    if (auto fetch = dyn_cast<FetchOp>(op))
+    // Vectors are no operands of products.
+    if (auto fetch = dyn_cast<FetchOp>(op);
+        fetch && fetch.getType().getRank() == 2)
       fetches.push_back(fetch);
     else if (auto product = dyn_cast<ProductOp>(op);
              product && getElementTypeOrSelf(product.getA().getType()).isF32())

@@ -58,7 +58,7 @@ static SmallVector<Value> lookAtPairs(SummarizeMaskOp op, OpBuilder &outside,
   Location loc = op.getLoc();
   RegionOnBlocks region(outside, inside, loc, place);
   FailureOr<Value> visible =
-      region.apply(op.getMask(), Value(), op.getCaptures());
+      region.apply(op.getMask(), ValueRange(), op.getCaptures());
   if (failed(visible))
     return {};
   auto type = cast<RankedTensorType>(visible->getType());

@@ -22,34 +22,44 @@ static constexpr int64_t cachedBytes = int64_t(16) << 20;
 /// What the host has of the memory that a tile is a part of.
 static Value getHostMemory(Value memory, Region &tile) {
   while (tile.isAncestor(memory.getParentRegion())) {
-    auto view = memory.getDefiningOp<memref::SubViewOp>();
-    if (!view)
+    Operation *view = memory.getDefiningOp();
+    if (!isa_and_nonnull<memref::SubViewOp, memref::CastOp>(view))
       return {};
-    memory = view.getSource();
+    memory = view->getOperand(0);
   }
   return memory;
 }
 
+/// What a block of keys visits, where rows are keys.
+static std::array<std::pair<Value, DimsAttr>, 2>
+getVisited(AttentionLikeOpInterface step) {
+  if (auto keys = dyn_cast<GradientKeysOp>(*step))
+    return {std::pair(keys.getQuery(), keys.getQueryOrder()),
+            std::pair(keys.getOutputGradient(), keys.getOutputGradientOrder())};
+  return {std::pair(step.getKey(), step.getKeyOrder()),
+          std::pair(step.getValue(), step.getValueOrder())};
+}
+
 Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
-                              OnlineAttentionOp step, Value sequences,
+                              AttentionLikeOpInterface step, Value sequences,
                               Value blocks) {
   Location loc = loop.getLoc();
-  Value key = getHostMemory(step.getKey(), loop.getRegion());
+  auto visited = getVisited(step);
+  Value key = getHostMemory(visited[0].first, loop.getRegion());
   if (!key)
     return {};
-  auto bytesOf = [](Value memory, DimsAttr order) {
+  int64_t bytesOfKey = 0;
+  for (auto [memory, order] : visited) {
     auto type = cast<MemRefType>(memory.getType());
-    return type.getDimSize(order.positionOf(DimKind::HeadDim)) *
-           type.getElementTypeBitWidth() / 8;
-  };
-  int64_t bytesOfKey = bytesOf(step.getKey(), step.getKeyOrder()) +
-                       bytesOf(step.getValue(), step.getValueOrder());
+    bytesOfKey += type.getDimSize(order.positionOf(DimKind::HeadDim)) *
+                  type.getElementTypeBitWidth() / 8;
+  }
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
   Value one = constant(1);
   Value keys = builder.createOrFold<memref::DimOp>(
-      loc, key, step.getKeyOrder().positionOf(DimKind::Sequence));
+      loc, key, visited[0].second.positionOf(DimKind::Sequence));
   keys = countVisibleKeys(builder, loop, step, keys, blocks);
   keys = builder.createOrFold<arith::MaxUIOp>(loc, keys, one);
   Value fitting = builder.createOrFold<arith::DivUIOp>(
@@ -104,6 +114,8 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
     Value here = arith::MinUIOp::create(builder, loc, grid.together, left);
     Value inBlock;
     std::tie(block, inBlock) = divide(inGroup, here);
+    if (grid.isAscending)
+      block = fromEnd(blocks, block);
     sequence = arith::AddIOp::create(builder, loc, first, inBlock);
   } else if (grid.cluster > 1) {
     Value size = arith::ConstantIndexOp::create(builder, loc, grid.cluster);
@@ -114,11 +126,12 @@ SmallVector<Value> mlir::fa::decodeTileNumber(OpBuilder &builder, Location loc,
           divide(number, countClusters(builder, loc, blocks, grid.cluster));
     Value first = multiplyShort(builder, loc, place, size);
     block = arith::AddIOp::create(builder, loc, first, inCluster);
-  } else if (counts.size() == 1) {
-    block = fromEnd(blocks, tile);
   } else {
-    std::tie(sequence, block) = divide(tile, blocks);
-    block = fromEnd(blocks, block);
+    block = tile;
+    if (counts.size() > 1)
+      std::tie(sequence, block) = divide(tile, blocks);
+    if (!grid.isAscending)
+      block = fromEnd(blocks, block);
   }
   SmallVector<Value> numbers(counts.size());
   numbers.back() = block;

@@ -24,6 +24,8 @@ struct TileCounts {
   /// How many consecutive tiles are of one sequence, as those of a cluster have
   /// to be. The last ones of a sequence may then start behind its last row.
   int64_t cluster = 1;
+  /// Whether the first block of a sequence comes first, and not the last one.
+  bool isAscending = false;
 };
 
 /// Numbers of tiles of a sequence of `blocks` query blocks: a multiple of
@@ -32,12 +34,14 @@ Value countInClusters(OpBuilder &builder, Location loc, Value blocks,
                       int64_t cluster);
 
 /// How many sequences to work on together, computed on the host: so many that
-/// the keys and values that their tiles visit at a time stay in the L2 cache
-/// beside what else passes through it. `step` is the step of the tiled
-/// attention in `loop`, `sequences` how many there are, each of `blocks` query
-/// blocks. Null where its keys are no memory of the host.
+/// the keys and values (of blocks of keys: the queries and the gradients of the
+/// output) that their tiles visit at a time stay in the L2 cache beside what
+/// else passes through it. `step` is the step of the tiled attention in `loop`,
+/// `sequences` how many there are, each of `blocks` blocks. Null where what is
+/// visited is no memory of the host.
 Value countTogether(OpBuilder &builder, scf::ForallOp loop,
-                    OnlineAttentionOp step, Value sequences, Value blocks);
+                    AttentionLikeOpInterface step, Value sequences,
+                    Value blocks);
 
 /// The number along each dimension of the grid of the tile of number `tile`.
 /// Query blocks come from the last one back, apart from those of clusters: with

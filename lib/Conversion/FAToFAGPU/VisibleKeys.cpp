@@ -144,11 +144,13 @@ Value RangeOnHost::countKeys(Value block) {
 }
 
 Value mlir::fa::countVisibleKeys(OpBuilder &builder, scf::ForallOp loop,
-                                 OnlineAttentionOp step, Value keys,
+                                 AttentionLikeOpInterface step, Value keys,
                                  Value blocks) {
   Location loc = loop.getLoc();
   auto ranges = dyn_cast<KeyRangesOp>(step->getParentOp());
-  if (!ranges || ranges.getNumRanges() == 0)
+  // Of a gradient's queries the heads of a group may see others.
+  if (!ranges || ranges.getNumRanges() == 0 ||
+      isa<scf::ForOp>(ranges->getParentOp()))
     return keys;
   RangeOnHost range(builder, loop, ranges);
   if (failed(range.collect()))

@@ -24,7 +24,7 @@ namespace mlir::fa {
 /// block visit at most. An eighth where a table lists the blocks: what a table
 /// leaves is not known, and it is made for masks that leave little.
 Value countVisibleKeys(OpBuilder &builder, scf::ForallOp loop,
-                       OnlineAttentionOp step, Value keys, Value blocks);
+                       AttentionLikeOpInterface step, Value keys, Value blocks);
 
 } // namespace mlir::fa
 

@@ -49,8 +49,8 @@ struct WidenUnsignedIndicesPass
   void runOnOperation() override {
     getOperation()->walk([](PairRegionsOpInterface op) {
       for (const PairRegion &pairs : op.getPairRegions())
-        widenIn(*pairs.region,
-                pairs.region->getArguments().slice(pairs.numElements, 4));
+        widenIn(*pairs.region, pairs.region->getArguments().slice(
+                                   pairs.numElements, pairs.numIndices));
     });
   }
 };

@@ -61,6 +61,10 @@ bool DescriptionReader::readFunction(const ManifestObject &object,
     return object.fail(object.at("cluster"),
                        "expected at most 16 blocks in a cluster, got " +
                            Twine(launch.getClusterSize()));
+  std::optional<bool> dependent = object.getBoolean("dependent");
+  if (!dependent)
+    return false;
+  launch.isDependent = *dependent;
   if (object.has("shared_memory")) {
     std::optional<int64_t> bytes =
         object.getInteger("shared_memory", 0, 1 << 20);
@@ -108,8 +112,8 @@ bool DescriptionReader::readBefore(const ManifestObject &root) {
         root.getObject("before", value, index);
     LaunchDescription launch;
     if (!object ||
-        !object->checkKeys({"kernel", "block", "cluster", "shared_memory",
-                            "parameters", "grid"}) ||
+        !object->checkKeys({"kernel", "block", "cluster", "dependent",
+                            "shared_memory", "parameters", "grid"}) ||
         !readFunction(*object, launch) || !readParameters(*object, launch) ||
         !readGrid(*object, launch))
       return false;

@@ -41,22 +41,31 @@ Error mlir::fa::runtime::launchFunction(const Driver &driver,
                                         const LaunchShape &shape,
                                         cuda::Stream stream, void **parameters,
                                         StringRef name) {
-  const auto &[grid, block, cluster, sharedMemory] = shape;
+  const auto &[grid, block, cluster, sharedMemory, isDependent] = shape;
   cuda::Result result;
-  if (cluster[0] * cluster[1] * cluster[2] == 1) {
+  bool hasCluster = cluster[0] * cluster[1] * cluster[2] > 1;
+  if (!hasCluster && !isDependent) {
     result = driver.cuLaunchKernel(function, grid[0], grid[1], grid[2],
                                    block[0], block[1], block[2], sharedMemory,
                                    stream, parameters, nullptr);
   } else {
-    cuda::LaunchAttribute attribute = {};
-    attribute.id = cuda::LaunchAttributeClusterDimension;
-    llvm::copy(cluster, attribute.value.clusterDimension);
+    cuda::LaunchAttribute attributes[2] = {};
+    unsigned count = 0;
+    if (hasCluster) {
+      attributes[count].id = cuda::LaunchAttributeClusterDimension;
+      llvm::copy(cluster, attributes[count++].value.clusterDimension);
+    }
+    if (isDependent) {
+      attributes[count].id =
+          cuda::LaunchAttributeProgrammaticStreamSerialization;
+      attributes[count++].value.isSerializationProgrammatic = 1;
+    }
     cuda::LaunchConfig config = {{grid[0], grid[1], grid[2]},
                                  {block[0], block[1], block[2]},
                                  sharedMemory,
                                  stream,
-                                 &attribute,
-                                 1};
+                                 attributes,
+                                 count};
     result = driver.cuLaunchKernelEx(&config, function, parameters, nullptr);
   }
   if (LLVM_LIKELY(result == cuda::Success))
@@ -398,8 +407,11 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
   calls.reserve(launches.size());
   for (const std::unique_ptr<Launch> &launch : launches) {
     const LaunchDescription &described = *launch->description;
-    LaunchShape shape = {
-        {}, described.block, described.cluster, described.sharedMemory};
+    LaunchShape shape = {{},
+                         described.block,
+                         described.cluster,
+                         described.sharedMemory,
+                         described.isDependent};
     if (Error error = getGrid(described, device, values, missing, shape.grid))
       return error;
     // An empty grid has nothing to do, and is not prepared for.

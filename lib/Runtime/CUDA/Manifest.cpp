@@ -32,9 +32,9 @@ static bool readRoot(const ManifestObject &root, Manifest &manifest) {
                                              Twine(manifestVersion) + ", got " +
                                              Twine(*version));
   if (!root.checkKeys({"version", "kernel", "chip", "images", "block",
-                       "cluster", "shared_memory", "arguments", "values",
-                       "requirements", "workspaces", "before", "parameters",
-                       "grid"}))
+                       "cluster", "dependent", "shared_memory", "arguments",
+                       "values", "requirements", "workspaces", "before",
+                       "parameters", "grid"}))
     return false;
   if (root.has("images")) {
     std::optional<ManifestObject> images = root.getObject("images");

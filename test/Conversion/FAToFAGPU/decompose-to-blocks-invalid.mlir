@@ -33,3 +33,16 @@ func.func @pair(%q: !t, %k: !t, %v: !t, %o: !t) {
       }
   return
 }
+
+// -----
+
+!t = memref<1x256x2x64xf16>
+func.func @sink_of_rows(%q: !t, %o: !t, %table: memref<256xf32>) {
+  // expected-error @below {{'fa.finalize' op has a sink of each row, expected one number on a GPU: a sink region that does not use the query}}
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+      sink(%b, %h, %i) captures(%sinks = %table : memref<256xf32>) {
+        %x = memref.load %sinks[%i] : memref<256xf32>
+        fa.yield %x : f32
+      }
+  return
+}

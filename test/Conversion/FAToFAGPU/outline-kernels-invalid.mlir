@@ -57,7 +57,7 @@ func.func @returned(%q: memref<1x4x1x16xf32>, %acc: tensor<4x16xf32>, %row: tens
 func.func @keys(%q: memref<2x128x1x64xbf16>, %a: !block, %r: !rows) {
   scf.forall (%b, %i) = (0, 0) to (2, 128) step (1, 128) {
     %t = memref.subview %q[%b, %i, 0, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x128x1x64xbf16> to !view
-    %k = memref.cast %t : !view to !cached
+    %k = memref.reinterpret_cast %t to offset: [%b], sizes: [1, %i, 1, 64], strides: [8192, 64, 64, 1] : !view to !cached
     // expected-error @below {{'fa.online_attention' op has keys that are no argument of 'keys', expected them for tile_order = longest_first; in_order needs none}}
     %s:3 = fa.online_attention ins(%t, %k, %k : !view, !cached, !cached) outs(%a, %r, %r : !block, !rows, !rows)
         {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>>>}

@@ -74,22 +74,41 @@ func.func @captures(%q: !t, %x: index) -> !t {
 // A transpose is an order of dimensions.
 
 // CHECK-LABEL: func.func @transposes(
-// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x8x?x64xf32>, %[[K:[a-z0-9]+]]: tensor<?x8x64x2xf32>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x8x?x64xf32>, %[[K:[a-z0-9]+]]: tensor<?x8x2x64xf32>
 // CHECK-NOT: linalg.transpose
 // CHECK: %[[INIT:.+]] = tensor.empty(%{{.+}}) : tensor<2x8x?x64xf32>
 // CHECK: %[[R:.+]] = fa.attention ins(%[[Q]], %[[K]], %[[K]] :
 // CHECK-SAME: outs(%[[INIT]] :
-// CHECK-SAME: key_dims = #fa.dims<s, h, d, b>, output_dims = #fa.dims<b, h, s, d>, query_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<s, h, d, b>
+// CHECK-SAME: key_dims = #fa.dims<s, h, b, d>, output_dims = #fa.dims<b, h, s, d>, query_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<s, h, b, d>
 // CHECK: return %[[R]]
-func.func @transposes(%q: tensor<2x8x?x64xf32>, %k: tensor<?x8x64x2xf32>, %n: index, %m: index) -> tensor<2x8x?x64xf32> {
+func.func @transposes(%q: tensor<2x8x?x64xf32>, %k: tensor<?x8x2x64xf32>, %n: index, %m: index) -> tensor<2x8x?x64xf32> {
   %e0 = tensor.empty(%n) : tensor<2x?x8x64xf32>
   %qt = linalg.transpose ins(%q : tensor<2x8x?x64xf32>) outs(%e0 : tensor<2x?x8x64xf32>) permutation = [0, 2, 1, 3]
   %e1 = tensor.empty(%m) : tensor<2x?x8x64xf32>
-  %kt = linalg.transpose ins(%k : tensor<?x8x64x2xf32>) outs(%e1 : tensor<2x?x8x64xf32>) permutation = [3, 0, 1, 2]
+  %kt = linalg.transpose ins(%k : tensor<?x8x2x64xf32>) outs(%e1 : tensor<2x?x8x64xf32>) permutation = [2, 0, 1, 3]
   %r = fa.attention ins(%qt, %kt, %kt : tensor<2x?x8x64xf32>, tensor<2x?x8x64xf32>, tensor<2x?x8x64xf32>) outs(%e0 : tensor<2x?x8x64xf32>)
   %e2 = tensor.empty(%n) : tensor<2x8x?x64xf32>
   %rt = linalg.transpose ins(%r : tensor<2x?x8x64xf32>) outs(%e2 : tensor<2x8x?x64xf32>) permutation = [0, 2, 1, 3]
   return %rt : tensor<2x8x?x64xf32>
+}
+
+// -----
+
+// A head dim that is not contiguous is copied in any case: the transposes stay.
+
+!t = tensor<2x16x8x64xf32>
+
+// CHECK-LABEL: func.func @kept_head_dim(
+// CHECK: %[[KT:.+]] = linalg.transpose
+// CHECK: %[[R:.+]] = fa.attention ins(%{{.+}}, %[[KT]], %{{.+}} :
+// CHECK-NOT: dims
+// CHECK: linalg.transpose ins(%[[R]] :
+func.func @kept_head_dim(%q: !t, %k: tensor<2x8x64x16xf32>, %e: tensor<2x8x64x16xf32>) -> tensor<2x8x64x16xf32> {
+  %e0 = tensor.empty() : !t
+  %kt = linalg.transpose ins(%k : tensor<2x8x64x16xf32>) outs(%e0 : !t) permutation = [0, 3, 1, 2]
+  %r = fa.attention ins(%q, %kt, %q : !t, !t, !t) outs(%e0 : !t)
+  %rt = linalg.transpose ins(%r : !t) outs(%e : tensor<2x8x64x16xf32>) permutation = [0, 2, 3, 1]
+  return %rt : tensor<2x8x64x16xf32>
 }
 
 // -----

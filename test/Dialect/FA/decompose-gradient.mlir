@@ -123,3 +123,28 @@ func.func @ends(%o: !o, %do: !o, %lse: !row, %delta: !row, %reference: !row, %a:
   fa.finalize_gradient ins(%a : tensor<8x16xf32>) scale(%scale) outs(%out : !o) rows(%n)
   return
 }
+
+// -----
+
+!q = memref<1x8x1x16xf32, strided<[128, 16, 16, 1]>>
+!k = memref<1x?x1x16xf32, strided<[?, 16, 16, 1]>>
+!row = memref<1x1x8xf32, strided<[8, 8, 1]>>
+!sums = memref<1x1x8x16xf32, strided<[?, ?, 16, 1], offset: ?>>
+
+// query = query + ds^T * key, in memory and without rows of padding, whose
+// weights may be infinite.
+// CHECK-LABEL: func @query_sums(
+// CHECK:      %[[P:.+]] = math.exp
+// CHECK:      %[[DX:.+]] = arith.mulf %[[P]], %{{.+}} : tensor<4x8xf32>
+// CHECK:      %[[DS:.+]] = tensor.extract_slice %[[DX]][0, 0] [%[[KEYS:.+]], 8] [1, 1]
+// CHECK:      %[[K:.+]] = tensor.extract_slice %{{.+}}[0, 0] [%[[KEYS]], 16] [1, 1] : tensor<4x16xf32> to tensor<?x16xf32>
+// CHECK:      %[[OLD:.+]] = bufferization.to_tensor %[[PLACE:.+]] restrict writable
+// CHECK:      %[[NEW:.+]] = linalg.contract indexing_maps = [#[[A:.+]], #[[B:.+]], #{{.+}}] ins(%[[DS]], %[[K]] : {{.*}}) outs(%[[OLD]] : tensor<8x16xf32>)
+// CHECK:      bufferization.materialize_in_destination %[[NEW]] in restrict writable %[[PLACE]]
+func.func @query_sums(%q: !q, %k: !k, %v: !k, %do: !q, %lse: !row, %delta: !row, %dk: tensor<4x16xf32>, %sums: !sums,
+                      %b: index, %h: index, %i0: index, %j0: index, %nq: index, %nk: index) -> tensor<4x16xf32> {
+  %r = fa.gradient_keys ins(%q, %k, %v, %do : !q, !k, !k, !q) rows(%lse, %delta : !row, !row)
+      outs(key = %dk : tensor<4x16xf32>, query = %sums : !sums) offsets(%b, %h, %i0, %j0) extents(%nq, %nk)
+      {query_gradient_dims = #fa.dims<b, h, s, d>}
+  return %r : tensor<4x16xf32>
+}

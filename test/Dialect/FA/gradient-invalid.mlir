@@ -61,7 +61,7 @@ func.func @arguments(%q: !q, %r: !row, %c: f32) {
 !row = tensor<1x2x8xf32>
 
 func.func @order(%q: !q, %r: !row) {
-  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: scale, query_lengths, key_lengths, offsets, extents, score, score_gradient, mask, attributes}}
+  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: scale, query_lengths, key_lengths, query_starts, key_starts, offsets, extents, score, score_gradient, mask, dropout, attributes}}
   %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q) mask causal scale(%c)
   return
 }
@@ -282,6 +282,30 @@ func.func @step_underived(%q: !q, %r: !row, %a: tensor<8x16xf32>, %c: f32) {
 func.func @step_heads(%q: !q, %r: !row, %a: tensor<8x16xf32>) {
   // expected-error @below {{query has 2 heads, expected 1}}
   %0 = fa.gradient_keys ins(%q, %q, %q, %q : !q, !q, !q, !q) rows(%r, %r : !row, !row) outs(key = %a : tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+!q = memref<1x8x1x16xf32>
+!row = memref<1x1x8xf32>
+
+func.func @step_query_sums(%q: !q, %r: !row, %a: tensor<8x16xf32>, %dq: memref<1x4x1x16xf32>) {
+  // expected-error @below {{query has 8 rows but gradient of query has 4}}
+  %0 = fa.gradient_keys ins(%q, %q, %q, %q : !q, !q, !q, !q) rows(%r, %r : !row, !row)
+      outs(key = %a : tensor<8x16xf32>, query = %dq : memref<1x4x1x16xf32>)
+  return
+}
+
+// -----
+
+!q = memref<1x8x1x16xf32>
+!row = memref<1x1x8xf32>
+
+func.func @step_query_sums_narrow(%q: !q, %r: !row, %a: tensor<8x16xf32>, %dq: memref<1x8x1x16xbf16>) {
+  // expected-error @below {{gradient of query has element type 'bf16', expected 'f32'}}
+  %0 = fa.gradient_keys ins(%q, %q, %q, %q : !q, !q, !q, !q) rows(%r, %r : !row, !row)
+      outs(key = %a : tensor<8x16xf32>, query = %dq : memref<1x8x1x16xbf16>)
   return
 }
 

@@ -57,6 +57,7 @@ func.func @short_spelling(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !row, %do: !o, %
   return %0 : !q
 }
 
+!qs = memref<1x1x?x64xf32>
 !qm = memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
 !km = memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
 !rowm = memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>
@@ -66,14 +67,14 @@ func.func @short_spelling(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !row, %do: !o, %
 // CHECK: fa.query_ranges (%[[I:.*]], %{{.*}}) = [partial %{{.*}} to %{{.*}}, full %{{.*}} to %{{.*}}] step 64
 // CHECK: fa.gradient_keys ins(
 // CHECK-SAME: rows(
-// CHECK-SAME: outs(key = %{{.*}} : tensor<128x64xf32>, value = %{{.*}} : tensor<128x64xf32>)
+// CHECK-SAME: outs(key = %{{.*}} : tensor<128x64xf32>, value = %{{.*}} : tensor<128x64xf32>, query = %{{.*}} : memref<1x1x?x64xf32>)
 // CHECK-SAME: offsets(
 // CHECK-SAME: extents(
 // CHECK: fa.finalize_gradient ins(%{{.*}} : tensor<128x64xf32>) scale(
 // CHECK: fa.gradient_queries ins(
 // CHECK-SAME: outs(query = %{{.*}} : tensor<64x64xf32>, capture[0] = %{{.*}} : memref<8xf32>)
 func.func @steps(%q: !qm, %k: !km, %o: !qm, %lse: !rowm, %delta: !rowm, %out: !km, %slopes: memref<8xf32>,
-    %dt: memref<8xf32>, %dk0: tensor<128x64xf32>, %dv0: tensor<128x64xf32>, %dq0: tensor<64x64xf32>,
+    %dt: memref<8xf32>, %sums: !qs, %dk0: tensor<128x64xf32>, %dv0: tensor<128x64xf32>, %dq0: tensor<64x64xf32>,
     %n: index, %mid: index, %scale: f32) -> tensor<64x64xf32> {
   %c0 = arith.constant 0 : index
   fa.prepare_gradient of(%o, %q : !qm, !qm) lse(%lse : !rowm) outs(%delta, %lse : !rowm, !rowm) rows(%n)
@@ -81,8 +82,8 @@ func.func @steps(%q: !qm, %k: !km, %o: !qm, %lse: !rowm, %delta: !rowm, %out: !k
       iter_args(%dk = %dk0, %dv = %dv0) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
     %partial = fa.is_partial : i1
     %next:2 = fa.gradient_keys ins(%q, %k, %k, %q : !qm, !km, !km, !qm) rows(%lse, %delta : !rowm, !rowm)
-        outs(key = %dk : tensor<128x64xf32>, value = %dv : tensor<128x64xf32>)
-        offsets(%c0, %c0, %i, %c0) extents(%n, %n)
+        outs(key = %dk : tensor<128x64xf32>, value = %dv : tensor<128x64xf32>, query = %sums : !qs)
+        offsets(%c0, %c0, %i, %c0) extents(%n, %n) {query_gradient_dims = #fa.dims<b, h, s, d>}
     fa.yield %next#0, %next#1 : tensor<128x64xf32>, tensor<128x64xf32>
   }
   fa.finalize_gradient ins(%g#0 : tensor<128x64xf32>) scale(%scale) outs(%out : !km) rows(%n)

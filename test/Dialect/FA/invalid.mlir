@@ -7,22 +7,27 @@
 // #fa.dims
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{unknown dimension 'x', expected b (batch), s (sequence), h (heads) or d (head dim)}}
+// expected-error @+1 {{unknown dimension 'x', expected b (batch), s (sequence), h (heads), d (head dim) or p (pages)}}
 func.func private @f() attributes {a = #fa.dims<b, s, h, x>}
 
 // -----
 
-// expected-error @+1 {{unknown dimension 'bs', expected b (batch), s (sequence), h (heads) or d (head dim)}}
+// expected-error @+1 {{unknown dimension 'bs', expected b (batch), s (sequence), h (heads), d (head dim) or p (pages)}}
 func.func private @f() attributes {a = #fa.dims<bs, h, d>}
 
 // -----
 
-// expected-error @+1 {{dimension order must name each of b, s, h and d once}}
+// expected-error @+1 {{dimension order must name each of s, h and d once, and b (batch), p (pages) or neither}}
 func.func private @f() attributes {a = #fa.dims<b, s, h>}
 
 // -----
 
-// expected-error @+1 {{dimension order must name each of b, s, h and d once}}
+// expected-error @+1 {{dimension order must name each of s, h and d once, and b (batch), p (pages) or neither}}
+func.func private @f() attributes {a = #fa.dims<b, p, s, h, d>}
+
+// -----
+
+// expected-error @+1 {{dimension order must name each of s, h and d once, and b (batch), p (pages) or neither}}
 func.func private @f() attributes {a = #fa.dims<b, s, s, d>}
 
 // -----
@@ -61,8 +66,13 @@ func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 
 
 // -----
 
-// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, from_keys, from_queries or longer}}
+// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, gradient_form, from_keys, from_queries or longer}}
 func.func private @f() attributes {a = #fa.config<rows = 64>}
+
+// -----
+
+// expected-error @+1 {{gradient_form is 'four_pass', expected one_pass, two_pass or three_pass}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, gradient_form = four_pass>}
 
 // -----
 
@@ -661,7 +671,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
   // expected-error @+1 {{'fa.attention' op has 2 offsets, expected 4 (batch, head, query, key) or none}}
-  %r = "fa.attention"(%q, %q, %q, %i, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  %r = "fa.attention"(%q, %q, %q, %i, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0>}> ({}, {}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -669,7 +679,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
   // expected-error @+1 {{'fa.attention' op has 1 extents, expected 2 (queries, keys) or none}}
-  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0>}> ({}, {}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -677,7 +687,7 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
   // expected-error @+1 {{'fa.attention' op has 1 score captures but no score region}}
-  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0>}> ({}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  %r = "fa.attention"(%q, %q, %q, %i, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0>}> ({}, {}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, index, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -689,11 +699,11 @@ func.func @f(%q: tensor<2x8x4x16xf32>, %i: index) {
 
 func.func @f(%q: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{'fa.attention' op score region has 4 arguments, expected 5 (5 and one for each of 0 captures)}}
-  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
   ^bb0(%b: index, %h: index, %i: index, %j: index):
     %x = arith.constant 0.0 : f32
     fa.yield %x : f32
-  }, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  }, {}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -701,11 +711,11 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 
 func.func @f(%q: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{'fa.attention' op score region argument 0 has type 'f16', expected 'f32'}}
-  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({
   ^bb0(%s: f16, %b: index, %h: index, %i: index, %j: index):
     %x = arith.constant 0.0 : f32
     fa.yield %x : f32
-  }, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  }, {}, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -713,13 +723,13 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 
 func.func @f(%q: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{'fa.attention' op mask region has control flow, expected one block}}
-  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {
+  %r = "fa.attention"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
     cf.br ^bb1
   ^bb1:
     %x = arith.constant true
     fa.yield %x : i1
-  }) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+  }, {}) : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
   return
 }
 
@@ -1487,7 +1497,7 @@ func.func @misspelt_step(%q: memref<1x64x1x64xf32>, %a: tensor<64x64xf32>, %m: t
 // -----
 
 func.func @clauses_out_of_order(%q: tensor<2x8x4x64xf32>, %s: f32) -> tensor<2x8x4x64xf32> {
-  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: ins, outs, scale, query_lengths, key_lengths, offsets, extents, score, mask, attributes}}
+  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: ins, outs, scale, query_lengths, key_lengths, query_starts, key_starts, key_pages, offsets, extents, score, mask, sink, dropout, attributes}}
   %o = fa.attention ins(%q, %q, %q : tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>) outs(%q : tensor<2x8x4x64xf32>) mask causal scale(%s)
   return %o : tensor<2x8x4x64xf32>
 }
@@ -1511,7 +1521,7 @@ func.func @clause_after_attributes(%q: tensor<2x8x4x64xf32>) -> tensor<2x8x4x64x
 // -----
 
 func.func @lengths_of_a_step(%q: tensor<1x8x1x64xf32>, %a: tensor<8x64xf32>, %m: tensor<8xf32>, %i: index, %n: tensor<1xi32>) {
-  // expected-error @below {{'key_lengths' is out of place, expected each clause once, in this order: ins, outs, scale, offsets, extents, score, mask, attributes}}
+  // expected-error @below {{'key_lengths' is out of place, expected each clause once, in this order: ins, outs, scale, offsets, extents, score, mask, dropout, attributes}}
   fa.online_attention ins(%q, %q, %q : tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>) outs(%a, %m, %m : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) offsets(%i, %i, %i, %i) extents(%i, %i) key_lengths(%n : tensor<1xi32>)
   return
 }

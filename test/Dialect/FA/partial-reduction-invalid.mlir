@@ -66,3 +66,21 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+func.func @packed(%q: tensor<8x2x8xf32>, %lse: tensor<2x8xf32>, %s: tensor<3xi32>) -> tensor<8x2x8xf32> {
+  // CHECK: partial-reduction-invalid.mlir:[[#@LINE+1]]:10: error: 'fa.attention' op has packed sequences or pages, expected neither for partial reduction: parts of keys are slices
+  %r:2 = fa.attention ins(%q, %q, %q : tensor<8x2x8xf32>, tensor<8x2x8xf32>, tensor<8x2x8xf32>)
+      outs(%q, %lse : tensor<8x2x8xf32>, tensor<2x8xf32>) query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>)
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>}
+  return %r#0 : tensor<8x2x8xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fa.attention"]} in %module : (!transform.any_op) -> !transform.any_op
+    %init:2, %split, %combine, %loop = transform.structured.tile_reduction_using_forall %op
+        by num_threads = [0, 0, 0, 2] tile_sizes = [] : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -7,6 +7,7 @@
 // RUN: sed -e s/BLOCKS/262144,key_block=64/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=QUERIES --implicit-check-not=error:
 // RUN: sed -e s/BLOCKS/64,key_block=4294967296/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=KEYS --implicit-check-not=error:
 // RUN: sed -e s/BLOCKS/64,key_block=128,key_splits=100000/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=SPLITS --implicit-check-not=error:
+// RUN: not fa-opt %t/form.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not fa-opt %t/dims.mlir -fa-select-config=chip=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
 
 // LANES: error: 'fa.attention' op config does not fit: lanes is 16, but a vector of avx2 holds 8 f32; the nearest is 8
@@ -16,6 +17,15 @@
 func.func @lanes(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 16>>}
+  return %r : !t
+}
+
+// FORM: error: 'fa.attention' op config has gradient_form = one_pass, expected none: only fa.attention_gradient has a form
+//--- form.mlir
+!t = tensor<1x?x1x64xf32>
+func.func @form(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 128, gradient_form = one_pass>}
   return %r : !t
 }
 

@@ -49,3 +49,27 @@ func.func @given(%q: !t, %o: !t) -> !t {
       {config = #fa.config<query_block = 40, key_block = 32>}
   return %r : !t
 }
+
+!few = tensor<1x?x1x64xf32>
+!many = tensor<64x?x64x64xf32>
+!row = tensor<?x?x?xf32>
+
+// One key head keeps no two threads busy; of another machine their number is
+// not known. 4096 are enough for any.
+// CHECK-LABEL: func.func @gradients(
+// AVX2: fa.attention_gradient {{.*}} gradient_form = two_pass
+// AVX2: fa.attention_gradient {{.*}} gradient_form = two_pass
+// AVX2: fa.attention_gradient {{.*}} gradient_form = three_pass
+// HOST-LABEL: func.func @gradients(
+// HOST: fa.attention_gradient
+// HOST: fa.attention_gradient {{.*}} gradient_form = one_pass
+// HOST: fa.attention_gradient {{.*}} gradient_form = three_pass
+func.func @gradients(%q: !few, %lse: !row, %m: !many) {
+  %a:2 = fa.attention_gradient ins(%q, %q, %q : !few, !few, !few) of(%q, %lse : !few, !row) gradients(%q : !few)
+      outs(query = %q : !few, key = %q : !few)
+  %b:2 = fa.attention_gradient ins(%m, %m, %m : !many, !many, !many) of(%m, %lse : !many, !row) gradients(%m : !many)
+      outs(query = %m : !many, key = %m : !many)
+  %c:2 = fa.attention_gradient ins(%m, %m, %m : !many, !many, !many) of(%m, %lse : !many, !row) gradients(%m : !many)
+      outs(query = %m : !many, key = %m : !many) {config = #fa.config<query_block = 64, key_block = 128, gradient_form = three_pass>}
+  return
+}

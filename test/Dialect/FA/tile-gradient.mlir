@@ -104,14 +104,19 @@ func.func @joined(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %rows: !r
 !row = memref<2x8x?xf32>
 
 // Two loads index by head in different dimensions: heads share elements, and so
-// do all blocks in the gradient of the scale.
+// do all blocks in the gradient of the scale. Each has a table of its own; they
+// are added up in order.
 // CHECK-LABEL: @shared
 // CHECK: fa.prepare_gradient
-// CHECK-NOT: scf.forall
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: fa.gradient_queries {{.*}} outs(capture[0] = %{{.*}} : memref<8x8xf32>, scale = %{{.*}} : memref<f32>)
+// CHECK: %[[TABLES:.*]] = memref.alloc(%{{.*}}) : memref<2x8x?x8x8xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[TABLES]]
+// CHECK: %[[SCALES:.*]] = memref.alloc(%{{.*}}) : memref<2x8x?xf32>
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[I:.*]]) = (0, 0, 0) to (2, 8, %{{.*}}) step (1, 1, 64)
+// CHECK:   %[[BLOCK:.*]] = arith.divui %[[I]], %c64
+// CHECK:   fa.gradient_queries {{.*}} outs(capture[0] = %{{.*}} : memref<8x8xf32, {{.*}}>, scale = %{{.*}} : memref<f32, {{.*}}>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "reduction", "reduction", "parallel", "parallel"]} ins(%[[TABLES]]
+// CHECK: memref.dealloc %[[TABLES]]
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "reduction", "reduction"]} ins(%[[SCALES]]
 func.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %table: memref<8x8xf32>, %dt: memref<8x8xf32>, %ds: memref<f32>) {
   fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
       outs(capture[0] = %dt : memref<8x8xf32>, scale = %ds : memref<f32>)
@@ -137,7 +142,8 @@ func.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %table: m
 // Rows past a length are not read; the ends of gradients write 0 there.
 // CHECK-LABEL: @lengths
 // CHECK: %[[LENGTH:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<2xi32>
-// CHECK: %[[VALID:.*]] = affine.max
+// CHECK: %[[LEFT:.*]] = affine.max
+// CHECK: %[[VALID:.*]] = affine.min #{{.*}}()[%{{.*}}, %[[LEFT]]]
 // CHECK: fa.prepare_gradient {{.*}} rows(%[[VALID]])
 // CHECK: scf.forall
 // CHECK: memref.load %{{.*}}[%{{.*}}] : memref<2xi32>
@@ -146,5 +152,50 @@ func.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %table: m
 func.func @lengths(%q: !t, %k: !t, %v: !t, %lse: !row, %delta: !row, %do: !t, %n: memref<2xi32>, %dk: !t) {
   fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%lse : !row) delta(%delta : !row) gradients(%do : !t) outs(key = %dk : !t)
       query_lengths(%n : memref<2xi32>) key_lengths(%n : memref<2xi32>) {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = memref<2x256x8x64xf32>
+!k = memref<2x300x2x64xf32>
+!row = memref<2x8x256xf32>
+
+// One pass: a thread owns a key head, with memory for what its blocks of keys
+// add to the gradients of the four query heads.
+// CHECK-LABEL: @one_pass
+// CHECK: fa.prepare_gradient
+// CHECK: scf.forall (%[[B:.*]], %[[KH:.*]]) in (2, 2) {
+// CHECK:   %[[SUMS:.*]] = memref.alloc() : memref<1x4x256x64xf32>
+// CHECK:   linalg.fill ins(%{{.*}} : f32) outs(%[[SUMS]]
+// CHECK:   scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:     scf.for %[[MEMBER:arg[0-9]+]] = %{{.*}} iter_args
+// CHECK:       %[[DQ:.*]] = memref.subview %[[SUMS]][%{{.*}}, %[[MEMBER]], 0, 0] [1, 1, 256, 64]
+// CHECK:       fa.gradient_keys {{.*}} outs(key = %{{.*}}, value = %{{.*}}, query = %[[DQ]] : {{.*}}) {{.*}} query_gradient_dims = #fa.dims<b, h, s, d>
+// CHECK:   scf.for %{{.*}} = %{{.*}} {
+// CHECK:     scf.for
+// CHECK:       fa.finalize_gradient ins(%{{.*}} : memref<64x64xf32, {{.*}}>) scale(
+// CHECK:   memref.dealloc %[[SUMS]]
+// CHECK-NOT: fa.gradient_queries
+func.func @one_pass(%q: !t, %k: !k, %v: !k, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !k, %dv: !k) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !k, !k) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !k, value = %dv : !k)
+      {config = #fa.config<query_block = 64, key_block = 128, gradient_form = one_pass>}
+  return
+}
+
+// -----
+
+!t = memref<2x256x8x64xf32>
+!row = memref<2x8x256xf32>
+
+// CHECK-LABEL: @three_pass
+// CHECK: fa.gradient_keys {{.*}} outs(key = %{{.*}} : tensor<128x64xf32>) offsets
+// CHECK: fa.gradient_keys {{.*}} outs(value = %{{.*}} : tensor<128x64xf32>) offsets
+// CHECK: fa.gradient_queries {{.*}} outs(query = %{{.*}} : tensor<64x64xf32>) offsets
+func.func @three_pass(%q: !t, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 64, key_block = 128, gradient_form = three_pass>}
   return
 }

@@ -47,3 +47,20 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+func.func @packed(%q: tensor<64x2x8xf32>, %s: tensor<3xi32>) -> tensor<64x2x8xf32> {
+  // CHECK: tiling-interface-invalid.mlir:[[#@LINE+1]]:8: error: 'fa.attention' op has packed sequences or pages, which no tile of its operands holds; use fa-tile
+  %o = fa.attention ins(%q, %q, %q : tensor<64x2x8xf32>, tensor<64x2x8xf32>, tensor<64x2x8xf32>) outs(%q : tensor<64x2x8xf32>)
+      query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>)
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>}
+  return %o : tensor<64x2x8xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fa.attention"]} in %module : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [0, 1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -1884,3 +1884,59 @@ func.func @f(%a: !p, %b: !v) attributes {fagpu.kernel = "sm_90a"} {
   %x = fagpu.wait %f : !f
   return
 }
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_90a"} {
+  return
+}
+func.func @host(%n: index) {
+  // expected-error @below {{'fagpu.launch' op is dependent, but @kernel does not wait for the launch ahead, expected 'fagpu.await_previous' in it}}
+  fagpu.launch @kernel grid(%n) dependent ()
+  return
+}
+
+// -----
+
+func.func @host() {
+  // expected-error @below {{'fagpu.await_previous' op stands outside of a kernel}}
+  fagpu.await_previous
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.release_dependents' op stands in a kernel of "sm_80", expected one of "sm_90a": launches of earlier chips do not overlap}}
+  fagpu.release_dependents
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.await_previous
+  // expected-error @below {{'fagpu.await_previous' op stands in its kernel twice, expected once}}
+  fagpu.await_previous
+  return
+}
+
+// -----
+
+func.func @kernel() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @all groups(1) {
+    // expected-error @below {{'fagpu.await_previous' op stands in 'fagpu.role', expected the body of the kernel, which all threads run}}
+    fagpu.await_previous
+  }
+  return
+}
+
+// -----
+
+func.func @kernel(%m: memref<4xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %m[%c0] : memref<4xi32>
+  // expected-error @below {{'fagpu.await_previous' op stands behind 'memref.load', which may access memory, expected it ahead}}
+  fagpu.await_previous
+  return
+}

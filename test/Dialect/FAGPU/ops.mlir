@@ -289,6 +289,22 @@ func.func @host(%m: memref<?xf32>) attributes {fa.implements = @reference} {
   %isLarge = arith.cmpi uge, %size, %count : index
   // CHECK: fagpu.launch @empty grid(%[[COUNT]]) if(%{{.*}}) ()
   fagpu.launch @empty grid(%count) if(%isLarge) ()
+  // CHECK: fagpu.launch @behind grid(%[[COUNT]]) if(%{{.*}}) dependent (%{{.*}}) : memref<?xf32>
+  fagpu.launch @behind grid(%count) if(%isLarge) dependent (%m) : memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @behind
+func.func @behind(%m: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  // CHECK: fagpu.await_previous
+  fagpu.await_previous
+  fagpu.role @all groups(1) {
+    %zero = arith.constant dense<0.0> : tensor<64xf32, #fagpu.row<4>>
+    // CHECK: fagpu.release_dependents
+    fagpu.release_dependents
+    fagpu.store %zero, %m[%c0] : tensor<64xf32, #fagpu.row<4>> into memref<?xf32>
+  }
   return
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """fa.attention_gradient and its steps, in the float64 evaluator or compiled, against formulas in numpy that share nothing with it.
 
-    python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K] [--target cpu] [--most SIZE]
+    python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K] [--target cpu|interpret] [--most SIZE]
 
 Random problems: sizes, grouped heads, orders of dimensions, lengths with NaN behind them, masks, score functions with their
 gradients and captures, delta in place of the output, pieces of a problem, subsets of gradients, elements of f16. Each case runs
@@ -68,16 +68,38 @@ MASKS = {
 ORDERS = ["bshd", "bhsd", "sbhd", "hbsd", "shbd"]
 
 
+def philox(counter, key):
+    """Philox 4x32-10 (Salmon et al. 2011) of arrays of words, as four arrays of words."""
+    low = np.uint64(0xFFFFFFFF)
+    c, k = [np.asarray(word, np.uint64) & low for word in counter], [word & 0xFFFFFFFF for word in key]
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        half = np.uint64(32)
+        c = [b >> half ^ c[1] ^ np.uint64(k[0]), b & low, a >> half ^ c[3] ^ np.uint64(k[1]), a & low]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def dropout_factors(p, seed, offset, at):
+    """What weights of pairs at (batch, head, query, key) are multiplied by."""
+    b, h, i, j = np.broadcast_arrays(*at)
+    words = philox((j // 4, i, b * 65536 + h, np.full_like(i, offset & 0xFFFFFFFF)), (seed, (seed >> 32) + (offset >> 32)))
+    word = np.choose(j % 4, words)
+    return np.where((word >> np.uint64(8)) / 2.0**24 < p, 0, 1 / (1 - p))
+
+
 class Problem:
     """The numbers of one problem, in float64, and its gradients by formulas."""
 
-    def __init__(self, rng, most, lengths=True):
+    def __init__(self, rng, most, lengths=True, on_gpu=False):
         self.rng = rng
         g = self.g = np.random.default_rng(rng.getrandbits(32))
         self.batch, self.key_heads, self.group = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 3)
         self.heads = self.key_heads * self.group
         self.n, self.m, self.d, self.e = rng.randint(1, most), rng.randint(1, most), rng.choice([4, 8, 24]), rng.choice([4, 8, 40])
         self.element = rng.choice(["f32", "f32", "f16"])
+        if on_gpu:
+            self.d, self.e, self.element = rng.choice([8, 24, 64, 128, 192]), rng.choice([8, 40, 128]), "f16"
         self.score, self.mask = rng.choice(list(SCORES)), rng.choice(list(MASKS))
         self.scale = float(np.float32(rng.uniform(0.3, 1.2)))
         number = self.number
@@ -88,6 +110,8 @@ class Problem:
         self.query_lengths = [rng.randint(0, self.n) for _ in range(self.batch)] if has else None
         self.key_lengths = [rng.randint(0, self.m) for _ in range(self.batch)] if has and rng.random() < 0.7 else None
         self.relative = rng.randint(1, 6)
+        self.dropout = (float(np.float32(rng.uniform(0, 0.9))), rng.getrandbits(63), rng.getrandbits(40)) \
+            if rng.random() < 0.4 and not (on_gpu and self.d == 192) else None  # its registers do not fit there
         self.sizes = {"H": self.heads, "N": self.n, "M": self.m, "R": self.relative}
         shape = {"heads": (self.heads,), "pairs": (self.heads, self.n, self.m), "relative": (self.relative,)}
         kind = SCORES[self.score][0]
@@ -124,8 +148,9 @@ class Problem:
             self.lse = self.lse.astype(np.float32).astype(np.float64)
             p = np.where(np.isfinite(self.lse)[..., None], np.exp(x - self.lse[..., None]), 0)
         p = np.where(self.visible, p, 0)
+        self.factors = dropout_factors(*self.dropout, at) if self.dropout else np.ones_like(p)
         kind = np.float16 if self.element == "f16" else np.float32
-        self.o = np.einsum("bhij,bjhe->bihe", p, v).astype(kind).astype(np.float64)
+        self.o = np.einsum("bhij,bjhe->bihe", p * self.factors, v).astype(kind).astype(np.float64)
         self.delta = (np.einsum("bihe,bihe->bhi", self.do, self.o) - self.dlse).astype(np.float32).astype(np.float64)
         self.x, self.s, self.slope, self.p = x, s, slope, p
 
@@ -143,7 +168,8 @@ class Problem:
         v = part(np.repeat(self.v[b, j, kv], self.group, 2))
         k = part(np.repeat(self.k[b, j, kv], self.group, 2))
         q, do = part(self.q[b, i, h]), part(self.do[b, i, h])
-        dx = p * subtract(np.einsum("bihe,bjhe->bhij", do, v), part(delta[b, h, i])[..., None])
+        factors = self.factors[b, h, i, j]
+        dx = p * subtract(factors * np.einsum("bihe,bjhe->bhij", do, v), part(delta[b, h, i])[..., None])
         ds = dx * part(self.slope[b, h, i, j])
 
         def fold(x):
@@ -151,7 +177,7 @@ class Problem:
 
         result = {"query": self.scale * np.einsum("bhij,bjhd->bihd", ds, k),
                   "key": fold(self.scale * np.einsum("bhij,bihd->bjhd", ds, q)),
-                  "value": fold(np.einsum("bhij,bihe->bjhe", p, do)),
+                  "value": fold(np.einsum("bhij,bihe->bjhe", p * factors, do)),
                   "scale": (ds * part(self.products[b, h, i, j])).sum()}
         at = np.ogrid[b, h, i, j]
         if self.score == "softcap":
@@ -187,27 +213,40 @@ class Problem:
         shape = "x".join(str(size) for size in self.t.shape)
         return f"tensor<{shape}x{self.element}>"
 
-    def clauses(self):
-        """The score with its gradient, and the mask."""
+    def constants(self):
+        """What `clauses` names."""
+        if not self.dropout:
+            return ""
+        p, seed, offset = self.dropout
+        return (f"  %drop_p = arith.constant {p!r} : f32\n  %drop_seed = arith.constant {seed} : i64\n"
+                f"  %drop_offset = arith.constant {offset} : i64\n")
+
+    def clauses(self, is_step=False):
+        """The score with its gradient, the mask, and dropout. What tiling makes is given all regions."""
         kind, score, gradient, _ = SCORES[self.score]
         text = ""
+        if is_step and self.dropout and self.score == "none":
+            text += " score(%s, %b, %h, %i, %j) {\n fa.yield %s : f32\n } score_gradient(%dx, %s, %b, %h, %i, %j) {\n fa.yield %dx : f32\n }"
         if self.score != "none":
             captures = f" captures(%t = %capture : {self.capture_type()})" if kind else ""
             more = ", %t" if kind else ""
             text += f" score(%s, %b, %h, %i, %j){captures} {{\n {self.region(score)}\n }}"
             text += f" score_gradient(%dx, %s, %b, %h, %i, %j{more}) {{\n {self.region(gradient)}\n }}"
-        return text + " " + MASKS[self.mask][0]
+        return text + " " + MASKS[self.mask][0] + (" dropout(%drop_p, %drop_seed, %drop_offset)" if self.dropout else "")
 
 
 class Runner:
-    def __init__(self, program, target):
+    def __init__(self, program, target, chip):
         self.program, self.target, self.folder = program, target, Path(tempfile.mkdtemp())
+        self.on_gpu, self.chip = target == "interpret", chip
 
     def run(self, text, inputs, num_outputs):
         (self.folder / "a.mlir").write_text(text)
         command = [self.program, str(self.folder / "a.mlir"), f"--target={self.target}"]
         if self.target == "reference":
             command.append("--precision=float64")
+        if self.on_gpu:
+            command.append(f"--chip={self.chip}")
         for number, value in enumerate(inputs):
             if isinstance(value, str):
                 command.append(f"--input={value}")
@@ -231,12 +270,17 @@ def stored(array, element):
     return array.astype(np.float16 if element == "f16" else np.float32)
 
 
-def compare(name, got, expected, magnitude, element):
+def compare(name, got, expected, magnitude, element, weights="f32"):
+    # `magnitude` is the norm of the sums of magnitudes, where each weight counts 1 + |score| times: a rounding of the score, or of
+    # the lse that is taken off, errs by u |score| in the exponent. With u = 2^-24 a term has these roundings: the product of the
+    # score 2 (long sums err by less than two roundings of their magnitude, since signs alternate), scale 1, score function 3,
+    # difference to lse 1, exponential 2, product with do 2, delta 2, its difference 1, times p 1, score_gradient 2, sum 2, scale 1.
+    # They are 20, and 1e-6 is 17: as norms, independent roundings add up to far less. Stored as f16, 1e-3 is two of 2^-11.
     if got.shape != np.shape(expected):
         return f"{name}: shape {got.shape}, expected {np.shape(expected)}"
     error = np.linalg.norm(got - expected)
     # Numbers below the smallest normal one are multiples of the smallest of all.
-    relative, smallest = (1e-3, 6e-8) if element == "f16" else (1e-6, 1e-37)
+    relative, smallest = (1e-3, 6e-8) if "f16" in (element, weights) else (1e-6, 1e-37)
     bound = relative * magnitude + smallest * np.sqrt(np.size(expected))
     return "" if error <= bound else f"{name}: error {error}, bound {bound}"
 
@@ -305,7 +349,18 @@ def whole(problem, rng, runner):
         given = f"gradients(%output_gradient : {types['output_gradient']})"
     expected, magnitudes = problem.gradients(delta_used, piece)
     names = [name for name in ("query", "key", "value", "capture[0]", "scale") if name in expected and rng.random() < 0.7]
+    if runner.on_gpu:
+        names = [name for name in names if name in ("query", "key", "value")]
     names = names or ["query"]
+    if runner.target == "cpu":
+        form = rng.choice(["", *(f", gradient_form = {form}_pass" for form in ("one", "one", "two", "three"))])
+        attributes.append(f"config = #fa.config<query_block = {rng.choice([16, 32, 64])}, "
+                          f"key_block = {rng.choice([16, 40, 64])}{form}>")
+    if runner.on_gpu:
+        form = rng.choice(["", "two", "three"] if max(problem.d, problem.e) <= 128 else ["", "three"])
+        if form:
+            keys = 64 if problem.score == "none" else 32
+            attributes.append(f"config = #fa.config<query_block = 128, key_block = {keys}, gradient_form = {form}_pass>")
     destinations, results, turns, elements = [], [], [], []
     for number, name in enumerate(names):
         array = np.asarray(expected[name])
@@ -329,12 +384,15 @@ def whole(problem, rng, runner):
         values = [s.start for s in piece] + [problem.n, problem.m]
         constants = "".join(f"  %c{n} = arith.constant {value} : index\n" for n, value in enumerate(values))
         clauses += " offsets(%c0, %c1, %c2, %c3) extents(%c4, %c5)"
-    text = f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{constants}"
+    text = f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{problem.constants()}{constants}"
     text += f"  %r:{len(names)} = fa.attention_gradient ins(%query, %key, %value : {types['query']}, {types['key']}, {types['value']})"
     text += f"\n    {of} {given}\n    outs({', '.join(destinations)})\n   {clauses}{problem.clauses()} {{{', '.join(attributes)}}}\n"
     text += f"  return {', '.join(f'%r#{n}' for n in range(len(names)))} : {', '.join(results)}\n}}\n"
     outputs = runner.run(text, inputs, len(names))
-    errors = [compare(name, got, want, magnitudes[name], element) for name, got, want, element in zip(names, outputs, turns, elements)]
+    # A GPU rounds weights to the type of the operands.
+    weights = problem.element if runner.on_gpu else "f32"
+    errors = [compare(name, got, want, magnitudes[name], element, weights)
+              for name, got, want, element in zip(names, outputs, turns, elements)]
     return text, [error for error in errors if error]
 
 
@@ -402,13 +460,13 @@ def steps(problem, rng, runner):
         for name, source in (("rows_lse", "reference"), ("rows_delta", "delta")):
             line, row_kind = row(name, source, "%at_i", "%at_ni")
             loads += line
-        clauses = problem.clauses().replace("tensor.extract", "memref.load").replace("tensor<", "memref<")
+        clauses = problem.clauses(is_step=True).replace("tensor.extract", "memref.load").replace("tensor<", "memref<")
         results = ", ".join(f"%{name}" for name in own)
         return (f"{loads}{results} = {op} ins(%qs, %ks, %vs, %dos : {', '.join(names)}) rows(%rows_lse, %rows_delta : {row_kind}, {row_kind})\n"
                 f" outs({outs}) scale(%scale) offsets(%at_b, %at_h, %at_i, %at_j) extents(%n, %m){clauses}\n"
                 f" fa.yield {results} : {', '.join(kinds)}\n")
 
-    text += f"func.func @main({', '.join(arguments)}) {{\n"
+    text += f"func.func @main({', '.join(arguments)}) {{\n{problem.constants()}"
     for name, value in (("c0", 0), ("n", n), ("m", m), ("at_b", batch), ("at_h", head), ("sq", query_block), ("sk", key_block)):
         text += f"%{name} = arith.constant {value} : index\n"
     row_type = f"memref<1x1x{n}xf32>"
@@ -556,12 +614,13 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--cases", type=int, default=24)
     parser.add_argument("--only", type=int, default=None)
-    parser.add_argument("--target", default="reference", choices=["reference", "cpu"])
+    parser.add_argument("--target", default="reference", choices=["reference", "cpu", "interpret"])
+    parser.add_argument("--chip", default="sm_90a", help="of the schedules that --target=interpret runs")
     parser.add_argument("--most", type=int, default=9, help="largest number of queries and of keys")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
     print(f"{options.cases} cases, seed {seed}")
-    runner, failures, passed = Runner(options.program, options.target), 0, 0
+    runner, failures, passed = Runner(options.program, options.target, options.chip), 0, 0
     # Differences of what is rounded to f32 say nothing of derivatives.
     cases = options.cases + (options.target == "reference")
     for case in range(cases) if options.only is None else [options.only]:
@@ -572,7 +631,7 @@ def main():
             elif case % 3 == 2 and options.target == "reference":
                 text, errors = steps(Problem(rng, options.most, lengths=False), rng, runner)
             else:
-                text, errors = whole(Problem(rng, options.most), rng, runner)
+                text, errors = whole(Problem(rng, options.most, on_gpu=runner.on_gpu), rng, runner)
         except RuntimeError as error:
             text, errors = (runner.folder / "a.mlir").read_text(), [str(error)]
         if errors:

@@ -134,7 +134,8 @@ FAKE(cuFuncGetParamInfo, Function function, size_t index, size_t *offset,
 }
 
 static Result record(Function function, const LaunchConfig &config,
-                     const unsigned *cluster, void **parameters) {
+                     const unsigned *cluster, bool isDependent,
+                     void **parameters) {
   if (getContext() != function->context)
     return InvalidContext;
   if (int(config.sharedMemoryBytes) > function->dynamicLimit)
@@ -147,6 +148,7 @@ static Result record(Function function, const LaunchConfig &config,
   memcpy(launch.grid, config.grid, sizeof(launch.grid));
   memcpy(launch.block, config.block, sizeof(launch.block));
   memcpy(launch.cluster, cluster, sizeof(launch.cluster));
+  launch.isDependent = isDependent;
   launch.sharedMemory = config.sharedMemoryBytes;
   launch.streamID = config.stream ? config.stream->id : 1;
   launch.graph = config.stream ? config.stream->capture : nullptr;
@@ -173,15 +175,23 @@ FAKE(cuLaunchKernel, Function function, unsigned gridX, unsigned gridY,
                          stream,
                          nullptr,
                          0};
-  return record(function, config, cluster, parameters);
+  return record(function, config, cluster, false, parameters);
 }
 
 FAKE(cuLaunchKernelEx, const LaunchConfig *config, Function function,
      void **parameters, void **) {
   ENTER(cuLaunchKernelEx)
-  if (config->attributeCount != 1 ||
-      config->attributes[0].id != LaunchAttributeClusterDimension)
-    return InvalidValue;
-  return record(function, *config, config->attributes[0].value.clusterDimension,
-                parameters);
+  const unsigned single[3] = {1, 1, 1};
+  const unsigned *cluster = single;
+  bool isDependent = false;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == LaunchAttributeClusterDimension)
+      cluster = attribute.value.clusterDimension;
+    else if (attribute.id == LaunchAttributeProgrammaticStreamSerialization)
+      isDependent = attribute.value.isSerializationProgrammatic;
+    else
+      return InvalidValue;
+  }
+  return record(function, *config, cluster, isDependent, parameters);
 }

@@ -35,6 +35,14 @@ def FADecomposeToBlocksPass
     Groups of the role take equal parts of the rows: what stands here is of one
     group. A default scale is marked by `fa.default_scale`.
 
+    Steps of gradients become both products of their pairs, the weights, the
+    gradients of scores, and the products that add to the state. Rows are queries
+    (`fa.gradient_queries`) or keys (`fa.gradient_keys`, where lse and delta come
+    as vectors of columns). Exponents are of base 2: `fa.prepare_gradient` stores
+    lse times log2(e). What a mask hides is set to 0 behind the products. Blocks
+    of query rows are stored and fetched whole: fa-tile-gradient gives them
+    memory.
+
     Before:
     ```mlir
     %acc1, %m1, %l1 = fa.online_attention ins(%q, %k, %v : ...)
@@ -50,6 +58,25 @@ def FADecomposeToBlocksPass
     %l1 = math.fma %l, %alpha, %blockSum : !row
     ...
     %acc1 = fagpu.product nn %ph, %v acc(%scaled : tensor<128x128xf32>) : ...
+    ```
+    Before:
+    ```mlir
+    %dk1, %dv1 = fa.gradient_keys ins(%q, %k, %v, %do : ...) rows(%lse, %delta : ...)
+        outs(key = %dk, value = %dv : tensor<128x128xf32>, tensor<128x128xf32>) ...
+    ```
+    After:
+    ```mlir
+    %q1 = fagpu.fetch %q[%b, %i, %h, %c0] [1, 80, 1, 128] rows(%end) : !mem -> tensor<80x128xbf16>
+    %s = fagpu.product nt %k1, %q1 : tensor<64x128xbf16>, tensor<80x128xbf16> -> tensor<64x80xf32>
+    %l = fagpu.fetch %lse[%b, %h, %i] [1, 1, 80] : memref<?x?x?xf32> -> !col
+    ...
+    %p = math.exp2 %x fastmath<afn> : tensor<64x80xf32>
+    %do1 = fagpu.fetch %do[%b, %i, %h, %c0] [1, 80, 1, 128] rows(%end) : !mem -> tensor<80x128xbf16>
+    %dp = fagpu.product nt %v1, %do1 : ...
+    ...
+    %ds = arith.mulf %p, %centered : tensor<64x80xf32>
+    %dv1 = fagpu.product nn %ph, %do1 acc(%dv : tensor<64x128xf32>) : ...
+    %dk1 = fagpu.product nn %dsh, %q1 acc(%dk : tensor<64x128xf32>) : ...
     ```
   }];
   let dependentDialects = [
@@ -375,6 +402,10 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
     step has one block at most and needs no segment. `fa.is_partial` becomes the flags of the partial
     ranges, `fa.is_first` the flag of the first block. With `rolled` in the
     configuration the loop is too.
+
+    Ranges of queries become loops in the same way. A loop over the query heads of
+    a key head joins the one over their blocks: the head is the quotient of the
+    number by the blocks of a head, and flags become comparisons.
 
     Before:
     ```mlir

@@ -147,13 +147,14 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     A tile becomes a block of threads: the loop's indices are computed from the
     number of the block, the last one fastest and, without clusters, from its end
     (with a causal mask the longest rows come first, so that no block starts late
-    with much to do). The function that held the loop is left as the host side;
+    with much to do; blocks of keys come from the first one on). The function that held the loop is left as the host side;
     what it computes before the loop is passed to the kernel, sizes (of slices
     too) as i32, other indices that come from an argument, which may be any
     number, as i64. Integers that the host has as they are keep their type, and
     their argument has `fa.captured`: it may be any number, as no size is. Views
     of arguments (slices, dims split, joined or transposed) are passed as they
-    are: the launch gives their address and strides.
+    are: the launch gives their address and strides. Numbers of query rows that
+    the loops of a gradient share become a `fagpu.workspace`.
 
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `warp_groups` its groups share the role. With

@@ -205,7 +205,8 @@ def FAGPUFormChannelsPass
     With `warp_groups` channels are filled by bulk copies. A fetch in a
     loop has the `stages` of the configuration; one outside of it two if tiles
     overlap, so that the next tile's may come while this one's is read. Where
-    the place of a fetch depends on the group, each group has a bank. A store
+    shared memory does not hold all stages, what one product alone reads has one.
+    Where the place of a fetch depends on the group, each group has a bank. A store
     has shared memory of its own if there is enough.
 
     Before:

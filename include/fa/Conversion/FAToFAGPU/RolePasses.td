@@ -319,6 +319,11 @@ def FAGPUAssignGroupSlotsPass
        behind the wait.
     7. A role that copies fills channels in the order in which they are read;
        what stands behind the copies follows them.
+    8. Of two first products, as gradients have, the other one is late: it is
+       issued behind the wait for second ones, whose registers are free then. What
+       needs it, and what nothing else needs, follows.
+    9. Where two second products add to sums of their own, they are issued ahead
+       of the first one: registers do not hold its result beside their operands.
 
     Before:
     ```mlir

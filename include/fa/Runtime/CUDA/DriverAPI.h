@@ -155,7 +155,10 @@ struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
 
-enum LaunchAttributeID : int { LaunchAttributeClusterDimension = 4 };
+enum LaunchAttributeID : int {
+  LaunchAttributeClusterDimension = 4,
+  LaunchAttributeProgrammaticStreamSerialization = 6
+};
 
 /// CUlaunchAttribute: an identifier, padding to 8 bytes and a value of 64.
 struct alignas(8) LaunchAttribute {
@@ -164,6 +167,7 @@ struct alignas(8) LaunchAttribute {
   union {
     char bytes[64];
     unsigned clusterDimension[3];
+    int isSerializationProgrammatic;
     uint64_t alignment;
   } value;
 };

@@ -18,6 +18,8 @@ struct LaunchShape {
   std::array<unsigned, 3> block;
   std::array<unsigned, 3> cluster;
   unsigned sharedMemory;
+  /// Blocks may start before the launch ahead has ended.
+  bool isDependent = false;
 };
 
 /// Enqueues one launch. `parameters` points to the value of each parameter. The

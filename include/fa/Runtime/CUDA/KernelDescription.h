@@ -131,6 +131,8 @@ struct LaunchDescription {
   std::array<unsigned, 3> cluster = {1, 1, 1};
   /// Dynamic shared memory, in bytes.
   unsigned sharedMemory = 0;
+  /// Blocks may start before the launch ahead has ended.
+  bool isDependent = false;
   llvm::SmallVector<ParameterSpec, 12> parameters;
   std::array<Slot, 3> grid = {0, 0, 0};
 

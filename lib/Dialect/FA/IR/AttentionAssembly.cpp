@@ -7,8 +7,11 @@
 //
 //   fa.attention ins(%q, %k, %v : types) outs(%o, %lse : types)
 //       [scale(%s)] [query_lengths(%l : type)] [key_lengths(%l : type)]
+//       [query_starts(%l : type)] [key_starts(%l : type)]
+//       [key_pages(%t : type)]
 //       [offsets(%b, %h, %i, %j)] [extents(%queries, %keys)]
-//       [score pieces] [mask pieces] [attr-dict]
+//       [score pieces] [mask pieces] [sink(%b, %h, %i) region]
+//       [dropout(%p, %seed, %offset)] [attr-dict]
 //
 // RegionAssembly.cpp reads the pieces. A type is written where more than one is
 // legal; else it may be left out.
@@ -51,8 +54,9 @@ ParseResult AttentionParser::resolve(const TypedOperands &group) {
 }
 
 ParseResult AttentionParser::parse(bool hasLengths) {
-  TypedOperands ins, outs, scale, queryLengths, keyLengths, offsets, extents;
-  RegionClause score, mask;
+  TypedOperands ins, outs, scale, queryLengths, keyLengths, queryStarts,
+      keyStarts, keyPages, offsets, extents;
+  RegionClause score, mask, sink;
   SMLoc insLoc = parser.getCurrentLocation();
   if (parser.parseKeyword("ins") || parseTypedGroup(parser, ins))
     return failure();
@@ -72,20 +76,26 @@ ParseResult AttentionParser::parse(bool hasLengths) {
     return parser.emitError(outsLoc)
            << "outs has " << numOuts
            << " operands, expected 3 (accumulator, maximum, sum)";
-  static const StringRef clauses[] = {"ins",           "outs",        "scale",
-                                      "query_lengths", "key_lengths", "offsets",
-                                      "extents",       "score",       "mask"};
+  static const StringRef clauses[] = {
+      "ins",          "outs",       "scale",     "query_lengths", "key_lengths",
+      "query_starts", "key_starts", "key_pages", "offsets",       "extents",
+      "score",        "mask",       "sink",      "dropout"};
   Type index = builder.getIndexType();
   if (parseOptionalPlain(parser, "scale", builder.getF32Type(), 1, scale))
     return failure();
   if (hasLengths &&
       (parseOptionalTyped(parser, "query_lengths", queryLengths) ||
-       parseOptionalTyped(parser, "key_lengths", keyLengths)))
+       parseOptionalTyped(parser, "key_lengths", keyLengths) ||
+       parseOptionalTyped(parser, "query_starts", queryStarts) ||
+       parseOptionalTyped(parser, "key_starts", keyStarts) ||
+       parseOptionalTyped(parser, "key_pages", keyPages)))
     return failure();
   if (parseOptionalPlain(parser, "offsets", index, 4, offsets) ||
       parseOptionalPlain(parser, "extents", index, 2, extents) ||
       parseRegionClause(parser, /*isScore=*/true, captureSizes, score) ||
       parseRegionClause(parser, /*isScore=*/false, captureSizes, mask) ||
+      (hasLengths && parseSinkClause(parser, sink)) ||
+      parseDropout(parser, score) ||
       checkNoClause(parser, clauses, hasLengths) ||
       parseOwnAttributes(parser, result) ||
       checkNoClause(parser, clauses, hasLengths))
@@ -107,10 +117,11 @@ ParseResult AttentionParser::parse(bool hasLengths) {
   segments.assign(3, 1);
   if (add(scale))
     return failure();
-  if (hasLengths && (add(queryLengths) || add(keyLengths)))
+  if (hasLengths && (add(queryLengths) || add(keyLengths) || add(queryStarts) ||
+                     add(keyStarts) || add(keyPages)))
     return failure();
   if (add(offsets) || add(extents) || add(score.captures) ||
-      add(mask.captures) || resolve(outs))
+      add(mask.captures) || (hasLengths && add(sink.captures)) || resolve(outs))
     return failure();
   segments.append(numOuts, 1);
   if (hasLengths && numOuts == 1)
@@ -122,6 +133,8 @@ ParseResult AttentionParser::parse(bool hasLengths) {
       result.addTypes(type);
   result.addRegion(std::move(score.region));
   result.addRegion(std::move(mask.region));
+  if (hasLengths)
+    result.addRegion(std::move(sink.region));
   return success();
 }
 
@@ -129,29 +142,44 @@ ParseResult AttentionParser::parse(bool hasLengths) {
 // Printing
 //===----------------------------------------------------------------------===//
 
+static void printSequences(AttentionOp op, OpAsmPrinter &printer) {
+  std::pair<StringRef, Value> operands[] = {
+      {"query_lengths", op.getQueryLengths()},
+      {"key_lengths", op.getKeyLengths()},
+      {"query_starts", op.getQueryStarts()},
+      {"key_starts", op.getKeyStarts()},
+      {"key_pages", op.getKeyPages()}};
+  for (auto [keyword, operand] : operands)
+    if (operand)
+      printTyped(printer, keyword, operand);
+}
+
+static void printSequences(OnlineAttentionOp, OpAsmPrinter &) {}
+
 template <typename OpTy>
-static void printAttention(OpTy op, OpAsmPrinter &printer,
-                           ValueRange queryLengths, ValueRange keyLengths) {
+static void printAttention(OpTy op, OpAsmPrinter &printer) {
   printTyped(printer, "ins",
              ValueRange{op.getQuery(), op.getKey(), op.getValue()});
   printTyped(printer, "outs", op.getDpsInits());
   if (op.getScale())
     printPlain(printer, "scale", op.getScale());
-  printTyped(printer, "query_lengths", queryLengths);
-  printTyped(printer, "key_lengths", keyLengths);
+  printSequences(op, printer);
   printPlain(printer, "offsets", op.getOffsets());
   printPlain(printer, "extents", op.getExtents());
   printRegionClause(printer, "score", op.getScore(), op.getScoreCaptures());
   printRegionClause(printer, "mask", op.getMask(), op.getMaskCaptures());
+  if constexpr (std::is_same_v<OpTy, AttentionOp>)
+    printRegionClause(printer, "sink", op.getSink(), op.getSinkCaptures());
   printer.printOptionalAttrDict(op->getAttrs(), {"operandSegmentSizes"});
 }
 
 // Names of region arguments that have none in the text that was read.
-static void nameRegionArguments(Region &region, bool isScore,
+static void nameRegionArguments(Region &region, bool isScore, bool isSink,
                                 OpAsmSetValueNameFn setName) {
   static constexpr StringLiteral names[] = {"score", "batch", "head", "query",
                                             "key"};
-  ArrayRef<StringLiteral> fixed = ArrayRef(names).drop_front(isScore ? 0 : 1);
+  ArrayRef<StringLiteral> fixed =
+      ArrayRef(names).drop_front(isScore ? 0 : 1).drop_back(isSink ? 1 : 0);
   for (auto [position, argument] : llvm::enumerate(region.getArguments()))
     setName(argument, position < fixed.size() ? StringRef(fixed[position])
                                               : StringRef("capture"));
@@ -159,12 +187,14 @@ static void nameRegionArguments(Region &region, bool isScore,
 
 void AttentionOp::getAsmBlockArgumentNames(Region &region,
                                            OpAsmSetValueNameFn setName) {
-  nameRegionArguments(region, &region == &getScore(), setName);
+  nameRegionArguments(region, &region == &getScore(), &region == &getSink(),
+                      setName);
 }
 
 void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
                                                  OpAsmSetValueNameFn setName) {
-  nameRegionArguments(region, &region == &getScore(), setName);
+  nameRegionArguments(region, &region == &getScore(), /*isSink=*/false,
+                      setName);
 }
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -172,7 +202,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
-  printAttention(*this, printer, getODSOperands(4), getODSOperands(5));
+  printAttention(*this, printer);
 }
 
 ParseResult OnlineAttentionOp::parse(OpAsmParser &parser,
@@ -181,5 +211,5 @@ ParseResult OnlineAttentionOp::parse(OpAsmParser &parser,
 }
 
 void OnlineAttentionOp::print(OpAsmPrinter &printer) {
-  printAttention(*this, printer, {}, {});
+  printAttention(*this, printer);
 }

@@ -89,6 +89,8 @@ LogicalResult mlir::fa::verifyContiguousHeadDim(Operation *op, StringRef name,
 }
 
 int64_t mlir::fa::sizeOf(Value value, DimsAttr order, DimKind kind) {
+  if (!order.has(kind))
+    return ShapedType::kDynamic;
   return cast<ShapedType>(value.getType()).getDimSize(order.positionOf(kind));
 }
 
@@ -106,16 +108,20 @@ LogicalResult mlir::fa::verifyHeadDim(Operation *op, StringRef name,
 
 LogicalResult mlir::fa::verifyInputs(AttentionLikeOpInterface op,
                                      ConfigAttr config) {
-  std::pair<StringRef, Value> inputs[] = {
-      {"query", op.getQuery()}, {"key", op.getKey()}, {"value", op.getValue()}};
-  for (auto [name, input] : inputs)
-    if (failed(verifyRank(op, name, input.getType(), 4)))
+  std::tuple<StringRef, Value, DimsAttr> inputs[] = {
+      {"query", op.getQuery(), op.getQueryOrder()},
+      {"key", op.getKey(), op.getKeyOrder()},
+      {"value", op.getValue(), op.getValueOrder()}};
+  for (auto [name, input, order] : inputs)
+    if ((!isa<AttentionOp, AttentionGradientOp>(op) &&
+         failed(verifyHasBatches(op, name, order))) ||
+        failed(verifyRank(op, name, input.getType(), order.getRank())))
       return failure();
   Type element = cast<ShapedType>(op.getQuery().getType()).getElementType();
   if (!isOperandElement(element))
     return op->emitOpError() << "query has element type " << element
                              << ", expected f16, bf16 or f32";
-  for (auto [name, input] : inputs) {
+  for (auto [name, input, order] : inputs) {
     if (failed(verifyElementType(op, name, input.getType(), element)))
       return failure();
     if (isa<MemRefType>(input.getType()) !=
@@ -168,6 +174,9 @@ LogicalResult mlir::fa::verifyInputs(AttentionLikeOpInterface op,
            << ", expected 0: only a 'longer' one starts later";
   for (; config; config = config.getLonger()) {
     TargetConfigAttrInterface target = config.getTarget();
+    // Rows of these are keys, which the conversion to a kernel counts.
+    if (isa<GradientKeysOp>(op) && target && target.getTargetName() == "gpu")
+      continue;
     if (target &&
         failed(target.verifyConfig([&] { return op->emitOpError("config "); },
                                    config.getQueryBlock(), config.getKeyBlock(),
@@ -222,9 +231,9 @@ static void describeDivision(InFlightDiagnostic &diagnostic, Operation *op) {
 
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
                                     Operation *nested) {
-  if (isa<KeyLengthOp, QueryLengthOp, ScatterGradientOp, YieldOp, memref::DimOp,
-          tensor::DimOp, affine::AffineApplyOp, affine::AffineMinOp,
-          affine::AffineMaxOp>(nested) ||
+  if (isa<DropoutOp, KeyLengthOp, QueryLengthOp, ScatterGradientOp, YieldOp,
+          memref::DimOp, tensor::DimOp, affine::AffineApplyOp,
+          affine::AffineMinOp, affine::AffineMaxOp>(nested) ||
       getLoadedCapture(nested))
     return success();
   StringRef dialect = nested->getName().getDialectNamespace();
@@ -260,7 +269,7 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
     return op->emitOpError() << name << " region has control flow, expected "
                              << "one block";
   SmallVector<Type> expected(elements);
-  expected.append(4, IndexType::get(op->getContext()));
+  expected.append(pairs.numIndices, IndexType::get(op->getContext()));
   llvm::append_range(expected, captures.getTypes());
   Block &block = region.front();
   if (block.getNumArguments() != expected.size())
@@ -292,12 +301,40 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
   return success();
 }
 
-template <typename OpTy> static LogicalResult verifyPairRegions(OpTy op) {
+/// Whether `value` depends on an argument of its block.
+static bool dependsOn(Value value, BlockArgument argument) {
+  llvm::DenseSet<Value> dependent = {argument};
+  for (Operation &nested : *argument.getOwner())
+    if (llvm::any_of(nested.getOperands(), [&](Value operand) {
+          return dependent.contains(operand);
+        }))
+      dependent.insert(nested.result_begin(), nested.result_end());
+  return dependent.contains(value);
+}
+
+LogicalResult mlir::fa::verifyScore(AttentionLikeOpInterface op) {
+  Region &score = op.getScore();
   Type f32 = Float32Type::get(op.getContext());
+  SmallVector<Type> results = {f32};
+  bool hasFactor = !score.empty() && !score.front().empty() &&
+                   score.front().back().getNumOperands() == 2;
+  if (hasFactor)
+    results.push_back(f32);
+  if (failed(verifyPairRegion(op, "score", {&score, 1, op.getScoreCaptures()},
+                              f32, results)))
+    return failure();
+  if (hasFactor &&
+      dependsOn(score.front().back().getOperand(1), score.getArgument(0)))
+    return op.emitOpError("score region yields a factor of the weight that "
+                          "depends on the score, expected one of the indices "
+                          "and captures alone");
+  return success();
+}
+
+template <typename OpTy> static LogicalResult verifyPairRegions(OpTy op) {
   Type i1 = IntegerType::get(op.getContext(), 1);
   return success(
-      succeeded(verifyPairRegion(
-          op, "score", {&op.getScore(), 1, op.getScoreCaptures()}, f32, f32)) &&
+      succeeded(verifyScore(op)) &&
       succeeded(verifyPairRegion(
           op, "mask", {&op.getMask(), 0, op.getMaskCaptures()}, {}, i1)));
 }
@@ -329,7 +366,8 @@ static LogicalResult verifyLse(AttentionOp op) {
     return success();
   auto type = cast<ShapedType>(lse.getType());
   DimsAttr order = op.getQueryOrder();
-  if (failed(verifyRank(op, "lse", type, 3)) ||
+  int64_t batch = op.getQueryStarts() ? 0 : 1;
+  if (failed(verifyRank(op, "lse", type, 2 + batch)) ||
       failed(verifyElementType(op, "lse", type,
                                Float32Type::get(op.getContext()))))
     return failure();
@@ -338,14 +376,14 @@ static LogicalResult verifyLse(AttentionOp op) {
                           "lse", type.getDimSize(position));
   };
   return success(succeeded(check("batches", DimKind::Batch, 0)) &&
-                 succeeded(check("heads", DimKind::Heads, 1)) &&
-                 succeeded(check("queries", DimKind::Sequence, 2)));
+                 succeeded(check("heads", DimKind::Heads, batch)) &&
+                 succeeded(check("queries", DimKind::Sequence, batch + 1)));
 }
 
 static LogicalResult verifyOutput(AttentionOp op) {
   auto type = cast<ShapedType>(op.getOutput().getType());
   Type element = cast<ShapedType>(op.getQuery().getType()).getElementType();
-  if (failed(verifyRank(op, "output", type, 4)))
+  if (failed(verifyRank(op, "output", type, op.getOutputOrder().getRank())))
     return failure();
   if (type.getElementType() != element && !type.getElementType().isF32())
     return op.emitOpError()
@@ -391,6 +429,7 @@ LogicalResult mlir::fa::verifyAttributeNames(Operation *op,
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
+      failed(verifySequences(*this)) ||
       failed(verifyInputs(*this, getConfigAttr())) ||
       failed(verifyOutput(*this)) || failed(verifyLse(*this)) ||
       failed(verifyPlace(cast<PairRegionsOpInterface>(getOperation()))) ||
@@ -411,7 +450,12 @@ LogicalResult AttentionOp::verify() {
   for (auto [name, operand, order] : operands)
     if (failed(verifyContiguousHeadDim(*this, name, operand.getType(), order)))
       return failure();
-  return verifyPairRegions(*this);
+  if (failed(verifyPairRegions(*this)) ||
+      failed(verifyPairRegion(*this, "sink",
+                              {&getSink(), 0, getSinkCaptures(), 3}, {},
+                              Float32Type::get(getContext()))))
+    return failure();
+  return verifyBatchInvariant(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,9 @@ using Mixed = SmallVector<OpFoldResult>;
 static constexpr unsigned keyLoop = 3;
 
 static LogicalResult checkPartialReduction(AttentionOp op) {
+  if (op.isRagged())
+    return op.emitOpError("has packed sequences or pages, expected neither for "
+                          "partial reduction: parts of keys are slices");
   if (!isa<RankedTensorType>(op.getQuery().getType()))
     return op.emitOpError() << "query has type " << op.getQuery().getType()
                             << ", expected tensors for partial reduction; "
@@ -62,8 +65,9 @@ FailureOr<TilingResult> AttentionOp::tileToPartialReduction(
       createLeadingSlice(builder, loc, inits[0], splitReductionIvs.front());
   Value lse =
       createLeadingSlice(builder, loc, inits[1], splitReductionIvs.front());
-  AttentionOp partial = createPartialAttention(builder, *this, offsets[keyLoop],
-                                               sizes[keyLoop], output, lse);
+  AttentionOp partial =
+      createPartialAttention(builder, *this, offsets[keyLoop], sizes[keyLoop],
+                             splitReductionIvs.front(), output, lse);
   return TilingResult{
       {partial}, llvm::to_vector_of<Value>(partial->getResults()), {}};
 }

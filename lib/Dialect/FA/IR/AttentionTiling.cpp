@@ -40,6 +40,9 @@ SmallVector<Range> AttentionOp::getIterationDomain(OpBuilder &builder) {
   builder.setInsertionPoint(*this);
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   auto range = [&](Value operand, DimsAttr order, DimKind kind) {
+    // Packed sequences and pages have no batch; no tile of them is made here.
+    if (!order.has(kind))
+      return Range{zero, one, one};
     return Range{zero, getMixedSize(builder, getLoc(), operand, order, kind),
                  one};
   };
@@ -134,6 +137,9 @@ FailureOr<TilingResult>
 AttentionOp::getTiledImplementation(OpBuilder &builder,
                                     ArrayRef<OpFoldResult> offsets,
                                     ArrayRef<OpFoldResult> sizes) {
+  if (isRagged())
+    return emitOpError("has packed sequences or pages, which no tile of its "
+                       "operands holds; use fa-tile");
   if (!isWholeDim(builder, offsets[Key], sizes[Key], getKey(), getKeyOrder(),
                   DimKind::Sequence))
     return emitOpError()

@@ -30,6 +30,14 @@ LogicalResult verifyInputs(AttentionLikeOpInterface op, ConfigAttr config);
 LogicalResult verifyOneHead(AttentionLikeOpInterface op);
 /// An attribute whose name is nearly one of `names` is a mistake.
 LogicalResult verifyAttributeNames(Operation *op, ArrayRef<StringRef> names);
+/// An order with b: only a whole attention has packed sequences or pages.
+LogicalResult verifyHasBatches(Operation *op, StringRef name, DimsAttr order);
+/// Starts of packed sequences, tables of pages, and the orders that belong to
+/// them.
+LogicalResult verifySequences(AttentionOp op);
+LogicalResult verifySequences(AttentionGradientOp op);
+/// A configuration by which a sequence gives the same bits in any batch.
+LogicalResult verifyBatchInvariant(AttentionOp op);
 /// Lengths of a batch, or null.
 LogicalResult verifyLengths(AttentionLikeOpInterface op, StringRef name,
                             Value lengths);
@@ -42,11 +50,13 @@ LogicalResult verifyStateHolds(Operation *op, StringRef name, int64_t rows,
 /// Four offsets or none, two extents or none.
 LogicalResult verifyPlace(PairRegionsOpInterface op);
 /// A region whose elements and yielded values have these types.
+/// The score region yields the score, and may yield a factor of the weight.
+LogicalResult verifyScore(AttentionLikeOpInterface op);
 LogicalResult verifyPairRegion(Operation *op, StringRef name,
                                const PairRegion &region,
                                ArrayRef<Type> elements, ArrayRef<Type> results);
 
-/// Size of the dimension `kind` of a rank-4 operand; may be dynamic.
+/// Size of the dimension `kind` of an operand; dynamic where it has none.
 int64_t sizeOf(Value value, DimsAttr order, DimKind kind);
 
 /// Memory operands are read, destinations read and written.

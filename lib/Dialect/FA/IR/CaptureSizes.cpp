@@ -35,6 +35,9 @@ ParseResult CaptureSizes::check(OpAsmParser &parser, Type query,
   if (!queryType || !keyType || !queryType.hasRank() || !keyType.hasRank() ||
       queryType.getRank() != 4 || keyType.getRank() != 4)
     return success();
+  // Of packed sequences and pages the types give no numbers of a batch.
+  if (!queryOrder.has(DimKind::Batch) || !keyOrder.has(DimKind::Batch))
+    return success();
   auto querySize = [&](DimKind kind) {
     return queryType.getDimSize(queryOrder.positionOf(kind));
   };

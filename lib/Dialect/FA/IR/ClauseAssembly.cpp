@@ -72,7 +72,9 @@ ParseResult mlir::fa::checkNoClause(OpAsmParser &parser,
     return success();
   SmallVector<StringRef> order;
   for (StringRef clause : clauses)
-    if (hasLengths || !clause.ends_with("_lengths"))
+    if (hasLengths ||
+        (!clause.ends_with("_lengths") && !clause.ends_with("_starts") &&
+         clause != "key_pages" && clause != "sink"))
       order.push_back(clause);
   return parser.emitError(loc)
          << "'" << name << "' is out of place, expected each clause once, in "
@@ -86,6 +88,36 @@ ParseResult mlir::fa::parseOwnAttributes(OpAsmParser &parser,
     return failure();
   return result.name.verifyInherentAttrs(result.attributes,
                                          [&] { return parser.emitError(loc); });
+}
+
+ParseResult mlir::fa::parseSinkClause(OpAsmParser &parser,
+                                      RegionClause &clause) {
+  if (failed(parser.parseOptionalKeyword("sink")))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<OpAsmParser::Argument> arguments;
+  auto parseOne = [&]() -> ParseResult {
+    OpAsmParser::Argument &argument = arguments.emplace_back();
+    return failure(parser.parseArgument(argument) ||
+                   (succeeded(parser.parseOptionalColon()) &&
+                    parser.parseType(argument.type)));
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  if (arguments.size() != 3)
+    return parser.emitError(loc) << "sink names " << arguments.size()
+                                 << " arguments, expected 3 (batch, head, "
+                                    "query)";
+  Type index = parser.getBuilder().getIndexType();
+  for (OpAsmParser::Argument &argument : arguments) {
+    if (argument.type && argument.type != index)
+      return parser.emitError(argument.ssaName.location)
+             << "sink argument has type " << argument.type << ", expected "
+             << index;
+    argument.type = index;
+  }
+  return failure(parseCaptures(parser, clause.captures, arguments) ||
+                 parser.parseRegion(*clause.region, arguments));
 }
 
 void mlir::fa::printTyped(OpAsmPrinter &printer, StringRef keyword,

@@ -35,6 +35,8 @@ ParseResult parseRowsAreKeys(OpAsmParser &parser,
 /// region. The arguments are elements of `types`, then batch, head, query, key.
 ParseResult parsePairs(OpAsmParser &parser, SmallVector<Type> types,
                        TypedOperands &captures, Region &region);
+/// [`sink` `(` %batch, %head, %query `)` [captures] region]
+ParseResult parseSinkClause(OpAsmParser &parser, RegionClause &clause);
 /// An error where one of the clauses follows, which would read as an operation
 /// of its own. Operations without lengths know no clause of these.
 ParseResult checkNoClause(OpAsmParser &parser, ArrayRef<StringRef> clauses,

@@ -57,7 +57,7 @@ struct FillAttentionWithoutKeys : public OpRewritePattern<AttentionOp> {
   LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
     if (sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) != 0 ||
-        op.getQueryLengths())
+        op.getQueryLengths() || op.isRagged() || !op.getSink().empty())
       return failure();
     Location loc = op.getLoc();
     SmallVector<Value> results;

@@ -38,7 +38,7 @@ void FADialect::registerAttributes() {
 //===----------------------------------------------------------------------===//
 
 // Letter of each DimKind, in the order of the enumeration.
-static constexpr StringLiteral dimLetters = "bshd";
+static constexpr StringLiteral dimLetters = "bshdp";
 
 DimsAttr DimsAttr::getDefault(MLIRContext *context) {
   return DimsAttr::get(context, {0, 1, 2, 3});
@@ -46,6 +46,10 @@ DimsAttr DimsAttr::getDefault(MLIRContext *context) {
 
 bool DimsAttr::isDefault() const {
   return getOrder() == ArrayRef<int64_t>{0, 1, 2, 3};
+}
+
+bool DimsAttr::has(DimKind kind) const {
+  return llvm::is_contained(getOrder(), static_cast<int64_t>(kind));
 }
 
 int64_t DimsAttr::positionOf(DimKind kind) const {
@@ -57,10 +61,14 @@ LogicalResult DimsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> order) {
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
-  if (ArrayRef<int64_t>(sorted) != ArrayRef<int64_t>{0, 1, 2, 3})
-    return emitError() << "dimension order must name each of b, s, h and d "
-                          "once";
-  return success();
+  ArrayRef<int64_t> kinds(sorted);
+  if (kinds == ArrayRef<int64_t>{0, 1, 2, 3} ||
+      kinds == ArrayRef<int64_t>{1, 2, 3} ||
+      kinds == ArrayRef<int64_t>{1, 2, 3, 4})
+    return success();
+  return emitError()
+         << "dimension order must name each of s, h and d once, and "
+            "b (batch), p (pages) or neither";
 }
 
 Attribute DimsAttr::parse(AsmParser &parser, Type) {
@@ -75,8 +83,8 @@ Attribute DimsAttr::parse(AsmParser &parser, Type) {
     if (kind == StringRef::npos)
       return parser.emitError(loc)
              << "unknown dimension '" << keyword
-             << "', expected b (batch), s (sequence), h (heads) or d (head "
-                "dim)";
+             << "', expected b (batch), s (sequence), h (heads), d (head "
+                "dim) or p (pages)";
     order.push_back(kind);
     return success();
   };
@@ -103,6 +111,14 @@ void DimsAttr::print(AsmPrinter &printer) const {
 ConfigAttr ConfigAttr::withoutKeySplits() const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
                          /*keySplits=*/1, getDeterministic(), getTarget(),
+                         getGradientForm(), getFromKeys(), getFromQueries(),
+                         getLonger());
+}
+
+ConfigAttr
+ConfigAttr::withGradientForm(std::optional<GradientForm> form) const {
+  return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
+                         getKeySplits(), getDeterministic(), getTarget(), form,
                          getFromKeys(), getFromQueries(), getLonger());
 }
 
@@ -114,7 +130,7 @@ ConfigAttr ConfigAttr::withLengths(int64_t fromKeys, int64_t fromQueries,
                                    ConfigAttr longer) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
                          getKeySplits(), getDeterministic(), getTarget(),
-                         fromKeys, fromQueries, longer);
+                         getGradientForm(), fromKeys, fromQueries, longer);
 }
 
 ConfigAttr ConfigAttr::getForLengths(int64_t queries, int64_t keys) const {
@@ -141,6 +157,7 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t queryBlock, int64_t keyBlock,
                                  int64_t keySplits, bool deterministic,
                                  TargetConfigAttrInterface target,
+                                 std::optional<GradientForm> gradientForm,
                                  int64_t fromKeys, int64_t fromQueries,
                                  ConfigAttr longer) {
   auto checkPositive = [&](StringRef name, int64_t value) -> LogicalResult {
@@ -169,10 +186,25 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+static ParseResult parseGradientForm(AsmParser &parser,
+                                     std::optional<GradientForm> &form) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef value;
+  if (parser.parseKeyword(&value))
+    return failure();
+  form = symbolizeGradientForm(value);
+  if (!form)
+    return parser.emitError(loc)
+           << "gradient_form is '" << value
+           << "', expected one_pass, two_pass or three_pass";
+  return success();
+}
+
 Attribute ConfigAttr::parse(AsmParser &parser, Type) {
   std::optional<int64_t> queryBlock, keyBlock, keySplits, fromKeys, fromQueries;
   std::optional<bool> deterministic;
   TargetConfigAttrInterface target;
+  std::optional<GradientForm> gradientForm;
   ConfigAttr longer;
   SMLoc start = parser.getCurrentLocation();
   auto parseOnce = [&](auto &field, SMLoc loc, StringRef name) -> ParseResult {
@@ -207,6 +239,8 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
     }
     if (name == "target")
       return parser.parseAttribute(target);
+    if (name == "gradient_form")
+      return parseGradientForm(parser, gradientForm);
     if (name == "from_keys")
       return parseOnce(fromKeys, loc, name);
     if (name == "from_queries")
@@ -216,7 +250,7 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
     return parser.emitError(loc)
            << "unknown field '" << name
            << "', expected query_block, key_block, key_splits, deterministic, "
-              "target, from_keys, from_queries or longer";
+              "target, gradient_form, from_keys, from_queries or longer";
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseField))
@@ -229,7 +263,7 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
   return ConfigAttr::getChecked(
       [&] { return parser.emitError(start); }, parser.getContext(), *queryBlock,
       *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target,
-      fromKeys.value_or(0), fromQueries.value_or(0), longer);
+      gradientForm, fromKeys.value_or(0), fromQueries.value_or(0), longer);
 }
 
 void ConfigAttr::print(AsmPrinter &printer) const {
@@ -241,6 +275,9 @@ void ConfigAttr::print(AsmPrinter &printer) const {
     printer << ", deterministic = false";
   if (getTarget())
     printer << ", target = " << getTarget();
+  if (getGradientForm())
+    printer << ", gradient_form = "
+            << stringifyGradientForm(*getGradientForm());
   if (getFromKeys())
     printer << ", from_keys = " << getFromKeys();
   if (getFromQueries())

@@ -9,8 +9,10 @@
 //       [delta(%d : type)] gradients(%do [, %dlse] : types)
 //       outs(query = %x : type, key = %x : type, value = %x : type,
 //            capture[0] = %x : type, scale = %x : type)
-//       [scale] [query_lengths] [key_lengths] [offsets] [extents]
-//       [score] [score_gradient(arguments) region] [mask] [attr-dict]
+//       [scale] [query_lengths] [key_lengths] [query_starts] [key_starts]
+//       [offsets] [extents]
+//       [score] [score_gradient(arguments) region] [mask]
+//       [dropout(%p, %seed, %offset)] [attr-dict]
 //
 // A step has `ins` of four operands and `rows(%lse, %delta : types)` in place
 // of the first four clauses, and no lengths. The region of `score_gradient`
@@ -28,6 +30,14 @@ namespace {
 struct NamedOuts {
   TypedOperands query, key, value, captures, scale;
   SmallVector<int64_t> differentiated;
+
+  TypedOperands *get(StringRef name) {
+    return name == "query"     ? &query
+           : name == "key"     ? &key
+           : name == "value"   ? &value
+           : name == "capture" ? &captures
+                               : &scale;
+  }
 };
 
 class GradientParser {
@@ -46,6 +56,7 @@ private:
   ParseResult parseOuts();
   ParseResult parseOut();
   ParseResult parseScoreGradient();
+  ParseResult parseDropout();
   ParseResult parseRest(bool hasLengths);
   ParseResult add(const TypedOperands &group);
   ParseResult addRest();
@@ -54,9 +65,11 @@ private:
   OpAsmParser &parser;
   OperationState &result;
   OpBuilder builder;
+  /// In the order of the operands.
   ArrayRef<StringRef> outNames;
   SmallVector<int32_t> segments;
-  TypedOperands ins, scale, queryLengths, keyLengths, offsets, extents;
+  TypedOperands ins, scale, queryLengths, keyLengths, queryStarts, keyStarts,
+      offsets, extents;
   RegionClause score, mask;
   std::unique_ptr<Region> scoreGradient = std::make_unique<Region>();
   NamedOuts outs;
@@ -97,11 +110,7 @@ ParseResult GradientParser::parseOut() {
     return parser.emitError(loc)
            << "outs expects one of " << llvm::join(outNames, ", ")
            << ", then '=', a value and its type";
-  TypedOperands *group = name == "query"     ? &outs.query
-                         : name == "key"     ? &outs.key
-                         : name == "value"   ? &outs.value
-                         : name == "capture" ? &outs.captures
-                                             : &outs.scale;
+  TypedOperands *group = outs.get(name);
   group->loc = loc;
   if (name != "capture" && !group->operands.empty())
     return parser.emitError(loc) << "outs names " << name << " twice";
@@ -143,14 +152,32 @@ ParseResult GradientParser::parseScoreGradient() {
   return parser.parseRegion(*scoreGradient, arguments);
 }
 
+/// The region of the score's gradient has an argument for what dropout captures
+/// too.
+ParseResult GradientParser::parseDropout() {
+  if (fa::parseDropout(parser, score))
+    return failure();
+  if (scoreGradient->empty() || score.region->empty())
+    return success();
+  Block &block = scoreGradient->front();
+  unsigned known = block.getNumArguments() - 1;
+  for (Type type :
+       llvm::drop_begin(score.region->front().getArgumentTypes(), known))
+    block.addArgument(type, builder.getUnknownLoc());
+  return success();
+}
+
 ParseResult GradientParser::parseRest(bool hasLengths) {
   static const StringRef clauses[] = {
-      "scale",   "query_lengths", "key_lengths",    "offsets",
-      "extents", "score",         "score_gradient", "mask"};
+      "scale",          "query_lengths", "key_lengths", "query_starts",
+      "key_starts",     "offsets",       "extents",     "score",
+      "score_gradient", "mask",          "dropout"};
   if (parseOptionalPlain(parser, "scale", builder.getF32Type(), 1, scale) ||
       (hasLengths &&
        (parseOptionalTyped(parser, "query_lengths", queryLengths) ||
-        parseOptionalTyped(parser, "key_lengths", keyLengths))))
+        parseOptionalTyped(parser, "key_lengths", keyLengths) ||
+        parseOptionalTyped(parser, "query_starts", queryStarts) ||
+        parseOptionalTyped(parser, "key_starts", keyStarts))))
     return failure();
   Type index = builder.getIndexType();
   if (parseOptionalPlain(parser, "offsets", index, 4, offsets) ||
@@ -158,7 +185,7 @@ ParseResult GradientParser::parseRest(bool hasLengths) {
       parseRegionClause(parser, /*isScore=*/true, captureSizes, score) ||
       parseScoreGradient() ||
       parseRegionClause(parser, /*isScore=*/false, captureSizes, mask) ||
-      checkNoClause(parser, clauses, hasLengths) ||
+      parseDropout() || checkNoClause(parser, clauses, hasLengths) ||
       parseOwnAttributes(parser, result) ||
       checkNoClause(parser, clauses, hasLengths))
     return failure();
@@ -183,15 +210,8 @@ ParseResult GradientParser::addRest() {
 }
 
 ParseResult GradientParser::finish() {
-  auto has = [&](StringRef name) { return llvm::is_contained(outNames, name); };
-  std::pair<StringRef, TypedOperands *> groups[] = {{"query", &outs.query},
-                                                    {"key", &outs.key},
-                                                    {"value", &outs.value},
-                                                    {"capture", &outs.captures},
-                                                    {"scale", &outs.scale}};
-  for (auto [name, group] : groups) {
-    if (!has(name))
-      continue;
+  for (StringRef name : outNames) {
+    TypedOperands *group = outs.get(name);
     if (add(*group))
       return failure();
     for (Type type : group->types)
@@ -224,11 +244,12 @@ ParseResult GradientParser::parseWhole() {
   for (size_t i = 0; i < 3; ++i)
     if (add(takeOne(ins, i)))
       return failure();
-  return failure(
-      add(hasOutput ? takeOne(of, 0) : none) || add(takeOne(of, hasOutput)) ||
-      add(delta) || add(takeOne(gradients, 0)) ||
-      add(hasLseGradient ? takeOne(gradients, 1) : none) || add(scale) ||
-      add(queryLengths) || add(keyLengths) || addRest() || finish());
+  return failure(add(hasOutput ? takeOne(of, 0) : none) ||
+                 add(takeOne(of, hasOutput)) || add(delta) ||
+                 add(takeOne(gradients, 0)) ||
+                 add(hasLseGradient ? takeOne(gradients, 1) : none) ||
+                 add(scale) || add(queryLengths) || add(keyLengths) ||
+                 add(queryStarts) || add(keyStarts) || addRest() || finish());
 }
 
 ParseResult GradientParser::parseStep() {
@@ -352,6 +373,10 @@ void AttentionGradientOp::print(OpAsmPrinter &printer) {
     printTyped(printer, "query_lengths", getQueryLengths());
   if (getKeyLengths())
     printTyped(printer, "key_lengths", getKeyLengths());
+  if (getQueryStarts())
+    printTyped(printer, "query_starts", getQueryStarts());
+  if (getKeyStarts())
+    printTyped(printer, "key_starts", getKeyStarts());
   printRest(*this, printer);
 }
 
@@ -361,7 +386,7 @@ void AttentionGradientOp::getAsmBlockArgumentNames(
 }
 
 ParseResult GradientKeysOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringRef names[] = {"key", "value"};
+  StringRef names[] = {"key", "value", "query", "capture", "scale"};
   return GradientParser(parser, result, names).parseStep();
 }
 
@@ -369,6 +394,8 @@ void GradientKeysOp::print(OpAsmPrinter &printer) {
   SmallVector<NamedOut> outs;
   addOut(outs, "key", getKeyAccumulator());
   addOut(outs, "value", getValueAccumulator());
+  addOut(outs, "query", getQueryGradient());
+  addCaptures(outs, *this);
   printStep(*this, printer, outs);
 }
 

@@ -33,11 +33,21 @@ static LogicalResult verifyElementOrF32(Operation *op, StringRef name,
                            << ") or f32";
 }
 
+/// The rank of `value` is that of its order, which has a batch but in a whole
+/// gradient.
+static LogicalResult verifyOrderOf(Operation *op, StringRef name, Value value,
+                                   DimsAttr order) {
+  if (!isa<AttentionGradientOp>(op) &&
+      failed(verifyHasBatches(op, name, order)))
+    return failure();
+  return verifyRank(op, name, value.getType(), order.getRank());
+}
+
 /// Rank, sizes and head dim of `value` are those of `model`.
 static LogicalResult verifySameShape(Operation *op, StringRef name, Value value,
                                      DimsAttr order, StringRef modelName,
                                      Value model, DimsAttr modelOrder) {
-  if (failed(verifyRank(op, name, value.getType(), 4)))
+  if (failed(verifyOrderOf(op, name, value, order)))
     return failure();
   std::pair<StringRef, DimKind> dims[] = {{"batches", DimKind::Batch},
                                           {"rows", DimKind::Sequence},
@@ -55,7 +65,7 @@ static LogicalResult verifySameShape(Operation *op, StringRef name, Value value,
 static LogicalResult verifyLikeOutput(AttentionLikeOpInterface op,
                                       StringRef name, Value value,
                                       DimsAttr order) {
-  if (failed(verifyRank(op, name, value.getType(), 4)) ||
+  if (failed(verifyOrderOf(op, name, value, order)) ||
       failed(verifyElementOrF32(op, name, value,
                                 getElementTypeOrSelf(op.getQuery().getType()),
                                 "query")))
@@ -82,14 +92,16 @@ static LogicalResult verifyRowNumbers(AttentionLikeOpInterface op,
   if (!value)
     return success();
   auto type = cast<ShapedType>(value.getType());
-  if (failed(verifyRank(op, name, type, 3)) ||
+  auto whole = dyn_cast<AttentionGradientOp>(op.getOperation());
+  int64_t batch = whole && whole.getQueryStarts() ? 0 : 1;
+  if (failed(verifyRank(op, name, type, 2 + batch)) ||
       failed(
           verifyElementType(op, name, type, Float32Type::get(op.getContext()))))
     return failure();
   std::tuple<StringRef, DimKind, int64_t> dims[] = {
       {"batches", DimKind::Batch, 0},
-      {"heads", DimKind::Heads, 1},
-      {"queries", DimKind::Sequence, 2}};
+      {"heads", DimKind::Heads, batch},
+      {"queries", DimKind::Sequence, batch + 1}};
   for (auto [what, kind, position] : dims)
     if (failed(verifySameSize(op, what, "query",
                               sizeOf(op.getQuery(), op.getQueryOrder(), kind),
@@ -157,8 +169,7 @@ template <typename OpTy> static LogicalResult verifyRegions(OpTy op) {
     return op.emitOpError("has a score_gradient region but no score region, "
                           "expected both: the gradient of no score function is "
                           "the identity");
-  if (failed(verifyPairRegion(
-          op, "score", {&op.getScore(), 1, op.getScoreCaptures()}, f32, f32)))
+  if (failed(verifyScore(op)))
     return failure();
   if (!op.getScoreGradient().empty() &&
       failed(verifyPairRegion(
@@ -220,6 +231,7 @@ static LogicalResult verifyDestinations(AttentionGradientOp op) {
 
 LogicalResult AttentionGradientOp::verify() {
   if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
+      failed(verifySequences(*this)) ||
       failed(verifyInputs(*this, getConfigAttr())) ||
       failed(verifyDelta(*this)) ||
       (getOutput() && failed(verifyLikeOutput(*this, "output", getOutput(),
@@ -254,7 +266,7 @@ static MutableOperandRange getLastOperands(OpTy op, unsigned group) {
 }
 
 MutableOperandRange AttentionGradientOp::getDpsInitsMutable() {
-  return getLastOperands(*this, /*group=*/15);
+  return getLastOperands(*this, /*group=*/17);
 }
 
 void AttentionGradientOp::getEffects(
@@ -345,10 +357,22 @@ static LogicalResult verifyAccumulator(Operation *op, StringRef name,
 LogicalResult GradientKeysOp::verify() {
   if (failed(verifyStep(*this, getAttributeNames())) ||
       failed(verifyAccumulator(*this, "gradient of key", getKeyAccumulator(),
-                               getKey(), getKeyOrder())))
+                               getKey(), getKeyOrder())) ||
+      failed(verifyAccumulator(*this, "gradient of value",
+                               getValueAccumulator(), getValue(),
+                               getValueOrder())) ||
+      failed(verifyCaptureGradients(*this)) ||
+      failed(verifyScaleGradient(*this, getScaleGradient())))
     return failure();
-  return verifyAccumulator(*this, "gradient of value", getValueAccumulator(),
-                           getValue(), getValueOrder());
+  if (!getQueryGradient())
+    return success();
+  StringRef name = "gradient of query";
+  if (failed(verifyElementType(*this, name, getQueryGradient().getType(),
+                               Float32Type::get(getContext()))))
+    return failure();
+  return verifySameShape(*this, name, getQueryGradient(),
+                         getQueryGradientOrder(), "query", getQuery(),
+                         getQueryOrder());
 }
 
 LogicalResult GradientQueriesOp::verify() {

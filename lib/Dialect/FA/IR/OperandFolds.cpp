@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Canonicalisation of what surrounds attention: a transpose of an operand or
-// of the result becomes an order of dimensions, so that it costs no copy, and
-// a cast that hides a static size is dropped. Read `AbsorbTransposedOperand`
+// of the result becomes an order of dimensions, so that it costs no copy (but
+// not where the head dim of a tensor would no longer be contiguous), and a cast
+// that hides a static size is dropped. Read `AbsorbTransposedOperand`
 // first.
 //
 //===----------------------------------------------------------------------===//
@@ -51,6 +52,15 @@ getTranspose(Value value) {
   for (AffineExpr dim : transpose.getPermutation().getResults())
     permutation.push_back(cast<AffineDimExpr>(dim).getPosition());
   return std::make_pair(transpose.getIn(), permutation);
+}
+
+/// Whether the head dim of a tensor is contiguous in one order and would not be
+/// in the other: to read it there is to copy it in any case.
+static bool partsHeadDim(Value operand, DimsAttr from, DimsAttr to) {
+  auto isLast = [](DimsAttr order) {
+    return order.positionOf(DimKind::HeadDim) == 3;
+  };
+  return isa<TensorType>(operand.getType()) && isLast(from) && !isLast(to);
 }
 
 // A rank-4 operand with the attribute that names its order.
@@ -128,6 +138,8 @@ struct AbsorbTransposedOperand : public OpRewritePattern<OpTy> {
       auto [source, permutation] = *transpose;
       // The source of a transpose in memory may have another head dim stride.
       DimsAttr order = getSourceOrder(input.order, permutation);
+      if (partsHeadDim(source, input.order, order))
+        continue;
       rewriter.modifyOpInPlace(op, [&, source = source] {
         input.operand->set(source);
         input.setOrder(order);
@@ -180,8 +192,8 @@ private:
         unsigned first = pairs.captures.getBeginOperandIndex();
         unsigned number = operand.getOperandNumber();
         if (number >= first && number < first + pairs.captures.size())
-          arguments.push_back(pairs.region->getArgument(pairs.numElements + 4 +
-                                                        number - first));
+          arguments.push_back(
+              pairs.region->getArgument(pairs.getNumFixed() + number - first));
       }
     return arguments;
   }
@@ -232,6 +244,9 @@ struct AbsorbTransposedResult : public OpRewritePattern<linalg::TransposeOp> {
         !op.getOutput().getDefiningOp<tensor::EmptyOp>())
       return failure();
     ArrayRef<int64_t> permutation = transpose.getPermutation();
+    if (partsHeadDim(result, op.getOutputOrder(),
+                     getResultOrder(op.getOutputOrder(), permutation)))
+      return failure();
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
     SmallVector<OpFoldResult> sizes =

@@ -36,7 +36,8 @@ mlir::fa::getPartialResultSizes(OpBuilder &builder, AttentionOp op,
 
 AttentionOp mlir::fa::createPartialAttention(OpBuilder &builder, AttentionOp op,
                                              OpFoldResult begin,
-                                             OpFoldResult size, Value output,
+                                             OpFoldResult size,
+                                             OpFoldResult number, Value output,
                                              Value lse) {
   Location loc = op.getLoc();
   Value key = createSliceOf(builder, loc, op.getKey(), op.getKeyOrder(),
@@ -50,13 +51,16 @@ AttentionOp mlir::fa::createPartialAttention(OpBuilder &builder, AttentionOp op,
       types.push_back(destination.getType());
   auto partial = AttentionOp::create(
       builder, loc, types, op.getQuery(), op.getKey(), op.getValue(),
-      op.getScale(), op.getQueryLengths(), op.getKeyLengths(), op.getOffsets(),
-      op.getExtents(), op.getScoreCaptures(), op.getMaskCaptures(), output, lse,
+      op.getScale(), op.getQueryLengths(), op.getKeyLengths(),
+      /*query_starts=*/Value(), /*key_starts=*/Value(), /*key_pages=*/Value(),
+      op.getOffsets(), op.getExtents(), op.getScoreCaptures(),
+      op.getMaskCaptures(), op.getSinkCaptures(), output, lse,
       op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
-      op.getOutputDimsAttr(), op.getConfigAttr());
+      op.getOutputDimsAttr(), op.getConfigAttr(), op.getBatchInvariantAttr());
   IRMapping mapping;
   op.getScore().cloneInto(&partial.getScore(), mapping);
   op.getMask().cloneInto(&partial.getMask(), mapping);
+  op.getSink().cloneInto(&partial.getSink(), mapping);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(partial);
   materializePlace(builder, partial);
@@ -67,7 +71,42 @@ AttentionOp mlir::fa::createPartialAttention(OpBuilder &builder, AttentionOp op,
   partial.getOffsetsMutable().assign(offsets);
   partial.getKeyMutable().set(key);
   partial.getValueMutable().set(value);
+  if (!partial.getSink().empty()) {
+    // A sink is one key, so it is of one part.
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value part = getValueOrCreateConstantIndexOp(builder, loc, number);
+    Value isFirst = arith::CmpIOp::create(builder, loc,
+                                          arith::CmpIPredicate::eq, part, zero);
+    keepSinkWhere(builder, partial, isFirst,
+                  APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true));
+  }
   return partial;
+}
+
+void mlir::fa::keepSinkWhere(OpBuilder &builder, AttentionOp op,
+                             Value condition, const APFloat &otherwise) {
+  Location loc = op.getLoc();
+  Region &sink = op.getSink();
+  OpBuilder::InsertionGuard guard(builder);
+  FloatType f32 = builder.getF32Type();
+  if (sink.empty()) {
+    SmallVector<Type> types(3, builder.getIndexType());
+    builder.createBlock(&sink, sink.end(), types,
+                        SmallVector<Location>(3, loc));
+    APFloat none = APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true);
+    YieldOp::create(
+        builder, loc,
+        arith::ConstantFloatOp::create(builder, loc, f32, none).getResult());
+  }
+  op.getSinkCapturesMutable().append(condition);
+  Value argument = sink.addArgument(condition.getType(), loc);
+  auto yield = cast<YieldOp>(sink.front().getTerminator());
+  builder.setInsertionPoint(yield);
+  Value replacement =
+      arith::ConstantFloatOp::create(builder, loc, f32, otherwise);
+  yield->setOperand(0,
+                    arith::SelectOp::create(builder, loc, argument,
+                                            yield->getOperand(0), replacement));
 }
 
 namespace {

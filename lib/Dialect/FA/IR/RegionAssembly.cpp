@@ -462,6 +462,84 @@ ParseResult mlir::fa::parseRegionClause(OpAsmParser &parser, bool isScore,
 }
 
 //===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+/// p is f32; seed and offset are i64, or memory of one.
+static ParseResult resolveDropoutTypes(OpAsmParser &parser, SMLoc loc,
+                                       ArrayRef<Type> types) {
+  auto isI64 = [](Type type) { return type.isSignlessInteger(64); };
+  bool isLegal = types[0].isF32();
+  for (Type type : types.drop_front())
+    isLegal &= isI64(type) || isTable(type, {0}, isI64);
+  if (isLegal)
+    return success();
+  InFlightDiagnostic diagnostic = parser.emitError(loc);
+  diagnostic << "dropout has types ";
+  llvm::interleaveComma(types, diagnostic);
+  return diagnostic << ", expected f32 (probability), then i64 or a table of "
+                       "rank 0 of i64 (seed, offset)";
+}
+
+ParseResult mlir::fa::parseDropout(OpAsmParser &parser, RegionClause &score) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("dropout")))
+    return success();
+  OpBuilder builder(parser.getContext());
+  TypedOperands group;
+  if (parser.parseLParen() || parser.parseOperandList(group.operands) ||
+      (succeeded(parser.parseOptionalColon()) &&
+       parser.parseTypeList(group.types)) ||
+      parser.parseRParen())
+    return failure();
+  if (group.operands.size() != 3)
+    return parser.emitError(loc)
+           << "dropout has " << group.operands.size()
+           << " operands, expected 3 (probability, seed, offset)";
+  if (group.types.empty())
+    group.types = {builder.getF32Type(), builder.getI64Type(),
+                   builder.getI64Type()};
+  if (group.types.size() != 3)
+    return parser.emitError(loc)
+           << "dropout has 3 operands but " << group.types.size() << " types";
+  if (resolveDropoutTypes(parser, loc, group.types))
+    return failure();
+  Location unknown = builder.getUnknownLoc();
+  if (score.region->empty()) {
+    SmallVector<Type> types(5, builder.getIndexType());
+    types[0] = builder.getF32Type();
+    Block &block = score.region->emplaceBlock();
+    block.addArguments(types, SmallVector<Location>(5, unknown));
+    builder.setInsertionPointToEnd(&block);
+    YieldOp::create(builder, unknown, ValueRange(block.getArgument(0)));
+  }
+  Block &block = score.region->front();
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getResults().size() != 1)
+    return parser.emitError(loc)
+           << "dropout stands behind a score region that does not yield one "
+              "value, expected fa.yield of the score alone";
+  builder.setInsertionPoint(yield);
+  Location at = parser.getEncodedSourceLoc(loc);
+  SmallVector<Value> values;
+  for (Type type : group.types) {
+    Value value = block.addArgument(type, unknown);
+    if (isa<ShapedType>(type))
+      value = buildCapturedLoad(builder, at, value, {});
+    values.push_back(value);
+  }
+  auto indices = block.getArguments().slice(1, 4);
+  Value factor =
+      DropoutOp::create(builder, at, values[0], values[1], values[2],
+                        indices[0], indices[1], indices[2], indices[3]);
+  yield.getResultsMutable().append(factor);
+  score.captures.loc = loc;
+  llvm::append_range(score.captures.operands, group.operands);
+  llvm::append_range(score.captures.types, group.types);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
 

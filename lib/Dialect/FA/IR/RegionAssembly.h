@@ -30,6 +30,10 @@ struct RegionClause {
 ParseResult parseRegionClause(OpAsmParser &parser, bool isScore,
                               CaptureSizes &sizes, RegionClause &clause);
 
+/// [`dropout` `(` %p, %seed, %offset [`:` types] `)`], which becomes the second
+/// result of the score, whose captures it joins.
+ParseResult parseDropout(OpAsmParser &parser, RegionClause &score);
+
 /// [`captures` `(` %arg = %value : type, ... `)`], of which each argument joins
 /// `arguments`.
 ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,

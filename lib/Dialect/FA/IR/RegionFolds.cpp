@@ -44,6 +44,52 @@ template <typename OpTy> struct DropTrueMask : public OpRewritePattern<OpTy> {
   }
 };
 
+/// A factor of weights that is 1 everywhere disappears.
+template <typename OpTy> struct DropUnitFactor : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getScore().empty())
+      return failure();
+    Operation *yield = op.getScore().front().getTerminator();
+    if (yield->getNumOperands() != 2 ||
+        !matchPattern(yield->getOperand(1), m_OneFloat()))
+      return failure();
+    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperand(1); });
+    return success();
+  }
+};
+
+/// A constant that a factor of weights is made from moves into the score of a
+/// gradient, whose captures keep their numbers.
+template <typename OpTy>
+struct MoveConstantToDropout : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getScore().empty())
+      return failure();
+    bool changed = false;
+    for (DropoutOp dropout : op.getScore().template getOps<DropoutOp>()) {
+      auto argument = dyn_cast<BlockArgument>(dropout.getP());
+      FloatAttr p;
+      if (!argument ||
+          !matchPattern(op.getScoreCaptures()[argument.getArgNumber() -
+                                              numScoreArguments],
+                        m_Constant(&p)))
+        continue;
+      rewriter.setInsertionPoint(dropout);
+      Value constant = arith::ConstantOp::create(rewriter, op.getLoc(), p);
+      rewriter.modifyOpInPlace(dropout,
+                               [&] { dropout.getPMutable().assign(constant); });
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
 /// A score function that returns its score disappears.
 template <typename OpTy>
 struct DropIdentityScore : public OpRewritePattern<OpTy> {
@@ -52,6 +98,7 @@ struct DropIdentityScore : public OpRewritePattern<OpTy> {
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     if (op.getScore().empty() ||
+        op.getScore().front().getTerminator()->getNumOperands() != 1 ||
         getYielded(op.getScore()) != op.getScore().getArgument(0))
       return failure();
     rewriter.modifyOpInPlace(op, [&] {
@@ -185,11 +232,15 @@ struct SimplifyMaskCaptures : public OpRewritePattern<OpTy> {
 } // namespace
 
 void mlir::fa::populateRegionFolds(RewritePatternSet &patterns) {
-  patterns.add<DropTrueMask<AttentionGradientOp>, DropTrueMask<GradientKeysOp>,
-               DropTrueMask<GradientQueriesOp>,
-               SimplifyMaskCaptures<AttentionGradientOp>,
-               SimplifyMaskCaptures<GradientKeysOp>,
-               SimplifyMaskCaptures<GradientQueriesOp>>(patterns.getContext());
+  patterns
+      .add<DropTrueMask<AttentionGradientOp>, DropTrueMask<GradientKeysOp>,
+           DropTrueMask<GradientQueriesOp>, DropUnitFactor<AttentionGradientOp>,
+           DropUnitFactor<GradientKeysOp>, DropUnitFactor<GradientQueriesOp>,
+           DropUnitFactor<AttentionOp>, DropUnitFactor<OnlineAttentionOp>,
+           MoveConstantToDropout<AttentionGradientOp>,
+           SimplifyMaskCaptures<AttentionGradientOp>,
+           SimplifyMaskCaptures<GradientKeysOp>,
+           SimplifyMaskCaptures<GradientQueriesOp>>(patterns.getContext());
   patterns
       .add<DropTrueMask<AttentionOp>, DropTrueMask<OnlineAttentionOp>,
            DropIdentityScore<AttentionOp>, DropIdentityScore<OnlineAttentionOp>,

@@ -60,6 +60,7 @@ static LogicalResult verifyFloatElement(Operation *op, StringRef name,
 
 LogicalResult FinalizeOp::verify() {
   if (failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())) ||
+      failed(verifyHasBatches(*this, "output", getOutputOrder())) ||
       failed(verifyRank(*this, "output", getOutput().getType(), 4)) ||
       failed(verifyFloatElement(*this, "output", getOutput().getType())))
     return failure();
@@ -80,6 +81,15 @@ LogicalResult FinalizeOp::verify() {
           cast<ShapedType>(getAccumulator().getType()).getDimSize(1), "output",
           sizeOf(getOutput(), order, DimKind::HeadDim))))
     return failure();
+  if (Value sink = getSink(); sink && isa<ShapedType>(sink.getType()))
+    if (failed(verifyRank(*this, "sink", sink.getType(), 1)) ||
+        failed(verifyElementType(*this, "sink", sink.getType(),
+                                 Float32Type::get(getContext()))) ||
+        failed(verifySameSize(
+            *this, "rows", "accumulator",
+            cast<ShapedType>(getAccumulator().getType()).getDimSize(0), "sink",
+            cast<ShapedType>(sink.getType()).getDimSize(0))))
+      return failure();
   if (!getLse())
     return success();
   auto lse = cast<ShapedType>(getLse().getType());
@@ -97,6 +107,8 @@ void FinalizeOp::getEffects(
 }
 
 LogicalResult CombineOp::verify() {
+  if (failed(verifyHasBatches(*this, "output", getOrder())))
+    return failure();
   std::pair<StringRef, Value> outputs[] = {{"output_a", getOutputA()},
                                            {"output_b", getOutputB()},
                                            {"output", getOutput()}};

@@ -152,6 +152,20 @@ BlockTensors::Destination BlockTensors::getRow(Value operand,
   return getDestination(operand, getRowSlice(operand, rows), rows);
 }
 
+Value BlockTensors::loadForUpdate(const Destination &destination) {
+  auto view = cast<MemRefType>(destination.place.getType());
+  return bufferization::ToTensorOp::create(
+      builder, loc,
+      RankedTensorType::get(view.getShape(), view.getElementType()),
+      destination.place, /*restrict=*/true, /*writable=*/true);
+}
+
+void BlockTensors::storeUpdate(Value tensor, const Destination &destination) {
+  bufferization::MaterializeInDestinationOp::create(
+      builder, loc, /*result=*/Type(), tensor, destination.place,
+      /*restrict=*/true, /*writable=*/true);
+}
+
 Value BlockTensors::store(Value tensor, const Destination &destination) {
   const auto &[place, slice, rows] = destination;
   tensor = firstRows(tensor, rows);

@@ -61,6 +61,11 @@ public:
   Destination getMatrix(Value operand, DimsAttr order, OpFoldResult rows);
   Destination getRow(Value operand, OpFoldResult rows);
   /// @}
+  /// All that lies in a destination in memory, to be changed there and stored.
+  /// @{
+  Value loadForUpdate(const Destination &destination);
+  void storeUpdate(Value tensor, const Destination &destination);
+  /// @}
   /// Writes the first rows of a tensor. Returns the new tensor where the
   /// destination is one.
   Value store(Value tensor, const Destination &destination);

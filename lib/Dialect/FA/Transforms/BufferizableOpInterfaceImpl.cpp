@@ -23,7 +23,6 @@ using namespace mlir::fa;
 using namespace mlir::bufferization;
 
 /// Batch, head, query and key, in front of the captures of a region.
-static constexpr unsigned numIndices = 4;
 
 // The values with each tensor replaced by its buffer.
 static FailureOr<SmallVector<Value>>
@@ -50,7 +49,7 @@ getBuffers(ValueRange values, RewriterBase &rewriter,
 // Whether the operation may leave a part of its destinations as it was, or
 // computes from it.
 static bool readsDestination(AttentionOp op) {
-  return static_cast<bool>(op.getQueryLengths());
+  return op.getQueryLengths() || op.getQueryStarts();
 }
 static bool readsDestination(AttentionGradientOp op) { return false; }
 static bool readsDestination(OnlineAttentionOp op) { return true; }
@@ -68,8 +67,7 @@ static bool readsDestination(CombineOp op) {
 static Value getCapture(PairRegionsOpInterface op, BlockArgument argument) {
   for (const PairRegion &pairs : op.getPairRegions())
     if (pairs.region == argument.getOwner()->getParent())
-      return pairs
-          .captures[argument.getArgNumber() - pairs.numElements - numIndices];
+      return pairs.captures[argument.getArgNumber() - pairs.getNumFixed()];
   llvm_unreachable("expected an argument of a region on pairs");
 }
 

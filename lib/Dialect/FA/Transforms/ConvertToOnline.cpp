@@ -14,6 +14,7 @@
 
 #include "Bounds.h"
 #include "Lengths.h"
+#include "Sinks.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -33,6 +34,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 static LogicalResult checkIsOneBlock(AttentionOp op) {
+  if (op.isRagged())
+    return op.emitOpError("has packed sequences or pages, expected one "
+                          "sequence: tile it first, with fa-tile");
   DimsAttr order = op.getQueryOrder();
   auto type = cast<ShapedType>(op.getQuery().getType());
   std::pair<StringRef, DimKind> kinds[] = {{"batches", DimKind::Batch},
@@ -204,10 +208,11 @@ FinalizeOp OnlineConverter::convert() {
                               online.getMask().end());
   if (endOfKeys != extents[1])
     captureKeyLength(rewriter, online, extents[1]);
-  auto finalize = FinalizeOp::create(rewriter, loc, op.getResultTypes(),
-                                     online.getResult(0), online.getResult(1),
-                                     online.getResult(2), op.getOutput(),
-                                     op.getLse(), rows, op.getOutputDimsAttr());
+  Value sink = buildSink(rewriter, op, stateRows, extents);
+  auto finalize = FinalizeOp::create(
+      rewriter, loc, op.getResultTypes(), online.getResult(0),
+      online.getResult(1), online.getResult(2), op.getOutput(), op.getLse(),
+      rows, sink, op.getOutputDimsAttr());
   rewriter.replaceOp(op, finalize);
   return finalize;
 }

@@ -7,8 +7,7 @@
 //
 // The steps of the gradients of attention, their begin and their end, each
 // written as the formula of its description, as DecomposeStep.cpp writes those
-// of attention. Read `WeightGradient::WeightGradient` first: both steps share
-// it.
+// of attention. Read `computeWeightGradient` first: both steps share it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +34,8 @@ namespace {
 struct WeightGradient {
   /// query * key^T, p = exp(x - lse), and ds; rows are those of the state.
   Value products, weights, scores;
+  /// Weights times their factors, which values are multiplied by.
+  Value factored;
   /// What scatters into gradients of captures add for each pair.
   SmallVector<Value> scattered;
 };
@@ -91,15 +92,18 @@ computeWeightGradient(OpTy step, PairTensors &pairs, BlockTensors &block,
   result.products = rowsAreKeys ? pairs.multiply(operands.key, operands.query)
                                 : pairs.multiply(operands.query, operands.key);
   Value scaled = pairs.applyScale(result.products);
-  Value scores = pairs.applyMask(pairs.applyScore(scaled), -infinity);
+  PairTensors::Scores scored = pairs.applyScore(scaled);
+  Value scores = pairs.applyMask(scored.values, -infinity);
   // p = exp(x - lse)
   Value difference = arith::SubFOp::create(builder, loc, scores,
                                            broadcast(step.getLse(), infinity));
   result.weights = math::ExpOp::create(builder, loc, difference);
-  // dx = p * (do * value^T - delta)
+  result.factored = pairs.applyFactors(result.weights, scored);
+  // dx = p * (factor * (do * value^T) - delta)
   Value weightGradient =
       rowsAreKeys ? pairs.multiply(operands.value, operands.outputGradient)
                   : pairs.multiply(operands.outputGradient, operands.value);
+  weightGradient = pairs.applyFactors(weightGradient, scored);
   Value centered = arith::SubFOp::create(builder, loc, weightGradient,
                                          broadcast(step.getDelta(), 0.0f));
   Value gradient =
@@ -120,43 +124,7 @@ static OpFoldResult getRows(OpBuilder &builder, GradientQueriesOp step) {
 }
 
 //===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
-
-static SmallVector<Value> decompose(OpBuilder &builder, GradientKeysOp step) {
-  Location loc = step.getLoc();
-  BlockTensors block(builder, loc);
-  Value state = step.getKeyAccumulator() ? step.getKeyAccumulator()
-                                         : step.getValueAccumulator();
-  PairTensors pairs(builder, step, step.getConfigAttr(), /*rowsAreKeys=*/true,
-                    getMixedSize(builder, loc, state, 0));
-  StepOperands operands;
-  operands.key = pairs.loadRows(step.getKey(), step.getKeyOrder());
-  operands.value = pairs.loadRows(step.getValue(), step.getValueOrder());
-  operands.query = block.loadMatrix(step.getQuery(), step.getQueryOrder());
-  operands.outputGradient =
-      block.loadMatrix(step.getOutputGradient(), step.getOutputGradientOrder());
-  WeightGradient gradient = computeWeightGradient(
-      step, pairs, block, operands, [&](Value numbers, float) {
-        return block.broadcastColumns(block.loadRow(numbers), pairs.getSizes());
-      });
-  SmallVector<SmallVector<unsigned>> loops = {{0, 2}, {2, 1}, {0, 1}};
-  SmallVector<Value> results;
-  // key = key + ds * query, value = value + p * do
-  if (step.getKeyAccumulator())
-    results.push_back(block.contract(gradient.scores, operands.query,
-                                     block.loadState(step.getKeyAccumulator()),
-                                     loops, step.getConfigAttr()));
-  if (step.getValueAccumulator())
-    results.push_back(
-        block.contract(gradient.weights, operands.outputGradient,
-                       block.loadState(step.getValueAccumulator()), loops,
-                       step.getConfigAttr()));
-  return block.storeState(results, step.getDpsInits());
-}
-
-//===----------------------------------------------------------------------===//
-// Queries
+// What a step adds to memory
 //===----------------------------------------------------------------------===//
 
 /// The region of a scatter's indices, of the region of the score's gradient.
@@ -178,21 +146,34 @@ static void takeIndices(ScatterGradientOp scatter, Region &region) {
   body.eraseArguments(0, 2);
 }
 
-/// 0 in rows of padding, and in rows that see no key, whatever their scores.
+/// 0 for queries of padding, and for those that see no key, whatever their
+/// scores.
 static Value clearEmptyRows(BlockTensors &block, Value values, Value lses) {
   return block.select(block.isEqual(lses, infinity),
                       block.splatLike(0.0f, values), values);
 }
 
+/// Values of pairs that there are: rows of keys that are padding have weights
+/// that may be infinite, where those of queries are 0.
+template <typename OpTy>
+static Value dropPadding(OpTy step, PairTensors &pairs, BlockTensors &block,
+                         Value values) {
+  if (!pairs.areRowsKeys())
+    return values;
+  return block.firstRows(values,
+                         getMixedSize(block.builder, block.loc, step.getKey(),
+                                      step.getKeyOrder(), DimKind::Sequence));
+}
+
 /// Adds what is scattered to gradients of captures.
-static void addScattered(GradientQueriesOp step, PairTensors &pairs,
-                         BlockTensors &block, Value lses,
-                         const WeightGradient &gradient) {
+template <typename OpTy>
+static void addScattered(OpTy step, PairTensors &pairs, BlockTensors &block,
+                         Value lses, const WeightGradient &gradient) {
   if (step.getScoreGradient().empty())
     return;
   Block &body = step.getScoreGradient().front();
-  for (auto [scatter, value] :
-       llvm::zip_equal(body.getOps<ScatterGradientOp>(), gradient.scattered)) {
+  for (auto [scatter, value] : llvm::zip_equal(
+           body.template getOps<ScatterGradientOp>(), gradient.scattered)) {
     int64_t capture =
         cast<BlockArgument>(scatter.getCapture()).getArgNumber() - 6;
     const auto *found = llvm::find(step.getDifferentiated(), capture);
@@ -201,23 +182,27 @@ static void addScattered(GradientQueriesOp step, PairTensors &pairs,
     Value destination =
         step.getCaptureGradients()[found - step.getDifferentiated().begin()];
     auto add = ScatterAddOp::create(
-        block.builder, block.loc, clearEmptyRows(block, value, lses),
+        block.builder, block.loc,
+        dropPadding(step, pairs, block, clearEmptyRows(block, value, lses)),
         destination, pairs.getOffsets(), pairs.getExtents(),
-        step.getScoreCaptures(), /*rows_are_keys=*/UnitAttr());
+        step.getScoreCaptures(),
+        pairs.areRowsKeys() ? block.builder.getUnitAttr() : UnitAttr());
     takeIndices(scatter, add.getBody());
   }
 }
 
 /// scale = scale + sum of ds * (query * key^T)
-static void addToScale(GradientQueriesOp step, BlockTensors &block, Value lses,
-                       const WeightGradient &gradient) {
+template <typename OpTy>
+static void addToScale(OpTy step, PairTensors &pairs, BlockTensors &block,
+                       Value lses, const WeightGradient &gradient) {
   if (!step.getScaleGradient())
     return;
   OpBuilder &builder = block.builder;
   Location loc = block.loc;
   Value products =
       arith::MulFOp::create(builder, loc, gradient.scores, gradient.products);
-  products = clearEmptyRows(block, products, lses);
+  products =
+      dropPadding(step, pairs, block, clearEmptyRows(block, products, lses));
   Value zeros = block.splat(0.0f, block.getSizes(products)[0]);
   Value sums = block.reduce<arith::AddFOp>(products, zeros);
   Value zero =
@@ -232,6 +217,81 @@ static void addToScale(GradientQueriesOp step, BlockTensors &block, Value lses,
   memref::StoreOp::create(builder, loc, next, step.getScaleGradient());
 }
 
+/// `broadcast` broadcasts lse to the pairs.
+template <typename OpTy>
+static void addToCaptures(OpTy step, PairTensors &pairs, BlockTensors &block,
+                          const WeightGradient &gradient,
+                          function_ref<Value(Value, float)> broadcast) {
+  if (!step.getScaleGradient() && step.getCaptureGradients().empty())
+    return;
+  Value lses = broadcast(step.getLse(), infinity);
+  addScattered(step, pairs, block, lses, gradient);
+  addToScale(step, pairs, block, lses, gradient);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+/// query = query + ds^T * key, in memory. Rows of padding have no part in it:
+/// their weights may be infinite.
+static void addToQueries(GradientKeysOp step, BlockTensors &block, Value key,
+                         Value scores) {
+  OpBuilder &builder = block.builder;
+  Value memory = step.getQueryGradient();
+  DimsAttr order = step.getQueryGradientOrder();
+  OpFoldResult queries =
+      getMixedSize(builder, block.loc, memory, order, DimKind::Sequence);
+  OpFoldResult keys = getMixedSize(builder, block.loc, step.getKey(),
+                                   step.getKeyOrder(), DimKind::Sequence);
+  auto place = block.getMatrix(memory, order, queries);
+  Value sum =
+      block.contract(block.firstRows(scores, keys), block.firstRows(key, keys),
+                     block.loadForUpdate(place), {{2, 0}, {2, 1}, {0, 1}},
+                     step.getConfigAttr());
+  block.storeUpdate(sum, place);
+}
+
+static SmallVector<Value> decompose(OpBuilder &builder, GradientKeysOp step) {
+  Location loc = step.getLoc();
+  BlockTensors block(builder, loc);
+  Value state = step.getKeyAccumulator() ? step.getKeyAccumulator()
+                                         : step.getValueAccumulator();
+  PairTensors pairs(builder, step, step.getConfigAttr(), /*rowsAreKeys=*/true,
+                    getMixedSize(builder, loc, state, 0));
+  StepOperands operands;
+  operands.key = pairs.loadRows(step.getKey(), step.getKeyOrder());
+  operands.value = pairs.loadRows(step.getValue(), step.getValueOrder());
+  operands.query = block.loadMatrix(step.getQuery(), step.getQueryOrder());
+  operands.outputGradient =
+      block.loadMatrix(step.getOutputGradient(), step.getOutputGradientOrder());
+  auto broadcast = [&](Value numbers, float) {
+    return block.broadcastColumns(block.loadRow(numbers), pairs.getSizes());
+  };
+  WeightGradient gradient =
+      computeWeightGradient(step, pairs, block, operands, broadcast);
+  addToCaptures(step, pairs, block, gradient, broadcast);
+  if (step.getQueryGradient())
+    addToQueries(step, block, operands.key, gradient.scores);
+  SmallVector<SmallVector<unsigned>> loops = {{0, 2}, {2, 1}, {0, 1}};
+  SmallVector<Value> results;
+  // key = key + ds * query, value = value + p * factor * do
+  if (step.getKeyAccumulator())
+    results.push_back(block.contract(gradient.scores, operands.query,
+                                     block.loadState(step.getKeyAccumulator()),
+                                     loops, step.getConfigAttr()));
+  if (step.getValueAccumulator())
+    results.push_back(
+        block.contract(gradient.factored, operands.outputGradient,
+                       block.loadState(step.getValueAccumulator()), loops,
+                       step.getConfigAttr()));
+  return block.storeState(results, step.getDpsInits());
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
 static SmallVector<Value> decompose(OpBuilder &builder,
                                     GradientQueriesOp step) {
   Location loc = step.getLoc();
@@ -244,17 +304,13 @@ static SmallVector<Value> decompose(OpBuilder &builder,
       pairs.loadRows(step.getOutputGradient(), step.getOutputGradientOrder());
   operands.key = block.loadMatrix(step.getKey(), step.getKeyOrder());
   operands.value = block.loadMatrix(step.getValue(), step.getValueOrder());
-  WeightGradient gradient = computeWeightGradient(
-      step, pairs, block, operands, [&](Value numbers, float padding) {
-        return block.broadcast(pairs.loadRowNumbers(numbers, padding),
-                               pairs.getSizes());
-      });
-  if (step.getScaleGradient() || !step.getCaptureGradients().empty()) {
-    Value lses = block.broadcast(pairs.loadRowNumbers(step.getLse(), infinity),
-                                 pairs.getSizes());
-    addScattered(step, pairs, block, lses, gradient);
-    addToScale(step, block, lses, gradient);
-  }
+  auto broadcast = [&](Value numbers, float padding) {
+    return block.broadcast(pairs.loadRowNumbers(numbers, padding),
+                           pairs.getSizes());
+  };
+  WeightGradient gradient =
+      computeWeightGradient(step, pairs, block, operands, broadcast);
+  addToCaptures(step, pairs, block, gradient, broadcast);
   if (!step.getQueryAccumulator())
     return {};
   // query = query + ds * key

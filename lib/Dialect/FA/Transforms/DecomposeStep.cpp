@@ -83,9 +83,9 @@ static SmallVector<Value> decompose(OpBuilder &builder,
   Value value = block.loadMatrix(step.getValue(), step.getValueOrder());
 
   // x = score(scale * query * key^T), -inf where hidden
-  Value scores = pairs.applyMask(
-      pairs.applyScore(pairs.applyScale(pairs.multiply(query, key))),
-      negativeInfinity);
+  PairTensors::Scores scored =
+      pairs.applyScore(pairs.applyScale(pairs.multiply(query, key)));
+  Value scores = pairs.applyMask(scored.values, negativeInfinity);
   // m' = max(m, max over keys of x), the old one where x is NaN
   Value newMaximum = block.reduce<arith::MaxNumFOp>(scores, maximum);
   // What exponents are taken from: 0 in a row that has seen no key, so that
@@ -102,11 +102,12 @@ static SmallVector<Value> decompose(OpBuilder &builder,
   Value blockSum =
       block.reduce<arith::AddFOp>(weights, block.splatLike(0.0f, oldSum));
   Value sum = math::FmaOp::create(builder, loc, oldSum, correction, blockSum);
-  // acc' = acc * exp(m - m') + p * value
+  // acc' = acc * exp(m - m') + p * factor * value
   Value rescaled = arith::MulFOp::create(
       builder, loc, accumulator, block.broadcast(correction, stateSizes));
-  Value product = block.contract(
-      weights, value, rescaled, {{0, 2}, {2, 1}, {0, 1}}, step.getConfigAttr());
+  Value product =
+      block.contract(pairs.applyFactors(weights, scored), value, rescaled,
+                     {{0, 2}, {2, 1}, {0, 1}}, step.getConfigAttr());
   SmallVector<Value> results{product, newMaximum, sum};
   return block.storeState(results, step.getDpsInits());
 }
@@ -129,10 +130,27 @@ static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
     rows = getSmaller(builder, loc, rows, finalize.getRows());
   auto outputPlace =
       block.getMatrix(finalize.getOutput(), finalize.getOutputOrder(), rows);
+  Value one = block.splatLike(1.0f, sum), weight = one;
+  if (Value sink = finalize.getSink()) {
+    // One more key, of value zero: m' = max(m, sink), and the accumulator and
+    // the sum are rescaled by exp(m - m').
+    Value score = isa<FloatType>(sink.getType())
+                      ? block.splat(sink, block.getSizes(sum))
+                      : block.loadState(sink);
+    Value both = arith::MaximumFOp::create(builder, loc, maximum, score);
+    Value shift = block.select(block.isEqual(both, negativeInfinity),
+                               block.splatLike(0.0f, sum), both);
+    auto weigh = [&](Value number) -> Value {
+      Value difference = arith::SubFOp::create(builder, loc, number, shift);
+      return math::ExpOp::create(builder, loc, difference);
+    };
+    weight = weigh(maximum);
+    sum = math::FmaOp::create(builder, loc, sum, weight, weigh(score));
+    maximum = shift;
+  }
   // output = accumulator / sum, 0 where sum is 0
   Value isEmpty = block.isEqual(sum, 0.0f);
-  Value reciprocal =
-      arith::DivFOp::create(builder, loc, block.splatLike(1.0f, sum), sum);
+  Value reciprocal = arith::DivFOp::create(builder, loc, weight, sum);
   Value inverse = block.select(isEmpty, block.splatLike(0.0f, sum), reciprocal);
   Value output = arith::MulFOp::create(
       builder, loc, accumulator,

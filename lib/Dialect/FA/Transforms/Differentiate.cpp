@@ -88,10 +88,22 @@ static LogicalResult differentiateAttention(AttentionOp op,
                                             FunctionGradients &gradients) {
   OpBuilder &builder = gradients.getBuilder();
   Location loc = op.getLoc();
-  if (op.getQueryLengths() && gradients.isActive(op.getOutput()))
-    return op.emitError("has query lengths and a destination that depends on "
-                        "an argument, of which it keeps rows; fa-differentiate "
-                        "expects a tensor.empty or a constant there");
+  if (op.getKeyPages())
+    return op.emitOpError("has pages, of which fa-differentiate makes no "
+                          "gradient; expected a batch or packed sequences");
+  // The lse includes the sink, so gradients of all else need nothing of it.
+  if (llvm::any_of(op.getSinkCaptures(),
+                   [&](Value value) { return gradients.isActive(value); }))
+    return op.emitOpError("has a sink that depends on an argument, of which "
+                          "fa-differentiate makes no gradient; expected one "
+                          "that does not");
+  if ((op.getQueryLengths() || op.getQueryStarts()) &&
+      gradients.isActive(op.getOutput()))
+    return op.emitError()
+           << "has query " << (op.getQueryStarts() ? "starts" : "lengths")
+           << " and a destination that depends on an argument, of which it "
+              "keeps rows; fa-differentiate expects a tensor.empty or a "
+              "constant there";
   Value output = op->getResult(0), lse = op->getResult(1);
   Value ofOutput = gradients.get(output);
   if (!ofOutput)
@@ -129,10 +141,11 @@ static LogicalResult differentiateAttention(AttentionOp op,
   auto gradient = AttentionGradientOp::create(
       builder, loc, types, op.getQuery(), op.getKey(), op.getValue(), output,
       lse, /*delta=*/Value(), ofOutput, gradients.get(lse), op.getScale(),
-      op.getQueryLengths(), op.getKeyLengths(), op.getOffsets(),
-      op.getExtents(), op.getScoreCaptures(), op.getMaskCaptures(), query, key,
-      value, captures, scale, numbers, op.getQueryDimsAttr(),
-      op.getKeyDimsAttr(), op.getValueDimsAttr(), op.getOutputDimsAttr(),
+      op.getQueryLengths(), op.getKeyLengths(), op.getQueryStarts(),
+      op.getKeyStarts(), op.getOffsets(), op.getExtents(),
+      op.getScoreCaptures(), op.getMaskCaptures(), query, key, value, captures,
+      scale, numbers, op.getQueryDimsAttr(), op.getKeyDimsAttr(),
+      op.getValueDimsAttr(), op.getOutputDimsAttr(),
       /*output_gradient_dims=*/op.getOutputDimsAttr(),
       /*query_gradient_dims=*/op.getQueryDimsAttr(),
       /*key_gradient_dims=*/op.getKeyDimsAttr(),
@@ -260,16 +273,20 @@ static void addLse(OpBuilder &builder, AttentionOp op) {
   DimsAttr order = op.getQueryOrder();
   SmallVector<OpFoldResult> shape;
   for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence})
-    shape.push_back(sizes[order.positionOf(kind)]);
+    if (order.has(kind))
+      shape.push_back(sizes[order.positionOf(kind)]);
   Value lse =
       tensor::EmptyOp::create(builder, loc, shape, builder.getF32Type());
   auto with = AttentionOp::create(
       builder, loc, TypeRange{op.getOutput().getType(), lse.getType()},
       op.getQuery(), op.getKey(), op.getValue(), op.getScale(),
-      op.getQueryLengths(), op.getKeyLengths(), op.getOffsets(),
-      op.getExtents(), op.getScoreCaptures(), op.getMaskCaptures(),
+      op.getQueryLengths(), op.getKeyLengths(), op.getQueryStarts(),
+      op.getKeyStarts(), op.getKeyPages(), op.getOffsets(), op.getExtents(),
+      op.getScoreCaptures(), op.getMaskCaptures(), op.getSinkCaptures(),
       op.getOutput(), lse, op.getQueryDimsAttr(), op.getKeyDimsAttr(),
-      op.getValueDimsAttr(), op.getOutputDimsAttr(), op.getConfigAttr());
+      op.getValueDimsAttr(), op.getOutputDimsAttr(), op.getConfigAttr(),
+      op.getBatchInvariantAttr());
+  with.getSink().takeBody(op.getSink());
   with.getScore().takeBody(op.getScore());
   with.getMask().takeBody(op.getMask());
   op->getResult(0).replaceAllUsesWith(with->getResult(0));

@@ -53,8 +53,10 @@ private:
   void computeScores();
   Value transform(OpBuilder &nested, Location loc, Value score, Value query,
                   Value key);
-  Value inlineRegion(OpBuilder &nested, Region &region, ValueRange arguments);
+  Value inlineRegion(OpBuilder &nested, Region &region, ValueRange arguments,
+                     unsigned result = 0);
   void computeProbabilities();
+  void applyFactors();
   SmallVector<Value> writeResults();
 
   AttentionOp op;
@@ -118,7 +120,7 @@ void NaiveHead::readLengths() {
 
 // A copy of a region's body; loads out of bounds read 0.
 Value NaiveHead::inlineRegion(OpBuilder &nested, Region &region,
-                              ValueRange arguments) {
+                              ValueRange arguments, unsigned result) {
   IRMapping mapping;
   mapping.map(region.getArguments(), arguments);
   for (Operation &inner : region.front().without_terminator()) {
@@ -137,7 +139,7 @@ Value NaiveHead::inlineRegion(OpBuilder &nested, Region &region,
       nested.clone(inner, mapping);
     }
   }
-  return mapping.lookup(region.front().getTerminator()->getOperand(0));
+  return mapping.lookup(region.front().getTerminator()->getOperand(result));
 }
 
 // The score that softmax sees: scaled, through both regions.
@@ -232,6 +234,30 @@ void NaiveHead::computeProbabilities() {
       });
 }
 
+/// Weights times the factors that the score region yields. These do not depend
+/// on scores.
+void NaiveHead::applyFactors() {
+  if (op.getScore().empty() ||
+      op.getScore().front().getTerminator()->getNumOperands() != 2)
+    return;
+  scores = builder.generic(
+      {parallel, parallel}, {{0, 1}}, {}, scores,
+      [&](OpBuilder &nested, Location loc, ValueRange x) -> Value {
+        auto getIndex = [&](unsigned loop) -> Value {
+          return arith::AddIOp::create(
+              nested, loc, op.getOffsets()[2 + loop],
+              linalg::IndexOp::create(nested, loc, loop));
+        };
+        SmallVector<Value> arguments{x[0], op.getOffsets()[0],
+                                     op.getOffsets()[1], getIndex(0),
+                                     getIndex(1)};
+        llvm::append_range(arguments, op.getScoreCaptures());
+        Value factor =
+            inlineRegion(nested, op.getScore(), arguments, /*result=*/1);
+        return arith::MulFOp::create(nested, loc, x[0], factor);
+      });
+}
+
 SmallVector<Value> NaiveHead::writeResults() {
   NaiveMatrix value =
       builder.getMatrix(op.getValue(), op.getValueOrder(), keys);
@@ -285,6 +311,7 @@ SmallVector<Value> NaiveHead::build() {
   readLengths();
   computeScores();
   computeProbabilities();
+  applyFactors();
   SmallVector<Value> results = writeResults();
   builder.freeScratch();
   return results;
@@ -296,6 +323,10 @@ SmallVector<Value> NaiveHead::build() {
 
 FailureOr<scf::ForallOp> mlir::fa::expandNaively(RewriterBase &rewriter,
                                                  AttentionOp op) {
+  if (op.isRagged() || !op.getSink().empty())
+    return op.emitOpError()
+           << "has " << (op.isRagged() ? "packed sequences or pages" : "a sink")
+           << ", expected neither: fa-naive has no form of it";
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });

@@ -46,7 +46,7 @@ Value PairTensors::loadInFront(Value operand, function_ref<Value()> load) {
   while (isa<BlockRangesOpInterface, scf::ForOp>(point->getParentOp()) &&
          isa<Attribute>(sizes[0]) &&
          !point->getParentRegion()->isAncestor(operand.getParentRegion()) &&
-         !mayWriteMemory(point->getParentOp()))
+         !mayWriteMemory(point->getParentOp(), operand))
     point = point->getParentOp();
   block.builder.setInsertionPoint(point);
   return load();
@@ -95,12 +95,23 @@ ApplyOp PairTensors::apply(Region &region, ValueRange inputs, TypeRange types,
   return apply;
 }
 
-Value PairTensors::applyScore(Value scores) {
+PairTensors::Scores PairTensors::applyScore(Value scores) {
   if (step.getScore().empty())
-    return scores;
-  return apply(step.getScore(), scores, scores.getType(),
-               step.getScoreCaptures())
-      .getResult(0);
+    return {scores, Value()};
+  SmallVector<Type> types(
+      step.getScore().front().getTerminator()->getNumOperands(),
+      scores.getType());
+  ApplyOp result =
+      apply(step.getScore(), scores, types, step.getScoreCaptures());
+  return {result.getResult(0),
+          types.size() == 2 ? result.getResult(1) : Value()};
+}
+
+Value PairTensors::applyFactors(Value values, const Scores &scores) {
+  if (!scores.factors)
+    return values;
+  return arith::MulFOp::create(block.builder, block.loc, values,
+                               scores.factors);
 }
 
 Value PairTensors::hide(Value values, float hidden) {

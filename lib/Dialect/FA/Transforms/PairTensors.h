@@ -32,7 +32,13 @@ public:
   /// rows * columns^T, of two matrices.
   Value multiply(Value rows, Value columns);
   Value applyScale(Value scores);
-  Value applyScore(Value scores);
+  /// The score region, with its factors of weights where it has them.
+  struct Scores {
+    Value values, factors;
+  };
+  Scores applyScore(Value scores);
+  /// Values times their factors, if there are any.
+  Value applyFactors(Value values, const Scores &scores);
   /// `hidden` for the pairs that the mask hides. Where the step is in ranges it
   /// hides none in full ones.
   Value applyMask(Value values, float hidden);

@@ -248,7 +248,7 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
     MutableArrayRef<OpOperand> destinations;
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       destinations = attention.getDpsInitsMutable();
-      isRead = static_cast<bool>(attention.getQueryLengths());
+      isRead = attention.getQueryLengths() || attention.getQueryStarts();
     } else if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
       destinations = gradient.getDpsInitsMutable();
       isRead = false;

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What pairs of one row, or all pairs, add to one element is summed before it
-// is added: fewer roundings reach a long sum. Read `ScatterLoops::build`.
+// is added: fewer roundings reach a long sum. Where rows and columns are
+// themselves indices, all is linalg on a part of the destination, so that it
+// runs in vectors (`ScatterBlock`). Else it is loops (`ScatterLoops`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +17,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -25,6 +28,7 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+using linalg::GenericOp;
 
 /// memory[indices] += value, unless an index is out of bounds.
 static void addInBounds(OpBuilder &builder, Location loc, Value value,
@@ -158,6 +162,225 @@ void ScatterLoops::build() {
   rewriter.eraseOp(scatter);
 }
 
+//===----------------------------------------------------------------------===//
+// Whole blocks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds a block, or the sums of its rows, to a part of the destination.
+class ScatterBlock {
+public:
+  ScatterBlock(RewriterBase &rewriter, ScatterAddOp scatter)
+      : rewriter(rewriter), scatter(scatter), loc(scatter.getLoc()) {}
+
+  /// Fails where that form has none.
+  LogicalResult build();
+
+private:
+  bool match();
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  }
+  SmallVector<Value> computeIndices();
+  Value isInside(ArrayRef<Value> indices);
+  Value countInside(Value first, int64_t dim, Value most);
+  void emit(ArrayRef<Value> indices);
+  Value sumRows(Value input);
+  void addTo(Value memory, Value values);
+
+  RewriterBase &rewriter;
+  ScatterAddOp scatter;
+  Location loc;
+  /// The dimensions that rows and columns index.
+  std::optional<int64_t> rowDim, columnDim;
+};
+} // namespace
+
+/// Rows and columns each index at most one dimension, as they are. Sums of
+/// columns alone would cross the lanes of vectors.
+bool ScatterBlock::match() {
+  Block &body = scatter.getBody().front();
+  BlockArgument query = body.getArgument(2), key = body.getArgument(3);
+  bool rowsAreKeys = scatter.getRowsAreKeys();
+  BlockArgument row = rowsAreKeys ? key : query;
+  BlockArgument column = rowsAreKeys ? query : key;
+  SetVector<Operation *> dependent;
+  getForwardSlice(row, &dependent);
+  getForwardSlice(column, &dependent);
+  for (auto [dim, index] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    std::optional<int64_t> *found = index == row      ? &rowDim
+                                    : index == column ? &columnDim
+                                                      : nullptr;
+    if (found ? found->has_value() : dependent.contains(index.getDefiningOp()))
+      return false;
+    if (found)
+      *found = dim;
+  }
+  return rowDim || !columnDim;
+}
+
+/// The indices of the first pair.
+SmallVector<Value> ScatterBlock::computeIndices() {
+  SmallVector<Value> captures =
+      guardEmptyTables(rewriter, loc, scatter.getCaptures());
+  OperandRange offsets = scatter.getOffsets();
+  PairPlace place{offsets[0],
+                  offsets[1],
+                  offsets[2],
+                  offsets[3],
+                  scatter.getExtents()[0],
+                  scatter.getExtents()[1]};
+  return inlinePairRegion(rewriter, scatter.getBody(),
+                          /*elements=*/ValueRange(), place, captures);
+}
+
+/// Whether indices that all pairs share are in bounds; null where there are
+/// none.
+Value ScatterBlock::isInside(ArrayRef<Value> indices) {
+  Value all;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (static_cast<int64_t>(dim) == rowDim ||
+        static_cast<int64_t>(dim) == columnDim)
+      continue;
+    Value size = memref::DimOp::create(rewriter, loc, scatter.getDestination(),
+                                       static_cast<int64_t>(dim));
+    Value inside = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::ult, index, size);
+    all = all ? arith::AndIOp::create(rewriter, loc, all, inside).getResult()
+              : inside;
+  }
+  return all;
+}
+
+/// How many of `most` elements from `first` on are in bounds.
+Value ScatterBlock::countInside(Value first, int64_t dim, Value most) {
+  Value size =
+      memref::DimOp::create(rewriter, loc, scatter.getDestination(), dim);
+  Value left = arith::SubIOp::create(rewriter, loc, size, first);
+  left = arith::MaxSIOp::create(rewriter, loc, left, constant(0));
+  return arith::MinSIOp::create(rewriter, loc, left, most);
+}
+
+static GenericOp createAdd(OpBuilder &builder, Location loc, Value input,
+                           Value output, ArrayRef<AffineMap> maps,
+                           ArrayRef<utils::IteratorType> loops) {
+  return GenericOp::create(
+      builder, loc, input, output, maps, loops,
+      [](OpBuilder &nested, Location at, ValueRange scalars) {
+        Value sum = arith::AddFOp::create(nested, at, scalars[1], scalars[0]);
+        linalg::YieldOp::create(nested, at, sum);
+      });
+}
+
+/// The sums of rows, in scratch.
+Value ScatterBlock::sumRows(Value input) {
+  auto type = cast<MemRefType>(input.getType());
+  OpFoldResult rows = memref::getMixedSize(rewriter, loc, input, 0);
+  Value sums = memref::AllocOp::create(
+      rewriter, loc, ArrayRef<OpFoldResult>{rows}, type.getElementType());
+  Value zero = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getFloatAttr(type.getElementType(), 0.0));
+  linalg::FillOp::create(rewriter, loc, zero, sums);
+  AffineMap both = rewriter.getMultiDimIdentityMap(2);
+  createAdd(rewriter, loc, input, sums, {both, both.getMajorSubMap(1)},
+            {utils::IteratorType::parallel, utils::IteratorType::reduction});
+  return sums;
+}
+
+void ScatterBlock::addTo(Value memory, Value values) {
+  int64_t rank = cast<MemRefType>(memory.getType()).getRank();
+  SmallVector<AffineMap> maps(2, rewriter.getMultiDimIdentityMap(rank));
+  createAdd(
+      rewriter, loc, values, memory, maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel));
+}
+
+void ScatterBlock::emit(ArrayRef<Value> indices) {
+  Value input = scatter.getInput(), destination = scatter.getDestination();
+  Value rows = memref::DimOp::create(rewriter, loc, input, 0);
+  Value columns = memref::DimOp::create(rewriter, loc, input, 1);
+  if (!rowDim) {
+    // All pairs add to one element.
+    Value sums = sumRows(input);
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getFloatAttr(getElementTypeOrSelf(input.getType()), 0.0));
+    auto loop = scf::ForOp::create(
+        rewriter, loc, constant(0), rows, constant(1), zero,
+        [&](OpBuilder &nested, Location at, Value row, ValueRange carried) {
+          Value value = memref::LoadOp::create(nested, at, sums, row);
+          Value sum = arith::AddFOp::create(nested, at, carried[0], value);
+          scf::YieldOp::create(nested, at, sum);
+        });
+    Value old = memref::LoadOp::create(rewriter, loc, destination, indices);
+    Value sum = arith::AddFOp::create(rewriter, loc, old, loop.getResult(0));
+    memref::StoreOp::create(rewriter, loc, sum, destination, indices);
+    return;
+  }
+  OpFoldResult one = rewriter.getIndexAttr(1), none = rewriter.getIndexAttr(0);
+  SmallVector<OpFoldResult> offsets(indices.begin(), indices.end());
+  SmallVector<OpFoldResult> sizes(indices.size(), one);
+  SmallVector<OpFoldResult> strides(indices.size(), one);
+  Value rowCount = countInside(indices[*rowDim], *rowDim, rows);
+  sizes[*rowDim] = rowCount;
+  SmallVector<int64_t> shape(1, ShapedType::kDynamic);
+  SmallVector<OpFoldResult> part{rowCount};
+  if (columnDim) {
+    Value columnCount = countInside(indices[*columnDim], *columnDim, columns);
+    sizes[*columnDim] = columnCount;
+    shape.push_back(ShapedType::kDynamic);
+    part.push_back(columnCount);
+  }
+  // Nothing may be in bounds, and no part begins behind the end.
+  Value isAny = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sgt,
+                                      rowCount, constant(0));
+  if (columnDim)
+    isAny = arith::AndIOp::create(
+        rewriter, loc, isAny,
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sgt,
+                              cast<Value>(part[1]), constant(0)));
+  auto branch = scf::IfOp::create(rewriter, loc, isAny);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(branch.thenYield());
+  Value values = columnDim ? input : sumRows(input);
+  SmallVector<OpFoldResult> starts(part.size(), none), units(part.size(), one);
+  values =
+      memref::SubViewOp::create(rewriter, loc, values, starts, part, units);
+  auto type = memref::SubViewOp::inferRankReducedResultType(
+      shape, cast<MemRefType>(destination.getType()), offsets, sizes, strides);
+  Value view = memref::SubViewOp::create(rewriter, loc, type, destination,
+                                         offsets, sizes, strides);
+  if (columnDim && *columnDim < *rowDim)
+    view = memref::TransposeOp::create(
+        rewriter, loc, view,
+        AffineMapAttr::get(AffineMap::getPermutationMap(
+            ArrayRef<int64_t>{1, 0}, rewriter.getContext())));
+  addTo(view, values);
+}
+
+LogicalResult ScatterBlock::build() {
+  if (!match())
+    return failure();
+  rewriter.setInsertionPoint(scatter);
+  SmallVector<Value> indices = computeIndices();
+  Value inside = isInside(indices);
+  if (inside) {
+    auto branch = scf::IfOp::create(rewriter, loc, inside);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(branch.thenYield());
+    emit(indices);
+  } else {
+    emit(indices);
+  }
+  rewriter.eraseOp(scatter);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
 namespace {
 struct ScatterToLoopsPass
     : public fa::impl::FAScatterToLoopsBase<ScatterToLoopsPass> {
@@ -173,7 +396,8 @@ struct ScatterToLoopsPass
                                 << ", expected memory: bufferize it first";
           return signalPassFailure();
         }
-      ScatterLoops(rewriter, scatter).build();
+      if (failed(ScatterBlock(rewriter, scatter).build()))
+        ScatterLoops(rewriter, scatter).build();
     }
   }
 };

@@ -30,7 +30,8 @@ static void report(Operation *op, ConfigAttr config, const Twine &reason) {
 
 /// Tables that score and mask regions read are of elements that a GPU's threads
 /// load and a launch passes.
-static LogicalResult verifyTables(AttentionOp op, StringRef target) {
+template <typename OpTy>
+static LogicalResult verifyTables(OpTy op, StringRef target) {
   for (Value capture :
        llvm::concat<Value>(op.getScoreCaptures(), op.getMaskCaptures())) {
     auto type = dyn_cast<ShapedType>(capture.getType());
@@ -53,11 +54,56 @@ static LogicalResult verifyTables(AttentionOp op, StringRef target) {
   return success();
 }
 
+/// Keys of a block that is a part of one page, so that nothing is copied: the
+/// most that are below `keyBlock`, and a multiple of 16. Small pages are
+/// copied.
+static int64_t fitPages(AttentionOp op, int64_t keyBlock) {
+  constexpr int64_t fewest = 32, unit = 16;
+  if (!op.getKeyPages())
+    return keyBlock;
+  int64_t rows =
+      cast<ShapedType>(op.getKey().getType())
+          .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
+  if (ShapedType::isDynamic(rows))
+    return keyBlock;
+  for (int64_t block = std::min(rows, keyBlock); block >= fewest; --block)
+    if (rows % block == 0 && block % unit == 0)
+      return block;
+  return keyBlock;
+}
+
+/// What suits sequences of their own: keys of a block lie in one page, unless
+/// results may not depend on pages. Query blocks have keys of their own each,
+/// so a GPU neither sorts them nor shares what they read.
+static ConfigAttr fitSequences(ConfigAttr config, AttentionOp op) {
+  TargetConfigAttrInterface target = config.getTarget();
+  if (auto gpu = dyn_cast_if_present<GPUConfigAttr>(target)) {
+    GPUPart part = gpu.getPart();
+    part.tileOrder = TileOrder::in_order;
+    part.cluster = 1;
+    target = GPUConfigAttr::get(config.getContext(), part);
+  }
+  int64_t keyBlock = config.getKeyBlock();
+  if (!op.getBatchInvariant())
+    keyBlock = fitPages(op, keyBlock);
+  return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keyBlock,
+                         config.getKeySplits(), config.getDeterministic(),
+                         target);
+}
+
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   if (!target.isCPU() && failed(verifyTables(op, target.getName())))
     return failure();
+  if (!target.isCPU() && op.getKeyPages())
+    return op.emitOpError() << "has pages, which have no lowering for "
+                            << target.getName() << ", expected a CPU";
   AttentionProblem problem = AttentionProblem::get(op);
   ConfigAttr given = op.getConfigAttr();
+  if (given && given.getGradientForm())
+    return op.emitOpError() << "config has gradient_form = "
+                            << stringifyGradientForm(*given.getGradientForm())
+                            << ", expected none: only fa.attention_gradient "
+                               "has a form";
   std::string reason = "given by hand";
   ConfigAttr config =
       given ? target.completeConfig(given, problem)
@@ -65,6 +111,12 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
+  // The rows of all sequences are not those of one, and what depends on the
+  // longest one is not the same in any batch.
+  if (!given && (op.isRagged() || op.getBatchInvariant()))
+    config = config.forAnyLengths().withoutKeySplits();
+  if (!given && op.isRagged())
+    config = fitSequences(config, op);
   op.setConfigAttr(config);
   if (given)
     reason += target.describeFit(config, problem);
@@ -72,11 +124,24 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
+/// A GPU has no kernels that add to gradients of captures.
+static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
+                                          StringRef target) {
+  if (op.getCaptureGradients().empty() && !op.getScaleGradient())
+    return success();
+  return op.emitOpError()
+         << "asks for the gradient of "
+         << (op.getScaleGradient() ? "the scale" : "a capture")
+         << ", which has no lowering for " << target
+         << "; the nearest is query, key and value there, and this one on a "
+            "CPU";
+}
+
 LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
                                      const Target &target) {
-  if (!target.isCPU())
-    return op.emitOpError() << "has no lowering for " << target.getName()
-                            << ", expected a CPU: gradients run there alone";
+  if (!target.isCPU() && (failed(verifyTables(op, target.getName())) ||
+                          failed(verifyGradientsOfGPU(op, target.getName()))))
+    return failure();
   AttentionProblem problem = AttentionProblem::get(op);
   ConfigAttr given = op.getConfigAttr();
   std::string reason = "given by hand";
@@ -86,7 +151,11 @@ LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
+  if (!config.getGradientForm())
+    config = config.withGradientForm(target.selectGradientForm(op));
   op.setConfigAttr(config.forAnyLengths().withoutKeySplits());
+  if (ConfigAttr keys = target.selectKeysConfig(op.getContext(), problem))
+    op->setAttr(gradientKeysAttrName, keys);
   report(op, config, reason);
   return success();
 }

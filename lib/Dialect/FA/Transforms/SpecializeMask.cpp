@@ -251,6 +251,8 @@ static QueryBlockPlace getVisitedQueries(RewriterBase &rewriter,
   place.queryLength = op.getExtents()[0];
   place.keyLength = op.getExtents()[1];
   place.captures = op.getMaskCaptures();
+  TargetConfigAttrInterface target = op.getConfigAttr().getTarget();
+  place.isAligned = target && target.getTargetName() == "gpu";
   return place;
 }
 
@@ -293,12 +295,16 @@ FailureOr<QueryRangesOp> mlir::fa::specializeMask(RewriterBase &rewriter,
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
-  return specialize<QueryRangesOp>(
-      rewriter, op, getVisitedQueries(rewriter, op), VisitedIndex::Query,
-      {{&op.getQueryMutable(), op.getQueryOrder()},
-       {&op.getOutputGradientMutable(), op.getOutputGradientOrder()},
-       {&op.getLseMutable(), DimsAttr()},
-       {&op.getDeltaMutable(), DimsAttr()}});
+  SmallVector<SequenceOperand> sequence = {
+      {&op.getQueryMutable(), op.getQueryOrder()},
+      {&op.getOutputGradientMutable(), op.getOutputGradientOrder()},
+      {&op.getLseMutable(), DimsAttr()},
+      {&op.getDeltaMutable(), DimsAttr()}};
+  for (OpOperand &gradient : op.getQueryGradientMutable())
+    sequence.push_back({&gradient, op.getQueryGradientOrder()});
+  return specialize<QueryRangesOp>(rewriter, op,
+                                   getVisitedQueries(rewriter, op),
+                                   VisitedIndex::Query, sequence);
 }
 
 namespace {

@@ -111,7 +111,7 @@ void KeySplitter::createPart(scf::ForallOp loop, OpFoldResult keys,
       createLeadingSlice(rewriter, loc, destinations.outputs, number);
   Value lse = createLeadingSlice(rewriter, loc, destinations.lses, number);
   AttentionOp part =
-      createPartialAttention(rewriter, op, begin, size, output, lse);
+      createPartialAttention(rewriter, op, begin, size, number, output, lse);
   part.setConfigAttr(config.withoutKeySplits());
   if (!onTensors)
     return;
@@ -169,6 +169,10 @@ FailureOr<scf::ForallOp> mlir::fa::splitKeys(RewriterBase &rewriter,
               "split the keys by";
   if (failed(verifyForAnyKeys(op)))
     return failure();
+  if (op.isRagged())
+    return op.emitOpError()
+           << "has packed sequences or pages and key_splits = "
+           << config.getKeySplits() << ", expected 1: parts of keys are slices";
   int64_t headDim = op.getOutputOrder().positionOf(DimKind::HeadDim);
   if (isa<MemRefType>(op.getOutput().getType()) && headDim != 3)
     return op.emitOpError() << "output has its head dim at position " << headDim

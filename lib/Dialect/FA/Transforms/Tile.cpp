@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "TileSequences.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -32,7 +33,8 @@ using namespace mlir::fa;
 bool mlir::fa::isQueryBlockTile(AttentionOp op) {
   DimsAttr order = op.getQueryOrder();
   auto type = cast<ShapedType>(op.getQuery().getType());
-  return type.getDimSize(order.positionOf(DimKind::Batch)) == 1 &&
+  return !op.isRagged() &&
+         type.getDimSize(order.positionOf(DimKind::Batch)) == 1 &&
          type.getDimSize(order.positionOf(DimKind::Heads)) == 1 &&
          isProvenAtMost(op.getQuery(), order.positionOf(DimKind::Sequence),
                         op.getConfigAttr().getQueryBlock());
@@ -74,6 +76,8 @@ FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
                                "fa-split-kv";
   if (failed(verifyForAnyKeys(op)))
     return failure();
+  if (op.isRagged())
+    return tileSequences(rewriter, op);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   // Outside of the loop, so that its body does not compute them again.

@@ -6,20 +6,24 @@
 //===----------------------------------------------------------------------===//
 //
 // Makes the gradient of attention parallel loops: one that prepares the numbers
-// of each query row, one over blocks of keys, one over blocks of queries, and
-// one for each kind of captured tables. No two iterations of a loop add to the
-// same element, so gradients are the same in each run. Read
-// `GradientTiler::tile` first.
+// of each query row, then as the form of the configuration says, loops over
+// blocks of keys and of queries, and one for each kind of captured tables. No
+// two iterations of a loop add to the same element, so gradients are the same
+// in each run. Read `GradientTiler::tile` first.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CaptureSums.h"
+#include "CutGradient.h"
 #include "Lengths.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -40,20 +44,25 @@ struct SequenceBlock {
   OpFoldResult first, count, valid;
 };
 
-/// Gradients of captures that the same loops may compute in parallel.
-struct CaptureGroup {
-  /// Whether batches, heads and query blocks add to elements of their own.
-  std::array<bool, 3> isParallel;
-  SmallVector<int64_t> numbers;
-  SmallVector<Value> destinations;
-  Value scale;
+/// What blocks of keys add to.
+struct KeyGradients {
+  Value key, value;
+  /// Of `one_pass`.
+  Value query;
+  CaptureGroup captures;
 };
 
 class GradientTiler {
 public:
   GradientTiler(RewriterBase &rewriter, AttentionGradientOp op)
       : rewriter(rewriter), op(op), loc(op.getLoc()),
-        config(op.getConfigAttr()) {}
+        config(op.getConfigAttr()),
+        keysConfig(op->getAttrOfType<ConfigAttr>(gradientKeysAttrName)) {
+    if (!keysConfig)
+      keysConfig = config;
+    TargetConfigAttrInterface target = config.getTarget();
+    hasWholeBlocks = target && target.getTargetName() == "gpu";
+  }
 
   void tile();
 
@@ -71,7 +80,19 @@ private:
   }
   int64_t getBlock(OpFoldResult total, int64_t block) {
     std::optional<int64_t> known = getConstantIntValue(total);
-    return known ? std::clamp<int64_t>(*known, 1, block) : block;
+    return known && !hasWholeBlocks ? std::clamp<int64_t>(*known, 1, block)
+                                    : block;
+  }
+  /// Loops that become kernels stay loops where they have one iteration.
+  std::optional<ArrayAttr> getMapping(size_t numDims) {
+    if (!hasWholeBlocks)
+      return std::nullopt;
+    SmallVector<Attribute> ids;
+    for (size_t dim = 0; dim < numDims; ++dim)
+      ids.push_back(gpu::GPUBlockMappingAttr::get(
+          rewriter.getContext(),
+          gpu::symbolizeMappingId(numDims - 1 - dim).value()));
+    return rewriter.getArrayAttr(ids);
   }
   /// A loop over the blocks of (batch, head, rows), parallel where it says so.
   void loop(OpFoldResult headCount, OpFoldResult rows, int64_t block,
@@ -96,26 +117,37 @@ private:
   void finalize(Value accumulator, Value scale, Value gradient, DimsAttr order,
                 Value batch, Value head, const SequenceBlock &block);
 
+  OpFoldResult padRows(int64_t block);
   void prepare();
-  void tileKeys();
-  GradientKeysOp createKeysStep(Value batch, Value keyHead, Value head,
-                                const SequenceBlock &keyBlock,
-                                ValueRange state);
+  void tileKeys(const KeyGradients &gradients);
+  void tileKeyHeads(const KeyGradients &gradients);
+  void addKeyBlock(const KeyGradients &gradients, Value batch, Value keyHead,
+                   Value firstKey, int64_t block, Value querySums);
+  GradientKeysOp createKeysStep(const KeyGradients &gradients, Value batch,
+                                Value keyHead, Value member, Value head,
+                                const SequenceBlock &keyBlock, ValueRange state,
+                                Value querySums);
+  Value createQuerySums();
+  void finalizeQuerySums(Value querySums, Value batch, Value keyHead);
+  Value getGroup() {
+    return rewriter.createOrFold<arith::DivUIOp>(loc, toValue(heads),
+                                                 toValue(keyHeads));
+  }
+  Value getQueryHead(Value keyHead, Value member);
   void tileQueries(const CaptureGroup &captures, bool withQueries);
-  SmallVector<CaptureGroup> groupCaptures();
-  std::array<bool, 3> findParallel(int64_t capture);
-  Value createDestination(Value gradient);
-  void storeCaptures();
+  Value getOrdinal(Value first, int64_t block);
 
   RewriterBase &rewriter;
   AttentionGradientOp op;
   Location loc;
-  ConfigAttr config;
+  /// Of blocks of queries, and of keys.
+  ConfigAttr config, keysConfig;
+  /// Whether rows that are queries, and rows that are keys, are always as many
+  /// as a block has.
+  bool hasWholeBlocks;
   OpFoldResult batches, heads, keyHeads, queries, keys;
   /// Numbers of each query row: batch x heads x queries.
   Value delta, reference;
-  /// Gradients that are summed in f32 elsewhere, with where they go.
-  SmallVector<std::pair<Value, Value>> summed;
   SmallVector<Value> workspaces;
 };
 } // namespace
@@ -143,7 +175,7 @@ void GradientTiler::loop(OpFoldResult headCount, OpFoldResult rows,
   if (!limits.empty()) {
     auto forall = scf::ForallOp::create(rewriter, loc, begins, limits, strides,
                                         /*outputs=*/ValueRange(),
-                                        /*mapping=*/std::nullopt);
+                                        getMapping(limits.size()));
     ofParallel = forall.getInductionVars();
     rewriter.setInsertionPoint(forall.getTerminator());
   }
@@ -191,15 +223,16 @@ SequenceBlock GradientTiler::getSequenceBlock(Value first, OpFoldResult total,
 OpFoldResult GradientTiler::getValidCount(OpFoldResult count,
                                           OpFoldResult first, Value length) {
   MLIRContext *context = rewriter.getContext();
-  AffineExpr s0, s1, s2;
-  bindSymbols(context, s0, s1, s2);
-  OpFoldResult within = affine::makeComposedFoldedAffineMin(
-      rewriter, loc, AffineMap::get(0, 3, {s0, s1 - s2}, context),
-      {count, getAsOpFoldResult(length), first});
-  return affine::makeComposedFoldedAffineMax(
+  AffineExpr s0, s1;
+  bindSymbols(context, s0, s1);
+  // In a form whose bound, that of the count, later passes know.
+  OpFoldResult left = affine::makeComposedFoldedAffineMax(
       rewriter, loc,
-      AffineMap::get(0, 1, {s0, getAffineConstantExpr(0, context)}, context),
-      {within});
+      AffineMap::get(0, 2, {s0 - s1, getAffineConstantExpr(0, context)},
+                     context),
+      {getAsOpFoldResult(length), first});
+  return affine::makeComposedFoldedAffineMin(
+      rewriter, loc, AffineMap::get(0, 2, {s0, s1}, context), {count, left});
 }
 
 Value GradientTiler::slice(Value operand, DimsAttr order, Value batch,
@@ -266,18 +299,35 @@ void GradientTiler::finalize(Value accumulator, Value scale, Value gradient,
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// At least one block, so that each visit of queries has one to read.
+OpFoldResult GradientTiler::padRows(int64_t block) {
+  if (!hasWholeBlocks)
+    return queries;
+  if (std::optional<int64_t> known = getConstantIntValue(queries))
+    return rewriter.getIndexAttr(
+        llvm::alignTo(std::max<int64_t>(*known, 1), block));
+  Value one = toValue(rewriter.getIndexAttr(1));
+  Value size = toValue(rewriter.getIndexAttr(block));
+  Value rows =
+      rewriter.createOrFold<arith::MaxUIOp>(loc, toValue(queries), one);
+  Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, rows, size);
+  return getAsOpFoldResult(
+      rewriter.createOrFold<arith::MulIOp>(loc, blocks, size));
+}
+
 void GradientTiler::prepare() {
+  int64_t block = getBlock(queries, keysConfig.getQueryBlock());
+  OpFoldResult padded = padRows(block);
   auto allocate = [&]() -> Value {
     Value memory = memref::AllocOp::create(
-        rewriter, loc, SmallVector<OpFoldResult>{batches, heads, queries},
+        rewriter, loc, SmallVector<OpFoldResult>{batches, heads, padded},
         rewriter.getF32Type());
     workspaces.push_back(memory);
     return memory;
   };
   delta = allocate();
   reference = allocate();
-  int64_t block = getBlock(queries, config.getQueryBlock());
-  loop(heads, queries, block, {true, true, true}, [&](ValueRange at) {
+  loop(heads, padded, block, {true, true, true}, [&](ValueRange at) {
     Value batch = at[0], head = at[1];
     Value length = op.getQueryLengths() ? getLength(op.getQueryLengths(), batch,
                                                     op.getExtents()[0])
@@ -301,7 +351,7 @@ void GradientTiler::prepare() {
         rewriter, loc, output, outputGradient, ofRows(op.getDelta()),
         ofRows(op.getLse()), ofRows(op.getLseGradient()), ofRows(delta),
         ofRows(reference), toValue(rows.valid), op.getOutputDimsAttr(),
-        op.getOutputGradientDimsAttr(), config);
+        op.getOutputGradientDimsAttr(), keysConfig);
   });
 }
 
@@ -309,10 +359,25 @@ void GradientTiler::prepare() {
 // Keys
 //===----------------------------------------------------------------------===//
 
-GradientKeysOp GradientTiler::createKeysStep(Value batch, Value keyHead,
-                                             Value head,
+/// Rows of a head follow each other.
+static DimsAttr getQuerySumsOrder(MLIRContext *context) {
+  return DimsAttr::get(context, {0, 2, 1, 3});
+}
+
+Value GradientTiler::getQueryHead(Value keyHead, Value member) {
+  if (isEqualConstantIntOrValue(heads, keyHeads))
+    return keyHead;
+  Value first = rewriter.createOrFold<arith::MulIOp>(loc, keyHead, getGroup());
+  return rewriter.createOrFold<arith::AddIOp>(loc, first, member);
+}
+
+/// `member` is the place of `head` in the group of its key head.
+GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
+                                             Value batch, Value keyHead,
+                                             Value member, Value head,
                                              const SequenceBlock &keyBlock,
-                                             ValueRange state) {
+                                             ValueRange state,
+                                             Value querySums) {
   OpFoldResult zero = rewriter.getIndexAttr(0);
   Value queryLength =
       getLength(op.getQueryLengths(), batch, op.getExtents()[0]);
@@ -329,8 +394,16 @@ GradientKeysOp GradientTiler::createKeysStep(Value batch, Value keyHead,
                  keyHead);
   };
   unsigned next = 0;
-  Value keyState = op.getKeyGradient() ? state[next++] : Value();
-  Value valueState = op.getValueGradient() ? state[next++] : Value();
+  Value keyState = gradients.key ? state[next++] : Value();
+  Value valueState = gradients.value ? state[next++] : Value();
+  DimsAttr sumsOrder;
+  Value sums;
+  if (querySums) {
+    sumsOrder = getQuerySumsOrder(rewriter.getContext());
+    sums = slice(querySums, sumsOrder, toValue(zero), zero, count, member);
+  }
+  CaptureDestinations captures = CaptureSums::getDestinations(
+      rewriter, loc, gradients.captures, {batch, keyHead, Value()});
   auto step = GradientKeysOp::create(
       rewriter, loc, state.getTypes(),
       ofQueries(op.getQuery(), op.getQueryOrder()),
@@ -341,63 +414,147 @@ GradientKeysOp GradientTiler::createKeysStep(Value batch, Value keyHead,
       sliceRows(delta, batch, head, zero, count), op.getScale(),
       getOffsets(batch, head, zero, keyBlock.first),
       ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
-      op.getMaskCaptures(), keyState, valueState, op.getQueryDimsAttr(),
-      op.getKeyDimsAttr(), op.getValueDimsAttr(),
-      op.getOutputGradientDimsAttr(), config);
+      op.getMaskCaptures(), keyState, valueState, sums, captures.memory,
+      captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
+      op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
+      op.getOutputGradientDimsAttr(), sumsOrder, keysConfig);
   takeRegions(step);
   return step;
 }
 
-/// Blocks of keys of a key head, which the query heads of its group visit one
-/// after the other.
-void GradientTiler::tileKeys() {
-  int64_t block = getBlock(keys, config.getKeyBlock());
+/// The query heads of a group visit a block of keys one after the other.
+void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
+                                Value keyHead, Value firstKey, int64_t block,
+                                Value querySums) {
+  Value length = op.getKeyLengths()
+                     ? getLength(op.getKeyLengths(), batch, op.getExtents()[1])
+                     : Value();
+  SequenceBlock keyBlock =
+      getSequenceBlock(firstKey, keys, block, op.getOffsets()[3], length);
+  SmallVector<Value> state;
+  if (gradients.key)
+    state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));
+  if (gradients.value)
+    state.push_back(createZeros(block, op.getValue(), op.getValueOrder()));
+  Value zero = toValue(rewriter.getIndexAttr(0));
+  if (isEqualConstantIntOrValue(heads, keyHeads)) {
+    auto step = createKeysStep(gradients, batch, keyHead, zero, keyHead,
+                               keyBlock, state, querySums);
+    state.assign(step.getResults().begin(), step.getResults().end());
+  } else {
+    auto members = scf::ForOp::create(rewriter, loc, zero, getGroup(),
+                                      toValue(rewriter.getIndexAttr(1)), state);
+    OpBuilder::InsertionGuard guard(rewriter);
+    if (!members.getBody()->empty())
+      rewriter.eraseOp(members.getBody()->getTerminator());
+    rewriter.setInsertionPointToEnd(members.getBody());
+    Value member = members.getInductionVar();
+    auto step = createKeysStep(gradients, batch, keyHead, member,
+                               getQueryHead(keyHead, member), keyBlock,
+                               members.getRegionIterArgs(), querySums);
+    scf::YieldOp::create(rewriter, loc, step.getResults());
+    state.assign(members.getResults().begin(), members.getResults().end());
+  }
+  unsigned next = 0;
+  if (gradients.key)
+    finalize(state[next++], getScale(), gradients.key, op.getKeyGradientOrder(),
+             batch, keyHead, keyBlock);
+  if (gradients.value)
+    finalize(state[next++], Value(), gradients.value,
+             op.getValueGradientOrder(), batch, keyHead, keyBlock);
+}
+
+/// Blocks of keys in parallel.
+void GradientTiler::tileKeys(const KeyGradients &gradients) {
+  int64_t block = getBlock(keys, keysConfig.getKeyBlock());
   loop(keyHeads, keys, block, {true, true, true}, [&](ValueRange at) {
-    Value batch = at[0], keyHead = at[1];
-    Value length = op.getKeyLengths() ? getLength(op.getKeyLengths(), batch,
-                                                  op.getExtents()[1])
-                                      : Value();
-    SequenceBlock keyBlock =
-        getSequenceBlock(at[2], keys, block, op.getOffsets()[3], length);
-    SmallVector<Value> state;
-    if (op.getKeyGradient())
-      state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));
-    if (op.getValueGradient())
-      state.push_back(createZeros(block, op.getValue(), op.getValueOrder()));
-    if (isEqualConstantIntOrValue(heads, keyHeads)) {
-      auto step = createKeysStep(batch, keyHead, keyHead, keyBlock, state);
-      state.assign(step.getResults().begin(), step.getResults().end());
-    } else {
-      Value group = rewriter.createOrFold<arith::DivUIOp>(loc, toValue(heads),
-                                                          toValue(keyHeads));
-      auto members =
-          scf::ForOp::create(rewriter, loc, toValue(rewriter.getIndexAttr(0)),
-                             group, toValue(rewriter.getIndexAttr(1)), state);
-      OpBuilder::InsertionGuard guard(rewriter);
-      if (!members.getBody()->empty())
-        rewriter.eraseOp(members.getBody()->getTerminator());
-      rewriter.setInsertionPointToEnd(members.getBody());
-      Value first = rewriter.createOrFold<arith::MulIOp>(loc, keyHead, group);
-      Value head = rewriter.createOrFold<arith::AddIOp>(
-          loc, first, members.getInductionVar());
-      auto step = createKeysStep(batch, keyHead, head, keyBlock,
-                                 members.getRegionIterArgs());
-      scf::YieldOp::create(rewriter, loc, step.getResults());
-      state.assign(members.getResults().begin(), members.getResults().end());
-    }
-    unsigned next = 0;
-    if (op.getKeyGradient())
-      finalize(state[next++], getScale(), op.getKeyGradient(),
-               op.getKeyGradientOrder(), batch, keyHead, keyBlock);
-    if (op.getValueGradient())
-      finalize(state[next++], Value(), op.getValueGradient(),
-               op.getValueGradientOrder(), batch, keyHead, keyBlock);
+    addKeyBlock(gradients, at[0], at[1], at[2], block, /*querySums=*/Value());
   });
+}
+
+/// Key heads in parallel: each iteration owns the gradients of the queries that
+/// its blocks of keys add to.
+void GradientTiler::tileKeyHeads(const KeyGradients &gradients) {
+  int64_t block = getBlock(keys, keysConfig.getKeyBlock());
+  scf::ForallOp forall = scf::ForallOp::create(
+      rewriter, loc, ArrayRef<OpFoldResult>{batches, keyHeads},
+      /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(forall.getTerminator());
+  Value batch = forall.getInductionVar(0), keyHead = forall.getInductionVar(1);
+  Value querySums = gradients.query ? createQuerySums() : Value();
+  Value zero = toValue(rewriter.getIndexAttr(0));
+  auto blocks = scf::ForOp::create(rewriter, loc, zero, toValue(keys),
+                                   toValue(rewriter.getIndexAttr(block)));
+  rewriter.setInsertionPoint(blocks.getBody()->getTerminator());
+  addKeyBlock(gradients, batch, keyHead, blocks.getInductionVar(), block,
+              querySums);
+  rewriter.setInsertionPointAfter(blocks);
+  if (!querySums)
+    return;
+  finalizeQuerySums(querySums, batch, keyHead);
+  memref::DeallocOp::create(rewriter, loc, querySums);
+}
+
+/// Sums for the query heads of one key head: 1 x group x queries x head dim.
+Value GradientTiler::createQuerySums() {
+  OpFoldResult one = rewriter.getIndexAttr(1);
+  OpFoldResult group = isEqualConstantIntOrValue(heads, keyHeads)
+                           ? one
+                           : getAsOpFoldResult(getGroup());
+  Value sums = memref::AllocOp::create(
+      rewriter, loc,
+      SmallVector<OpFoldResult>{
+          one, group, queries,
+          size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim)},
+      rewriter.getF32Type());
+  Value zero =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0.0f));
+  linalg::FillOp::create(rewriter, loc, zero, sums);
+  return sums;
+}
+
+void GradientTiler::finalizeQuerySums(Value querySums, Value batch,
+                                      Value keyHead) {
+  int64_t block = getBlock(queries, config.getQueryBlock());
+  Value zero = toValue(rewriter.getIndexAttr(0));
+  OpBuilder::InsertionGuard guard(rewriter);
+  Value member = zero;
+  if (!isEqualConstantIntOrValue(heads, keyHeads)) {
+    auto members = scf::ForOp::create(rewriter, loc, zero, getGroup(),
+                                      toValue(rewriter.getIndexAttr(1)));
+    rewriter.setInsertionPoint(members.getBody()->getTerminator());
+    member = members.getInductionVar();
+  }
+  auto blocks = scf::ForOp::create(rewriter, loc, zero, toValue(queries),
+                                   toValue(rewriter.getIndexAttr(block)));
+  rewriter.setInsertionPoint(blocks.getBody()->getTerminator());
+  // Nothing was added to rows past a length: their sums are 0.
+  SequenceBlock rows =
+      getSequenceBlock(blocks.getInductionVar(), queries, block,
+                       op.getOffsets()[2], /*length=*/Value());
+  Value ofHead = createLeadingSlice(
+      rewriter, loc,
+      createLeadingSlice(rewriter, loc, querySums, rewriter.getIndexAttr(0)),
+      getAsOpFoldResult(member));
+  OpFoldResult none = rewriter.getIndexAttr(0);
+  OpFoldResult headDim =
+      size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim);
+  Value sums = createSlice(rewriter, loc, ofHead, {rows.first, none},
+                           {rows.count, headDim});
+  finalize(sums, getScale(), op.getQueryGradient(), op.getQueryGradientOrder(),
+           batch, getQueryHead(keyHead, member), rows);
 }
 
 //===----------------------------------------------------------------------===//
 // Queries and captures
 //===----------------------------------------------------------------------===//
+
+/// The number of the block that begins at `first`.
+Value GradientTiler::getOrdinal(Value first, int64_t block) {
+  return rewriter.createOrFold<arith::DivUIOp>(
+      loc, first, toValue(rewriter.getIndexAttr(block)));
+}
 
 void GradientTiler::tileQueries(const CaptureGroup &captures,
                                 bool withQueries) {
@@ -422,6 +579,8 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
     auto ofKeys = [&](Value operand, DimsAttr order) {
       return slice(operand, order, batch, zero, count, keyHead);
     };
+    CaptureDestinations destinations = CaptureSums::getDestinations(
+        rewriter, loc, captures, {batch, head, getOrdinal(at[2], block)});
     Value state;
     if (withQueries)
       state = createZeros(block, op.getQuery(), op.getQueryOrder());
@@ -435,95 +594,15 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
         sliceRows(delta, batch, head, rows.first, rows.valid), op.getScale(),
         getOffsets(batch, head, rows.first, zero),
         ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
-        op.getMaskCaptures(), state, captures.destinations, captures.scale,
-        rewriter.getDenseI64ArrayAttr(captures.numbers), op.getQueryDimsAttr(),
-        op.getKeyDimsAttr(), op.getValueDimsAttr(),
+        op.getMaskCaptures(), state, destinations.memory, destinations.scale,
+        rewriter.getDenseI64ArrayAttr(destinations.numbers),
+        op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
         op.getOutputGradientDimsAttr(), config);
     takeRegions(step);
     if (withQueries)
       finalize(step.getResult(0), getScale(), op.getQueryGradient(),
                op.getQueryGradientOrder(), batch, head, rows);
   });
-}
-
-/// Which of batch, head and query index the same dimension of a capture in all
-/// places that add to its gradient.
-std::array<bool, 3> GradientTiler::findParallel(int64_t capture) {
-  Block &body = op.getScoreGradient().front();
-  std::array<bool, 3> isParallel = {true, true, true};
-  for (unsigned dim = 0; dim < 3; ++dim) {
-    llvm::SmallBitVector positions(64, true);
-    for (ScatterGradientOp scatter : body.getOps<ScatterGradientOp>()) {
-      if (scatter.getCapture() != body.getArgument(6 + capture))
-        continue;
-      llvm::SmallBitVector own(64);
-      for (auto [position, index] : llvm::enumerate(scatter.getIndices()))
-        if (index == body.getArgument(2 + dim))
-          own.set(position);
-      positions &= own;
-    }
-    isParallel[dim] = positions.any();
-  }
-  return isParallel;
-}
-
-/// Memory of f32 that sums are taken in: the gradient itself where it can be.
-Value GradientTiler::createDestination(Value gradient) {
-  auto type = cast<MemRefType>(gradient.getType());
-  Value destination = gradient;
-  if (!type.getElementType().isF32()) {
-    SmallVector<OpFoldResult> sizes =
-        memref::getMixedSizes(rewriter, loc, gradient);
-    destination =
-        memref::AllocOp::create(rewriter, loc, sizes, rewriter.getF32Type());
-    workspaces.push_back(destination);
-    summed.push_back({destination, gradient});
-  }
-  Value zero =
-      arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0.0f));
-  linalg::FillOp::create(rewriter, loc, zero, destination);
-  return destination;
-}
-
-SmallVector<CaptureGroup> GradientTiler::groupCaptures() {
-  SmallVector<CaptureGroup> groups;
-  auto getGroup = [&](std::array<bool, 3> isParallel) -> CaptureGroup & {
-    for (CaptureGroup &group : groups)
-      if (group.isParallel == isParallel)
-        return group;
-    groups.push_back({isParallel, {}, {}, Value()});
-    return groups.back();
-  };
-  for (auto [number, gradient] :
-       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients())) {
-    Value destination = createDestination(gradient);
-    if (op.getScoreGradient().empty())
-      continue;
-    CaptureGroup &group = getGroup(findParallel(number));
-    group.numbers.push_back(number);
-    group.destinations.push_back(destination);
-  }
-  if (op.getScaleGradient())
-    getGroup({false, false, false}).scale =
-        createDestination(op.getScaleGradient());
-  return groups;
-}
-
-void GradientTiler::storeCaptures() {
-  for (auto [source, destination] : summed) {
-    auto type = cast<MemRefType>(destination.getType());
-    SmallVector<AffineMap> maps(
-        2, rewriter.getMultiDimIdentityMap(type.getRank()));
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::parallel);
-    linalg::GenericOp::create(
-        rewriter, loc, source, destination, maps, loops,
-        [&](OpBuilder &builder, Location at, ValueRange scalars) {
-          Value narrowed = arith::TruncFOp::create(
-              builder, at, type.getElementType(), scalars[0]);
-          linalg::YieldOp::create(builder, at, narrowed);
-        });
-  }
 }
 
 void GradientTiler::tile() {
@@ -536,19 +615,41 @@ void GradientTiler::tile() {
   keyHeads = size(op.getKey(), op.getKeyOrder(), DimKind::Heads);
   keys = size(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
   prepare();
-  if (op.getKeyGradient() || op.getValueGradient())
-    tileKeys();
-  CaptureGroup ofQueries{{true, true, true}, {}, {}, Value()};
-  bool withQueries = static_cast<bool>(op.getQueryGradient());
-  for (CaptureGroup &group : groupCaptures()) {
-    if (withQueries && group.isParallel == ofQueries.isParallel)
+  GradientForm form = config.getGradientForm().value_or(GradientForm::two_pass);
+  KeyGradients ofKeys{op.getKeyGradient(), op.getValueGradient(), Value(), {}};
+  bool hasKeys = ofKeys.key || ofKeys.value;
+  bool isOnePass = form == GradientForm::one_pass && hasKeys;
+  if (isOnePass)
+    ofKeys.query = op.getQueryGradient();
+  CaptureGroup ofQueries;
+  bool withQueries = op.getQueryGradient() && !isOnePass;
+  int64_t block = getBlock(queries, config.getQueryBlock());
+  AffineExpr s0 = rewriter.getAffineSymbolExpr(0);
+  OpFoldResult blocks = affine::makeComposedFoldedAffineApply(
+      rewriter, loc, s0.ceilDiv(block), {queries});
+  CaptureSums captures(rewriter, op,
+                       {batches, isOnePass ? keyHeads : heads, blocks},
+                       /*blocksInOrder=*/isOnePass);
+  for (CaptureGroup &group : captures.create()) {
+    bool isParallel = group.isParallel == IterationDims{true, true, true};
+    if (isOnePass && isParallel)
+      ofKeys.captures = group;
+    else if (withQueries && isParallel)
       ofQueries = group;
     else
       tileQueries(group, /*withQueries=*/false);
   }
+  if (isOnePass) {
+    tileKeyHeads(ofKeys);
+  } else if (form == GradientForm::three_pass && ofKeys.key && ofKeys.value) {
+    tileKeys({ofKeys.key, Value(), Value(), {}});
+    tileKeys({Value(), ofKeys.value, Value(), {}});
+  } else if (hasKeys) {
+    tileKeys(ofKeys);
+  }
   if (withQueries)
     tileQueries(ofQueries, /*withQueries=*/true);
-  storeCaptures();
+  captures.store();
   for (Value memory : workspaces)
     memref::DeallocOp::create(rewriter, loc, memory);
   rewriter.eraseOp(op);
@@ -569,6 +670,8 @@ LogicalResult mlir::fa::tileGradient(RewriterBase &rewriter,
   if (!op.getScore().empty() && op.getScoreGradient().empty())
     return op.emitOpError("has a score region but no score_gradient region; "
                           "fa-differentiate-score derives it");
+  if (op.isRagged())
+    op = cutGradient(rewriter, op);
   GradientTiler(rewriter, op).tile();
   return success();
 }
@@ -576,6 +679,11 @@ LogicalResult mlir::fa::tileGradient(RewriterBase &rewriter,
 namespace {
 struct TileGradientPass
     : public fa::impl::FATileGradientBase<TileGradientPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FATileGradientBase::getDependentDialects(registry);
+    registry.insert<gpu::GPUDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<AttentionGradientOp> all;
     getOperation()->walk([&](AttentionGradientOp op) { all.push_back(op); });

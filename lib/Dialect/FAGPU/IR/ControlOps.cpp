@@ -418,3 +418,49 @@ LogicalResult TicketOp::verify() {
 LogicalResult RetireOp::verify() {
   return verifyCounter(*this, cast<MemRefType>(getCounter().getType()));
 }
+
+/// Whether launches overlap is for kernels of sm_90 and later to say, and once.
+template <typename Op> static LogicalResult verifyDependence(Op op) {
+  auto kernel = op->template getParentOfType<func::FuncOp>();
+  if (!kernel || !isKernel(kernel))
+    return op.emitOpError() << "stands outside of a kernel";
+  if (auto form = kernel->template getAttrOfType<StringAttr>(
+          FAGPUDialect::kernelAttrName);
+      form.getValue() != "sm_90a")
+    return op.emitOpError() << "stands in a kernel of " << form
+                            << ", expected one of \"sm_90a\": launches of "
+                               "earlier chips do not overlap";
+  Op first;
+  kernel.walk([&](Op other) {
+    first = other;
+    return WalkResult::interrupt();
+  });
+  if (first != op)
+    return op.emitOpError() << "stands in its kernel twice, expected once";
+  return success();
+}
+
+LogicalResult AwaitPreviousOp::verify() {
+  if (failed(verifyDependence(*this)))
+    return failure();
+  if (!isa<func::FuncOp>((*this)->getParentOp()))
+    return emitOpError() << "stands in '" << (*this)->getParentOp()->getName()
+                         << "', expected the body of the kernel, which all "
+                            "threads run";
+  for (Operation &op :
+       llvm::make_range((*this)->getBlock()->begin(), (*this)->getIterator())) {
+    // Counters of stages, which lowering keeps on the stack, are the thread's.
+    bool accesses = op.getNumRegions() ||
+                    (!isa<memref::DimOp>(op) && !isMemoryEffectFree(&op) &&
+                     llvm::any_of(op.getOperands(), [](Value operand) {
+                       return isa<BaseMemRefType>(operand.getType()) &&
+                              !operand.getDefiningOp<memref::AllocaOp>();
+                     }));
+    if (accesses)
+      return emitOpError() << "stands behind '" << op.getName()
+                           << "', which may access memory, expected it ahead";
+  }
+  return success();
+}
+
+LogicalResult ReleaseDependentsOp::verify() { return verifyDependence(*this); }

@@ -36,6 +36,12 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "runs " << getKernelAttr()
                          << ", expected a func.func with the attribute '"
                          << FAGPUDialect::kernelAttrName << "'";
+  if (getDependent() &&
+      !kernel.walk([](AwaitPreviousOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return emitOpError() << "is dependent, but " << getKernelAttr()
+                         << " does not wait for the launch ahead, expected "
+                            "'fagpu.await_previous' in it";
   TypeRange expected = kernel.getArgumentTypes();
   TypeRange actual = getArguments().getTypes();
   if (expected.size() != actual.size())

@@ -27,7 +27,9 @@ enum class DimKind : int64_t {
   Batch = 0,
   Sequence = 1,
   Heads = 2,
-  HeadDim = 3
+  HeadDim = 3,
+  /// Pages of a pool, in place of batches.
+  Page = 4
 };
 
 /// The largest head dim that `fa.attention` takes.
@@ -35,11 +37,15 @@ constexpr int64_t maxHeadDim = 512;
 
 /// A region that is evaluated for pairs of a query and a key. Its arguments are
 /// `numElements` elements (a score, or one of each operand), then batch, head,
-/// query, key, then the captures.
+/// query, key, then the captures. A sink is evaluated for queries: it has no
+/// key.
 struct PairRegion {
   Region *region;
   unsigned numElements;
   OperandRange captures;
+  unsigned numIndices = 4;
+
+  unsigned getNumFixed() const { return numElements + numIndices; }
 };
 
 } // namespace mlir::fa

@@ -28,7 +28,7 @@ class FA_AttentionLikeOp<string mnemonic, list<Trait> traits>
     ::mlir::fa::DimsAttr orderOrDefault(::mlir::fa::DimsAttr order) {
       return order ? order : ::mlir::fa::DimsAttr::getDefault(getContext());
     }
-    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getScoreAndMask() {
       ::llvm::SmallVector<::mlir::fa::PairRegion> regions;
       if (!getScore().empty())
         regions.push_back({&getScore(), 1, getScoreCaptures()});
@@ -72,6 +72,8 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     | output | batch x queries x heads x value head dim | as `query`, or f32 |
     | lse (optional) | batch x heads x queries | f32 |
     | `query_lengths`, `key_lengths` (optional) | batch | i32 |
+    | `query_starts`, `key_starts` (optional) | batch + 1 | i32 |
+    | `key_pages` (optional) | batch x pages of a sequence | i32 |
 
     Query, key, value and output each may name another order of dimensions by
     `query_dims`, `key_dims`, `value_dims` and `output_dims`. Heads are a
@@ -84,6 +86,35 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     read. The score region sees the scaled natural-log score in f32 and the
     absolute indices; both regions see captured tensors and scalars as further
     arguments and hold only arithmetic, `select` and loads from captures.
+
+    Packed sequences lie one behind the other: sequence `b` has the rows from
+    `starts[b]` to `starts[b + 1]`. Operands then have an order without `b`, such
+    as `#fa.dims<s, h, d>`: with `query_starts` query and output, and lse is heads
+    x rows; with `key_starts` key and value. With `key_pages` keys and values lie
+    in pages of a pool, in an order such as `#fa.dims<p, s, h, d>`: key `j` of
+    sequence `b` is row `j mod s` of page `key_pages[b, j floordiv s]`, and
+    `key_lengths` are needed. Regions see positions within a sequence.
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<?x8x64xf16>, memref<?x16x2x64xf16>, memref<?x16x2x64xf16>)
+        outs(%o : memref<?x8x64xf16>) key_lengths(%lengths : memref<?xi32>)
+        query_starts(%starts : memref<?xi32>) key_pages(%table : memref<?x?xi32>) mask causal
+        {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<p, s, h, d>,
+         value_dims = #fa.dims<p, s, h, d>, output_dims = #fa.dims<s, h, d>}
+    ```
+
+    `sink` gives a score, of a batch, head and query, that counts as one more key,
+    of value zero:
+
+    ```mlir
+    sink(%b, %h, %i) captures(%table = %sinks : memref<8xf32>) {
+      %x = memref.load %table[%h] : memref<8xf32>
+      fa.yield %x : f32
+    }
+    ```
+
+    `batch_invariant` promises that a sequence has the same bits alone and in any
+    batch, packed or in pages.
 
     `offsets` are the absolute (batch, head, query, key) of the first element
     and `extents` the (queries, keys) of the whole problem; tiling sets both, so
@@ -111,7 +142,37 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     | `alibi(%slopes : type)` | `s - slope * abs(i + keys - queries - j)`; f32 of shape heads or batch x heads |
     | `bias(%bias : type)` | `s + bias`; batch x heads x queries x keys, where a static size of 1 broadcasts |
 
+    `dropout(%p, %seed, %offset)` behind both makes the score region yield a
+    second value, the factor of the weight that `fa.dropout` draws. Seed and
+    offset are i64, or tables of rank 0 of i64.
+
+    While the text is parsed these become one `mask` and one `score` region,
+    which the operation prints. A region may be among them:
+    `mask causal (%b, %h, %i, %j) {...}`,
+    `score(%s, %b, %h, %i, %j) {...} softcap(%cap)`. Their tensors are memrefs
+    where the operands are. A type is written where more than one is legal.
+    Elsewhere it may be left out: `window(%l, %r)`, `softcap(%cap)`, `scale(%s)`,
+    `offsets`, `extents` and the arguments of regions.
+
     A load from a capture whose index is out of bounds reads 0.
+
+    Operations of regions: all of arith on integers, index and floats, and all
+    of index but divisions and remainders. Of math: `absf`, `absi`, `ceil`,
+    `clampf`, `copysign`, `ctlz`, `ctpop`, `cttz`, `floor`, `fma`, `ipowi`,
+    `isfinite`, `isinf`, `isnan`, `isnormal`, `round`, `roundeven`, `rsqrt`,
+    `sqrt`, `trunc`, and functions on floats such as `exp` and `powf`. Floats are
+    f16, bf16, f32 and f64.
+
+    | operations | limit |
+    |---|---|
+    | `arith.divui`, `ceildivui`, `divsi`, `ceildivsi` | constant divisor: not 0, nor -1 if signed |
+    | `arith.remui`, `remsi`, `floordivsi` | divisor not 0 for a visible key |
+    | `math.ipowi` | no i1 |
+    | `arith.mulsi_extended`, `mului_extended` on a GPU | to 32 bits |
+    | `arith.select`, `math.fma` on a GPU | no f16, bf16 |
+    | `math.exp`, `powf` and the like on a GPU | no f64 |
+
+    What has no form is refused when a schedule is derived.
 
     Example:
 
@@ -132,13 +193,27 @@ def FA_AttentionOp : FA_AttentionLikeOp<"attention", [
     FA_Shaped:$query, FA_Shaped:$key, FA_Shaped:$value,
     Optional<F32>:$scale,
     Optional<FA_Shaped>:$query_lengths, Optional<FA_Shaped>:$key_lengths,
+    Optional<FA_Shaped>:$query_starts, Optional<FA_Shaped>:$key_starts,
+    Optional<FA_Shaped>:$key_pages,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
+    Variadic<FA_Capture>:$sink_captures,
     FA_Shaped:$output, Optional<FA_Shaped>:$lse,
     OptionalAttr<FA_DimsAttr>:$query_dims, OptionalAttr<FA_DimsAttr>:$key_dims,
     OptionalAttr<FA_DimsAttr>:$value_dims, OptionalAttr<FA_DimsAttr>:$output_dims,
-    OptionalAttr<FA_ConfigAttr>:$config);
+    OptionalAttr<FA_ConfigAttr>:$config, UnitAttr:$batch_invariant);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$sink);
   let extraClassDeclaration = commonDeclarations # [{
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      ::llvm::SmallVector<::mlir::fa::PairRegion> regions = getScoreAndMask();
+      if (!getSink().empty())
+        regions.push_back({&getSink(), 0, getSinkCaptures(), 3});
+      return regions;
+    }
+    /// Whether rows of a sequence are found by starts or pages. Such an
+    /// operation is tiled as a whole (fa-tile); its tiles are not ragged.
+    bool isRagged() { return getQueryStarts() || getKeyStarts() || getKeyPages(); }
+
     ::mlir::fa::DimsAttr getOutputOrder() { return orderOrDefault(getOutputDimsAttr()); }
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(), getOutputMutable().getOperandNumber(),
@@ -201,6 +276,9 @@ def FA_OnlineAttentionOp : FA_AttentionLikeOp<"online_attention", [
     OptionalAttr<FA_DimsAttr>:$value_dims,
     OptionalAttr<FA_ConfigAttr>:$config);
   let extraClassDeclaration = commonDeclarations # [{
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      return getScoreAndMask();
+    }
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(),
                                          getAccumulatorMutable().getOperandNumber(), 3);

@@ -21,11 +21,14 @@ class FA_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def FA_DimsAttr : FA_Attr<"Dims", "dims"> {
   let summary = "Order of the dimensions of a query, key, value or output";
   let description = [{
-    Names the dimensions of a rank-4 operand in their order: `b` batch, `s`
-    sequence, `h` heads, `d` head dim. A transpose before or after an attention
-    is folded into this attribute, so it never costs a copy.
+    Names the dimensions of an operand in their order: `b` batch, `s` sequence,
+    `h` heads, `d` head dim. Packed sequences have no `b`; pages have `p` (the
+    pages of a pool) in its place, and `s` counts the rows of a page. A transpose
+    before or after an attention is folded into this attribute, so it never costs
+    a copy.
 
-    Example: `#fa.dims<b, h, s, d>` is (batch, heads, sequence, head dim). An
+    Examples: `#fa.dims<b, h, s, d>` is (batch, heads, sequence, head dim),
+    `#fa.dims<s, h, d>` has packed sequences, `#fa.dims<p, s, h, d>` pages. An
     absent attribute means `#fa.dims<b, s, h, d>`.
   }];
   // Entry p is the dimension (see DimKind) that stands at position p.
@@ -35,11 +38,24 @@ def FA_DimsAttr : FA_Attr<"Dims", "dims"> {
   let extraClassDeclaration = [{
     /// The order (batch, sequence, heads, head dim).
     static DimsAttr getDefault(::mlir::MLIRContext *context);
+    /// Whether an operand with this order has the dimension `kind`.
+    bool has(DimKind kind) const;
     /// Position of the dimension `kind` in an operand with this order.
     int64_t positionOf(DimKind kind) const;
+    int64_t getRank() const { return getOrder().size(); }
     bool isDefault() const;
   }];
 }
+
+class FA_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::fa";
+  let genSpecializedAttr = 0;
+}
+
+def FA_GradientForm : FA_Enum<"GradientForm", "how gradients are summed", [
+  I32EnumAttrCase<"one_pass", 0>, I32EnumAttrCase<"two_pass", 1>,
+  I32EnumAttrCase<"three_pass", 2>]>;
 
 def FA_ConfigAttr : FA_Attr<"Config", "config"> {
   let summary = "How an attention is to be tiled";
@@ -55,6 +71,15 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     Where these numbers are known at run time only, both are compiled
     (`fa-version-lengths`). A `longer` one may have a `longer` one itself, for
     still more keys, and for as many queries or more.
+
+    `gradient_form`, of `fa.attention_gradient` alone, says how often scores are
+    computed again:
+
+    | Form | Loops |
+    |---|---|
+    | `one_pass` | One: blocks of keys also add to the gradient of queries, in memory of f32. Five products. |
+    | `two_pass` | Blocks of keys, then blocks of queries. Seven products. |
+    | `three_pass` | One for each of query, key and value: least state. Eight products. |
 
     Examples:
 
@@ -72,6 +97,7 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     DefaultValuedParameter<"int64_t", "1">:$keySplits,
     DefaultValuedParameter<"bool", "true">:$deterministic,
     OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target,
+    OptionalParameter<"std::optional<::mlir::fa::GradientForm>">:$gradientForm,
     DefaultValuedParameter<"int64_t", "0">:$fromKeys,
     DefaultValuedParameter<"int64_t", "0">:$fromQueries,
     OptionalParameter<"::mlir::fa::ConfigAttr">:$longer);
@@ -81,12 +107,14 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
       "int64_t":$keySplits, "bool":$deterministic,
       "::mlir::fa::TargetConfigAttrInterface":$target), [{
     return $_get($_ctxt, queryBlock, keyBlock, keySplits, deterministic, target,
-                 /*fromKeys=*/0, /*fromQueries=*/0, /*longer=*/ConfigAttr());
+                 /*gradientForm=*/std::nullopt, /*fromKeys=*/0, /*fromQueries=*/0, /*longer=*/ConfigAttr());
   }]>];
   let extraClassDeclaration = [{
     /// This configuration without key splits: what remains to be done once
     /// the keys have been split.
     ConfigAttr withoutKeySplits() const;
+    /// This configuration with a form of gradients, or without one.
+    ConfigAttr withGradientForm(std::optional<GradientForm> form) const;
     /// This configuration as one for any lengths.
     ConfigAttr forAnyLengths() const;
     /// This configuration from these lengths on, and another one for more.
@@ -114,12 +142,6 @@ def FA_CPUConfigAttr : FA_Attr<"CPUConfig", "cpu", [
     DefaultValuedParameter<"int64_t", "2">:$register_vectors);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-}
-
-class FA_Enum<string name, string summary, list<I32EnumAttrCase> cases>
-    : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::mlir::fa";
-  let genSpecializedAttr = 0;
 }
 
 def FA_KernelForm : FA_Enum<"KernelForm", "who copies and who multiplies", [

@@ -82,8 +82,11 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
 
     `of(%lse) delta(%delta)` takes delta (f32, as lse) in place of o and `dlse`.
 
-    Every element of a gradient is written. Rows past a length, and rows that see
-    no key, have the gradient 0. Query heads that share a key head add up.
+    Every element of a gradient is written. Rows past a length or of no sequence,
+    and rows that see no key, have the gradient 0. Query heads that share a key
+    head add up. Queries of a broken packed sequence have the gradient NaN.
+
+    A sink needs nothing here: the `lse` of the forward includes it.
 
     `score_gradient` is given the gradient of `x`, then what `score` is given,
     and yields the gradient of `s`. It adds to gradients of captures by
@@ -118,6 +121,7 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
     FA_Shaped:$output_gradient, Optional<FA_Shaped>:$lse_gradient,
     Optional<F32>:$scale,
     Optional<FA_Shaped>:$query_lengths, Optional<FA_Shaped>:$key_lengths,
+    Optional<FA_Shaped>:$query_starts, Optional<FA_Shaped>:$key_starts,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
     Optional<FA_Shaped>:$query_gradient, Optional<FA_Shaped>:$key_gradient,
@@ -132,6 +136,8 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
     OptionalAttr<FA_DimsAttr>:$value_gradient_dims,
     OptionalAttr<FA_ConfigAttr>:$config);
   let extraClassDeclaration = commonDeclarations # [{
+    /// Whether sequences are packed: fa-tile-gradient cuts such a problem.
+    bool isRagged() { return getQueryStarts() || getKeyStarts(); }
     ::mlir::fa::DimsAttr getOutputOrder() { return orderOrDefault(getOutputDimsAttr()); }
     ::mlir::fa::DimsAttr getQueryGradientOrder() {
       return orderOrDefault(getQueryGradientDimsAttr());
@@ -165,6 +171,7 @@ def FA_GradientKeysOp : FA_GradientStepOp<"gradient_keys"> {
     dx    = p * (value * do^T - delta)
     value = value + p * do
     key   = key + score_gradient(dx) * query
+    query = query + score_gradient(dx)^T * key
     ```
 
     | operand | shape | element type |
@@ -172,10 +179,13 @@ def FA_GradientKeysOp : FA_GradientStepOp<"gradient_keys"> {
     | query, key, value, do | 1 x sequence x 1 x head dim | f16, bf16 or f32 |
     | `rows`: lse, delta | 1 x 1 x queries | f32 |
     | `outs`: `key`, `value` (either may be absent) | rows x head dim | f32 |
+    | `outs`: `query` (optional, memory) | as query | f32 |
 
     Rows of the state are keys; those at or past the number of keys are
     padding. `lse` is +inf in rows that see no key (`fa.prepare_gradient`). The
-    factor `scale` of the key's gradient is left to `fa.finalize_gradient`.
+    factor `scale` of the gradients is left to `fa.finalize_gradient`. Gradients
+    of queries, of captures and of the scale are memory that is added to, as in
+    `fa.gradient_queries`.
 
     Example:
 
@@ -192,10 +202,18 @@ def FA_GradientKeysOp : FA_GradientStepOp<"gradient_keys"> {
     Optional<F32>:$scale, Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
     Optional<FA_Shaped>:$key_accumulator, Optional<FA_Shaped>:$value_accumulator,
+    Optional<AnyStridedMemRef>:$query_gradient,
+    Variadic<AnyStridedMemRef>:$capture_gradients, Optional<AnyStridedMemRef>:$scale_gradient,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$differentiated,
     OptionalAttr<FA_DimsAttr>:$query_dims, OptionalAttr<FA_DimsAttr>:$key_dims,
     OptionalAttr<FA_DimsAttr>:$value_dims, OptionalAttr<FA_DimsAttr>:$output_gradient_dims,
+    OptionalAttr<FA_DimsAttr>:$query_gradient_dims,
     OptionalAttr<FA_ConfigAttr>:$config);
-  let extraClassDeclaration = stepDeclarations;
+  let extraClassDeclaration = stepDeclarations # [{
+    ::mlir::fa::DimsAttr getQueryGradientOrder() {
+      return orderOrDefault(getQueryGradientDimsAttr());
+    }
+  }];
 }
 
 def FA_GradientQueriesOp : FA_GradientStepOp<"gradient_queries"> {

@@ -24,6 +24,8 @@ def FA_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef],
 // Captured values: shaped ones are read by loads, scalars are used as they are.
 def FA_Capture : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef, AnyFloat,
     AnySignlessIntegerOrIndex], "ranked tensor, strided memref or scalar">;
+// A score of all rows of a block, or of each.
+def FA_Sink : AnyTypeOf<[F32, FA_Shaped], "f32, or a ranked tensor or memref of f32">;
 
 include "fa/Dialect/FA/IR/FAAttentionOps.td"
 include "fa/Dialect/FA/IR/FABlockOps.td"

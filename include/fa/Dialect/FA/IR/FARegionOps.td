@@ -39,6 +39,52 @@ def FA_KeyLengthOp : FA_LengthOp<"key_length"> {
   }];
 }
 
+def FA_DropoutOp : FA_Op<"dropout", [
+    Pure, ParentOneOf<["ApplyOp", "AttentionGradientOp", "AttentionOp",
+                       "GradientKeysOp", "GradientQueriesOp", "OnlineAttentionOp"]>]> {
+  let summary = "Factor of the weight of a pair under dropout";
+  let description = [{
+    Inside `score`, as its second result: 0 with probability `p`, else
+    `1 / (1 - p)`. What is random is Philox 4x32-10 (Salmon et al. 2011,
+    "Parallel random numbers: as easy as 1, 2, 3"), of these words of 32 bits:
+
+    | word | value |
+    |---|---|
+    | counter 0 | key / 4 |
+    | counter 1 | query |
+    | counter 2 | batch * 2^16 + head |
+    | counter 3 | low half of `offset` |
+    | key 0 | low half of `seed` |
+    | key 1 | high half of `seed` + high half of `offset` |
+
+    The pair has word `key` mod 4 of the result, of which the upper 24 bits are
+    a number `u` from 0 to 1; the pair is dropped where `u < p`. So a mask
+    depends on absolute indices, seed and offset, and on nothing else: not on
+    blocks, targets or splits, and backward draws what forward drew.
+
+    A `p` of the constant 0 folds to the factor 1. A `p` outside of [0, 1) is an
+    error of the caller: one of 1 or more drops every pair.
+
+    Example:
+
+    ```mlir
+    %keep = fa.dropout %p, %seed, %offset at(%b, %h, %i, %j)
+    ```
+  }];
+  let arguments = (ins F32:$p, I64:$seed, I64:$offset,
+                       Index:$batch, Index:$head, Index:$query, Index:$key);
+  let results = (outs F32:$factor);
+  let assemblyFormat = [{
+    $p `,` $seed `,` $offset `at` `(` $batch `,` $head `,` $query `,` $key `)` attr-dict
+  }];
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// `p` where it, or what it is captured from, is a constant.
+    ::std::optional<double> getKnownProbability();
+  }];
+}
+
 def FA_YieldOp : FA_Op<"yield", [
     Pure, ReturnLike, Terminator,
     ParentOneOf<["ApplyOp", "AttentionGradientOp", "AttentionOp", "GradientKeysOp",

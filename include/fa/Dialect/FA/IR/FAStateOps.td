@@ -21,7 +21,9 @@ def FA_FinalizeOp : FA_Op<"finalize", [
     lse    = maximum + log(sum)         -inf where sum is 0
     ```
 
-    and leaves the other rows as the destination held them.
+    and leaves the other rows as the destination held them. A `sink`, of all rows
+    or of each, is a score of one more key, of value zero: `exp(sink - maximum)`
+    is added to the sum.
 
     | operand | shape | element type |
     |---|---|---|
@@ -29,6 +31,7 @@ def FA_FinalizeOp : FA_Op<"finalize", [
     | `maximum`, `sum` | state rows | f32 |
     | `output` | 1 x rows x 1 x value head dim, ordered by `output_dims` | f16, bf16 or f32 |
     | `lse` (optional) | 1 x 1 x rows | f32 |
+    | `sink` (optional) | scalar or state rows | f32 |
 
     Example:
 
@@ -42,13 +45,14 @@ def FA_FinalizeOp : FA_Op<"finalize", [
   let arguments = (ins
     FA_Shaped:$accumulator, FA_Shaped:$maximum, FA_Shaped:$sum,
     FA_Shaped:$output, Optional<FA_Shaped>:$lse, Optional<Index>:$rows,
-    OptionalAttr<FA_DimsAttr>:$output_dims);
+    Optional<FA_Sink>:$sink, OptionalAttr<FA_DimsAttr>:$output_dims);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
     `ins` `(` $accumulator `,` $maximum `,` $sum `:` type($accumulator) `,`
     type($maximum) `,` type($sum) `)`
     `outs` `(` custom<OutputAndLse>($output, $lse, type($output), type($lse)) `)`
-    (`rows` `(` $rows^ `)`)? attr-dict (`->` type($outputs)^)?
+    (`rows` `(` $rows^ `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
+    attr-dict (`->` type($outputs)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -60,6 +64,34 @@ def FA_FinalizeOp : FA_Op<"finalize", [
       return ::mlir::MutableOperandRange(getOperation(), 3, getLse() ? 2 : 1);
     }
   }];
+}
+
+def FA_PagedRowsOp : FA_Op<"paged_rows", [Pure]> {
+  let summary = "The rows of a sequence that lie in pages, as one memref";
+  let description = [{
+    Row `j` of the result is row `j mod s` of page `pages[batch, j floordiv s]`
+    of `pool`, for one head, where `s` is the rows of a page. The result has
+    `count` rows in the order `#fa.dims<b, s, h, d>`. It stands for them in tiled
+    attention: only slices of it are read, and fa-place-pages finds the memory of
+    each.
+
+    Example:
+
+    ```mlir
+    %k = fa.paged_rows %pool[%head] pages(%table[%b]) count(%keys)
+        {dims = #fa.dims<p, s, h, d>}
+        : memref<?x16x2x64xf16>, memref<?x?xi32>
+        -> memref<1x?x1x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyStridedMemRef:$pool, Index:$head, AnyStridedMemRef:$pages,
+                       Index:$batch, Index:$count, FA_DimsAttr:$dims);
+  let results = (outs AnyStridedMemRef:$rows);
+  let assemblyFormat = [{
+    $pool `[` $head `]` `pages` `(` $pages `[` $batch `]` `)` `count` `(` $count `)`
+    attr-dict `:` type($pool) `,` type($pages) `->` type($rows)
+  }];
+  let hasVerifier = 1;
 }
 
 def FA_CombineOp : FA_Op<"combine", [

@@ -35,11 +35,17 @@ getPartialResultSizes(OpBuilder &builder, AttentionOp op, OpFoldResult parts);
 CombineOp combinePartialResults(OpBuilder &builder, AttentionOp op,
                                 PartialResults partial, int64_t parts);
 
-/// A copy of `op` over the keys [begin, begin + size) that writes its output
-/// and lse to `output` and `lse`.
+/// A copy of `op` over the keys [begin, begin + size), part `number`, that
+/// writes its output and lse to `output` and `lse`.
 AttentionOp createPartialAttention(OpBuilder &builder, AttentionOp op,
                                    OpFoldResult begin, OpFoldResult size,
-                                   Value output, Value lse);
+                                   OpFoldResult number, Value output,
+                                   Value lse);
+
+/// Makes the sink of `op` (without one, -inf) `otherwise` where the condition,
+/// an i1 in front of `op`, does not hold.
+void keepSinkWhere(OpBuilder &builder, AttentionOp op, Value condition,
+                   const APFloat &otherwise);
 
 } // namespace mlir::fa
 

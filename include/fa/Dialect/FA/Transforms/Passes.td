@@ -10,228 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 include "fa/Dialect/FA/Transforms/BlockPasses.td"
-
-def FAResultsToOutParameters
-    : Pass<"fa-results-to-out-parameters", "::mlir::ModuleOp"> {
-  let summary = "Turn the tensors of functions into memrefs";
-  let description = [{
-    Level 0 to 1. Tensor arguments become memrefs that are only read; tensor
-    results become further arguments, after the others and in their order, whose
-    first values are not read; scalar results stay. Attributes of a result move to
-    its argument. The caller keeps arguments and out-parameters apart in memory.
-
-    All these memrefs have free offset and strides, but for one dimension of
-    stride 1: the head dim of an operand or result of `fa.attention`, the last
-    dimension of anything else.
-
-    An attention whose result is returned writes to the out-parameter, without
-    a copy or a temporary: whatever its destination was where all of it is
-    overwritten; else (with `query_lengths`) the destination is copied into the
-    out-parameter first, unless it is a `tensor.empty`. What is no result, and
-    does not become one by updates in place, lies in temporary memory, freed at
-    the end. The rest of the body goes through upstream's one-shot bufferization;
-    copies are `linalg.copy`.
-
-    Arithmetic on whole tensors beside an attention becomes `linalg.generic`. An
-    attention may be in an `scf.for`, which then updates what it carries in
-    place, or in an `scf.if`, both branches of which write to the same memory.
-
-    Fails on functions of several blocks, on unranked tensors, on calls
-    that pass tensors, which are to be inlined first, and where another
-    operation with regions returns a tensor.
-
-    Before:
-
-    ```mlir
-    func.func @attention(%q: tensor<2x?x8x64xf32>, %k: tensor<2x?x8x64xf32>, %v: tensor<2x?x8x64xf32>,
-                         %n: index) -> tensor<2x?x8x64xf32> {
-      %init = tensor.empty(%n) : tensor<2x?x8x64xf32>
-      %o = fa.attention ins(%q, %k, %v : ...) outs(%init : tensor<2x?x8x64xf32>)
-      return %o : tensor<2x?x8x64xf32>
-    }
-    ```
-
-    After (`...` for the same types):
-
-    ```mlir
-    func.func @attention(%q: memref<2x?x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %k: ..., %v: ...,
-                         %n: index, %o: memref<2x?x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
-      fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
-      return
-    }
-    ```
-  }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::bufferization::BufferizationDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def FAVerifyLowered : Pass<"fa-verify-lowered", "::mlir::ModuleOp"> {
-  let summary = "Refuse what a lowering has left over";
-  let description = [{
-    Ends each pipeline that leads to the LLVM dialect. Changes nothing. The first
-    operation that is not of the LLVM or NVVM dialect is an error, which says how
-    to lower it; `builtin.unrealized_conversion_cast` only if nothing else is left.
-    Transform scripts are skipped. With `kernels-only` functions of the LLVM dialect
-    alone are looked at, as host functions beside kernels stay what they are.
-
-    Before, from `fa-to-cpu`:
-
-    ```mlir
-    linalg.softmax dimension(1) ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xf32>)
-    ```
-
-    After:
-
-    ```
-    error: 'linalg.softmax' op has no lowering to the LLVM dialect; lower it to
-    linalg.generic before, or write the attention it is part of as fa.attention
-    ```
-  }];
-  let options = [
-    Option<"kernelsOnly", "kernels-only", "bool", /*default=*/"false",
-           "Look at functions of the LLVM dialect alone">
-  ];
-}
-
-def FADifferentiate : Pass<"fa-differentiate", "::mlir::ModuleOp"> {
-  let summary = "Make the gradients of functions with attention";
-  let description = [{
-    For a function `@f` on tensors makes `@f_vjp`: given the arguments and the
-    gradients of the float results, it returns those of the float arguments. It
-    holds a copy of `@f` and saves the `lse` of each attention; nothing has the
-    size of queries times keys.
-
-    Known are `fa.attention`, arith and math on scalars and tensors, linalg whose
-    destinations are overwritten or added to, slices, casts, `expand_shape` and
-    `collapse_shape`. Anything else between an argument and a result is an error
-    at its place. Gradients of linalg are `linalg.generic` over the same loops,
-    summed in f32 where elements are narrower.
-
-    Before:
-
-    ```mlir
-    func.func @f(%q: !q, %k: !k, %v: !k) -> !q {
-      %o = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%init : !q)
-      return %o : !q
-    }
-    ```
-
-    After:
-
-    ```mlir
-    func.func @f_vjp(%q: !q, %k: !k, %v: !k, %do: !q) -> (!q, !k, !k) {
-      %o, %lse = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%init, %init_lse : !q, !row)
-      %dq, %dk, %dv = fa.attention_gradient ins(%q, %k, %v : !q, !k, !k) of(%o, %lse : !q, !row)
-          gradients(%do : !q) outs(query = %0 : !q, key = %1 : !k, value = %2 : !k)
-      return %dq, %dk, %dv : !q, !k, !k
-    }
-    ```
-  }];
-  let options = [
-    Option<"function", "function", "std::string", /*default=*/"",
-           "Function to differentiate; all with an attention if not given">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def FADifferentiateScore : Pass<"fa-differentiate-score"> {
-  let summary = "Derive gradients of score functions";
-  let description = [{
-    Gives `fa.attention_gradient` the region `score_gradient` where its score has
-    none: reverse mode over the operations of `score`. Loads of captures that have
-    a gradient among `outs` become `fa.scatter_gradient`.
-
-    Comparisons, integers, `floor`, `ceil`, `round`, `roundeven` and `trunc` have
-    the gradient 0. Of equal operands a maximum or minimum chooses the first. A
-    gradient of 0, as that of a value that `select` leaves out, stays 0 where the
-    derivative is infinite or NaN. Gradients of f16 and bf16 values are f32. What
-    has no gradient, as a cast to integers that reaches the result, is an error at
-    its place.
-
-    Before:
-
-    ```mlir
-    score(%s, %b, %h, %i, %j) {
-      %x = math.tanh %s : f32
-      fa.yield %x : f32
-    }
-    ```
-
-    After:
-
-    ```mlir
-    score(...) {...} score_gradient(%dx, %s, %b, %h, %i, %j) {
-      %x = math.tanh %s : f32
-      %one = arith.constant 1.0 : f32
-      %square = arith.mulf %x, %x : f32
-      %slope = arith.subf %one, %square : f32
-      %ds = arith.mulf %dx, %slope : f32
-      fa.yield %ds : f32
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
-}
-
-def FATruncateIndices : Pass<"fa-truncate-indices"> {
-  let summary = "Cut indices to fewer bits by truncations";
-  let description = [{
-    A cast of an index to fewer bits cuts it, but folds away with one back to
-    `index`. In score and mask regions what may be cut is cast to i64 and then
-    truncated, which does not fold. Batches, heads, queries, keys and lengths are
-    below 2^30: casts of them to 31 bits and more stay.
-
-    To run before anything that folds.
-
-    Before:
-    ```mlir
-    %byte = arith.index_cast %j : index to i8
-    %rest = arith.index_cast %byte : i8 to index
-    ```
-    After:
-    ```mlir
-    %0 = arith.index_cast %j : index to i64
-    %byte = arith.trunci %0 : i64 to i8
-    %rest = arith.index_cast %byte : i8 to index
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
-def FAGuardDivisors : Pass<"fa-guard-divisors"> {
-  let summary = "Hold divisors of regions to what a processor divides by";
-  let description = [{
-    Score and mask regions are evaluated for pairs that do not exist, too, where
-    what is loaded reads as 0, and a captured number may be 0. An
-    `arith.remsi`, `remui` or `floordivsi` by a divisor that is not known to
-    be another number divides by 1 in place of 0, and in place of -1 where the dividend
-    may be the least number of its type, which has no opposite. A quotient by -1
-    is then the difference of 0 and the dividend. Other divisions have constants
-    for divisors.
-
-    To run before what expands regions: fa-apply-to-linalg, fa-naive and
-    fa-decompose-to-blocks. Pipelines do.
-
-    Before:
-    ```mlir
-    %rest = arith.remui %j, %stride : index
-    ```
-    After:
-    ```mlir
-    %none = arith.cmpi eq, %stride, %c0 : index
-    %divisor = arith.select %none, %c1, %stride : index
-    %rest = arith.remui %j, %divisor : index
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
+include "fa/Dialect/FA/Transforms/FunctionPasses.td"
 
 def FAVersionBounds : Pass<"fa-version-bounds"> {
   let summary = "Choose a version of attention whose scores are known to be small";
@@ -375,12 +154,20 @@ def FASplitKV : Pass<"fa-split-kv"> {
 def FAScatterToLoops : Pass<"fa-scatter-to-loops"> {
   let summary = "Add the numbers of pairs to memory in loops";
   let description = [{
-    Replaces each `fa.scatter_add` by two loops over the pairs of its block. The
-    indices of a pair are computed in the inner one, and compared with the sizes
-    of the memory. What the pairs of a row, or all pairs, add to one element is
-    summed first. The order of rows, then columns, gives a sum the same bits in
-    each run. Fails where the numbers or the captures
-    are tensors.
+    Replaces each `fa.scatter_add`. Where rows and columns each index at most one
+    dimension, as they are, it becomes linalg on a part of the memory, which runs
+    in vectors:
+
+    | indices | what is added |
+    |---|---|
+    | row and column | the block |
+    | row | the sums of rows |
+    | neither | the sum of all pairs |
+
+    Else it becomes two loops over the pairs, with what the pairs of a column
+    share summed first. Indices out of bounds add nothing. The order of additions
+    is fixed, which gives a sum the same bits in each run. Fails where the numbers
+    or the captures are tensors.
 
     Before:
 
@@ -394,24 +181,15 @@ def FAScatterToLoops : Pass<"fa-scatter-to-loops"> {
     After:
 
     ```mlir
-    scf.for %r = %c0 to %c64 step %c1 {
-      %value = scf.for %c = %c0 to %columns step %c1 iter_args(%s = %zero) -> (f32) {
-        %x1 = memref.load %x[%r, %c] : memref<64x?xf32>
-        %s1 = arith.addf %s, %x1 : f32
-        scf.yield %s1 : f32
-      }
-      %query = arith.addi %i, %r : index
-      %inside = arith.cmpi ult, %query, %c256 : index
-      scf.if %inside {
-        %old = memref.load %rows[%query] : memref<256xf32>
-        %sum = arith.addf %old, %value : f32
-        memref.store %sum, %rows[%query] : memref<256xf32>
-      }
-    }
+    %sums = memref.alloc() : memref<64xf32>
+    linalg.fill ins(%zero : f32) outs(%sums : memref<64xf32>)
+    linalg.generic {iterator_types = ["parallel", "reduction"]} ins(%x : ...) outs(%sums : ...) {...}
+    %part = memref.subview %rows[%i] [%count] [1] : ...
+    linalg.generic {iterator_types = ["parallel"]} ins(%sums1 : ...) outs(%part : ...) {...}
     ```
   }];
   let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
   ];
 }
@@ -428,13 +206,25 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
        head, over all queries;
     3. over blocks of queries, `fa.gradient_queries` over all keys.
 
-    Gradients of captures, and of the scale, are added to in step 3. Where batch,
-    head or query index the same dimension of a capture in all its loads, no two
-    iterations of that dimension share an element, and it stays parallel; the
-    others become sequential loops. Gradients have the same bits in each run.
+    That is `gradient_form = two_pass` of the config. `three_pass` has a loop for
+    keys and one for values in step 2. In `one_pass` an iteration takes a whole
+    key head: its blocks of keys also add to the gradients of queries, in memory
+    of its own, and there is no step 3.
+
+    Gradients of captures, and of the scale, are added to in step 3, or in
+    `one_pass` in step 2. Where batch, head or query index the same dimension of
+    a capture in all its loads, no two iterations of that dimension share an
+    element. Else iterations get tables of their own, which are added up in order
+    behind the loops: batches and heads where at most one index differs between
+    pairs, blocks of queries where none does. Dimensions with neither become
+    sequential loops of their own. Gradients have the same bits in each run.
 
     Fails where a gradient has no config or is on tensors, or where a score has
     no region of its gradient.
+
+    Blocks of keys are those of `fa.gradient_keys` on the operation, a
+    `#fa.config` that `fa-select-config` sets where a target wants others there.
+    On a GPU numbers of query rows have memory for whole blocks.
 
     Before:
 
@@ -467,6 +257,75 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
   ];
 }
 
+def FAPackHeads : Pass<"fa-pack-heads"> {
+  let summary = "Take query heads that share keys for rows of one block";
+  let description = [{
+    An attention of one query reads the keys of a key head once for each query head
+    that shares it. This pass takes these heads for queries of the key head: its
+    keys are read once. Query, output and lse are viewed with the group of heads in
+    place of the queries, and nothing is copied. Regions compute the head from the
+    row, and see query 0 of 1.
+
+    Left alone are attentions on tensors, with a dynamic number of heads or
+    queries, with more than one query, with `query_lengths` or `query_starts`,
+    and pieces of a problem.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<?x1x32x128xf16>, memref<?x?x4x128xf16>, memref<?x?x4x128xf16>)
+        outs(%o : memref<?x1x32x128xf16>) mask causal
+    ```
+
+    After (`...` for strided types):
+
+    ```mlir
+    %q1 = memref.expand_shape %q [[0], [1], [2, 3], [4]] ... : ... into memref<?x1x4x8x128xf16>
+    %q2 = memref.subview %q1[0, 0, 0, 0, 0] [%b, 1, 4, 8, 128] [1, 1, 1, 1, 1] : ... to memref<?x4x8x128xf16, ...>
+    fa.attention ins(%q2, %k, %v : ...) outs(%o2 : ...) mask(...) {...}
+        {query_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
+    ```
+  }];
+  let options = [Option<"sinks", "sinks", "bool", "true",
+      "Also attentions with a sink, which then depends on the row">];
+  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect"];
+}
+
+def FAPlacePages : Pass<"fa-place-pages"> {
+  let summary = "Find the memory of key blocks that lie in pages";
+  let description = [{
+    Replaces each slice of `fa.paged_rows` by memory that holds its rows. Where
+    they lie in one page, that is a slice of the page, and nothing is copied. Where
+    they do not, the rows are copied to scratch memory of the parallel loop, which
+    each block uses again.
+
+    Fails where `fa.paged_rows` is read other than by slices of a number of rows
+    with a known bound: `fa-specialize-mask` makes such slices, a key block each.
+
+    Before:
+
+    ```mlir
+    %k = fa.paged_rows %pool[%h] pages(%table[%b]) count(%n) ... : memref<?x16x2x64xf32>, ...
+    %block = memref.subview %k[0, %j, 0, 0] [1, %rows, 1, 64] [1, 1, 1, 1] : ...
+    ```
+
+    After:
+
+    ```mlir
+    %memory = scf.if %is_in_one_page -> (memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
+      %slice = memref.subview %pool[%page, %row, %h, 0] [1, %rows, 1, 64] [1, 1, 1, 1] : ...
+      ...
+    } else {
+      ... // copies %rows rows to %scratch, by pages
+    }
+    %block = memref.subview %memory[0, 0, 0, 0] [1, %rows, 1, 64] [1, 1, 1, 1] : ...
+    ```
+  }];
+  let dependentDialects = ["affine::AffineDialect", "arith::ArithDialect",
+                           "memref::MemRefDialect", "scf::SCFDialect",
+                           "vector::VectorDialect"];
+}
+
 def FATile : Pass<"fa-tile"> {
   let summary = "Tile attention into query blocks of one head";
   let description = [{
@@ -480,6 +339,11 @@ def FATile : Pass<"fa-tile"> {
     sliced. An attention in an `scf.forall` that is one query block already is
     left alone. An `fa.combine` outside of an `scf.forall` becomes one over
     (batch, head, block of queries) in the same way.
+
+    Of packed sequences and pages (on memrefs) the loop runs over (batch, head,
+    query block of the longest sequence). A tile sees one sequence: slices of its
+    rows, or `fa.paged_rows`. A sequence whose starts, lengths or pages are out of
+    bounds has no keys and a sink of NaN.
 
     Fails where an attention has no config or still has `key_splits` above 1.
 
@@ -636,6 +500,8 @@ def FASelectConfig : Pass<"fa-select-config"> {
     of several bounds; those in clusters also ask for so many queries that blocks
     that only fill up a cluster are few. Of static numbers of keys and queries the
     one that is for them remains.
+    A gradient also gets a form: on this machine `one_pass`, where key heads keep
+    its threads busy, else `two_pass`.
     A config given by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says

@@ -131,4 +131,32 @@ def FAGPU_PassOp : FAGPU_Op<"pass"> {
   let assemblyFormat = "$turns attr-dict `:` type($turns)";
 }
 
+def FAGPU_AwaitPreviousOp : FAGPU_Op<"await_previous"> {
+  let summary = "Waits until the launch ahead has ended";
+  let description = [{
+    All that earlier launches wrote can be read behind it. Stands in a kernel,
+    outside of roles and ahead of all that accesses memory, once; channels and
+    scalars may be made before. A kernel whose launch is not `dependent` has
+    nothing to wait for.
+
+    Example: `fagpu.await_previous`
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def FAGPU_ReleaseDependentsOp : FAGPU_Op<"release_dependents"> {
+  let summary = "Lets blocks of a dependent launch start";
+  let description = [{
+    A dependent launch behind this one may start its blocks when all blocks of
+    this one have passed here or ended. It sees what they write when they have
+    ended (`fagpu.await_previous`), so that nothing depends on the place but who
+    has the multiprocessors when. At most once in a kernel.
+
+    Example: `fagpu.release_dependents`
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD

@@ -21,6 +21,13 @@ def FAGPU_LaunchOp : FAGPU_Op<"launch", [
     host function may hold several kernels and choose by the sizes of a call.
     Arguments have the types of the kernel's.
 
+    A launch that is `dependent` may start blocks before the launch ahead of it
+    has ended: on multiprocessors that have nothing else to do, once all blocks
+    of that launch have ended or passed `fagpu.release_dependents`. Its kernel
+    waits for the rest by `fagpu.await_previous`, before it accesses memory.
+    `sm_90` and later (PTX ISA, griddepcontrol; CUDA's programmatic dependent
+    launch).
+
     Where the host function has the attribute `fa.implements = @reference`, the
     function `@reference`, which takes the same arguments, says what it computes.
 
@@ -41,11 +48,18 @@ def FAGPU_LaunchOp : FAGPU_Op<"launch", [
     fagpu.launch @fwd_long grid(%blocks) if(%isLong) (%q) : !mem
     fagpu.launch @fwd grid(%blocks) if(%isShort) (%q) : !mem
     ```
+    and of a kernel that reads what another one writes:
+    ```mlir
+    fagpu.launch @prepare grid(%blocks) (%o, %delta) : !mem, !vec
+    fagpu.launch @gradients grid(%blocks) dependent (%q, %delta) : !mem, !vec
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
-                       Optional<I1>:$condition, Variadic<AnyType>:$arguments);
+                       Optional<I1>:$condition, Variadic<AnyType>:$arguments,
+                       UnitAttr:$dependent);
   let assemblyFormat = [{
-    $kernel `grid` `(` $grid `)` (`if` `(` $condition^ `)`)? `(` $arguments `)`
+    $kernel `grid` `(` $grid `)` (`if` `(` $condition^ `)`)?
+    (`dependent` $dependent^)? ` ` `(` $arguments `)`
     attr-dict (`:` type($arguments)^)?
   }];
   let hasVerifier = 1;

@@ -1,0 +1,439 @@
+//===- GradientBlock.cpp - One block of a gradient on block values --------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The steps of gradients, as DecomposeGradient.cpp has them on tensors, on
+// block values: exponents are of base 2, and what a mask hides is set to 0
+// behind the products. Read `run`, then `emitScores` and `emitStep`. Rows of
+// the state are queries or keys; both steps are one text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientBlock.h"
+#include "SoftmaxStep.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// What is the same for all heads goes in front of their loop. Lengths are only
+/// read while a kernel runs, and there is a head.
+static void hoistFromHeads(scf::ForOp heads) {
+  moveLoopInvariantCode(
+      &heads.getRegion(),
+      [&](Value value, Region *) {
+        return heads.isDefinedOutsideOfLoop(value);
+      },
+      [](Operation *op, Region *) {
+        return isa<memref::LoadOp>(op) ||
+               (isMemoryEffectFree(op) && isSpeculatable(op));
+      },
+      [&](Operation *op, Region *) { heads.moveOutOfLoop(op); });
+}
+
+LogicalResult GradientBlock::match() {
+  ranges = dyn_cast<BlockRangesOpInterface>(step->getParentOp());
+  if (!ranges)
+    return step.emitOpError()
+           << "stands in no ranges; run fa-specialize-mask before";
+  if (ranges->getNumResults() != step->getNumResults())
+    return step.emitOpError()
+           << "has " << step->getNumResults() << " results in ranges of "
+           << ranges->getNumResults() << ", expected the state alone";
+  members = dyn_cast<scf::ForOp>(ranges->getParentOp());
+  if (members) {
+    hoistFromHeads(members);
+    visitAllOfHeads();
+  }
+  return success();
+}
+
+/// Heads whose ranges differ visit every block, with the mask.
+void GradientBlock::visitAllOfHeads() {
+  auto visits = dyn_cast<QueryRangesOp>(*ranges);
+  if (!visits || llvm::all_of(ranges->getOperands(), [&](Value operand) {
+        return members.isDefinedOutsideOfLoop(operand) ||
+               isa<BlockArgument>(operand);
+      }))
+    return;
+  OpBuilder builder(ranges);
+  Value all = step.getQuery();
+  while (ranges->isAncestor(all.getParentRegion()->getParentOp()))
+    all = all.getDefiningOp<memref::SubViewOp>().getSource();
+  Value none = arith::ConstantIndexOp::create(builder, ranges.getLoc(), 0);
+  Value count = getValueOrCreateConstantIndexOp(
+      builder, ranges.getLoc(),
+      memref::getMixedSize(builder, ranges.getLoc(), all,
+                           step.getQueryOrder().positionOf(DimKind::Sequence)));
+  auto whole = QueryRangesOp::create(builder, ranges.getLoc(), none, count,
+                                     ArrayRef<bool>{false}, ranges.getStep(),
+                                     ranges.getInits(), nullptr);
+  whole.getBodyRegion().takeBody(visits.getBodyRegion());
+  visits.replaceAllUsesWith(whole.getResults());
+  visits.erase();
+  ranges = whole;
+  hoistFromHeads(members);
+}
+
+Value GradientBlock::getDelta() {
+  if (auto keys = dyn_cast<GradientKeysOp>(*step))
+    return keys.getDelta();
+  return cast<GradientQueriesOp>(*step).getDelta();
+}
+
+GradientBlock::Operands GradientBlock::getOperands() {
+  Operand query = {step.getQuery(), step.getQueryOrder()};
+  Operand key = {step.getKey(), step.getKeyOrder()};
+  Operand value = {step.getValue(), step.getValueOrder()};
+  Operand gradient = {step.getOutputGradient(), step.getOutputGradientOrder()};
+  if (rowsAreKeys)
+    return {key, query, value, gradient};
+  return {query, key, gradient, value};
+}
+
+LogicalResult GradientBlock::readProblem() {
+  rowsAreKeys = isa<GradientKeysOp>(*step);
+  columns = ranges.getStep();
+  element = cast<MemRefType>(step.getQuery().getType()).getElementType();
+  if (failed(checkOrders(step, {step.getQueryOrder(), step.getKeyOrder(),
+                                step.getValueOrder(),
+                                step.getOutputGradientOrder()})))
+    return failure();
+  for (Value state : step->getResults()) {
+    auto type = cast<RankedTensorType>(state.getType());
+    if (!type.hasStaticShape())
+      return step.emitOpError()
+             << "has a state of type " << type
+             << ", expected static rows and columns, as fa-tile-gradient makes "
+                "them";
+    if (failed(divideRows(type.getDimSize(0))))
+      return failure();
+    stateTypes.push_back(RankedTensorType::get(
+        {rows, getColumns(type.getDimSize(1))}, type.getElementType()));
+  }
+  return checkColumns(step, rowsAreKeys ? "queries" : "keys");
+}
+
+/// What all blocks of columns are multiplied by, in front of all loops.
+LogicalResult GradientBlock::fetchRows(OpBuilder &front) {
+  Operands operands = getOperands();
+  for (auto [operand, tile] :
+       {std::pair(operands.rows, &rowTile),
+        std::pair(operands.rowGradients, &rowGradientTile)}) {
+    FailureOr<Value> fetched = fetch(front, step, operand.memory, operand.order,
+                                     rows, std::nullopt, groupRow);
+    if (failed(fetched))
+      return failure();
+    *tile = *fetched;
+  }
+  return success();
+}
+
+/// Numbers of rows that are queries.
+LogicalResult GradientBlock::gatherRowNumbers(OpBuilder &outside) {
+  Location loc = step.getLoc();
+  Blocks blocks(outside, loc);
+  Type i32 = outside.getI32Type();
+  RankedTensorType indexType = rowType.clone(i32);
+  auto gather = [&](Value numbers) -> FailureOr<Value> {
+    FailureOr<Tile> tile = resolve(outside, step, numbers);
+    if (failed(tile))
+      return failure();
+    Value end = blocks.cast32(getEnd(outside, *tile, 2));
+    shift(outside, tile->offsets[2], groupRow);
+    Value first = blocks.splat(blocks.cast32(tile->offsets[2]), indexType);
+    Value row =
+        arith::AddIOp::create(outside, loc,
+                              fagpu::IotaOp::create(outside, loc, indexType, 0,
+                                                    fagpu::IndexPart::all),
+                              first);
+    Value isBelow =
+        arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::slt, row,
+                              blocks.splat(end, indexType));
+    SmallVector<Value> indices = {blocks.cast32(tile->offsets[0]),
+                                  blocks.cast32(tile->offsets[1]), row};
+    return fagpu::GatherOp::create(outside, loc, rowType, tile->memory, indices,
+                                   isBelow, /*pairs=*/false, /*in_order=*/false)
+        .getResult();
+  };
+  FailureOr<Value> references = gather(step.getLse());
+  FailureOr<Value> deltas = gather(getDelta());
+  if (failed(references) || failed(deltas))
+    return failure();
+  rowReferences = *references;
+  rowDeltas = *deltas;
+  return success();
+}
+
+/// Numbers of queries at the pairs of the block: of rows, or brought for each
+/// block of columns.
+FailureOr<Value> GradientBlock::spreadNumbers(OpBuilder &inside, Value numbers,
+                                              Value ofRows,
+                                              const IRMapping &mapping) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  if (!rowsAreKeys)
+    return blocks.broadcast(ofRows, scoreType);
+  FailureOr<Tile> tile =
+      resolve(inside, step, mapping.lookupOrDefault(numbers));
+  if (failed(tile))
+    return failure();
+  SmallVector<Value> offsets;
+  for (Value offset : tile->offsets)
+    offsets.push_back(blocks.cast32(offset));
+  auto type = RankedTensorType::get(
+      {columns}, inside.getF32Type(),
+      fagpu::ColumnLayoutAttr::get(inside.getContext(), warps));
+  // fa-pad-row-numbers makes the memory whole blocks.
+  Value fetched = fagpu::FetchOp::create(
+      inside, loc, type, tile->memory, offsets,
+      ArrayRef<int64_t>{1, 1, columns},
+      /*rows=*/Value(), /*columns=*/Value(), /*alignment=*/16,
+      /*padded=*/false);
+  return blocks.broadcast(fetched, scoreType);
+}
+
+/// exp(scores - lse), in base 2: a factor of the scores joins that of the base.
+Value GradientBlock::weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
+                           Value reference) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  constexpr double log2e = 1.4426950408889634;
+  Value factor;
+  std::optional<ScaledBlock> scaled = matchScaled(scores);
+  if (scaled && scaled->mayReorder() &&
+      (isa<Attribute>(scaled->factor) ||
+       !newRanges->isAncestor(
+           cast<Value>(scaled->factor).getParentRegion()->getParentOp()))) {
+    factor = arith::MulFOp::create(
+        outside, loc, scaled->makeFactor(outside, loc),
+        makeNumber(outside, loc, log2e), arith::FastMathFlags::reassoc);
+    scores = scaled->rest;
+  } else {
+    factor = makeNumber(outside, loc, log2e);
+  }
+  Value exponent =
+      math::FmaOp::create(inside, loc, scores, blocks.splat(factor, scoreType),
+                          arith::NegFOp::create(inside, loc, reference));
+  return blocks.exp2(exponent);
+}
+
+/// Both products of a block, its weights and the gradients of its scores.
+FailureOr<GradientBlock::Scores>
+GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
+                          const PairBlock &place, const IRMapping &mapping) {
+  Location loc = step.getLoc();
+  Operands operands = getOperands();
+  EndOfSequence end = {rowsAreKeys ? place.queries : place.keys,
+                       place.firstColumn(), /*mayExceedMemory=*/true};
+  auto multiply = [&](Value rowTile, const Operand &operand,
+                      Value &fetched) -> FailureOr<Value> {
+    FailureOr<Value> tile =
+        fetch(inside, step, mapping.lookupOrDefault(operand.memory),
+              operand.order, columns, end);
+    if (failed(tile))
+      return failure();
+    fetched = *tile;
+    return fagpu::ProductOp::create(inside, loc, scoreType,
+                                    fagpu::MatrixForm::nt, rowTile, fetched,
+                                    Value())
+        .getResult();
+  };
+  Scores result;
+  FailureOr<Value> product =
+      multiply(rowTile, operands.columns, result.columns);
+  if (failed(product))
+    return failure();
+  Value scaled = scale(outside, inside, step, mapping, *product);
+  Value scores = scaled, factors;
+  if (!step.getScore().empty()) {
+    FailureOr<Value> changed =
+        applyRegion(outside, inside, step, place, step.getScore(), mapping,
+                    scaled, &factors);
+    if (failed(changed))
+      return failure();
+    scores = *changed;
+  }
+  FailureOr<Value> references =
+      spreadNumbers(inside, step.getLse(), rowReferences, mapping);
+  if (failed(references))
+    return failure();
+  result.weights = weigh(outside, inside, scores, *references);
+
+  product = multiply(rowGradientTile, operands.columnGradients,
+                     result.columnGradients);
+  if (failed(product))
+    return failure();
+  FailureOr<Value> deltas =
+      spreadNumbers(inside, getDelta(), rowDeltas, mapping);
+  if (failed(deltas))
+    return failure();
+  auto applyFactors = [&](Value values) -> Value {
+    return factors ? arith::MulFOp::create(inside, loc, values, factors)
+                   : values;
+  };
+  result.gradients = arith::MulFOp::create(
+      inside, loc, result.weights,
+      arith::SubFOp::create(inside, loc, applyFactors(*product), *deltas));
+  result.weights = applyFactors(result.weights);
+  if (!step.getScoreGradient().empty()) {
+    FailureOr<Value> changed =
+        applyRegion(outside, inside, step, place, step.getScoreGradient(),
+                    mapping, {result.gradients, scaled});
+    if (failed(changed))
+      return failure();
+    result.gradients = *changed;
+  }
+  return result;
+}
+
+/// One block of columns. Queries behind the last one have the weight 0, by
+/// their lse; keys there are hidden where they are columns, and not stored
+/// where they are rows.
+LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
+                                      const IRMapping &mapping) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  Value visited = newRanges.getBodyRegion().getArgument(0);
+  Value count = newRanges.getBodyRegion().getArgument(1);
+  FailureOr<PairBlock> place =
+      getPlace(outside, step, mapping, visited, rowsAreKeys);
+  if (failed(place))
+    return failure();
+  FailureOr<Scores> scores = emitScores(outside, inside, *place, mapping);
+  if (failed(scores))
+    return failure();
+
+  auto keys = dyn_cast<GradientKeysOp>(*step);
+  bool needsWeights = keys && keys.getValueAccumulator();
+  bool needsGradients = !keys || keys.getKeyAccumulator();
+  SmallVector<Value> values;
+  if (needsWeights)
+    values.push_back(scores->weights);
+  if (needsGradients)
+    values.push_back(scores->gradients);
+  Value end;
+  if (!rowsAreKeys)
+    end = inside.createOrFold<arith::AddIOp>(loc, place->key, count);
+  FailureOr<SmallVector<Value>> hidden = hide(
+      outside, inside, step, *place, mapping, end, values, /*hidden=*/0.0f);
+  if (failed(hidden))
+    return failure();
+
+  unsigned next = 0;
+  ValueRange state = newRanges.getBodyRegion().getArguments().drop_front(2);
+  auto add = [&](Value pairs, Value operand, unsigned number) -> Value {
+    return fagpu::ProductOp::create(
+        inside, loc, stateTypes[number], fagpu::MatrixForm::nn,
+        blocks.truncate(pairs, element), operand, state[number]);
+  };
+  SmallVector<Value> results(state.size());
+  if (needsWeights)
+    results.back() =
+        add((*hidden)[next++], scores->columnGradients, results.size() - 1);
+  if (needsGradients)
+    results.front() = add((*hidden)[next++], scores->columns, 0);
+  YieldOp::create(inside, loc, results);
+  return success();
+}
+
+/// The loop over the query heads of a key head, with the state of a group.
+void GradientBlock::rebuildMembers() {
+  if (!members)
+    return;
+  OpBuilder builder(members);
+  Blocks blocks(builder, members.getLoc());
+  SmallVector<Value> zeros;
+  for (RankedTensorType type : stateTypes)
+    zeros.push_back(blocks.constant(0.0f, type));
+  newMembers =
+      scf::ForOp::create(builder, members.getLoc(), members.getLowerBound(),
+                         members.getUpperBound(), members.getStep(), zeros);
+  members.getInductionVar().replaceAllUsesWith(newMembers.getInductionVar());
+  Block *body = newMembers.getBody();
+  body->clear();
+  for (Operation &op :
+       llvm::make_early_inc_range(members.getBody()->without_terminator()))
+    op.moveBefore(body, body->end());
+}
+
+LogicalResult GradientBlock::rebuildRanges() {
+  OpBuilder front(newMembers ? newMembers.getOperation()
+                             : ranges.getOperation());
+  findGroupRow(front);
+  if (failed(fetchRows(front)))
+    return failure();
+  OpBuilder outside(ranges);
+  if (!rowsAreKeys && failed(gatherRowNumbers(outside)))
+    return failure();
+  Location loc = ranges.getLoc();
+  Blocks blocks(outside, loc);
+  SmallVector<Value> inits;
+  for (auto [number, type] : llvm::enumerate(stateTypes))
+    inits.push_back(newMembers ? newMembers.getRegionIterArg(number)
+                               : blocks.constant(0.0f, type));
+  auto create = [&](auto old) -> BlockRangesOpInterface {
+    return decltype(old)::create(outside, loc, old.getBegins(), old.getEnds(),
+                                 old.getFull(), old.getStep(), inits, nullptr);
+  };
+  if (auto keys = dyn_cast<KeyRangesOp>(*ranges))
+    newRanges = create(keys);
+  else
+    newRanges = create(cast<QueryRangesOp>(*ranges));
+  outside.setInsertionPoint(newRanges);
+  Block &body = newRanges.getBodyRegion().front();
+  body.clear();
+  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  Block &old = ranges.getBodyRegion().front();
+  IRMapping mapping;
+  mapping.map(old.getArguments().take_front(2),
+              body.getArguments().take_front(2));
+  for (Operation &op : old.without_terminator())
+    if (&op != step)
+      inside.clone(op, mapping);
+  return emitStep(outside, inside, mapping);
+}
+
+/// What stood for the whole block's sums is replaced by a group's.
+LogicalResult GradientBlock::emitResults() {
+  Operation *source = members ? members.getOperation() : ranges.getOperation();
+  ValueRange sums =
+      members ? ValueRange(newMembers.getResults()) : newRanges->getResults();
+  for (auto [old, sum] : llvm::zip_equal(source->getResults(), sums))
+    for (Operation *user : llvm::make_early_inc_range(old.getUsers())) {
+      auto finalize = dyn_cast<FinalizeGradientOp>(user);
+      if (!finalize)
+        return user->emitOpError() << "reads the sums of a gradient, expected "
+                                      "'fa.finalize_gradient' alone to do so";
+      if (failed(GradientResult(finalize).run(sum, element, columns)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult GradientBlock::run() {
+  if (failed(findRole()) || failed(match()) || failed(readProblem()))
+    return failure();
+  rebuildMembers();
+  if (failed(rebuildRanges()))
+    return failure();
+  if (newMembers) {
+    OpBuilder builder = OpBuilder::atBlockEnd(newMembers.getBody());
+    scf::YieldOp::create(builder, members.getLoc(), newRanges->getResults());
+    members.getBody()->getTerminator()->dropAllReferences();
+    members->dropAllReferences();
+  }
+  if (failed(emitResults()))
+    return failure();
+  ranges->erase();
+  if (members)
+    members.erase();
+  return success();
+}

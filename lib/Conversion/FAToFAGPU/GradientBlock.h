@@ -1,0 +1,91 @@
+//===- GradientBlock.h - One block of a gradient on block values -*- C++ -*-==//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H
+#define FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H
+
+#include "PairsTile.h"
+
+namespace mlir::fa {
+
+/// Decomposes the loops and the step of a block of queries or of keys, and
+/// stores what they sum up.
+class GradientBlock : PairsTile {
+public:
+  explicit GradientBlock(GradientLikeOpInterface step)
+      : PairsTile(step), step(step) {}
+  LogicalResult run();
+
+private:
+  /// An operand of the pairs with the order of its dimensions.
+  struct Operand {
+    Value memory;
+    DimsAttr order;
+  };
+  /// The step's operands: of rows and of columns, those of the scores and those
+  /// of the weights' gradient.
+  struct Operands {
+    Operand rows, columns, rowGradients, columnGradients;
+  };
+  /// Weights and gradients of the scores of a block; null where not needed.
+  struct Scores {
+    Value weights, gradients;
+    /// What the products with them read.
+    Value columns, columnGradients;
+  };
+
+  LogicalResult match();
+  void visitAllOfHeads();
+  LogicalResult readProblem();
+  Operands getOperands();
+  LogicalResult fetchRows(OpBuilder &front);
+  LogicalResult gatherRowNumbers(OpBuilder &outside);
+  void rebuildMembers();
+  LogicalResult rebuildRanges();
+  LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
+                         const IRMapping &mapping);
+  FailureOr<Value> spreadNumbers(OpBuilder &inside, Value numbers, Value ofRows,
+                                 const IRMapping &mapping);
+  Value weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
+              Value reference);
+  FailureOr<Scores> emitScores(OpBuilder &outside, OpBuilder &inside,
+                               const PairBlock &place,
+                               const IRMapping &mapping);
+  LogicalResult emitResults();
+  Value getDelta();
+
+  GradientLikeOpInterface step;
+  /// The visits, and the loop over the query heads of a key head around them;
+  /// null where there is one head.
+  BlockRangesOpInterface ranges, newRanges;
+  scf::ForOp members, newMembers;
+  bool rowsAreKeys = false;
+  SmallVector<RankedTensorType> stateTypes;
+  /// Of the rows: keys and values, or queries and gradients of the output.
+  Value rowTile, rowGradientTile;
+  /// lse in base 2 and delta where rows are queries.
+  Value rowReferences, rowDeltas;
+};
+
+/// Writes the gradient of a block.
+class GradientResult : PairsTile {
+public:
+  explicit GradientResult(FinalizeGradientOp finalize)
+      : PairsTile(finalize), finalize(finalize) {}
+  /// Stores the sums of a group's rows; null: zeros.
+  LogicalResult run(Value sums, Type element, int64_t columns);
+
+private:
+  FinalizeGradientOp finalize;
+};
+
+/// Decomposes the numbers of each query row that gradients read.
+LogicalResult decomposeRows(PrepareGradientOp op);
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H

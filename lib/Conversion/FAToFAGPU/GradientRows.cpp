@@ -1,0 +1,183 @@
+//===- GradientRows.cpp - Begin and end of gradients on block values ------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientBlock.h"
+#include "SoftmaxStep.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+LogicalResult GradientResult::run(Value sums, Type element, int64_t columns) {
+  this->element = element;
+  this->columns = columns;
+  auto state = cast<RankedTensorType>(finalize.getAccumulator().getType());
+  if (failed(findRole()) || failed(divideRows(state.getDimSize(0))) ||
+      failed(checkOrders(finalize, finalize.getOrder())))
+    return failure();
+  OpBuilder builder(finalize);
+  Location loc = finalize.getLoc();
+  Blocks blocks(builder, loc);
+  findGroupRow(builder);
+  FailureOr<Tile> tile = resolve(builder, finalize, finalize.getOutput());
+  if (failed(tile))
+    return failure();
+  int64_t headDim = state.getDimSize(1);
+  if (!sums)
+    sums =
+        blocks.constant(0.0f, RankedTensorType::get({rows, getColumns(headDim)},
+                                                    state.getElementType()));
+  if (Value factor = finalize.getScale())
+    sums = arith::MulFOp::create(builder, loc, sums,
+                                 blocks.splat(factor, sums.getType()));
+  int64_t sequence = finalize.getOrder().positionOf(DimKind::Sequence);
+  // Rows behind the last one of the batch item are 0.
+  if (!isEqualConstantIntOrValue(tile->sizes[sequence],
+                                 getAsOpFoldResult(finalize.getRows()))) {
+    RankedTensorType indexType = rowType.clone(builder.getI32Type());
+    Value last = finalize.getRows();
+    if (groupRow)
+      last = arith::SubIOp::create(builder, loc, last, groupRow);
+    Value isRow =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                              fagpu::IotaOp::create(builder, loc, indexType, 0,
+                                                    fagpu::IndexPart::all),
+                              blocks.splat(blocks.cast32(last), indexType));
+    auto bits =
+        cast<RankedTensorType>(sums.getType()).clone(builder.getI1Type());
+    sums = blocks.select(blocks.broadcast(isRow, bits), sums,
+                         blocks.constant(0.0f, sums.getType()));
+  }
+  Type stored = cast<MemRefType>(tile->memory.getType()).getElementType();
+  store(builder, blocks.truncate(sums, stored), *tile, sequence, headDim,
+        /*valid=*/Value());
+  finalize.erase();
+  return success();
+}
+
+namespace {
+/// The rows of one block of queries.
+class GradientRows : PairsTile {
+public:
+  explicit GradientRows(PrepareGradientOp op) : PairsTile(op), op(op) {}
+  LogicalResult run();
+
+private:
+  FailureOr<Value> gather(Value numbers);
+  FailureOr<Value> multiply();
+  LogicalResult storeNumbers(Value numbers, Value memory);
+
+  PrepareGradientOp op;
+  /// The number of each row in the block, and whether it is a query.
+  Value row, isRow;
+};
+} // namespace
+
+/// Numbers of rows; 0 where there is no query.
+FailureOr<Value> GradientRows::gather(Value numbers) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Blocks blocks(builder, loc);
+  FailureOr<Tile> tile = resolve(builder, op, numbers);
+  if (failed(tile))
+    return failure();
+  Value first = blocks.splat(blocks.cast32(tile->offsets[2]), row.getType());
+  SmallVector<Value> indices = {
+      blocks.cast32(tile->offsets[0]), blocks.cast32(tile->offsets[1]),
+      arith::AddIOp::create(builder, loc, row, first)};
+  return fagpu::GatherOp::create(builder, loc, rowType, tile->memory, indices,
+                                 isRow, /*pairs=*/false, /*in_order=*/false)
+      .getResult();
+}
+
+/// The sum over e of do(e) * o(e).
+FailureOr<Value> GradientRows::multiply() {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Blocks blocks(builder, loc);
+  Value factors[2];
+  std::pair<Value, DimsAttr> operands[] = {
+      {op.getOutput(), op.getOutputOrder()},
+      {op.getOutputGradient(), op.getOutputGradientOrder()}};
+  for (auto [factor, operand] : llvm::zip_equal(factors, operands)) {
+    FailureOr<Value> tile =
+        fetch(builder, op, operand.first, operand.second, rows, std::nullopt);
+    if (failed(tile))
+      return failure();
+    auto type = cast<RankedTensorType>(tile->getType());
+    factor = type.getElementType().isF32()
+                 ? *tile
+                 : arith::ExtFOp::create(
+                       builder, loc, type.clone(builder.getF32Type()), *tile)
+                       .getResult();
+  }
+  Value products = arith::MulFOp::create(builder, loc, factors[0], factors[1]);
+  return blocks.reduce(fagpu::ReductionKind::add, products, rowType);
+}
+
+/// Whole blocks: fa-pad-row-numbers gives the memory that many rows.
+LogicalResult GradientRows::storeNumbers(Value numbers, Value memory) {
+  OpBuilder builder(op);
+  FailureOr<Tile> tile = resolve(builder, op, memory);
+  if (failed(tile))
+    return failure();
+  Value all = arith::ConstantIndexOp::create(builder, op.getLoc(), rows);
+  store(builder, numbers, *tile, 2, /*headDim=*/0, all);
+  return success();
+}
+
+LogicalResult GradientRows::run() {
+  if (!op.getConfigAttr())
+    return op.emitOpError("has no config, expected one that gives the query "
+                          "block");
+  if (failed(findRole()) ||
+      failed(divideRows(op.getConfigAttr().getQueryBlock())) ||
+      failed(
+          checkOrders(op, {op.getOutputOrder(), op.getOutputGradientOrder()})))
+    return failure();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Blocks blocks(builder, loc);
+  RankedTensorType indexType = rowType.clone(builder.getI32Type());
+  row =
+      fagpu::IotaOp::create(builder, loc, indexType, 0, fagpu::IndexPart::all);
+  isRow = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::slt, row,
+      blocks.splat(blocks.cast32(op.getRows()), indexType));
+  FailureOr<Value> lse = gather(op.getLse());
+  FailureOr<Value> delta =
+      op.getGivenDelta() ? gather(op.getGivenDelta()) : multiply();
+  if (failed(lse) || failed(delta))
+    return failure();
+  if (op.getLseGradient()) {
+    FailureOr<Value> gradient = gather(op.getLseGradient());
+    if (failed(gradient))
+      return failure();
+    *delta = arith::SubFOp::create(builder, loc, *delta, *gradient);
+  }
+  // delta = 0 and lse = inf, in base 2, where no key is seen.
+  Value isSeen =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, *lse,
+                            blocks.constant(-infinity, rowType));
+  isSeen = arith::AndIOp::create(builder, loc, isSeen, isRow);
+  constexpr float log2e = 1.44269504f;
+  Value reference = arith::MulFOp::create(builder, loc, *lse,
+                                          blocks.constant(log2e, rowType));
+  reference =
+      blocks.select(isSeen, reference, blocks.constant(infinity, rowType));
+  Value numbers = blocks.select(isSeen, *delta, blocks.constant(0.0f, rowType));
+  if (failed(storeNumbers(numbers, op.getDelta())) ||
+      failed(storeNumbers(reference, op.getReference())))
+    return failure();
+  op.erase();
+  return success();
+}
+
+LogicalResult mlir::fa::decomposeRows(PrepareGradientOp op) {
+  return GradientRows(op).run();
+}

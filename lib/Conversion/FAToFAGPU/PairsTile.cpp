@@ -1,0 +1,259 @@
+//===- PairsTile.cpp - One tile of pairs on block values ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PairsTile.h"
+#include "KernelConfig.h"
+#include "fa/Target/GPUTarget.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+int64_t mlir::fa::padColumns(int64_t headDim) {
+  return llvm::alignTo(headDim, 16);
+}
+
+Value mlir::fa::boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
+                             int64_t columns) {
+  if (columns == headDim)
+    return {};
+  return arith::ConstantIntOp::create(builder, loc, headDim, 32);
+}
+
+int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
+  int64_t bytes = memory.getElementTypeBitWidth() / 8;
+  int64_t common = std::gcd(16, headDim * bytes);
+  auto [strides, offset] = memory.getStridesAndOffset();
+  if (!ShapedType::isDynamic(offset))
+    common = std::gcd(common, offset * bytes);
+  for (int64_t stride : strides)
+    if (!ShapedType::isDynamic(stride) && stride != 1)
+      common = std::gcd(common, stride * bytes);
+  return common;
+}
+
+LogicalResult PairsTile::findRole() {
+  role = root->getParentOfType<fagpu::RoleOp>();
+  if (role)
+    return success();
+  return root->emitOpError()
+         << "stands outside of the roles of its kernel, expected it in a "
+            "'fagpu.role', as fa-outline-kernels makes it";
+}
+
+LogicalResult PairsTile::divideRows(int64_t blockRows) {
+  warps = static_cast<unsigned>(role.getWarps());
+  int64_t groups = role.getGroups();
+  if (blockRows % (16 * warps * groups))
+    return root->emitOpError()
+           << "has a state of " << blockRows << " rows, expected a multiple of "
+           << 16 * warps * groups << ", 16 for each of " << warps * groups
+           << " warps";
+  rows = blockRows / groups;
+  MLIRContext *context = root->getContext();
+  rowType = RankedTensorType::get({rows}, Float32Type::get(context),
+                                  fagpu::RowLayoutAttr::get(context, warps));
+  return success();
+}
+
+LogicalResult PairsTile::checkOrders(Operation *step,
+                                     ArrayRef<DimsAttr> orders) {
+  for (DimsAttr order : orders)
+    if (order.positionOf(DimKind::HeadDim) != 3)
+      return step->emitOpError()
+             << "has dimensions in the order " << order
+             << ", expected the head dim last on a GPU; the nearest is to pass "
+                "a transposed view";
+  return success();
+}
+
+LogicalResult PairsTile::checkColumns(Operation *step, StringRef what) {
+  if (columns % 16)
+    return step->emitOpError() << "goes by blocks of " << columns << " " << what
+                               << ", expected a multiple of 16; nearest is "
+                               << llvm::alignTo(columns, 16);
+  scoreType = RankedTensorType::get({rows, columns},
+                                    Float32Type::get(step->getContext()));
+  return success();
+}
+
+/// Without a step nothing is split.
+int64_t PairsTile::getColumns(int64_t headDim) {
+  return element ? getTileColumns(headDim, element, columns, role.getGroups())
+                 : padColumns(headDim);
+}
+
+FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
+                                   Value memory) {
+  Location loc = user->getLoc();
+  Tile tile;
+  Value at = memory;
+  while (Operation *source = at.getDefiningOp()) {
+    // What is known of a size at one place need not be at another.
+    if (auto cast = dyn_cast<memref::CastOp>(source)) {
+      at = cast.getSource();
+      continue;
+    }
+    auto view = dyn_cast<memref::SubViewOp>(source);
+    if (!view)
+      break;
+    if (!view.hasUnitStride() || view.getDroppedDims().any())
+      return view.emitOpError()
+             << "is a slice with steps or dropped dimensions, expected a "
+                "dense one";
+    if (tile.sizes.empty()) {
+      tile.sizes = view.getMixedSizes();
+      tile.offsets =
+          getValueOrCreateConstantIndexOp(builder, loc, view.getMixedOffsets());
+    } else {
+      for (auto [sum, offset] :
+           llvm::zip_equal(tile.offsets, view.getMixedOffsets())) {
+        Value more = getValueOrCreateConstantIndexOp(builder, loc, offset);
+        sum = builder.createOrFold<arith::AddIOp>(loc, sum, more);
+      }
+    }
+    at = view.getSource();
+  }
+  if (!isa<BlockArgument>(at))
+    return user->emitOpError()
+           << "has memory that is no argument of the kernel";
+  tile.memory = at;
+  auto type = cast<MemRefType>(at.getType());
+  if (tile.sizes.empty())
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      tile.offsets.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
+      tile.sizes.push_back(memref::getMixedSize(builder, loc, at, dim));
+    }
+  return tile;
+}
+
+/// Where the slice ends in the memory.
+Value PairsTile::getEnd(OpBuilder &builder, const Tile &tile, int64_t dim) {
+  Location loc = root->getLoc();
+  Value size = getValueOrCreateConstantIndexOp(builder, loc, tile.sizes[dim]);
+  return builder.createOrFold<arith::AddIOp>(loc, tile.offsets[dim], size);
+}
+
+/// Groups take equal parts of the rows, one after the other.
+void PairsTile::findGroupRow(OpBuilder &builder) {
+  if (role.getGroups() == 1)
+    return;
+  Location loc = root->getLoc();
+  Value group = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           role.getGroup());
+  groupRow = multiplyShort(builder, loc, group,
+                           arith::ConstantIndexOp::create(builder, loc, rows));
+}
+
+void PairsTile::shift(OpBuilder &builder, Value &offset, Value by) {
+  if (by)
+    offset = builder.createOrFold<arith::AddIOp>(root->getLoc(), offset, by);
+}
+
+FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
+                                  Value memory, DimsAttr order, int64_t rows,
+                                  std::optional<EndOfSequence> end,
+                                  Value shiftBy) {
+  Location loc = root->getLoc();
+  Blocks blocks(builder, loc);
+  FailureOr<Tile> tile = resolve(builder, user, memory);
+  if (failed(tile))
+    return failure();
+  auto type = cast<MemRefType>(tile->memory.getType());
+  int64_t sequence = order.positionOf(DimKind::Sequence);
+  int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
+  int64_t columns = getColumns(headDim);
+  Value at = tile->offsets[sequence];
+  Value limit = end ? end->end : getEnd(builder, *tile, sequence);
+  // Memory of a piece of the keys counts from elsewhere.
+  if (end && end->place != at) {
+    limit = builder.createOrFold<arith::AddIOp>(
+        loc, at, builder.createOrFold<arith::SubIOp>(loc, limit, end->place));
+    if (end->mayExceedMemory)
+      limit = builder.createOrFold<arith::MinSIOp>(
+          loc, limit,
+          builder.createOrFold<memref::DimOp>(loc, tile->memory, sequence));
+  }
+  shift(builder, tile->offsets[sequence], shiftBy);
+  SmallVector<int64_t> sizes(type.getRank(), 1);
+  sizes[sequence] = rows;
+  sizes[order.positionOf(DimKind::HeadDim)] = columns;
+  SmallVector<Value> offsets;
+  for (Value offset : tile->offsets)
+    offsets.push_back(blocks.cast32(offset));
+  return fagpu::FetchOp::create(
+             builder, loc,
+             RankedTensorType::get({rows, columns}, type.getElementType()),
+             tile->memory, offsets, sizes, blocks.cast32(limit),
+             boundColumns(builder, loc, headDim, columns),
+             getAlignment(type, headDim),
+             /*padded=*/false)
+      .getResult();
+}
+
+void PairsTile::store(OpBuilder &builder, Value value, const Tile &tile,
+                      int64_t rowDim, int64_t headDim, Value valid) {
+  Location loc = root->getLoc();
+  Blocks blocks(builder, loc);
+  auto memory = cast<MemRefType>(tile.memory.getType());
+  Value limit = valid ? builder.createOrFold<arith::AddIOp>(
+                            loc, tile.offsets[rowDim], valid)
+                      : getEnd(builder, tile, rowDim);
+  SmallVector<Value> places(tile.offsets);
+  shift(builder, places[rowDim], groupRow);
+  SmallVector<Value> offsets;
+  for (Value offset : places)
+    offsets.push_back(blocks.cast32(offset));
+  bool isVector = cast<ShapedType>(value.getType()).getRank() == 1;
+  DenseI64ArrayAttr sizes;
+  Value bound;
+  if (!isVector) {
+    SmallVector<int64_t> box(memory.getRank(), 1);
+    box.back() = getColumns(headDim);
+    box[rowDim] = rows;
+    sizes = builder.getDenseI64ArrayAttr(box);
+  }
+  Value end = blocks.cast32(limit);
+  if (!isVector)
+    bound = boundColumns(builder, loc, headDim, getColumns(headDim));
+  fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes, end,
+                         bound, Value(), Value(),
+                         isVector ? 16 : getAlignment(memory, headDim));
+}
+
+FailureOr<PairBlock> PairsTile::getPlace(OpBuilder &outside,
+                                         AttentionLikeOpInterface step,
+                                         const IRMapping &mapping,
+                                         Value visited, bool rowsAreKeys) {
+  PairBlock place;
+  place.rows = rows;
+  place.columns = columns;
+  place.warps = warps;
+  place.rowsAreKeys = rowsAreKeys;
+  GPUPart config = getGPUPart(role->getParentOfType<func::FuncOp>());
+  place.hasTiles = config.captures == Captures::tiles && !rowsAreKeys;
+  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
+  Value zero = arith::ConstantIndexOp::create(outside, step.getLoc(), 0);
+  if (step.getOffsets().empty()) {
+    place.batch = place.head = place.query = place.key = zero;
+    (rowsAreKeys ? place.query : place.key) = visited;
+  } else {
+    place.batch = mapped(step.getOffsets()[0]);
+    place.head = mapped(step.getOffsets()[1]);
+    place.query = mapped(step.getOffsets()[2]);
+    place.key = mapped(step.getOffsets()[3]);
+  }
+  shift(outside, rowsAreKeys ? place.key : place.query, groupRow);
+  if (step.getExtents().empty())
+    return step.emitOpError() << "has no extents, expected the valid queries "
+                                 "and keys of its batch";
+  place.queries = mapped(step.getExtents()[0]);
+  place.keys = mapped(step.getExtents()[1]);
+  return place;
+}

@@ -1,0 +1,200 @@
+//===- CaptureSums.cpp - Where gradients of captures are summed -----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Read `create`: it decides for each capture which iterations have elements of
+// their own, and which are given a table of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CaptureSums.h"
+#include "fa/Dialect/FA/IR/Slicing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Which values of a block depend on one of its arguments.
+static llvm::DenseSet<Value> findDependent(BlockArgument argument) {
+  llvm::DenseSet<Value> dependent = {argument};
+  for (Operation &nested : *argument.getOwner())
+    if (llvm::any_of(nested.getOperands(), [&](Value operand) {
+          return dependent.contains(operand);
+        }))
+      dependent.insert(nested.result_begin(), nested.result_end());
+  return dependent;
+}
+
+CaptureSums::Use CaptureSums::findUse(int64_t capture) {
+  Block &body = op.getScoreGradient().front();
+  llvm::DenseSet<Value> ofQuery = findDependent(body.getArgument(4));
+  llvm::DenseSet<Value> ofKey = findDependent(body.getArgument(5));
+  Use use;
+  std::array<llvm::SmallBitVector, 3> positions;
+  positions.fill(llvm::SmallBitVector(64, true));
+  for (ScatterGradientOp scatter : body.getOps<ScatterGradientOp>()) {
+    if (scatter.getCapture() != body.getArgument(6 + capture))
+      continue;
+    unsigned numVarying =
+        llvm::count_if(scatter.getIndices(), [&](Value index) {
+          return ofQuery.contains(index) || ofKey.contains(index);
+        });
+    use.numVarying = std::max(use.numVarying, numVarying);
+    for (unsigned dim = 0; dim < 3; ++dim) {
+      llvm::SmallBitVector own(64);
+      for (auto [position, index] : llvm::enumerate(scatter.getIndices()))
+        if (index == body.getArgument(2 + dim))
+          own.set(position);
+      positions[dim] &= own;
+    }
+  }
+  for (unsigned dim = 0; dim < 3; ++dim)
+    use.isOwn[dim] = positions[dim].any();
+  return use;
+}
+
+/// f32 memory of the shape of a gradient, behind leading dimensions.
+Value CaptureSums::createMemory(Value like, ArrayRef<OpFoldResult> leading) {
+  SmallVector<OpFoldResult> sizes(leading);
+  llvm::append_range(sizes, memref::getMixedSizes(builder, loc, like));
+  return memref::AllocOp::create(builder, loc, sizes, builder.getF32Type());
+}
+
+Value CaptureSums::createZeros(Value memory) {
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
+  linalg::FillOp::create(builder, loc, zero, memory);
+  return memory;
+}
+
+CaptureSum CaptureSums::createSum(std::optional<int64_t> capture,
+                                  Value gradient, IterationDims isPrivate) {
+  SmallVector<OpFoldResult> leading;
+  for (unsigned dim = 0; dim < 3; ++dim)
+    if (isPrivate[dim])
+      leading.push_back(counts[dim]);
+  bool isF32 = getElementTypeOrSelf(gradient.getType()).isF32();
+  Value memory = gradient;
+  if (!leading.empty() || !isF32) {
+    memory = createMemory(gradient, leading);
+    separate.push_back({memory, gradient});
+  }
+  return {capture, createZeros(memory), isPrivate};
+}
+
+SmallVector<CaptureGroup> CaptureSums::create() {
+  SmallVector<CaptureGroup> groups;
+  auto add = [&](std::optional<int64_t> capture, Value gradient,
+                 const Use &use) {
+    // A table for each batch and head where it is about as large as queries
+    // and keys are long, and one for each block where all pairs share elements.
+    IterationDims isPrivate, isParallel;
+    for (unsigned dim = 0; dim < 3; ++dim) {
+      bool isBlock = dim == 2;
+      bool isSmall = use.numVarying <= (isBlock ? 0 : 1);
+      isPrivate[dim] =
+          !use.isOwn[dim] && isSmall && !(isBlock && blocksInOrder);
+      isParallel[dim] = use.isOwn[dim] || isPrivate[dim];
+    }
+    // Blocks of one batch and head come one after the other.
+    if (blocksInOrder && isParallel[0] && isParallel[1])
+      isParallel[2] = true;
+    CaptureSum sum = createSum(capture, gradient, isPrivate);
+    for (CaptureGroup &group : groups)
+      if (group.isParallel == isParallel)
+        return group.sums.push_back(sum);
+    groups.push_back({isParallel, {sum}});
+  };
+  for (auto [number, gradient] :
+       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients())) {
+    // The score reads none of its captures.
+    if (op.getScoreGradient().empty())
+      createSum(number, gradient, {false, false, false});
+    else
+      add(number, gradient, findUse(number));
+  }
+  if (op.getScaleGradient())
+    add(std::nullopt, op.getScaleGradient(), Use());
+  return groups;
+}
+
+CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
+                                                 Location loc,
+                                                 const CaptureGroup &group,
+                                                 std::array<Value, 3> at) {
+  CaptureDestinations destinations;
+  for (const CaptureSum &sum : group.sums) {
+    Value memory = sum.memory;
+    for (unsigned dim = 0; dim < 3; ++dim)
+      if (sum.isPrivate[dim])
+        memory = createLeadingSlice(builder, loc, memory,
+                                    getAsOpFoldResult(at[dim]));
+    if (!sum.capture) {
+      destinations.scale = memory;
+      continue;
+    }
+    destinations.numbers.push_back(*sum.capture);
+    destinations.memory.push_back(memory);
+  }
+  return destinations;
+}
+
+/// sums[i] += the parts along leading dimensions, in their order.
+static void addParts(OpBuilder &builder, Location loc, Value parts,
+                     Value sums) {
+  int64_t rank = cast<MemRefType>(parts.getType()).getRank();
+  int64_t leading = rank - cast<MemRefType>(sums.getType()).getRank();
+  AffineMap all = builder.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps = {
+      all, leading == rank ? AffineMap::get(rank, 0, builder.getContext())
+                           : all.getMinorSubMap(rank - leading)};
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  std::fill_n(loops.begin(), leading, utils::IteratorType::reduction);
+  linalg::GenericOp::create(
+      builder, loc, parts, sums, maps, loops,
+      [&](OpBuilder &nested, Location at, ValueRange scalars) {
+        Value sum = arith::AddFOp::create(nested, at, scalars[1], scalars[0]);
+        linalg::YieldOp::create(nested, at, sum);
+      });
+}
+
+static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
+                          Value gradient) {
+  auto type = cast<MemRefType>(gradient.getType());
+  SmallVector<AffineMap> maps(2,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      builder, loc, sums, gradient, maps, loops,
+      [&](OpBuilder &nested, Location at, ValueRange scalars) {
+        Value narrowed = arith::TruncFOp::create(
+            nested, at, type.getElementType(), scalars[0]);
+        linalg::YieldOp::create(nested, at, narrowed);
+      });
+}
+
+void CaptureSums::store() {
+  for (auto [memory, gradient] : separate) {
+    auto type = cast<MemRefType>(gradient.getType());
+    bool isF32 = type.getElementType().isF32();
+    Value sums = memory;
+    bool hasParts =
+        cast<MemRefType>(memory.getType()).getRank() != type.getRank();
+    if (hasParts) {
+      sums = createZeros(isF32 ? gradient : createMemory(gradient, {}));
+      addParts(builder, loc, memory, sums);
+    }
+    if (!isF32)
+      storeNarrowed(builder, loc, sums, gradient);
+    memref::DeallocOp::create(builder, loc, memory);
+    if (hasParts && !isF32)
+      memref::DeallocOp::create(builder, loc, sums);
+  }
+}

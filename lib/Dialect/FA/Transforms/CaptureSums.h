@@ -1,0 +1,91 @@
+//===- CaptureSums.h - Where gradients of captures are summed ---*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks that run at the same time add to no common element: either they index
+// elements of their own, or each has a table of its own, which is added to the
+// others in their order afterwards.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_FA_TRANSFORMS_CAPTURESUMS_H
+#define FA_LIB_DIALECT_FA_TRANSFORMS_CAPTURESUMS_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+
+namespace mlir::fa {
+
+/// Batches, heads and blocks: what the iterations of loops are made of.
+using IterationDims = std::array<bool, 3>;
+
+/// The sums of one capture's gradient, or of the scale's.
+struct CaptureSum {
+  /// The number of the capture; none of the scale.
+  std::optional<int64_t> capture;
+  /// Memory of f32, with a dimension for each of `isPrivate` in front.
+  Value memory;
+  IterationDims isPrivate;
+};
+
+/// Sums that the same loops compute.
+struct CaptureGroup {
+  /// Which iterations add to elements of their own.
+  IterationDims isParallel = {true, true, true};
+  SmallVector<CaptureSum> sums;
+};
+
+/// What a step adds to, at one iteration.
+struct CaptureDestinations {
+  SmallVector<int64_t> numbers;
+  SmallVector<Value> memory;
+  Value scale;
+};
+
+class CaptureSums {
+public:
+  /// `counts` has as many iterations as each dimension has; blocks that run
+  /// `inOrder` need no tables of their own.
+  CaptureSums(OpBuilder &builder, AttentionGradientOp op,
+              std::array<OpFoldResult, 3> counts, bool blocksInOrder)
+      : builder(builder), op(op), loc(op.getLoc()), counts(counts),
+        blocksInOrder(blocksInOrder) {}
+
+  /// Makes the sums, of 0.
+  SmallVector<CaptureGroup> create();
+  /// What the iteration at (batch, head, block) adds to.
+  static CaptureDestinations getDestinations(OpBuilder &builder, Location loc,
+                                             const CaptureGroup &group,
+                                             std::array<Value, 3> at);
+  /// Writes the gradients, and frees what was allocated.
+  void store();
+
+private:
+  /// How a capture is indexed where its gradient is added to.
+  struct Use {
+    /// Which of batch, head and query index a dimension, the same one in all
+    /// places.
+    IterationDims isOwn = {false, false, false};
+    /// The most indices of one place that differ between pairs of a block.
+    unsigned numVarying = 0;
+  };
+  Use findUse(int64_t capture);
+  CaptureSum createSum(std::optional<int64_t> capture, Value gradient,
+                       IterationDims isPrivate);
+  Value createMemory(Value like, ArrayRef<OpFoldResult> leading);
+  Value createZeros(Value memory);
+
+  OpBuilder &builder;
+  AttentionGradientOp op;
+  Location loc;
+  std::array<OpFoldResult, 3> counts;
+  bool blocksInOrder;
+  /// Sums that are not in the gradient itself, with the gradient.
+  SmallVector<std::pair<Value, Value>> separate;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_DIALECT_FA_TRANSFORMS_CAPTURESUMS_H

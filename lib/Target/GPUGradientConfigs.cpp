@@ -1,0 +1,219 @@
+//===- GPUGradientConfigs.cpp - Configurations of gradients on GPUs -------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the form of a gradient and the blocks of its kernels, and verifies
+// ones that are given. Two groups of warps have 64 rows each: of queries, or of
+// keys with the configuration `gradient_keys`. Read the table, then
+// `getNeeds`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUNeeds.h"
+#include "TargetConfigs.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+/// How many columns a step takes: keys of a block of queries, and queries of a
+/// block of keys, without and with a mask. With a score function they are at
+/// most `ifScored`: its gradient holds as many values again.
+struct GradientRow {
+  int64_t maxHeadDim;
+  GradientForm form;
+  int64_t keys, queries, queriesIfMasked, ifScored;
+};
+} // namespace
+
+// Above head dim 128 the sums of both gradients of keys leave no registers for
+// scores.
+static constexpr GradientRow table[] = {
+    {64, GradientForm::two_pass, 128, 96, 64, 32},
+    {128, GradientForm::two_pass, 128, 64, 64, 32},
+    {256, GradientForm::three_pass, 64, 64, 64, 32},
+};
+
+static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
+
+/// What a thread keeps beside sums and scores: addresses, indices, numbers of
+/// rows.
+static constexpr int64_t registersBeside = 28;
+
+static const GradientRow &getRow(const AttentionProblem &problem) {
+  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
+  for (const GradientRow &row : table)
+    if (headDim <= row.maxHeadDim)
+      return row;
+  return table[std::size(table) - 1];
+}
+
+static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
+  GPUPart part;
+  part.form = KernelForm::warp_groups;
+  part.groups = groups;
+  part.stages = 2;
+  part.overlap = Overlap::keys;
+  part.turns = ofKeys;
+  if (problem.hasMask)
+    part.tileOrder = TileOrder::longest_first;
+  // Bounds of a mask, and the query heads of a key head, are computed by the
+  // thread that copies.
+  bool isPlain = !problem.hasMask && !problem.hasScore && !problem.hasLengths;
+  part.copyingRegisters = isPlain && !ofKeys ? 40 : 0;
+  return part;
+}
+
+static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
+                             int64_t keyBlock, const GPUPart &part) {
+  return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
+                         /*deterministic=*/true,
+                         GPUConfigAttr::get(context, part));
+}
+
+ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
+                                             const GPUTarget &target,
+                                             const AttentionProblem &problem,
+                                             std::string &reason) {
+  const GradientRow &row = getRow(problem);
+  reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
+                         row.maxHeadDim);
+  // Half of the sums of blocks of keys at most: twice as many columns.
+  int64_t keys = row.keys;
+  if (problem.hasScore)
+    keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
+                                                             : row.ifScored);
+  return makeConfig(context, rows, keys, getPart(problem, /*ofKeys=*/false))
+      .withGradientForm(row.form);
+}
+
+ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
+                                         const AttentionProblem &problem) {
+  const GradientRow &row = getRow(problem);
+  int64_t queries = problem.hasScore  ? row.ifScored
+                    : problem.hasMask ? row.queriesIfMasked
+                                      : row.queries;
+  return makeConfig(context, queries, rows, getPart(problem, /*ofKeys=*/true));
+}
+
+ConfigAttr
+mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
+                                    const AttentionProblem &problem) {
+  GradientForm form = config.getGradientForm().value_or(getRow(problem).form);
+  if (!config.getTarget())
+    config = ConfigAttr::get(
+        config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
+        config.getKeySplits(), config.getDeterministic(),
+        GPUConfigAttr::get(config.getContext(),
+                           getPart(problem, /*ofKeys=*/false)));
+  return config.withGradientForm(form);
+}
+
+/// What a kernel takes whose rows sum up so many columns, and go by `columns`.
+static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
+                         const AttentionProblem &problem) {
+  int64_t elements = 0;
+  // Numbers of queries come with them.
+  constexpr int64_t bytes = 2, numberBytes = 4;
+  for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
+    elements += llvm::alignTo(headDim, depthOfProduct);
+  // At least one of both operands has a stage of its own.
+  int64_t stages = columns * elements +
+                   (part.stages - 1) * columns *
+                       llvm::alignTo(problem.queryHeadDim, depthOfProduct);
+  return {(rows * elements + stages) * bytes +
+              2 * part.stages * columns * numberBytes,
+          columns * (problem.hasScore ? 2 : 1) + sums / 2 + registersBeside, 0};
+}
+
+static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
+                                  const GPUTarget &target, ConfigAttr config,
+                                  int64_t ofRows, StringRef rowsName,
+                                  int64_t columns, StringRef columnsName,
+                                  int64_t sums,
+                                  const AttentionProblem &problem) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  if (!gpu || !gpu.getPart().hasGroups() || gpu.getPart().groups != groups ||
+      gpu.getPart().overlap != Overlap::keys || gpu.getPart().cluster != 1 ||
+      gpu.getPart().blockTable)
+    return emitError() << "its target part is " << config.getTarget()
+                       << ", but gradients on " << target.chip
+                       << " take #fa.gpu<warp_groups<groups = " << groups
+                       << ", overlap = keys>>, without cluster and block_table";
+  if (ofRows != rows)
+    return emitError() << rowsName << " is " << ofRows << ", expected " << rows
+                       << ", 64 rows for each of " << groups << " groups";
+  if (columns % depthOfProduct || columns < depthOfProduct || columns > 256)
+    return emitError() << columnsName << " is " << columns
+                       << ", expected a multiple of " << depthOfProduct
+                       << " up to 256";
+  int64_t stages = gpu.getPart().stages;
+  if (stages < 1 || stages > 64)
+    return emitError() << "stages is " << stages << ", expected 1 to 64";
+  GPUNeeds needs = getNeeds(gpu.getPart(), columns, sums, problem);
+  GPULimits limits = getGPULimits(target, gpu.getPart());
+  bool fitsRegisters = needs.registers <= limits.registers;
+  if (fitsRegisters && needs.sharedBytes <= limits.sharedBytes)
+    return success();
+  int64_t nearest = columns;
+  auto fits = [&](int64_t number) {
+    GPUNeeds smaller = getNeeds(gpu.getPart(), number, sums, problem);
+    return smaller.registers <= limits.registers &&
+           smaller.sharedBytes <= limits.sharedBytes;
+  };
+  while (nearest > depthOfProduct && !fits(nearest))
+    nearest -= depthOfProduct;
+  InFlightDiagnostic diagnostic = emitError() << columnsName << " = " << columns
+                                              << " needs at least ";
+  if (fitsRegisters)
+    diagnostic << needs.sharedBytes
+               << " bytes of shared memory, but a block of " << target.chip
+               << " has " << limits.sharedBytes;
+  else
+    diagnostic << needs.registers << " registers a thread, but there are "
+               << limits.registers;
+  if (fits(nearest))
+    return diagnostic << "; the nearest is " << nearest;
+  return diagnostic << "; no smaller block fits";
+}
+
+LogicalResult
+mlir::fa::verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
+                                  const GPUTarget &target, ConfigAttr config,
+                                  const AttentionProblem &problem) {
+  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
+  if (headDim > table[std::size(table) - 1].maxHeadDim)
+    return emitError() << "head dim is " << headDim << ", but " << target.chip
+                       << " takes at most "
+                       << table[std::size(table) - 1].maxHeadDim
+                       << " for gradients";
+  auto refuse = [&](const Twine &reason) {
+    return emitError() << "it has no lowering for " << target.chip << ", since "
+                       << reason << "; the nearest is a CPU";
+  };
+  if (problem.elementType.getIntOrFloatBitWidth() > 16)
+    return refuse("gradients take f16 and bf16 there, not f32");
+  std::string obstacle =
+      getFormObstacle(KernelForm::warp_groups, target, problem);
+  if (!obstacle.empty())
+    return refuse(obstacle);
+  if (config.getKeySplits() != 1)
+    return emitError() << "key_splits is " << config.getKeySplits()
+                       << ", expected 1 for gradients";
+  GradientForm form = *config.getGradientForm();
+  if (form == GradientForm::one_pass)
+    return emitError() << "gradient_form is one_pass, but " << target.chip
+                       << " has two_pass and three_pass; the nearest is "
+                          "two_pass";
+  if (form == GradientForm::two_pass && headDim > 128)
+    return emitError() << "gradient_form is two_pass, but head dim is "
+                       << headDim << ", expected at most 128 on " << target.chip
+                       << "; the nearest is three_pass";
+  return verifyKernel(emitError, target, config, config.getQueryBlock(),
+                      "query_block", config.getKeyBlock(), "key_block",
+                      problem.queryHeadDim, problem);
+}

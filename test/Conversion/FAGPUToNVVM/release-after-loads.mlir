@@ -1,0 +1,51 @@
+// RUN: fa-opt %s --pass-pipeline="builtin.module(func.func(fagpu-assign-stages,fagpu-assign-waits,fagpu-plan-resources),convert-fagpu-to-nvvm,canonicalize,cse)" | FileCheck %s
+
+// Bulk copies write by the asynchronous proxy. An arrival does not order loads
+// before them; without the fence a copy may overtake the loads of a stage that is
+// released, which an H200 did in 1 of 300 launches.
+
+!l = !fagpu.channel<64xf32, #fagpu.smem<0>, 2>
+!lv = !fagpu.view<64xf32, #fagpu.smem<0>>
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!tv = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+!half = tensor<64x64xbf16, #fagpu.acc<4>>
+!col = tensor<64xf32, #fagpu.col<4>>
+!inflight = !fagpu.inflight<!acc>
+!tile = memref<?x64xbf16, strided<[?, 1], offset: ?>>
+
+// CHECK-LABEL: func.func @loads
+func.func @loads(%m: memref<?x64xf32>, %q: !tile, %o: memref<?x64xf32>, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %l = fagpu.channel tma : !l
+  %t = fagpu.channel tma : !t
+  %s = fagpu.channel threads : !t
+  // CHECK: fagpu.role @load
+  fagpu.role @load groups(1) elect {
+    fagpu.put %l, %m[%c0, %c0] [1, 64] : memref<?x64xf32> into !l
+    fagpu.put %t, %q[%c0, %c0] [64, 64] rows(%n) : !tile into !t
+  }
+  // CHECK: fagpu.role @math
+  fagpu.role @math groups(1) {
+    %lv = fagpu.acquire %l : !l
+    // CHECK: llvm.load volatile
+    %x = fagpu.load %lv : !lv -> !col
+    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    // CHECK-NEXT: nvvm.bar.warp.sync
+    // CHECK: mbarrier.arrive
+    fagpu.release %lv : !lv
+    // A product reads by the proxy that the next copy writes by.
+    %tv = fagpu.acquire %t : !t
+    // CHECK: wgmma
+    %f = fagpu.mma_async nt %tv, %tv : !tv, !tv -> !inflight
+    // CHECK-NOT: nvvm.fence.proxy
+    // CHECK: mbarrier.arrive
+    %y = fagpu.wait %f : !inflight
+    fagpu.release %tv : !tv
+    %xb = fagpu.broadcast %x : !col -> !acc
+    %z = arith.addf %y, %xb : !acc
+    fagpu.store %z, %o[%c0, %c0] rows(%n) : !acc into memref<?x64xf32>
+  }
+  return
+}

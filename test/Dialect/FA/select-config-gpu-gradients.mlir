@@ -1,0 +1,123 @@
+// Gradients on a GPU: the configuration that the table gives, and what is refused.
+
+// RUN: split-file %s %t
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
+// SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
+// SMALL-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
+// RUN: sed 's/CONFIG//; s/DIM/256/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=LARGE
+// LARGE: query_block = 128, key_block = 64, {{.*}} gradient_form = three_pass
+// LARGE-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
+
+// DEFINE: %{config} =
+// DEFINE: %{dim} = 128
+// DEFINE: %{type} = bf16
+// DEFINE: %{chip} = sm_90a
+// DEFINE: %{prefix} =
+// DEFINE: %{check} = sed 's/CONFIG/config = #fa.config<query_block = %{config}>/; s/DIM/%{dim}/; s/TYPE/%{type}/' %t/problem.mlir | not fa-opt -fa-select-config=chip=%{chip} 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
+
+// REDEFINE: %{config} = 128, key_block = 128, gradient_form = one_pass
+// REDEFINE: %{prefix} = FORM
+// RUN: %{check}
+// FORM: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but sm_90a has two_pass and three_pass; the nearest is two_pass
+
+// REDEFINE: %{config} = 192, key_block = 128
+// REDEFINE: %{prefix} = ROWS
+// RUN: %{check}
+// ROWS: error: 'fa.attention_gradient' op config does not fit: query_block is 192, expected 128, 64 rows for each of 2 groups
+
+// REDEFINE: %{config} = 128, key_block = 100
+// REDEFINE: %{prefix} = COLUMNS
+// RUN: %{check}
+// COLUMNS: error: 'fa.attention_gradient' op config does not fit: key_block is 100, expected a multiple of 16 up to 256
+
+// REDEFINE: %{config} = 128, key_block = 256
+// REDEFINE: %{prefix} = REGISTERS
+// RUN: %{check}
+// REGISTERS: error: 'fa.attention_gradient' op config does not fit: key_block = 256 needs at least 348 registers a thread, but there are 232; the nearest is 128
+
+// REDEFINE: %{config} = 128, key_block = 64, key_splits = 2
+// REDEFINE: %{prefix} = SPLITS
+// RUN: %{check}
+// SPLITS: error: 'fa.attention_gradient' op config does not fit: key_splits is 2, expected 1 for gradients
+
+// REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warps>
+// REDEFINE: %{prefix} = PART
+// RUN: %{check}
+// PART: error: 'fa.attention_gradient' op config does not fit: its target part is #fa.gpu<warps>, but gradients on sm_90a take #fa.gpu<warp_groups<groups = 2, overlap = keys>>, without cluster and block_table
+
+// REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 100>
+// REDEFINE: %{prefix} = STAGES
+// RUN: %{check}
+// STAGES: error: 'fa.attention_gradient' op config does not fit: stages is 100, expected 1 to 64
+
+// REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 12>
+// REDEFINE: %{prefix} = MEMORY
+// RUN: %{check}
+// MEMORY: error: 'fa.attention_gradient' op config does not fit: key_block = 64 needs at least {{.*}} bytes of shared memory, but a block of sm_90a has 232448; the nearest is 48
+
+// REDEFINE: %{config} = 128, key_block = 64, gradient_form = two_pass
+// REDEFINE: %{dim} = 192
+// REDEFINE: %{prefix} = TWO
+// RUN: %{check}
+// TWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 192, expected at most 128 on sm_90a; the nearest is three_pass
+
+// REDEFINE: %{config} = 128, key_block = 64
+// REDEFINE: %{dim} = 512
+// REDEFINE: %{prefix} = DIM
+// RUN: %{check}
+// DIM: error: 'fa.attention_gradient' op config does not fit: head dim is 512, but sm_90a takes at most 256 for gradients
+
+// REDEFINE: %{dim} = 20
+// REDEFINE: %{prefix} = BULK
+// RUN: %{check}
+// BULK: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since bulk copies take rows of multiples of 16 bytes, head dims that are multiples of 8, not 20; the nearest is a CPU
+
+// REDEFINE: %{dim} = 64
+// REDEFINE: %{type} = f32
+// REDEFINE: %{prefix} = FLOAT
+// RUN: %{check}
+// FLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
+
+// REDEFINE: %{type} = bf16
+// REDEFINE: %{chip} = sm_80
+// REDEFINE: %{prefix} = CHIP
+// RUN: %{check}
+// CHIP: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_80, since sm_80 has no asynchronous matrix products; the nearest is a CPU
+
+// RUN: not fa-opt %t/capture.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=CAPTURE --implicit-check-not=error:
+// CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU
+// RUN: not fa-opt %t/scale.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SCALE --implicit-check-not=error:
+// SCALE: error: 'fa.attention_gradient' op asks for the gradient of the scale, which has no lowering for sm_90a
+
+//--- problem.mlir
+!t = memref<1x?x4xDIMxTYPE>
+func.func @problem(%t: !t, %lse: memref<1x4x?xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t) {CONFIG}
+  return
+}
+
+//--- capture.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to: memref<4xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, capture[0] = %to : memref<4xf32>)
+      score(%s, %b, %h, %i, %j) captures(%table = %slopes : memref<4xf32>) {
+        %slope = memref.load %table[%h] : memref<4xf32>
+        %x = arith.addf %s, %slope : f32
+        fa.yield %x : f32
+      }
+      score_gradient(%dx, %s, %b, %h, %i, %j, %table) {
+        fa.scatter_gradient %dx to %table[%h] : f32, memref<4xf32>
+        fa.yield %dx : f32
+      }
+  return
+}
+
+//--- scale.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @scale(%t: !t, %lse: memref<1x4x?xf32>, %scale: f32, %to: memref<f32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, scale = %to : memref<f32>) scale(%scale)
+  return
+}

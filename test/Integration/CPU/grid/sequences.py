@@ -1,0 +1,344 @@
+"""Problems of the grid whose sequences are packed, in pages, or have sinks.
+
+A problem of a batch is rearranged: its valid rows are put one sequence behind the
+other, or into pages of a pool in random order. All else is NaN: pages that no table
+lists, rows past a length, rows of no sequence. What numpy gives for the batch is
+what the rearranged problem has to give.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import reference
+from .problems import ELEMENTS, Problem
+
+PAGE_SIZES = [1, 3, 8, 16, 64, 128, 256]
+
+
+@dataclass
+class Form:
+    """How the sequences of one function lie in memory."""
+
+    queries: str  # batch or packed
+    keys: str  # batch, packed or pages
+    page: int  # rows, 0 for a size that only a call says
+    query_dims: str
+    key_dims: str
+    value_dims: str
+    output_dims: str
+    query_lengths: bool
+    key_lengths: bool
+    sink: str  # none, heads or queries
+    one_pool: bool
+
+    def describe(self):
+        parts = [f"queries {self.queries}", f"keys {self.keys}"]
+        if self.keys == "pages":
+            parts.append(f"of {self.page or '?'}" + (" in one pool" if self.one_pool else ""))
+        if self.sink != "none":
+            parts.append(f"sink by {self.sink}")
+        parts += [name for name in ("query_lengths", "key_lengths") if getattr(self, name)]
+        return " ".join(parts)
+
+
+def sample_form(rng):
+    chance = lambda p: bool(rng.random() < p)
+    queries = str(rng.choice(["batch", "packed", "packed"]))
+    keys = str(rng.choice(["batch", "packed", "pages", "pages"]))
+    shuffle = lambda dims: "".join(rng.permutation(list(dims))) + "d" if chance(0.4) else dims + "d"
+    of = {"batch": "bsh", "packed": "sh", "pages": "psh"}
+    one_pool = keys == "pages" and chance(0.3)
+    key_dims = shuffle(of[keys])
+    return Form(queries, keys, int(rng.choice(PAGE_SIZES)) * chance(0.8), shuffle(of[queries]), key_dims,
+                key_dims if one_pool else shuffle(of[keys]), shuffle(of[queries]), chance(0.4),
+                keys == "pages" or chance(0.4), str(rng.choice(["none", "none", "heads", "queries"])), one_pool)
+
+
+SINKS = {"heads": ("tensor<?xf32>", "      %x = tensor.extract %sinks[%h] : tensor<?xf32>"),
+         "queries": ("tensor<?x?xf32>", "      %x = tensor.extract %sinks[%h, %i] : tensor<?x?xf32>")}
+
+
+class SequenceFunction:
+    """A function of the grid, on sequences of a form."""
+
+    def __init__(self, base, form):
+        # The batch it is compared with has lengths, and dims in the order of numpy.
+        self.base = replace(base, dims=("bshd",) * 4, query_lengths=True, key_lengths=True, config=self.config(base))
+        self.form = form
+
+    @staticmethod
+    def config(base):
+        # Parts of keys are slices, which packed sequences and pages have none of.
+        return base.config.replace(", key_splits = 2", "").replace(", key_splits = 3", "")
+
+    def type_of(self, dims, head_dim, element):
+        size = {"d": head_dim}
+        if self.form.keys == "pages" and "p" in dims and self.form.page:
+            size["s"] = self.form.page
+        return f"tensor<{'x'.join(str(size.get(dim, '?')) for dim in dims)}x{element}>"
+
+    @property
+    def types(self):
+        f, form = self.base, self.form
+        return {"query": self.type_of(form.query_dims, f.head_dim, f.element),
+                "key": self.type_of(form.key_dims, f.head_dim, f.element),
+                "value": self.type_of(form.value_dims, f.value_head_dim, f.element),
+                "output_init": self.type_of(form.output_dims, f.value_head_dim, f.output_element),
+                "lse_init": "tensor<?x?xf32>" if form.queries == "packed" else "tensor<?x?x?xf32>"}
+
+    def tables(self):
+        form = self.form
+        return [name for name, there in (("query_lengths", form.query_lengths), ("key_lengths", form.key_lengths),
+                                         ("query_starts", form.queries == "packed"),
+                                         ("key_starts", form.keys == "packed"), ("key_pages", form.keys == "pages"))
+                if there]
+
+    def arguments(self):
+        f, types = self.base, self.types
+        result = [(name, types[name]) for name in ("query", "key", "value")]
+        if f.scale:
+            result.append(("scale", "f32"))
+        result += [(name, "tensor<?x?xi32>" if name == "key_pages" else "tensor<?xi32>") for name in self.tables()]
+        if self.form.sink != "none":
+            result.append(("sinks", SINKS[self.form.sink][0]))
+        result += [(c.name, c.type) for c in f.captures]
+        result.append(("output_init", types["output_init"]))
+        if f.lse:
+            result.append(("lse_init", types["lse_init"]))
+        return result
+
+    def text(self):
+        f, form, types = self.base, self.form, self.types
+        renamed = {c.name for clause in f.score + f.mask if clause.region for c in clause.captures}
+        outside = lambda name: f"%{name}_outside" if name in renamed else f"%{name}"
+        results = ["output_init"] + (["lse_init"] if f.lse else [])
+        result_types = ", ".join(types[name] for name in results)
+        names = "%o, %l" if f.lse else "%o"
+        arguments = ", ".join(f"{outside(name)}: {kind}" for name, kind in self.arguments())
+        table_types = dict(self.arguments())
+        lines = [f"func.func @main({arguments}) -> ({result_types}) {{",
+                 f"  {names} = fa.attention",
+                 f"      ins(%query, %key, %value : {types['query']}, {types['key']}, {types['value']})",
+                 f"      outs({', '.join('%' + name for name in results)} : {result_types})"]
+        if f.scale:
+            lines.append("      scale(%scale)")
+        lines += [f"      {name}(%{name} : {table_types[name]})" for name in self.tables()]
+        lines += f.clause_text("score", f.score) + f.clause_text("mask", f.mask)
+        if form.sink != "none":
+            kind, load = SINKS[form.sink]
+            lines += [f"      sink(%b, %h, %i) captures(%sinks = %sinks_outside : {kind}) {{", load,
+                      "        fa.yield %x : f32", "      }"]
+            lines[0] = lines[0].replace("%sinks:", "%sinks_outside:")
+        attributes = [f"{name}_dims = #fa.dims<{', '.join(dims)}>"
+                      for name, dims in (("query", form.query_dims), ("key", form.key_dims),
+                                         ("value", form.value_dims), ("output", form.output_dims)) if dims != "bshd"]
+        if f.config:
+            attributes.append(f"config = {f.config}")
+        if attributes:
+            lines.append("      {" + ", ".join(attributes) + "}")
+        lines += [f"  return {names} : {result_types}", "}"]
+        return "\n".join(lines) + "\n"
+
+
+def transpose(array, dims, wanted):
+    return np.ascontiguousarray(np.transpose(array, [dims.index(dim) for dim in wanted]))
+
+
+class SequenceProblem:
+    """Arguments by name, and the results that numpy gives."""
+
+    def __init__(self, function, seed, profile):
+        self.function, self.seed = function, seed
+        self.base = base = Problem(function.base, seed, profile)
+        rng = np.random.default_rng([*seed, 1])
+        self.rng, self.sizes, self.form = rng, base.sizes, function.form
+        self.broken = {}
+        if self.form.queries == "batch" and not self.form.query_lengths:
+            base.arrays["query_lengths"][:] = base.sizes.queries
+            self.fill("query")
+        if self.form.keys == "batch" and not self.form.key_lengths:
+            base.arrays["key_lengths"][:] = base.sizes.keys
+            self.fill("key")
+            self.fill("value")
+        self.queries, self.keys = base.arrays["query_lengths"], base.arrays["key_lengths"]
+        self.arrays = {name: base.arrays[name] for name in (c.name for c in function.base.captures)
+                       if name in base.arrays}
+        self.expected = self.find_expected()
+        self.lay_out()
+        if base.sizes.batch and rng.random() < 0.3:
+            self.break_one()
+
+    def fill(self, name):
+        """Numbers where the batch has NaN, of an operand all of whose rows are read."""
+        array = self.base.arrays[name]
+        numbers = self.rng.standard_normal(array.shape).astype(array.dtype)
+        self.base.arrays[name] = np.where(np.isnan(array.astype(np.float32)), numbers, array)
+
+    def find_expected(self):
+        """(output, lse) of the batch, with the sink."""
+        output, lse = reference.attention(self.base)
+        if self.form.sink == "none":
+            return output, lse
+        shape = (self.sizes.heads, self.sizes.queries)[:1 if self.form.sink == "heads" else 2]
+        sinks = self.rng.standard_normal(shape).astype(np.float32) * 3
+        sinks[self.rng.random(shape) < 0.2] = -np.inf
+        self.arrays["sinks"] = sinks
+        sinks = sinks.astype(np.float64)
+        if sinks.ndim == 1:
+            sinks = np.broadcast_to(sinks[:, None], (self.sizes.heads, self.sizes.queries))
+        with np.errstate(invalid="ignore"):
+            joined = np.logaddexp(lse, sinks[None])
+            factor = np.where(joined == -np.inf, 1, np.exp(lse - joined))
+        output = output * np.transpose(factor, (0, 2, 1))[..., None]
+        for b, length in enumerate(self.queries):
+            output[b, length:] = self.base.initial_output[b, length:]
+            joined[b, :, length:] = lse[b, :, length:]
+        return output, joined
+
+    def starts(self, lengths, has_room):
+        room = self.rng.integers(0, 40, len(lengths)) * has_room
+        before = self.rng.integers(0, 5)
+        return np.concatenate([[before], before + np.cumsum(lengths + room)]).astype(np.int32)
+
+    def pack(self, items, lengths, starts, spare, fill):
+        """Rows of items of (sequence, heads, d), one sequence behind the other."""
+        packed = np.full((int(starts[-1]) + spare, *items.shape[2:]), fill, items.dtype)
+        for item, length, start in zip(items, lengths, starts):
+            packed[start:start + length] = item[:length]
+        return packed
+
+    def lay_out(self):
+        base, form, rng = self.base, self.form, self.rng
+        arrays, spare = self.arrays, int(rng.integers(0, 9))
+        if base.function.scale:
+            arrays["scale"] = base.scale
+        for name, value in base.scalars.items():
+            arrays[name] = value
+        output, lse = base.initial_output, base.initial_lse
+        self.find_rows = lambda b: (b, slice(0, int(self.queries[b])))
+        if form.query_lengths:
+            arrays["query_lengths"] = self.queries.copy()
+        if form.key_lengths:
+            arrays["key_lengths"] = self.keys.copy()
+        if form.queries == "packed":
+            starts = arrays["query_starts"] = self.starts(self.queries, form.query_lengths)
+            arrays["query"] = transpose(self.pack(base.arrays["query"], self.queries, starts, spare, np.nan), "shd",
+                                        form.query_dims)
+            rows = int(starts[-1]) + spare
+            output = rng.standard_normal((rows, *output.shape[2:])).astype(output.dtype)
+            lse = rng.standard_normal((self.sizes.heads, rows)).astype(np.float32)
+            arrays["output_init"] = transpose(output, "shd", form.output_dims)
+        else:
+            arrays["query"] = transpose(base.arrays["query"], "bshd", form.query_dims)
+            arrays["output_init"] = transpose(output, "bshd", form.output_dims)
+        arrays["lse_init"] = lse
+        if form.keys == "pages":
+            self.lay_out_pages()
+        elif form.keys == "packed":
+            starts = arrays["key_starts"] = self.starts(self.keys, form.key_lengths)
+            for name in ("key", "value"):
+                arrays[name] = transpose(self.pack(base.arrays[name], self.keys, starts, spare, np.nan), "shd",
+                                         getattr(form, name + "_dims"))
+        else:
+            for name in ("key", "value"):
+                arrays[name] = transpose(base.arrays[name], "bshd", getattr(form, name + "_dims"))
+        want_output, want_lse = self.expected
+        self.want = [output.astype(np.float64), lse.astype(np.float64)]
+        for b in range(self.sizes.batch):
+            self.set_rows(b, want_output[b, :self.queries[b]], want_lse[b, :, :self.queries[b]])
+
+    def set_rows(self, b, output, lse, count=None):
+        count = int(self.queries[b]) if count is None else count
+        if self.form.queries == "packed":
+            first = int(self.arrays["query_starts"][b])
+            self.want[0][first:first + count] = output
+            self.want[1][:, first:first + count] = lse
+        else:
+            self.want[0][b, :count] = output
+            self.want[1][b, :, :count] = lse
+
+    def lay_out_pages(self):
+        base, form, rng = self.base, self.form, self.rng
+        size = self.page = form.page or int(rng.choice([1, 5, 16, 32]))
+        counts = -(-self.keys // size)
+        columns = int(counts.max(initial=0)) + int(rng.integers(0, 3))
+        pool = int(counts.sum()) + int(rng.integers(1, 5))
+        order = rng.permutation(pool)
+        # Entries past a length are no pages.
+        table = np.full((len(counts), columns), -7, np.int32)
+        table[rng.random(table.shape) < 0.5] = 1 << 30
+        pages = {name: np.full((pool, size, *base.arrays[name].shape[2:]), np.nan, base.arrays[name].dtype)
+                 for name in ("key", "value")}
+        used = 0
+        for b, count in enumerate(counts):
+            table[b, :count] = order[used:used + count]
+            used += count
+            for j in range(int(self.keys[b])):
+                for name in pages:
+                    pages[name][table[b, j // size], j % size] = base.arrays[name][b, j]
+        self.arrays["key_pages"] = table
+        for name in pages:
+            self.arrays[name] = transpose(pages[name], "pshd", getattr(form, name + "_dims"))
+        self.pool = pool
+
+    def break_one(self):
+        """Spoils what says where the rows of one sequence are: its rows are NaN, those of others as they were."""
+        rng, form, arrays = self.rng, self.form, self.arrays
+        b = int(rng.integers(self.sizes.batch))
+        kinds = []
+        if form.queries == form.keys == "batch":
+            # Lengths of a batch that are out of bounds are an error of the caller.
+            return
+        if form.query_lengths:
+            kinds.append("query length")
+        if form.key_lengths:
+            kinds.append("key length")
+        if form.keys == "pages" and self.keys[b]:
+            kinds.append("page")
+        if form.keys == "packed" and b == self.sizes.batch - 1:
+            kinds.append("key starts")
+        if form.queries == "packed" and b == self.sizes.batch - 1:
+            kinds.append("query starts")
+        if not kinds:
+            return
+        kind = self.broken_kind = str(rng.choice(kinds))
+        count = int(self.queries[b])
+        wrong = int(rng.choice([-1, -(1 << 31), (1 << 31) - 1]))
+        if kind == "query length":
+            arrays["query_lengths"][b] = wrong
+            # All rows that there is room for.
+            count = self.sizes.queries
+            if form.queries == "packed":
+                count = int(arrays["query_starts"][b + 1] - arrays["query_starts"][b])
+        elif kind == "key length":
+            arrays["key_lengths"][b] = wrong
+        elif kind == "page":
+            arrays["key_pages"][b, int(rng.integers(-(-int(self.keys[b]) // self.page)))] = rng.choice(
+                [-1, self.pool, 1 << 30])
+        elif kind == "key starts":
+            arrays["key_starts"][b + 1] = rng.choice([arrays["key_starts"][b] - 1, 1 << 30])
+        else:
+            # Which rows it would have nobody knows: none are written.
+            output = self.base.initial_output
+            first = int(arrays["query_starts"][b])
+            initial = transpose(arrays["output_init"], form.output_dims, "shd")[first:first + count]
+            lse = arrays["lse_init"][:, first:first + count]
+            self.set_rows(b, initial.astype(np.float64), lse, count)
+            arrays["query_starts"][b + 1] = rng.choice([first - 1, 1 << 30])
+            self.broken = {b: kind}
+            return
+        self.broken = {b: kind}
+        self.set_rows(b, np.nan, np.nan, count)
+
+    @property
+    def results(self):
+        return ["output_init"] + (["lse_init"] if self.base.function.lse else [])
+
+    def wanted(self):
+        dims = "shd" if self.form.queries == "packed" else "bshd"
+        return [np.transpose(self.want[0], [dims.index(d) for d in self.form.output_dims]), self.want[1]]
+
+    def describe(self):
+        broken = "".join(f", broken {kind} of {b}" for b, kind in self.broken.items())
+        return f"{self.base.describe()}, {self.form.describe()}{broken}"
