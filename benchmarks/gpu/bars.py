@@ -19,6 +19,7 @@ def takes(bar, cell):
             and bar.get("element", cell["element"]) == cell["element"]
             and cell["head_dim"] in bar.get("head_dims", [cell["head_dim"]])
             and bar.get("case", cell["case"]) == cell["case"]
+            and bar.get("group", cell["group"]) == cell["group"]
             and cell["length"] >= bar.get("least_length", 0)
             and not (bar.get("plain") and ("grouped" in cell["group"] or "prefill" in cell["group"]))
             and bar["to"] in cell["ratios"].get("derived", {}))

@@ -47,6 +47,55 @@ class Reference:
         return (difference / norm).sqrt().item()
 
 
+def gradients(q, k, v, gradient, mask=None, block=2048):
+    """dq, dk and dv of one head in float64: P (dO V' - rowsum(dO O)) and the products with it; arguments as
+    `attention`'s. `gradient` is dO."""
+    q, k, v, gradient = (x.double() for x in (q, k, v, gradient))
+    scale = 1 / math.sqrt(q.shape[1])
+    dq, dk, dv = (torch.zeros_like(x) for x in (q, k, v))
+    key = torch.arange(len(k), device=q.device)
+    for first in range(0, len(q), block):
+        rows = slice(first, first + block)
+        scores = q[rows] @ k.T * scale
+        if mask:
+            query = torch.arange(len(q), device=q.device)[rows, None]
+            scores = scores.masked_fill(~mask(query, key), -math.inf)
+        p = torch.softmax(scores, -1).nan_to_num_(0.0)
+        dv += p.T @ gradient[rows]
+        dp = gradient[rows] @ v.T
+        dp -= (p * dp).sum(-1, keepdim=True)
+        ds = p * dp * scale
+        dq[rows] = ds @ k
+        dk += ds.T @ q[rows]
+    return dq, dk, dv
+
+
+class GradientReference:
+    """dq, dk and dv in float64, of some heads. Of grouped heads a key head needs its whole group."""
+
+    def __init__(self, q, k, v, gradient, mask=None):
+        self.group = group = q.shape[2] // k.shape[2]
+        self.heads = {}
+        for b, h in heads_to_check(q.shape[0], k.shape[2]):
+            found = [gradients(q[b, :, i], k[b, :, h], v[b, :, h], gradient[b, :, i], mask and mask(b, i))
+                     for i in range(h * group, (h + 1) * group)]
+            dq, dk, dv = zip(*found)
+            self.heads[b, h] = torch.stack(dq, 1), sum(dk), sum(dv)
+
+    def error(self, found):
+        """The largest of the three gradients' errors, each the norm of the difference over that of the reference."""
+        dq, dk, dv = found
+        errors = []
+        for i in range(3):
+            difference = norm = 0
+            for (b, h), right in self.heads.items():
+                got = (dq[b, :, h * self.group:(h + 1) * self.group], dk[b, :, h], dv[b, :, h])[i]
+                difference += (got.double() - right[i]).norm() ** 2
+                norm += right[i].norm() ** 2
+            errors.append((difference / norm).sqrt().item())
+        return math.nan if any(map(math.isnan, errors)) else max(errors)
+
+
 def causal(queries, keys):
     """A causal mask for `Reference`, aligned to the last key."""
     return lambda b, h: lambda i, j: j <= i + (keys - queries)

@@ -7,7 +7,8 @@ import numpy as np
 SEED = 0
 RESAMPLES = 2000
 # The faster of those that took part.
-FASTER_OF = {"fa3 or fa4": ("fa3", "fa4"), "flex": ("flex-triton", "flex-flash")}
+FASTER_OF = {"fa3 or fa4": ("fa3", "fa4"), "flex": ("flex-triton", "flex-flash"),
+             "best peer": ("fa3", "fa4", "cudnn", "fa2")}
 
 
 def ratio(own, other):
