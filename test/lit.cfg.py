@@ -112,7 +112,7 @@ else:
     lit_config.note("no nvdisasm on this machine: tests that read machine code are skipped")
 
 # Front ends in the tests' Python environment, whose examples run live.
-for feature, package in (("jax", "jax"), ("torch-mlir", "torch_mlir")):
+for feature, package in (("jax", "jax"), ("onnx", "onnx"), ("torch-mlir", "torch_mlir")):
     if glob.glob(os.path.join(os.path.dirname(os.path.dirname(config.fa_python)), "lib/python3*/site-packages", package)):
         config.available_features.add(feature)
     else:

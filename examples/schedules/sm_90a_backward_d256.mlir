@@ -66,6 +66,7 @@ func.func @prepare(%o: !mem, %do: !mem, %lse: !lse, %lse2: !vec, %delta: !vec,
   %r = arith.muli %i, %c64 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.release_dependents
   fagpu.role @load groups(1) elect {
     fagpu.put %chO, %o[%b, %r, %h, %c0] [1, 64, 1, 256] rows(%nq)
         : !mem into !tile
@@ -125,6 +126,7 @@ func.func @value_gradient(%q: !mem, %k: !mem, %do: !mem, %lse2: !vec,
   %key = arith.muli %kb, %c128 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %key1 = arith.addi %key, %c64 : i32
     %firstBlock = arith.muli %bh, %padded : i32
@@ -177,6 +179,7 @@ func.func @value_gradient(%q: !mem, %k: !mem, %do: !mem, %lse2: !vec,
       fagpu.release %dot : !tv
       fagpu.yield %o1 : !g
     }
+    fagpu.release_dependents
     fagpu.release %kt : !tv
     %oh = arith.truncf %sum : !g to !hg
     fagpu.store %oh, %out[%b, %myKey, %h, %c0] sizes [1, 64, 1, 256] rows(%nk)
@@ -208,6 +211,7 @@ func.func @key_gradient(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   %key = arith.muli %kb, %c128 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %key1 = arith.addi %key, %c64 : i32
     %firstBlock = arith.muli %bh, %padded : i32
@@ -277,6 +281,7 @@ func.func @key_gradient(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
       fagpu.release %qt : !tv
       fagpu.yield %o1 : !g
     }
+    fagpu.release_dependents
     fagpu.release %kt : !tv
     fagpu.release %vt : !tv
     %scg = tensor.splat %scale : !g
@@ -315,6 +320,7 @@ func.func @query_gradient(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   %n = arith.ceildivsi %nk, %c64 : i32
   %n1 = arith.maxsi %n, %c1 : i32
   %last = arith.subi %n1, %c1 : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %row1 = arith.addi %row, %c64 : i32
     %ofHead = arith.muli %bh, %padded : i32
@@ -449,16 +455,16 @@ func.func @backward(%query: !mem, %key: !mem, %value: !mem, %output: !mem,
   fagpu.launch @prepare grid(%tiles)
       (%output, %output_gradient, %lse, %lse2, %delta, %nq, %np, %nh)
       : !mem, !mem, !lse, !vec, !vec, i32, i32, i32
-  fagpu.launch @value_gradient grid(%keyTiles)
+  fagpu.launch @value_gradient grid(%keyTiles) dependent
       (%query, %key, %output_gradient, %lse2, %value_gradient, %nq, %nk, %kb,
        %qb, %np, %nh, %scale)
       : !mem, !mem, !mem, !vec, !mem, i32, i32, i32, i32, i32, i32, f32
-  fagpu.launch @key_gradient grid(%keyTiles)
+  fagpu.launch @key_gradient grid(%keyTiles) dependent
       (%query, %key, %value, %output_gradient, %lse2, %delta, %key_gradient,
        %nq, %nk, %kb, %qb, %np, %nh, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !mem, i32, i32, i32, i32, i32, i32,
         f32
-  fagpu.launch @query_gradient grid(%queryTiles)
+  fagpu.launch @query_gradient grid(%queryTiles) dependent
       (%query, %key, %value, %output_gradient, %lse2, %delta, %query_gradient,
        %nq, %nk, %qp, %np, %nh, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !mem, i32, i32, i32, i32, i32, f32

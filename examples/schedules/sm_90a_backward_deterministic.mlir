@@ -58,6 +58,7 @@ func.func @prepare(%o: !mem, %do: !mem, %lse: !lse, %lse2: !vec, %delta: !vec,
   %r = arith.remui %at, %padded : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.release_dependents
   fagpu.role @load groups(1) elect {
     fagpu.put %chO, %o[%b, %r, %h, %c0] [1, 128, 1, 128] rows(%nq)
         : !mem into !wide
@@ -130,6 +131,7 @@ func.func @gradients_of_keys(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !ve
   %key = arith.muli %kb, %c128 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %key1 = arith.addi %key, %c64 : i32
     %ofHead = arith.muli %bh, %padded : i32
@@ -206,6 +208,7 @@ func.func @gradients_of_keys(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !ve
       fagpu.release %qt : !qv
       fagpu.yield %dk1, %dv1 : !g, !g
     }
+    fagpu.release_dependents
     fagpu.release %km : !tv
     fagpu.release %vm : !tv
     %dvh = arith.truncf %dvs : !g to !hg
@@ -257,6 +260,7 @@ func.func @gradient_of_queries(%q: !mem, %k: !mem, %v: !mem, %do: !mem,
   %n = arith.ceildivsi %nk, %c128 : i32
   %n1 = arith.maxsi %n, %c1 : i32
   %last = arith.subi %n1, %c1 : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %row1 = arith.addi %row, %c64 : i32
     %ofHead = arith.muli %bh, %padded : i32
@@ -392,12 +396,12 @@ func.func @backward(%query: !mem, %key: !mem, %value: !mem, %output: !mem,
   fagpu.launch @prepare grid(%tiles)
       (%output, %output_gradient, %lse, %lse2, %delta, %nq, %np, %nh)
       : !mem, !mem, !lse, !vec, !vec, i32, i32, i32
-  fagpu.launch @gradients_of_keys grid(%keyTiles)
+  fagpu.launch @gradients_of_keys grid(%keyTiles) dependent
       (%query, %key, %value, %output_gradient, %lse2, %delta, %key_gradient,
        %value_gradient, %nq, %nk, %kb, %qb, %np, %nh, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !mem, !mem, i32, i32, i32, i32, i32,
         i32, f32
-  fagpu.launch @gradient_of_queries grid(%queryTiles)
+  fagpu.launch @gradient_of_queries grid(%queryTiles) dependent
       (%query, %key, %value, %output_gradient, %lse2, %delta, %query_gradient,
        %nq, %nk, %qb128, %np, %nh, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !mem, i32, i32, i32, i32, i32, f32

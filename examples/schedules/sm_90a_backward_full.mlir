@@ -92,6 +92,7 @@ func.func @prepare(%o: !mem, %do: !mem, %lse: !lse, %lse2: !vec, %delta: !vec,
   %r = arith.muli %i, %c80 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.release_dependents
   fagpu.role @load groups(1) elect {
     fagpu.put %chO, %o[%b, %r, %h, %c0] [1, 80, 1, 128] rows(%nq)
         : !mem into !rows
@@ -167,6 +168,7 @@ func.func @gradients(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
   %blocks = arith.ceildivsi %some, %c80 : i32
   %start = arith.muli %bh, %blocks : i32
   %end = arith.addi %start, %blocks : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) regs(24) elect {
     %key1 = arith.addi %key, %c64 : i32
     fagpu.put %chK, %k[%b, %key, %h, %c0] [1, 128, 1, 128] rows(%nk)
@@ -270,6 +272,7 @@ func.func @gradients(%q: !mem, %k: !mem, %v: !mem, %do: !mem, %lse2: !vec,
       fagpu.release %qt : !qv
       fagpu.yield %dk1, %dv1 : !g, !g
     }
+    fagpu.release_dependents
     fagpu.release %kt : !kv
     fagpu.release %vm : !kr
     %dvh = arith.truncf %dvs : !g to !hg
@@ -300,6 +303,7 @@ func.func @finish(%dq: !flat, %out: !mem, %nq: i32, %blocks: i32, %heads: i32,
   %r = arith.muli %i, %c80 : i32
   %b = arith.divui %bh, %heads : i32
   %h = arith.remui %bh, %heads : i32
+  fagpu.await_previous
   fagpu.role @load groups(1) elect {
     fagpu.put %chG bank(%c0), %dq[%t, %c0, %c0] [1, 1, 5120] : !flat into !dq
     fagpu.put %chG bank(%c1), %dq[%t, %c1, %c0] [1, 1, 5120] : !flat into !dq
@@ -352,12 +356,13 @@ func.func @backward(%query: !mem, %key: !mem, %value: !mem, %output: !mem,
   fagpu.launch @prepare grid(%tiles)
       (%output, %output_gradient, %lse, %lse2, %delta, %dq, %nq, %qb, %nh)
       : !mem, !mem, !lse, !vec, !vec, !flat, i32, i32, i32
-  fagpu.launch @gradients grid(%keyTiles)
+  fagpu.launch @gradients grid(%keyTiles) dependent
       (%query, %key, %value, %output_gradient, %lse2, %delta, %dq,
        %key_gradient, %value_gradient, %nq, %nk, %kb, %nh, %scale)
       : !mem, !mem, !mem, !mem, !vec, !vec, !flat, !mem, !mem, i32, i32, i32,
         i32, f32
-  fagpu.launch @finish grid(%tiles) (%dq, %query_gradient, %nq, %qb, %nh, %scale)
+  fagpu.launch @finish grid(%tiles) dependent
+      (%dq, %query_gradient, %nq, %qb, %nh, %scale)
       : !flat, !mem, i32, i32, i32, f32
   return
 }

@@ -11,10 +11,13 @@ names = [kernel.name for kernel in kernels]
 assert len(set(names)) == len(names), "two kernels have one name"
 for kernel in kernels:
     text = kernel.text(sys.argv[1])
-    assert "fa.attention" in text and "HEAD_DIM" not in text and "ELEMENT" not in text, kernel.name
+    is_gradient = kernel.problem.startswith("gradient_")
+    assert is_gradient or "fa.attention" in text, kernel.name
+    assert "HEAD_DIM" not in text and "ELEMENT" not in text, kernel.name
     if kernel.kind == "derived":
         assert f"x{kernel.head_dim}x{kernel.element}," in text, kernel.name
     assert f"x{kernel.element}" in text, kernel.name
     # The problem and the mask of a schedule are those that the table says.
-    assert ("mask causal" in text) == (kernel.problem == "causal"), kernel.name
+    causal = "func.func @backward_causal(" if is_gradient and kernel.kind == "written" else "mask causal"
+    assert (causal in text) == (kernel.problem.removeprefix("gradient_") == "causal"), kernel.name
 print(f"{len(kernels)} texts")

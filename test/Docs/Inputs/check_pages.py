@@ -2,7 +2,7 @@
 
     check_pages.py ROOT
 
-Sizes are counted as by `wc -w`; that of docs/ leaves the generated reference out. A link is a relative path, with a heading
+Sizes are counted as by `wc -w`; that of docs/ leaves out what is generated: the reference, and docs/Raising.md. A link is a relative path, with a heading
 of the page behind `#`.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(sys.argv[1])
 LIMITS = {"README.md": 600, "docs/STATUS.md": 500, "benchmarks/README.md": 600}
 DOCS_LIMIT = 14950
+GENERATED = ("docs/Reference", "docs/Raising.md")
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -53,7 +54,8 @@ problems = [problem for page in [ROOT / "README.md", *pages] for problem in chec
 for name, limit in LIMITS.items():
     if (ROOT / name).exists():
         problems += check_size(name, [ROOT / name], limit)
-written = [page for page in pages if page.relative_to(ROOT).parts[0] == "docs" and page.parent != ROOT / "docs" / "Reference"]
+written = [page for page in pages if page.relative_to(ROOT).parts[0] == "docs"
+           and not page.relative_to(ROOT).as_posix().startswith(GENERATED)]
 problems += check_size("docs", written, DOCS_LIMIT)
 print("\n".join(problems + [f"{len(pages) + 1} pages, {len(problems)} problems"]))
 sys.exit(1 if problems else 0)
