@@ -9,6 +9,7 @@ only if nothing failed.
 import argparse
 import os
 import re
+import secrets
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -42,6 +43,16 @@ def stream(command, environment=None):
         sys.stdout.flush()
         last = line.strip() or last
     return process.wait(), last
+
+
+def choose_seed():
+    """The seed of random tests, FA_TEST_SEED, where it is not given: of the commit,
+    so that a commit gives the same tests everywhere and the next one tries others."""
+    if os.environ.get("FA_TEST_SEED"):
+        return
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    seed = int(commit.stdout[:7], 16) if commit.returncode == 0 else secrets.randbits(28)
+    os.environ["FA_TEST_SEED"] = str(seed)
 
 
 def check_format(build, results):
@@ -126,6 +137,8 @@ def main():
     build = arguments.build.resolve()
     results = build / "test-results"
     results.mkdir(parents=True, exist_ok=True)
+    choose_seed()
+    print(f"seed of the random tests (FA_TEST_SEED): {os.environ['FA_TEST_SEED']}")
 
     total = Result()
     lines = []

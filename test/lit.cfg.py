@@ -51,6 +51,8 @@ def processor_flags():
 
 # Tools of the project and of the distribution, by full path.
 llvm_config.with_environment("PATH", [config.fa_tools_dir, config.llvm_tools_dir], append_path=True)
+# The seed of random tests, which draw and print one where none is given.
+llvm_config.with_system_environment(["FA_TEST_SEED"])
 search_dirs = [config.fa_tools_dir, config.llvm_tools_dir]
 tools = [
     "fa-lsp-server",

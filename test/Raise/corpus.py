@@ -14,6 +14,7 @@ line is `N passed, N failed`.
 
 import argparse
 import itertools
+import os
 import random
 import re
 import secrets
@@ -149,7 +150,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--run", required=True)
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
+    parser.add_argument("--seed", type=int, default=os.environ.get("FA_TEST_SEED") or secrets.randbelow(2**31))
     parser.add_argument("--before", type=int, default=0)
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()

@@ -14,6 +14,7 @@ With --before N, N passes of linalg that keep the meaning come first. A seed is 
 """
 
 import argparse
+import os
 import random
 import re
 import secrets
@@ -417,7 +418,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--run", required=True)
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
+    parser.add_argument("--seed", type=int, default=os.environ.get("FA_TEST_SEED") or secrets.randbelow(2**31))
     parser.add_argument("--graphs", type=int, default=2000)
     parser.add_argument("--before", type=int, default=0)
     parser.add_argument("--only", type=int)

@@ -12,6 +12,7 @@ parsed first, else fa-run derives it. The last line is `N passed, N failed`.
 """
 
 import argparse
+import os
 import random
 import secrets
 import subprocess
@@ -222,7 +223,7 @@ def main():
     parser.add_argument("--functions", type=int, default=len(OPERATIONS) + 10)
     parser.add_argument("--only", type=int, default=None)
     options = parser.parse_args()
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbits(32))
     print(f"{options.functions} functions, seed {seed}")
     runner, passed, failed = Runner(options.program, options.opt), 0, 0
     for number in range(options.functions) if options.only is None else [options.only]:

@@ -14,6 +14,7 @@ prints function K of it and runs that alone. The last line is `N passed, N faile
 """
 
 import argparse
+import os
 import random
 import secrets
 import subprocess
@@ -278,7 +279,7 @@ def run_on(program, file, seed, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="fa-run")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
+    parser.add_argument("--seed", type=int, default=os.environ.get("FA_TEST_SEED") or secrets.randbelow(10**9))
     parser.add_argument("--functions", type=int, default=40)
     parser.add_argument("--only", type=int, metavar="K")
     for kind, text in (("narrow", "tensors of i1 and of integers that fill no bytes too"), ("memory", "functions on memory")):
