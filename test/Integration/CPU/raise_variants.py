@@ -203,9 +203,9 @@ def make(rng, mutation):
         stats, over = "".join(dim for dim in scores if dim != "i"), "i"
     base = choose("exp", "exp", "exp2")
     maximum = choose("yes", "yes", "twice", "none") if mask == "none" or guard == "none" else "yes"
-    # Without a maximum, the exponentials of a row of finite fills are all 0, and
-    # the source divides 0 by 0 where attention has the mean of the values.
-    if mask in ("later", "argument") and not number.startswith("0x"):
+    # Fills above -1e30 are scores. Without a maximum, their exponentials are 0 too, and
+    # a row of them divides 0 by 0 where attention has the mean of the values.
+    if mask in ("later", "argument") and number in ("-1.0e+09", "-1.0e+04"):
         maximum = "yes" if maximum == "none" else maximum
     if mutation in ("foreign_maximum", "maximum_from_zero"):
         maximum = "yes"
