@@ -19,18 +19,25 @@ loaded, else to the legacy default stream, and return without waiting. Autograd
 does not see them. Compiled code is kept in FA_MLIR_CACHE_DIR (docs/API.md).
 """
 
-from . import compat, flash_attn, flash_attn_interface, hf
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .attention import _find_torch as _prepare
 from .attention import attention
-from .compilation import CompiledKernel, clear_memory, compile, stats
-from .compiler import Context, Diagnostic, Module
 from .errors import ArgumentError, CompilationError, Error, OutOfMemoryError, UnsupportedError
+# Modules of the names of what they give, which a later import would put in its place.
 from .explain import Explanation, explain
-from .flex import flex_attention
-from .host import Function
 from .jit import Jitted, jit
-from .kernel import Kernel, load
-from .runtime import WORKSPACE_LIMIT, Runtime
 from .sdpa import override_sdpa, sdpa
+
+if TYPE_CHECKING:
+    from . import compat, flash_attn, flash_attn_interface, hf
+    from .compilation import CompiledKernel, clear_memory, compile, stats
+    from .compiler import Context, Diagnostic, Module
+    from .flex import flex_attention
+    from .host import Function
+    from .kernel import Kernel, load
+    from .runtime import WORKSPACE_LIMIT, Runtime
 
 __all__ = [
     "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation", "Function",
@@ -38,7 +45,29 @@ __all__ = [
     "clear_memory", "compat", "compile", "explain", "flash_attn", "flash_attn_interface", "flex_attention", "hf", "jit",
     "load", "override_sdpa", "sdpa", "stats"]
 
-from .attention import _find_torch as _prepare
+# Modules by what they give, imported when it is first asked for: importing all takes
+# longer than the rest.
+_LATER = {
+    "compilation": ("CompiledKernel", "clear_memory", "compile", "stats"),
+    "compiler": ("Context", "Diagnostic", "Module"), "flex": ("flex_attention",), "host": ("Function",),
+    "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
+_MODULES = ("compat", "flash_attn", "flash_attn_interface", "hf")
+_PLACES = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module("." + name, __name__)
+    if name not in _PLACES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(importlib.import_module("." + _PLACES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 try:
     # Beside a torch that is loaded, so that torch.compile meets the operators.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import assembler, compilation, operator
+from . import operator
 from .attention import NumpyArrays, TorchArrays, _as_numpy, _find_torch, attention, find_text, plan
-from .compiler import Diagnostic
 from .errors import Error
 from .problem import Types, from_text, write_forward
+
+if TYPE_CHECKING:
+    from .compiler import Diagnostic
 
 _PICTURE = 32
 # Beyond it a picture shows the first queries and keys.
@@ -112,6 +112,8 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     runs then. measure: run the call five times. A call that has no form is explained
     too: `unsupported` says why.
     """
+    from . import assembler, compilation
+
     torch = _find_torch()
     kind: Any = TorchArrays if torch is not None and isinstance(query, torch.Tensor) else NumpyArrays
     layout, wants_lse = options.get("layout", "bshd"), options.get("return_lse", False) or options.get("sink") is not None
@@ -146,6 +148,9 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
 
 
 def _measure(torch: Any, query: Any, key: Any, value: Any, options: dict) -> float:
+    import statistics
+    import time
+
     times = []
     for _ in range(6):
         if torch is not None:

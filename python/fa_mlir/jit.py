@@ -12,10 +12,10 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .compilation import compile
-from .host import Function
+if TYPE_CHECKING:
+    from .host import Function
 
 _PIPELINES = {"jax": "fa-import-stablehlo,fa-raise-attention", "torch": "fa-raise-attention"}
 
@@ -107,6 +107,8 @@ class Jitted:
     def _find(self, leaves: list, structure: Any) -> tuple[Function, Callable]:
         training = getattr(self._function, "training", None)
         key = structure, training, *map(_describe, leaves)
+        from .compilation import compile
+
         with self._lock:
             if key not in self._kept:
                 if structure is None:

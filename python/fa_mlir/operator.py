@@ -23,11 +23,9 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from . import compilation
-from .compiler import Library
 from .errors import CompilationError, UnsupportedError
 from .problem import Specification, Types, from_text, write_forward, write_gradient
-from .runtime import Runtime, find_library
+from .runtime import find_library
 
 LIBRARY = "libFATorch.so"
 _OUTPUT, _LSE = -1, -2
@@ -103,6 +101,8 @@ def compile_gradient(specification: Specification, types: Types, lse_gradient: b
 
 
 def compile_text(text: str, chip: str | None):
+    from . import compilation
+
     if chip is None:
         return compilation.compile(text)
     return compilation.compile(text, target="cuda", chip=chip)
@@ -149,6 +149,8 @@ def _fill(key: str, entry: _Entry) -> None:
     # Rows past a query length are not written.
     entry.zeroes_outputs = operation == "forward" and "q" in specification.lengths
     if chip is None:
+        from .compiler import Library
+
         library = Library.shared().c
         entry.function = compiled._handle
         entry.call_function = _address(library.faFunctionCall)

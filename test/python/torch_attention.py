@@ -5,6 +5,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import threading
 import unittest
 from unittest import mock
@@ -258,6 +260,22 @@ class Attention(unittest.TestCase):
         self.assertTrue(made.cubin.startswith(b"\x7fELF"))
         with self.assertRaisesRegex(fa_mlir.CompilationError, "nvJitLink .* refused the kernel"):
             library.assemble(b"no text", "sm_90a")
+
+    @unittest.skipIf(os.environ.get("FA_NOT_TIMED"), "not timed")
+    def test_import(self):
+        """Beside torch it takes at most 0.15 s, with no bytecode kept, and loads no library of the compiler."""
+        script = ("import sys, time, torch; start = time.perf_counter(); import fa_mlir;"
+                  "print(time.perf_counter() - start, sum('libFA.so' in line for line in open('/proc/self/maps')))")
+        found = [subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True,
+                                check=True).stdout.split() for _ in range(3)]
+        print("seconds of importing:", min(float(seconds) for seconds, _ in found))
+        self.assertLess(min(float(seconds) for seconds, _ in found), 0.15)
+        self.assertEqual({mapped for _, mapped in found}, {"0"})
+        self.assertLessEqual(set(fa_mlir.__all__), set(dir(fa_mlir)))
+        for name in fa_mlir.__all__:
+            getattr(fa_mlir, name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            fa_mlir.nothing
 
     def test_threads(self):
         inputs = make_inputs(head_dim=24, gradient=False)
