@@ -35,21 +35,23 @@ if TYPE_CHECKING:
     from .compilation import CompiledKernel, clear_memory, compile, stats
     from .compiler import Context, Diagnostic, Module
     from .flex import flex_attention
+    from .flex_pass import FlexPass, flex_backend
     from .host import Function
     from .kernel import Kernel, load
     from .runtime import WORKSPACE_LIMIT, Runtime
 
 __all__ = [
-    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation", "Function",
-    "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError", "WORKSPACE_LIMIT", "attention",
-    "clear_memory", "compat", "compile", "explain", "flash_attn", "flash_attn_interface", "flex_attention", "hf", "jit",
-    "load", "override_sdpa", "sdpa", "stats"]
+    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation",
+    "FlexPass", "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError",
+    "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "explain", "flash_attn",
+    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa", "sdpa", "stats"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
 _LATER = {
     "compilation": ("CompiledKernel", "clear_memory", "compile", "stats"),
-    "compiler": ("Context", "Diagnostic", "Module"), "flex": ("flex_attention",), "host": ("Function",),
+    "compiler": ("Context", "Diagnostic", "Module"), "flex": ("flex_attention",),
+    "flex_pass": ("FlexPass", "flex_backend"), "host": ("Function",),
     "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
 _MODULES = ("compat", "flash_attn", "flash_attn_interface", "hf")
 _PLACES = {name: module for module, names in _LATER.items() for name in names}

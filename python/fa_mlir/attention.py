@@ -271,16 +271,18 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
 
 def _add_function(name: str, function: Callable, kind: Any, query: Any, tensors: list, numbers: list) -> tuple:
     """The clause and the captures of a function of Python."""
-    from . import tracing
+    if _torch is not None and _torch.compiler.is_dynamo_compiling():
+        from . import graph_regions
 
-    trace = tracing.trace
-    if _torch is not None and _torch.compiler.is_compiling():
-        # A graph ends here: what a function captures is found by Python.
-        trace = _torch.compiler.disable(trace)
-    traced = trace(name, function, query)
-    for fields, value in zip(traced.captures, traced.values):
+        clause, captures, values = graph_regions.trace_region(name, function, query)
+    else:
+        from . import tracing
+
+        traced = tracing.trace(name, function, query)
+        clause, captures, values = traced.clause, traced.captures, traced.values
+    for fields, value in zip(captures, values):
         (numbers if fields[2] is None else tensors).append(value)
-    return traced.clause, traced.captures
+    return clause, captures
 
 
 #===--- Checks ------------------------------------------------------------===#

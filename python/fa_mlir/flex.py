@@ -30,14 +30,14 @@ def _find_mask(block_mask: Any, device: Any) -> Callable:
     batch, heads, queries, keys = block_mask.shape
     rows, columns = block_mask.BLOCK_SIZE
     function = block_mask.mask_mod
-    partial = _make_table(block_mask.kv_num_blocks, block_mask.kv_indices)
+    partial = make_table(block_mask.kv_num_blocks, block_mask.kv_indices)
     full = None
     if block_mask.full_kv_num_blocks is not None:
-        full = _make_table(block_mask.full_kv_num_blocks, block_mask.full_kv_indices)
+        full = make_table(block_mask.full_kv_num_blocks, block_mask.full_kv_indices)
     own = create_block_mask(function, batch, heads, queries, keys, device=partial.device,
                             BLOCK_SIZE=(rows, columns))
-    own_partial = _make_table(own.kv_num_blocks, own.kv_indices)
-    own_full = _make_table(own.full_kv_num_blocks, own.full_kv_indices)
+    own_partial = make_table(own.kv_num_blocks, own.kv_indices)
+    own_full = make_table(own.full_kv_num_blocks, own.full_kv_indices)
     shown = partial if full is None else partial | full
     # A full block of the function may be listed as a partial one.
     if (shown.equal(own_partial | own_full) and (full is None or not (full & ~own_full).any())):
@@ -53,7 +53,7 @@ def _find_mask(block_mask: Any, device: Any) -> Callable:
     return masked
 
 
-def _make_table(counts: Any, indices: Any) -> Any:
+def make_table(counts: Any, indices: Any) -> Any:
     """Whether each block is listed, (batch, heads, rows, columns)."""
     import torch
 

@@ -12,7 +12,7 @@ from typing import Any
 from .attention import attention, refuse
 from .errors import ArgumentError, CompilationError, UnsupportedError
 
-_UNSUPPORTED = ("error", "warn", "torch")
+UNSUPPORTED = ("error", "warn", "torch")
 _counts: collections.Counter = collections.Counter()
 
 
@@ -105,8 +105,26 @@ def _find_reason(torch: Any, query: Any) -> str:
 
 
 def override_counts() -> dict[str, int]:
-    """How often the override called what: "fa_mlir", or a reason why torch's own."""
+    """How often overrides called what: "fa_mlir", "flex_attention" (calls that FlexPass
+    replaced in graphs), or a reason why torch's own."""
     return dict(_counts)
+
+
+def count_override(name: str) -> None:
+    _counts[name] += 1
+
+
+_warned: set[str] = set()
+
+
+def fall_back(error: Exception, on_unsupported: str) -> None:
+    """Counts a reason why torch's own is called, as the user chose to, or raises it."""
+    if on_unsupported == "error":
+        raise error
+    _counts[str(error)] += 1
+    if on_unsupported == "warn" and str(error) not in _warned:
+        _warned.add(str(error))
+        warnings.warn(f"torch's own attention is called: {error}", stacklevel=3)
 
 
 @contextlib.contextmanager
@@ -123,8 +141,8 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     """
     import torch
 
-    if on_unsupported not in _UNSUPPORTED:
-        raise ValueError(f"on_unsupported is {on_unsupported!r}, expected one of {', '.join(_UNSUPPORTED)}")
+    if on_unsupported not in UNSUPPORTED:
+        raise ValueError(f"on_unsupported is {on_unsupported!r}, expected one of {', '.join(UNSUPPORTED)}")
     original = torch.nn.functional.scaled_dot_product_attention
     warned = set()
 

@@ -9,6 +9,8 @@ The trace is by make_fx, as FlexAttention's; regions.py turns the graph into tex
 from __future__ import annotations
 
 import builtins
+import contextlib
+import contextvars
 import dis
 import functools
 import linecache
@@ -17,7 +19,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,6 +190,18 @@ _DECOMPOSED = [aten.silu, aten.gelu, aten.softplus, aten.leaky_relu, aten.elu, a
 
 
 _LINE = "fa_mlir_line"
+# Of what runs, where it is not on the stack.
+_place: contextvars.ContextVar = contextvars.ContextVar("place", default=None)
+
+
+@contextlib.contextmanager
+def at_line(place: tuple[str, int] | None) -> Iterator[None]:
+    """Within it operations come from a line of a file."""
+    token = _place.set(place or _place.get())
+    try:
+        yield
+    finally:
+        _place.reset(token)
 
 
 class _Lines(TorchFunctionMode):
@@ -207,6 +221,8 @@ class _Lines(TorchFunctionMode):
 
     @staticmethod
     def _find_place() -> tuple[str, int] | None:
+        if place := _place.get():
+            return place
         frame = sys._getframe(2)
         while frame is not None and not _is_user_file(frame.f_code.co_filename):
             frame = frame.f_back
