@@ -86,9 +86,8 @@ static bool isHostArithmetic(Operation *op) {
 /// a number that 32 bits do not hold.
 void HostComputer::findRanges() {
   ranges.setSizes(launch->getParentOfType<func::FuncOp>());
-  auto hold = [](const APInt &end) {
-    return std::clamp<int64_t>(end.getSExtValue(), llvm::minIntN(32),
-                               llvm::maxIntN(32));
+  auto hold = [](int64_t end) {
+    return std::clamp(end, llvm::minIntN(32), llvm::maxIntN(32));
   };
   for (auto [argument, value] : llvm::zip_equal(
            kernel.getBody().front().getArguments(), launch.getArguments())) {
@@ -99,9 +98,9 @@ void HostComputer::findRanges() {
       source = cast.getIn();
     // An index of the caller that is not passed as i64 is the size of a slice.
     bool isSize = isa<BlockArgument>(source) && source.getType().isIndex();
-    ConstantIntRanges range = ranges.get(source);
-    ranges.set(argument, isSize ? 0 : hold(range.smin()),
-               isSize ? IndexWidths::shortLimit : hold(range.smax()));
+    IntegerRange range =
+        isSize ? IntegerRange{0, IndexWidths::shortLimit} : ranges.get(source);
+    ranges.set(argument, {hold(range.least), hold(range.greatest)});
   }
 }
 
@@ -115,7 +114,7 @@ bool HostComputer::isExact(Operation *op) {
   }
   bool isUnsigned = divides(op) || isa<arith::MinUIOp, arith::MaxUIOp>(op);
   return !isUnsigned || llvm::all_of(op->getOperands(), [&](Value operand) {
-    return ranges.get(operand).smin().isNonNegative();
+    return ranges.get(operand).isNonNegative();
   });
 }
 

@@ -8,32 +8,30 @@
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
 #define FA_LIB_CONVERSION_FATOFAGPU_INDEXRANGES_H
 
+#include "fa/Dialect/FA/IR/IntegerRanges.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::fa {
 
-/// What integers of a score or mask region, of a kernel or of its launch lie
-/// between, an index having 64 bits. Batches and heads are indices of 32 bits,
-/// lengths that are not known are below 2^30, and captured numbers any of their
-/// type.
-class IndexRanges {
+/// Which indices of a score or mask region, of a kernel or of its launch take
+/// 64 bits on a GPU. Batches and heads are indices of 32 bits, lengths that are
+/// not known are below 2^30, and captured numbers any of their type.
+class IndexRanges : public IntegerRanges {
 public:
   IndexRanges() = default;
   IndexRanges(Value queries, Value keys);
 
-  /// Of the arguments of a region: its batch, head, query and key.
+  /// Of the arguments of a region, its batch, head, query and key, and of the
+  /// sizes of what it captures.
   void setIndices(ValueRange indices);
   /// Of the sizes of memory in a function, and of slices of it.
   void setSizes(func::FuncOp function);
-  /// Of a captured number, both ends included.
-  void set(Value value, int64_t least, int64_t greatest);
 
-  ConstantIntRanges get(Value value);
   /// Whether the value is none beyond these ends.
-  bool isWithin(Value value, int64_t least, int64_t greatest);
+  bool isWithin(Value value, int64_t least, int64_t greatest) {
+    return get(value).isWithin({least, greatest});
+  }
 
   /// Whether the value is an integer of 32 bits with their sign.
   bool fits(Value value);
@@ -43,18 +41,12 @@ public:
   /// Whether an operation reads a number that may be below 0 as unsigned, which
   /// is then another one in 32 bits.
   bool readsNegativeAsUnsigned(Operation *op);
-  /// Whether a sum, a difference or a product may be beyond its type.
-  bool mayWrap(Operation *op);
   /// Whether 32 bits give an operation another result than the 64 of an index.
   bool needsLong(Operation *op);
 
 private:
-  ConstantIntRanges compute(Value value);
-
-  static constexpr int64_t greatestLength = (int64_t(1) << 30) - 1;
-
-  int64_t queries = greatestLength, keys = greatestLength;
-  DenseMap<Value, ConstantIntRanges> known;
+  IntegerRange queries = IntegerRange::getOfPosition(),
+               keys = IntegerRange::getOfPosition();
 };
 
 /// Computes on integers of 64 bits what an operation does on indices, and gives

@@ -152,11 +152,11 @@ void RegionOnBlocks::setRange(Value argument, Value capture) {
     return;
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (std::optional<int64_t> number = getConstantIntValue(capture))
-    ranges.set(argument, *number, *number);
+    ranges.set(argument, IntegerRange::getOne(*number));
   else if (widths.isShort(capture))
-    ranges.set(argument, -IndexWidths::shortLimit, IndexWidths::shortLimit);
+    ranges.set(argument, {-IndexWidths::shortLimit, IndexWidths::shortLimit});
   else if (widths.fits(capture))
-    ranges.set(argument, -most - 1, most);
+    ranges.set(argument, {-most - 1, most});
 }
 
 /// A number for all pairs. Indices are taken for 32 bits where nothing says

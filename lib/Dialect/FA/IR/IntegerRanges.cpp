@@ -1,13 +1,14 @@
-//===- IntegerRanges.cpp - How large integers of a mask can be ------------===//
+//===- IntegerRanges.cpp - How large integers can be ----------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Interval analysis of a mask's integers, so that conditions are rearranged
-// only where nothing wraps (IntegerRanges.h). `IntegerRange` is the
-// arithmetic of intervals. Read `IntegerRanges::compute`, then `combine`.
+// Interval analysis of integers, so that conditions are rearranged only where
+// nothing wraps, and indices take 32 bits only where they fit
+// (IntegerRanges.h). `IntegerRange` is the arithmetic of intervals. Read
+// `IntegerRanges::compute`, then `combine`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,13 +139,43 @@ static std::optional<IntegerRange> divide(Operation *op, const IntegerRange &a,
   return std::nullopt;
 }
 
-/// Operations whose result lies between 0 and the first operand where no
-/// operand is negative.
-static bool isReducing(Operation *op) {
-  return isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp,
-             arith::ShRSIOp, arith::ShRUIOp, arith::RemSIOp, arith::RemUIOp,
-             index::DivSOp, index::FloorDivSOp, index::DivUOp, index::ShrSOp,
-             index::ShrUOp, index::RemSOp, index::RemUOp>(op);
+/// Operations whose result lies between 0 and the first operand where the
+/// second is not negative; nor the first, for those that read it as unsigned.
+static bool isReducing(Operation *op, const IntegerRange &a) {
+  if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::ShRSIOp, arith::RemSIOp,
+          index::DivSOp, index::FloorDivSOp, index::ShrSOp, index::RemSOp>(op))
+    return true;
+  return a.isNonNegative() &&
+         isa<arith::DivUIOp, arith::ShRUIOp, arith::RemUIOp, index::DivUOp,
+             index::ShrUOp, index::RemUOp>(op);
+}
+
+/// The remainder of what is divided by one of `b`, none of them negative.
+static IntegerRange getRemainder(const IntegerRange &a, const IntegerRange &b) {
+  int64_t greatest =
+      b.greatest == beyond ? beyond : std::max<int64_t>(b.greatest - 1, 0);
+  return {std::max(std::min<int64_t>(a.least, 0), -greatest),
+          std::min(std::max<int64_t>(a.greatest, 0), greatest)};
+}
+
+/// The conjunction, disjunction or exclusive disjunction of bits.
+static std::optional<IntegerRange>
+combineBits(Operation *op, const IntegerRange &a, const IntegerRange &b) {
+  if (isa<arith::AndIOp, index::AndOp>(op)) {
+    // What has no sign keeps none of the other's bits beyond its own.
+    if (!a.isNonNegative() && !b.isNonNegative())
+      return std::nullopt;
+    int64_t greatest = beyond;
+    for (const IntegerRange &side : {a, b})
+      if (side.isNonNegative())
+        greatest = std::min(greatest, side.greatest);
+    return IntegerRange{0, greatest};
+  }
+  if (!isa<arith::OrIOp, arith::XOrIOp, index::OrOp, index::XOrOp>(op) ||
+      !a.isNonNegative() || !b.isNonNegative())
+    return std::nullopt;
+  uint64_t bits = std::max(a.greatest, b.greatest);
+  return IntegerRange{0, static_cast<int64_t>(llvm::bit_ceil(bits + 1) - 1)};
 }
 
 /// The mathematical result of an operation of two numbers, before it is brought
@@ -167,20 +198,23 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
   if (isa<arith::MaxSIOp, index::MaxSOp>(op))
     return IntegerRange{std::max(a.least, b.least),
                         std::max(a.greatest, b.greatest)};
+  if (std::optional<IntegerRange> bits = combineBits(op, a, b))
+    return bits;
   if (std::optional<IntegerRange> quotient = divide(op, a, b))
     return quotient;
-  if (!a.isNonNegative() || !b.isNonNegative())
+  if (!b.isNonNegative())
     return std::nullopt;
-  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op)) {
-    int64_t greatest = b.greatest == beyond ? beyond : b.greatest - 1;
-    return IntegerRange{0,
-                        std::min(a.greatest, std::max<int64_t>(greatest, 0))};
-  }
-  if (isa<arith::AndIOp, index::AndOp>(op))
-    return IntegerRange{0, std::min(a.greatest, b.greatest)};
-  if (isReducing(op))
-    return IntegerRange{0, a.greatest};
-  return std::nullopt;
+  if (a.isNonNegative() && isa<arith::MinUIOp, index::MinUOp>(op))
+    return IntegerRange{std::min(a.least, b.least),
+                        std::min(a.greatest, b.greatest)};
+  if (a.isNonNegative() && isa<arith::MaxUIOp, index::MaxUOp>(op))
+    return IntegerRange{std::max(a.least, b.least),
+                        std::max(a.greatest, b.greatest)};
+  if (!isReducing(op, a))
+    return std::nullopt;
+  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op))
+    return getRemainder(a, b);
+  return unite(a, IntegerRange::getOne(0));
 }
 
 IntegerRange IntegerRanges::get(Value value) {
@@ -194,11 +228,19 @@ IntegerRange IntegerRanges::get(Value value) {
   return known.at(value);
 }
 
+bool IntegerRanges::mayWrap(Operation *op) {
+  std::optional<IntegerRange> range =
+      combine(op, get(op->getOperand(0)), get(op->getOperand(1)));
+  return !range ||
+         !range->isWithin(IntegerRange::getAll(op->getResult(0).getType()));
+}
+
 IntegerRange IntegerRanges::compute(Value value) {
   IntegerRange all = IntegerRange::getAll(value.getType());
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     unsigned number = argument.getArgNumber();
-    bool isPosition = number >= firstPosition && number < firstPosition + 4;
+    bool isPosition = firstPosition && number >= *firstPosition &&
+                      number < *firstPosition + 4;
     return isPosition ? IntegerRange::getOfPosition() : all;
   }
   if (std::optional<int64_t> constant = getIntegerConstant(value))
@@ -221,8 +263,10 @@ IntegerRange IntegerRanges::compute(Value value) {
 IntegerRange IntegerRanges::computeResult(OpResult result) {
   Operation *op = result.getOwner();
   IntegerRange all = IntegerRange::getAll(result.getType());
-  if (isa<QueryLengthOp, KeyLengthOp>(op))
-    return IntegerRange::getOfPosition();
+  if (isa<QueryLengthOp>(op))
+    return queryLength;
+  if (isa<KeyLengthOp>(op))
+    return keyLength;
   if (isa<arith::SelectOp>(op))
     return unite(get(op->getOperand(1)), get(op->getOperand(2)));
   bool isOfIntegers = llvm::all_of(

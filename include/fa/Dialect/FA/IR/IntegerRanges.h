@@ -1,4 +1,4 @@
-//===- IntegerRanges.h - How large integers of a mask can be ----*- C++ -*-===//
+//===- IntegerRanges.h - How large integers can be --------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Intervals of the integers of a mask region. Arithmetic of fewer than 64 bits
-// wraps; indices and integers of 64 bits do not leave their type, by what the
-// semantics demand of a mask.
+// Intervals of integers: those of a score or mask region, of a kernel or of its
+// launch. Arithmetic of fewer than 64 bits wraps; indices and integers of 64
+// bits do not leave their type, by what the semantics demand of a mask.
 //
 // Source of the arithmetic: Moore, Interval Analysis, 1966.
 //
@@ -55,20 +55,37 @@ struct IntegerRange {
   IntegerRange &add(const IntegerRange &other, int64_t factor = 1);
 };
 
-/// Ranges of the values of a region of which four arguments are positions: the
-/// first ones of a mask.
+/// Ranges of scalar values, each computed once from those of its operands.
 class IntegerRanges {
 public:
-  explicit IntegerRanges(unsigned firstPosition = 0)
+  /// Of values of which only what `set` says is known.
+  IntegerRanges() = default;
+  /// Of a region of which four arguments are positions: the batch is argument
+  /// `firstPosition`.
+  explicit IntegerRanges(unsigned firstPosition)
       : firstPosition(firstPosition) {}
 
+  /// Says what a value lies between, before what depends on it is asked for.
+  void set(Value value, IntegerRange range) {
+    known.insert_or_assign(value, range);
+  }
+  /// What fa.query_length and fa.key_length lie between.
+  void setLengths(IntegerRange queries, IntegerRange keys) {
+    queryLength = queries;
+    keyLength = keys;
+  }
+
   IntegerRange get(Value value);
+  /// Whether a sum, a difference or a product may leave its type.
+  bool mayWrap(Operation *op);
 
 private:
   IntegerRange compute(Value value);
   IntegerRange computeResult(OpResult result);
 
-  unsigned firstPosition;
+  std::optional<unsigned> firstPosition;
+  IntegerRange queryLength = IntegerRange::getOfPosition(),
+               keyLength = IntegerRange::getOfPosition();
   DenseMap<Value, IntegerRange> known;
 };
 

@@ -200,7 +200,7 @@ private:
   DenseMap<Value, unsigned> dependence;
   DenseMap<Value, LinearForm> forms;
   DenseMap<Value, Direction> directions;
-  IntegerRanges ranges;
+  IntegerRanges ranges{/*firstPosition=*/0};
   /// Values whose forms cannot be told from what wraps.
   DenseSet<Value> wrapping;
   /// The value that stands for every fa.query_length and fa.key_length.
