@@ -351,8 +351,8 @@ Facts Call::getFacts(const char *operation, const std::string &more,
                  isCUDA ? query.device : -1,
                  query.type,
                  value.type,
-                 query.shape[3],
-                 value.shape[3],
+                 query.shape[query.rank - 1],
+                 value.shape[value.rank - 1],
                  0,
                  0,
                  more,
@@ -372,14 +372,21 @@ OwnedTensor Call::makeOutput(const FaTorchEntry &entry, int32_t kind,
   int64_t rank = 4;
   int32_t code = codes[0];
   if (kind == FA_TORCH_LSE) {
-    rank = 3;
     code = types.f32;
+    rank = query.rank - 1;
+  }
+  if (kind == FA_TORCH_LSE && query.rank == 3) {
+    // Packed sequences.
+    shape[0] = query.shape[1];
+    shape[1] = query.shape[0];
+  } else if (kind == FA_TORCH_LSE) {
     shape[0] = query.shape[0];
     shape[1] = query.shape[entry.heads_dim];
     shape[2] = query.shape[3 - entry.heads_dim];
   } else if (kind == FA_TORCH_OUTPUT) {
-    std::copy_n(query.shape, 4, shape);
-    shape[3] = arguments[2].shape[3];
+    rank = query.rank;
+    std::copy_n(query.shape, rank, shape);
+    shape[rank - 1] = arguments[2].shape[arguments[2].rank - 1];
   } else {
     rank = arguments[kind].rank;
     code = codes[kind];
@@ -403,10 +410,10 @@ OwnedTensor Call::makeOutput(const FaTorchEntry &entry, int32_t kind,
 std::vector<OwnedTensor> Call::run(const char *operation,
                                    const std::string &more, Tensor into) {
   for (int i = 0; i < 3; ++i)
-    if (arguments[i].rank != 4)
+    if (arguments[i].rank != 3 && arguments[i].rank != 4)
       throw std::runtime_error("query, key or value has rank " +
                                std::to_string(arguments[i].rank) +
-                               ", expected 4");
+                               ", expected 4, or 3 of packed sequences");
   int32_t deviceType = 0;
   check(abi.getDeviceType(tensors[0].get(), &deviceType), "device");
   bool isCUDA = deviceType == types.cuda;

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from . import compat, flash_attn, flash_attn_interface, hf
     from .compilation import CompiledKernel, clear_memory, compile, stats
     from .compiler import Context, Diagnostic, Module
+    from .flash_impl import register_flash_attention_impl
     from .flex import flex_attention
     from .flex_pass import FlexPass, flex_backend
     from .host import Function
@@ -44,13 +45,15 @@ __all__ = [
     "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation",
     "FlexPass", "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError",
     "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "explain", "flash_attn",
-    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa", "sdpa", "stats"]
+    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa",
+    "register_flash_attention_impl", "sdpa", "stats"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
 _LATER = {
     "compilation": ("CompiledKernel", "clear_memory", "compile", "stats"),
-    "compiler": ("Context", "Diagnostic", "Module"), "flex": ("flex_attention",),
+    "compiler": ("Context", "Diagnostic", "Module"),
+    "flash_impl": ("register_flash_attention_impl",), "flex": ("flex_attention",),
     "flex_pass": ("FlexPass", "flex_backend"), "host": ("Function",),
     "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
 _MODULES = ("compat", "flash_attn", "flash_attn_interface", "hf")

@@ -168,9 +168,9 @@ def _check_window(window: Any) -> tuple[int, int]:
 #===--- Specifications ----------------------------------------------------===#
 
 def _make_text(layout: str, causal: str | None, has_softcap: bool, alibi: tuple | None, bias: tuple | None,
-               score: tuple | None, has_window: bool, mask: tuple | None, scale: str, lengths: str,
+               score: tuple | None, has_window: bool, mask: tuple | None, scale: str, lengths: str, more: tuple,
                lse: bool) -> str:
-    """The text of the specification that these decide."""
+    """The text of the specification that these decide; more: fields that few calls have."""
     captures: list[Capture] = []
     score_clauses: list[str] = []
     mask_clauses = list(_CAUSAL_TEXT[causal])
@@ -201,9 +201,15 @@ def _make_text(layout: str, causal: str | None, has_softcap: bool, alibi: tuple 
     elif mask:
         captures += [Capture(*fields) for fields in mask[1]]
         mask_clauses.append(mask[0])
+    fields = dict(more)
+    if fields.get("sink") is not None:
+        captures.append(Capture("sink", "f32", (-1,), fields["sink"]))
+        fields["sink"] = True
+    if "dropout" in fields:
+        captures += [Capture("rng", "i64", (2,)), Capture("dropout_p", "f32")]
     return Specification(layout=layout, score=" ".join(score_clauses), mask=" ".join(mask_clauses),
                          captures=tuple(captures), scale=scale, lengths=lengths, lse=lse,
-                         score_captures=score_captures).text
+                         score_captures=score_captures, **fields).text
 
 
 def find_text(key: tuple) -> str:
@@ -222,8 +228,10 @@ find_text._dynamo_marked_constant = True
 
 def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, causal: Any, window: Any,
          softcap: Any, alibi: Any, bias: Any, scale: Any, query_lengths: Any, key_lengths: Any, layout: str,
-         lse: bool) -> tuple[tuple, list, list[float]]:
-    """What decides the specification of a call, its tensors and its numbers."""
+         lse: bool, starts: tuple | None = None, sink: Any = None,
+         dropout: tuple | None = None) -> tuple[tuple, list, list[float]]:
+    """What decides the specification of a call, its tensors and its numbers. starts: of
+    queries and keys, and pages; dropout: a probability, and seed and offset."""
     tensors, numbers = [], []
     lengths = ""
     if query_lengths is not None:
@@ -232,6 +240,9 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     if key_lengths is not None:
         lengths += "k"
         tensors.append(key_lengths)
+    more: tuple = ()
+    if starts is not None:
+        more = _add_starts(starts, tensors)
     scale_kind = ""
     if scale is not None and scale != 1 / math.sqrt(query.shape[-1]):
         scale_kind = "positive" if scale > 0 else "any"
@@ -242,8 +253,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
         numbers.append(float(softcap))
     described = [None, None, None, None]
     if alibi is not None or bias is not None or mask is not None or score is not None:
-        heads_dim = 1 if layout == "bhsd" else 2
-        shape = (query.shape[0], query.shape[heads_dim], query.shape[3 - heads_dim], key.shape[3 - heads_dim])
+        shape = _find_pairs(query, key, layout, starts, bias, mask)
         if alibi is not None:
             alibi, described[0] = _describe_alibi(alibi, kind, shape[0], shape[1])
             tensors.append(alibi)
@@ -265,8 +275,36 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             mask, pattern = _describe_mask(mask, kind, shape)
             tensors.append(mask)
             described[3] = ("array", pattern)
+    if sink is not None:
+        tensors.append(sink)
+        more += (("sink", kind.requires_gradient(sink)),)
+    if dropout is not None:
+        numbers.append(float(dropout[0]))
+        tensors.append(dropout[1])
+        more += (("dropout", True),)
     return (layout, causal, softcap is not None, described[0], described[1], described[2], has_window, described[3],
-            scale_kind, lengths, lse), tensors, numbers
+            scale_kind, lengths, more, lse), tensors, numbers
+
+
+def _add_starts(starts: tuple, tensors: list) -> tuple:
+    """The fields of a specification that packed sequences and pages need."""
+    tensors += [each for each in starts if each is not None]
+    packed = ("q" if starts[0] is not None else "") + ("k" if starts[1] is not None else "")
+    more: tuple = (("starts", packed),) if packed else ()
+    return more + (("pages", True),) if starts[2] is not None else more
+
+
+def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: Any, mask: Any) -> tuple:
+    """(batch, heads, queries, keys), the last two without meaning for packed sequences."""
+    if starts is None:
+        heads_dim = 1 if layout == "bhsd" else 2
+        return query.shape[0], query.shape[heads_dim], query.shape[3 - heads_dim], key.shape[3 - heads_dim]
+    for name, array in ("bias", bias), ("mask", mask):
+        if array is not None and not callable(array):
+            raise UnsupportedError(name, "an array with packed or paged sequences", "a function",
+                                   "a score or mask function that reads it as a captured tensor")
+    batch = starts[0].shape[0] - 1 if starts[0] is not None else query.shape[0]
+    return batch, query.shape[-2], 0, 0
 
 
 def _add_function(name: str, function: Callable, kind: Any, query: Any, tensors: list, numbers: list) -> tuple:
@@ -310,13 +348,74 @@ def _check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) ->
                          ".contiguous()")
 
 
-def _refuse_options(layout: Any, causal: Any, dropout_p: float) -> None:
+def _check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, key_lengths: Any, kind: Any) -> tuple:
+    """Starts and pages as compiled code takes them."""
+    query_starts, key_starts, key_pages = starts
+    if layout != "bshd":
+        raise refuse("layout", f"is {layout!r}, expected 'bshd' for packed or paged sequences")
+    if key_pages is not None and key_lengths is None:
+        raise refuse("key_pages", "is given without key_lengths, expected both")
+    if key_pages is not None and key_starts is not None:
+        raise refuse("key_pages", "is given with key_starts, expected one of the two")
+    ranks = [("query", query, 4 if query_starts is None else 3)]
+    ranks += [(name, array, 4 if key_starts is None else 3) for name, array in (("key", key), ("value", value))]
+    for name, array, rank in ranks:
+        if array.ndim != rank:
+            raise refuse(name, f"has rank {array.ndim}, expected {rank}")
+    if query.shape[-1] != key.shape[-1]:
+        raise refuse("key", f"has head dim {key.shape[-1]}, expected that of the query, {query.shape[-1]}")
+    if tuple(value.shape[:-1]) != tuple(key.shape[:-1]):
+        raise refuse("value", f"has shape {tuple(value.shape)}, expected {tuple(key.shape[:-1])} and a head dim, "
+                     "as the key")
+    if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
+        raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
+    batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
+    found = []
+    for name, array, shape in (("query_starts", query_starts, (batch + 1,)), ("key_starts", key_starts, (batch + 1,)),
+                               ("key_pages", key_pages, (batch,))):
+        if array is None:
+            found.append(None)
+            continue
+        rank = 2 if name == "key_pages" else 1
+        if array.ndim != rank or tuple(array.shape[:1]) != shape:
+            raise refuse(name, f"has shape {tuple(array.shape)}, expected ({shape[0]}" + (
+                ", pages)" if rank == 2 else ",), batch + 1"))
+        if kind.type(array) != "i32":
+            raise refuse(name, f"has dtype {array.dtype}, expected int32")
+        found.append(kind.contiguous(array))
+    return tuple(found)
+
+
+def _check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
+    """The probability, and seed and offset on the device of the query."""
+    if not 0 <= dropout_p < 1:
+        raise refuse("dropout_p", f"is {dropout_p}, expected a number from 0 to below 1")
+    if state is None:
+        if torch is not None:
+            # Of torch's generator, on its device: graphs replay it, checkpoints repeat it.
+            state = torch.randint(-(1 << 62), 1 << 62, (2,), dtype=torch.int64, device=query.device)
+        else:
+            numpy = importlib.import_module("numpy")
+            state = numpy.random.randint(-(1 << 62), 1 << 62, (2,), dtype=numpy.int64)
+    elif tuple(state.shape) != (2,) or "int64" not in str(state.dtype):
+        raise refuse("dropout_state", f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
+    return float(dropout_p), state
+
+
+def _check_sink(sink: Any, heads: int, torch: Any) -> Any:
+    if tuple(sink.shape) != (heads,):
+        raise refuse("sink", f"has shape {tuple(sink.shape)}, expected ({heads},)")
+    if torch is not None:
+        return sink.to(torch.float32).contiguous()
+    numpy = importlib.import_module("numpy")
+    return numpy.ascontiguousarray(sink, numpy.float32)
+
+
+def _refuse_options(layout: Any, causal: Any) -> None:
     if layout not in LAYOUTS:
         raise refuse("layout", f"is {layout!r}, expected one of {', '.join(LAYOUTS)}")
-    if causal not in CAUSAL:
-        raise refuse("causal", f"is {causal!r}, expected None, 'bottom_right' (as flash-attn's True) or 'top_left' "
-                     "(as torch's)")
-    raise UnsupportedError("dropout_p", dropout_p, "0", "apply dropout to the output, or do without")
+    raise refuse("causal", f"is {causal!r}, expected None, 'bottom_right' (as flash-attn's True) or 'top_left' "
+                 "(as torch's)")
 
 
 def _check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
@@ -346,15 +445,13 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
     numbers = [number if capture.type[0] in "fb" else int(number)
                for number, capture in zip(numbers, specification.numbers)]
     outputs = {"output": out} if out is not None else {}
-    if "q" in specification.lengths:
-        # Rows past a length are not written.
+    if "q" in specification.lengths or specification.is_packed:
+        # Rows past a length, or of no sequence, are not written.
         numpy = importlib.import_module("numpy")
         if out is None:
-            outputs["output"] = numpy.zeros((*query.shape[:3], value.shape[-1]), query.dtype)
+            outputs["output"] = numpy.zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
         if specification.lse:
-            batch, one, two, _ = query.shape
-            outputs["lse"] = numpy.zeros((batch, one, two) if specification.layout == "bhsd"
-                                         else (batch, two, one), numpy.float32)
+            outputs["lse"] = numpy.zeros(specification.find_lse_shape(query.shape), numpy.float32)
     result = function(*operands, *tensors, *numbers, **outputs)
     return result if specification.lse else (result, None)
 
@@ -366,8 +463,10 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: l
     if not needs_gradient or torch.compiler.is_compiling():
         # An exported program has no empty lists.
         tensors, numbers = tensors or None, numbers or None
+    is_plain = query.ndim == key.ndim == 4
     if torch.compiler.is_compiling():
-        _check_operands(query, key, value, layout, TorchArrays)
+        if is_plain:
+            _check_operands(query, key, value, layout, TorchArrays)
         if out is not None:
             return out, operators.attention_into(query, key, value, tensors, numbers, text, out)
         return operators.attention(query, key, value, tensors, numbers, text)
@@ -383,7 +482,8 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: l
         if error is not None:
             raise error from raised
         # What was called checks its arguments; these are the words of this interface.
-        _check_operands(query, key, value, layout, TorchArrays)
+        if is_plain and "key_pages" not in text:
+            _check_operands(query, key, value, layout, TorchArrays)
         raise
 
 
@@ -410,7 +510,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
               causal: str | None = None, window: tuple[int | None, int | None] | None = None,
               softcap: float | None = None, alibi: Any = None, bias: Any = None, sink: Any = None,
               scale: float | None = None, dropout_p: float = 0.0, query_lengths: Any = None,
-              key_lengths: Any = None, layout: str = "bshd", return_lse: bool = False, out: Any = None) -> Any:
+              key_lengths: Any = None, layout: str = "bshd", return_lse: bool = False, out: Any = None,
+              query_starts: Any = None, key_starts: Any = None, key_pages: Any = None,
+              dropout_state: Any = None) -> Any:
     """Attention: softmax(scale Q K') V, exact, on CPU and CUDA.
 
     Arrays are torch tensors, numpy arrays, or others with __dlpack__ in host memory.
@@ -434,12 +536,21 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     bias: added to scores; broadcasts to (batch, heads, queries, keys).
     sink: (heads), a score that takes part in each softmax without a value.
     scale: of scores, 1 / sqrt(head dim) where None.
-    dropout_p: 0.
+    dropout_p: the probability that a weight is dropped, from 0 to below 1.
     query_lengths, key_lengths: int32, (batch): rows past them are not read. Output
         and lse of queries past theirs are 0. Bottom-right is that of the lengths.
     return_lse: also the log-sum-exp of scores, float32, (batch, heads, queries),
         natural logarithm; -inf where a query sees no key, whose output is 0.
     out: where the output goes; takes no gradient.
+    query_starts, key_starts: int32, (batch + 1): packed sequences. Sequence b has the
+        rows from starts[b] to starts[b + 1] of (rows, heads, head dim); lse is then
+        (heads, rows). Rows of no sequence are 0. Functions see positions in a sequence.
+    key_pages: int32, (batch, pages of a sequence): key j of sequence b is row j mod
+        page size of page key_pages[b, j // page size]; key and value are (pages, page
+        size, key heads, head dim), and key_lengths are needed. Takes no gradient.
+    dropout_state: int64, (2,): seed and offset of dropout, on the query's device. None
+        takes them from torch's generator there (numpy: from numpy's). What is dropped
+        depends on them and on (batch, head, query, key) alone: docs/Reference/FA.md.
 
     Compiles once for each set of element types, head dims, ranks and functions; no
     length, batch, number of heads, stride, window, cap or scale makes it compile
@@ -448,29 +559,38 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
-    if layout not in LAYOUTS or causal not in CAUSAL or dropout_p:
-        _refuse_options(layout, causal, dropout_p)
+    if layout not in LAYOUTS or causal not in CAUSAL:
+        _refuse_options(layout, causal)
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
     if not is_torch:
         kind = NumpyArrays
-        arrays = [query, key, value, alibi, bias, sink, query_lengths, key_lengths]
-        query, key, value, alibi, bias, sink, query_lengths, key_lengths = map(_as_numpy, arrays)
+        arrays = [query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages]
+        (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts,
+         key_pages) = map(_as_numpy, arrays)
         if mask is not None and not callable(mask):
             mask = _as_numpy(mask)
-    is_unbatched = query.ndim == 3
+    starts = None
+    if query_starts is not None or key_starts is not None or key_pages is not None:
+        starts = _check_packed(query, key, value, layout, (query_starts, key_starts, key_pages), key_lengths, kind)
+    is_unbatched = starts is None and query.ndim == 3
     if is_unbatched:
         query, key, value = query[None], key[None], value[None]
         out = out[None] if out is not None else None
-    if not is_torch:
+    if starts is not None:
+        pass
+    elif not is_torch:
         _check_operands(query, key, value, layout, kind)
     elif query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         _check_operands(query, key, value, layout, kind)
-    if query_lengths is not None:
-        query_lengths = _check_lengths("query_lengths", query_lengths, kind, query.shape[0])
-    if key_lengths is not None:
-        key_lengths = _check_lengths("key_lengths", key_lengths, kind, query.shape[0])
+    if query_lengths is not None or key_lengths is not None:
+        batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
+        query_lengths = _check_lengths("query_lengths", query_lengths, kind, batch)
+        key_lengths = _check_lengths("key_lengths", key_lengths, kind, batch)
+    if sink is not None:
+        sink = _check_sink(sink, query.shape[1 if layout == "bhsd" else -2], torch if is_torch else None)
+    dropout = _check_dropout(dropout_p, dropout_state, query, torch if is_torch else None) if dropout_p else None
     needs_gradient = False
     if is_torch:
         if _is_any_autocast_enabled() and torch.is_autocast_enabled(query.device.type):
@@ -478,23 +598,25 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
         if torch.is_grad_enabled():
             needs_gradient = (query.requires_grad or key.requires_grad or value.requires_grad
-                              or _requires_gradient(alibi) or _requires_gradient(bias))
+                              or _requires_gradient(alibi) or _requires_gradient(bias) or _requires_gradient(sink))
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
-        key_lengths, layout, return_lse or needs_gradient or sink is not None)
+        key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout)
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():
         needs_gradient = any(tensor.requires_grad for tensor in tensors)
         decided = (*decided[:-1], decided[-1] or needs_gradient)
-    if needs_gradient and out is not None:
-        raise refuse("out", "is given, expected None where a gradient is asked for")
+    if needs_gradient:
+        if out is not None:
+            raise refuse("out", "is given, expected None where a gradient is asked for")
+        if key_pages is not None:
+            raise UnsupportedError("key_pages", "given where a gradient is asked for", "None",
+                                   "call it under torch.no_grad(), or gather the keys")
     text = find_text(decided)
     operands = [query, key, value]
     if is_torch:
         output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout)
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)
-    if sink is not None:
-        output, lse = _apply_sink(output, lse, sink, layout, torch if is_torch else None, out)
     if is_unbatched:
         output = output[0]
         if return_lse:
@@ -516,26 +638,3 @@ def _as_numpy(array: Any) -> Any:
         raise UnsupportedError("query", f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
                                "torch.from_dlpack(array) shares its memory")
     return importlib.import_module("numpy").from_dlpack(array)
-
-
-def _apply_sink(output: Any, lse: Any, sink: Any, layout: str, torch: Any, out: Any) -> tuple:
-    """A sink adds exp(sink) to the sum: the output by sigmoid(lse - sink)."""
-    heads = lse.shape[1]
-    if tuple(sink.shape) != (heads,):
-        raise refuse("sink", f"has shape {tuple(sink.shape)}, expected ({heads},)")
-    if torch is not None:
-        wide = sink.to(torch.float32)[:, None]
-        factor, total = torch.sigmoid(lse - wide), torch.logaddexp(lse, wide.expand_as(lse))
-        factor = factor if layout == "bhsd" else factor.transpose(1, 2)
-        scaled = (output.to(torch.float32) * factor[..., None]).to(output.dtype)
-        return (out.copy_(scaled) if out is not None else scaled), total
-    numpy = importlib.import_module("numpy")
-    wide = numpy.asarray(sink, numpy.float32)[:, None]
-    total = numpy.logaddexp(lse, wide)
-    factor = numpy.exp(lse - total)
-    factor = factor if layout == "bhsd" else factor.swapaxes(1, 2)
-    scaled = (output.astype(numpy.float32) * factor[..., None]).astype(output.dtype)
-    if out is not None:
-        out[...] = scaled
-        scaled = out
-    return scaled, total

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import UnsupportedError
-from .flash_attn import _call, _refuse_packed
+from .flash_attn import _call
+from .flash_attn import flash_attn_with_kvcache as _with_kvcache
 
-__all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func"]
+__all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
+           "flash_attn_with_kvcache"]
 
 
 def _refuse_given(**given: Any) -> None:
@@ -59,4 +61,34 @@ def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_
     return (merged if out is None else out.copy_(merged)), lse
 
 
-flash_attn_varlen_func = _refuse_packed
+def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
+                           max_seqlen_k: int, seqused_q: Any = None, seqused_k: Any = None,
+                           softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
+                           q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+                           window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                           num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
+                           sm_margin: int = 0, return_attn_probs: bool = False) -> Any:
+    """q: (query rows, heads, head dim); k, v: (key rows, key heads, head dim), sequence b
+    from cu_seqlens[b] to cu_seqlens[b + 1], int32, (batch + 1); of these rows the first
+    seqused[b] count where it is given."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+                  attention_chunk=attention_chunk)
+    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs,
+                 query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
+
+
+def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, qv: Any = None,
+                            rotary_cos: Any = None, rotary_sin: Any = None, cache_seqlens: Any = None,
+                            cache_batch_idx: Any = None, cache_leftpad: Any = None, page_table: Any = None,
+                            cu_seqlens_q: Any = None, cu_seqlens_k_new: Any = None, max_seqlen_q: int | None = None,
+                            rotary_seqlens: Any = None, q_descale: Any = None, k_descale: Any = None,
+                            v_descale: Any = None, softmax_scale: float | None = None, causal: bool = False,
+                            window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                            rotary_interleaved: bool = True, scheduler_metadata: Any = None, num_splits: int = 0,
+                            pack_gqa: bool | None = None, sm_margin: int = 0, return_softmax_lse: bool = False) -> Any:
+    """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, cu_seqlens_q=cu_seqlens_q,
+                  cu_seqlens_k_new=cu_seqlens_k_new, rotary_seqlens=rotary_seqlens, attention_chunk=attention_chunk)
+    return _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx,
+                         cache_leftpad, page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved,
+                         None, num_splits, return_softmax_lse)

@@ -139,7 +139,7 @@ class _Rewriter:
                 elif example.stride(-1) != 1:
                     operand = self.add(torch.Tensor.contiguous, operand)
                 operands.append(operand)
-            text = find_text(("bhsd", None, False, None, None, score, False, mask, scale, "", True))
+            text = find_text(("bhsd", None, False, None, None, score, False, mask, scale, "", (), True))
             found = self.add(torch.ops.fa_mlir.attention.default, *operands, self.tensors or None, self.numbers or None,
                              text)
             output, lse = (self.add(_take, found, i) for i in range(2))

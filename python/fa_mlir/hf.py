@@ -4,8 +4,8 @@
     model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="fa_mlir")
 
 Masks stay functions: causal, sliding, chunked and packed ones, offsets of caches and
-padding are traced, so no mask of queries x keys is made. Soft caps, sinks and biases of
-positions are arguments. Dropout raises UnsupportedError.
+padding are traced, so no mask of queries x keys is made. Soft caps, sinks, dropout and
+biases of positions are arguments.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import ctypes
 import functools
 import importlib.abc
 import importlib.util
+import math
 import sys
 import threading
 from dataclasses import replace
@@ -146,8 +147,8 @@ def _fill(key: str, entry: _Entry) -> None:
     entry.heads_dim = 1 if specification.layout == "bhsd" else 2
     entry.output_count = len(outputs)
     entry.outputs[:len(outputs)] = outputs
-    # Rows past a query length are not written.
-    entry.zeroes_outputs = operation == "forward" and "q" in specification.lengths
+    # Rows past a query length, or of no sequence, are not written.
+    entry.zeroes_outputs = operation == "forward" and ("q" in specification.lengths or specification.is_packed)
     if chip is None:
         from .compiler import Library
 
@@ -195,6 +196,9 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
     wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
                if is_wanted and capture.gradient]
     found = {}
+    if "sink" in wanted:
+        wanted.remove("sink")
+        found["sink"] = _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors)
 
     def call(query, key, value, output, lse, output_gradient, lse_gradient, tensors):
         return torch.ops.fa_mlir.attention_backward(query, key, value, output, lse, output_gradient, lse_gradient,
@@ -202,13 +206,37 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
 
     if wanted and hasattr(output, "placements"):
         sharding = importlib.import_module(".sharding", __package__)
-        found = dict(zip(wanted, sharding.differentiate(call, (query, key, value), output, lse, output_gradient,
+        found.update(zip(wanted, sharding.differentiate(call, (query, key, value), output, lse, output_gradient,
                                                         lse_gradient, tensors, text)))
     elif wanted:
-        found = dict(zip(wanted, call(query, key, value, output, lse, output_gradient, lse_gradient,
+        found.update(zip(wanted, call(query, key, value, output, lse, output_gradient, lse_gradient,
                                       list(tensors) or None)))
     return ([found.get(name) for name in ("query", "key", "value")],
             [None] * skipped + [found.get(capture.name) for capture in specification.tensors])
+
+
+def _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors):
+    """Its weight in each row is exp(sink - lse), its value 0."""
+    import torch
+
+    named = dict(zip((*specification.length_names, *(capture.name for capture in specification.tensors)), tensors))
+    heads_dim, row_dim = (0, 1) if specification.is_packed else (1, 2)
+    shape = [1] * lse.dim()
+    shape[heads_dim] = -1
+    weight = torch.exp(named["sink"].reshape(shape) - lse)
+    delta = (output_gradient.float() * output.float()).sum(-1)
+    if specification.is_packed or specification.layout == "bshd":
+        delta = delta.transpose(-1, -2)
+    gradient = -weight * (delta if lse_gradient is None else delta - lse_gradient)
+    if "query_lengths" in named and not specification.is_packed:
+        rows = torch.arange(lse.shape[row_dim], device=lse.device)
+        gradient = torch.where(rows < named["query_lengths"][:, None, None], gradient, 0)
+    if specification.is_packed:
+        # Of rows outside of all sequences lse is 0.
+        rows = torch.arange(lse.shape[1], device=lse.device)
+        starts = named["query_starts"]
+        gradient = torch.where((rows >= starts[0]) & (rows < starts[-1]), gradient, 0)
+    return gradient.sum([dim for dim in range(lse.dim()) if dim != heads_dim])
 
 
 def _is_readable(tensor) -> bool:
@@ -255,9 +283,7 @@ def _fake_lse(query, specification):
 
     if not specification.lse:
         return query.new_empty((0,), dtype=torch.float32)
-    batch, one, two, _ = query.shape
-    sizes = (batch, one, two) if specification.layout == "bhsd" else (batch, two, one)
-    return query.new_empty(sizes, dtype=torch.float32)
+    return query.new_empty(specification.find_lse_shape(query.shape), dtype=torch.float32)
 
 
 def _fake_backward(query, key, value, output, lse, output_gradient, lse_gradient, tensors, numbers,
@@ -290,6 +316,10 @@ def sum_clamped(queries: int, keys: int, shift: int) -> int:
 def _count_flops(query_shape, key_shape, value_shape, tensors_shape, numbers, specification, *args, out_shape=None,
                  **kwargs) -> int:
     known = from_text(specification)
+    if known.starts or known.pages:
+        # How long sequences are lies in memory: all pairs of rows are counted.
+        rows, keys = math.prod(query_shape[:-2]), math.prod(key_shape[:-2])
+        return 2 * query_shape[-2] * rows * keys * (query_shape[-1] + value_shape[-1])
     heads, sequence = (1, 2) if known.layout == "bhsd" else (2, 1)
     pairs = count_pairs(known, query_shape[sequence], key_shape[sequence])
     return 2 * query_shape[0] * query_shape[heads] * pairs * (query_shape[-1] + value_shape[-1])

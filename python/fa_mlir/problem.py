@@ -44,7 +44,9 @@ class Capture:
 class Specification:
     """score, mask: the clauses of fa.attention, "" for none, in the names of
     captures. scale: "" for 1 / sqrt(head dim), "positive" or "any" for a number.
-    lengths: which there are, of "q" and "k"."""
+    lengths, starts: which there are, of "q" and "k"; with a start the operand is packed,
+    (rows, heads, head dim), with pages (pages, rows, heads, head dim). sink, dropout:
+    whether there are, with the captures "sink", "rng" (seed and offset) and "dropout_p"."""
 
     layout: str = "bshd"
     score: str = ""
@@ -55,6 +57,10 @@ class Specification:
     lse: bool = False
     #: How many of the captures the score reads, in order: gradients count them.
     score_captures: tuple[str, ...] = ()
+    starts: str = ""
+    pages: bool = False
+    sink: bool = False
+    dropout: bool = False
 
     @functools.cached_property
     def text(self) -> str:
@@ -73,8 +79,21 @@ class Specification:
 
     @property
     def length_names(self) -> tuple[str, ...]:
-        return tuple(name for letter, name in (("q", "query_lengths"), ("k", "key_lengths"))
-                     if letter in self.lengths)
+        found = [name for letter, name in (("q", "query_lengths"), ("k", "key_lengths")) if letter in self.lengths]
+        found += [name for letter, name in (("q", "query_starts"), ("k", "key_starts")) if letter in self.starts]
+        return (*found, "key_pages") if self.pages else tuple(found)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether query and output are."""
+        return "q" in self.starts
+
+    def find_lse_shape(self, query: tuple) -> tuple:
+        """By the shape of the query."""
+        if self.is_packed:
+            return query[1], query[0]
+        batch, one, two, _ = query
+        return (batch, one, two) if self.layout == "bhsd" else (batch, two, one)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -96,12 +115,20 @@ class Types:
     value_head_dim: int
     output: str = ""
 
-    def operand(self, head_dim: int, element: str = "") -> str:
-        return f"tensor<?x?x?x{head_dim}x{element or self.element}>"
+    def operand(self, head_dim: int, element: str = "", rank: int = 4) -> str:
+        return f"tensor<{'?x' * (rank - 1)}{head_dim}x{element or self.element}>"
 
 
-_LSE = "tensor<?x?x?xf32>"
-_LENGTHS = "tensor<?xi32>"
+_LENGTHS = {"key_pages": "tensor<?x?xi32>"}
+_LENGTH = "tensor<?xi32>"
+_PACKED, _PAGED = "#fa.dims<s, h, d>", "#fa.dims<p, s, h, d>"
+
+
+_SINK = """
+      sink(%b, %h, %i) captures(%table = %sink : tensor<?xf32>) {
+        %score = tensor.extract %table[%h] : tensor<?xf32>
+        fa.yield %score : f32
+      }"""
 
 
 class _Writer:
@@ -109,18 +136,21 @@ class _Writer:
 
     def __init__(self, specification: Specification, types: Types):
         self.specification = specification
-        self.query = types.operand(types.head_dim)
-        self.key = self.query
-        self.value = types.operand(types.value_head_dim)
-        self.output = types.operand(types.value_head_dim, types.output)
+        rank, key_rank = (3 if letter in specification.starts else 4 for letter in "qk")
+        self.query = types.operand(types.head_dim, rank=rank)
+        self.key = types.operand(types.head_dim, rank=key_rank)
+        self.value = types.operand(types.value_head_dim, rank=key_rank)
+        self.output = types.operand(types.value_head_dim, types.output, rank)
+        self.lse = f"tensor<{'?x' * (rank - 1)}f32>"
         self.lines: list[str] = []
         self._dims: dict[tuple[str, int], str] = {}
         # Places of heads and sequence.
         self.heads, self.sequence = (1, 2) if specification.layout == "bhsd" else (2, 1)
+        self.rows = (1, 0) if specification.is_packed else (0, self.heads, self.sequence)
 
     def arguments(self, fixed: list[tuple[str, str]]) -> str:
         specification = self.specification
-        named = fixed + [(name, _LENGTHS) for name in specification.length_names]
+        named = fixed + [(name, _LENGTHS.get(name, _LENGTH)) for name in specification.length_names]
         parts = [f"%{name}: {text}" for name, text in named]
         for capture in specification.tensors:
             alignment = f" {{fa.align = {capture.alignment} : i64}}" if capture.alignment else ""
@@ -145,11 +175,11 @@ class _Writer:
         return f"%{name}"
 
     def empty_lse(self, name: str) -> str:
-        dims = ", ".join(self.dim("query", i, self.query) for i in (0, self.heads, self.sequence))
-        self.lines.append(f"%{name} = tensor.empty({dims}) : {_LSE}")
+        dims = ", ".join(self.dim("query", i, self.query) for i in self.rows)
+        self.lines.append(f"%{name} = tensor.empty({dims}) : {self.lse}")
         return f"%{name}"
 
-    def clauses(self) -> str:
+    def clauses(self, is_gradient: bool = False) -> str:
         specification = self.specification
         text = ""
         if specification.scale == "positive":
@@ -158,16 +188,26 @@ class _Writer:
         elif specification.scale:
             text += " scale(%scale)"
         for name in specification.length_names:
-            text += f"\n      {name}(%{name} : {_LENGTHS})"
+            text += f"\n      {name}(%{name} : {_LENGTHS.get(name, _LENGTH)})"
         if specification.score:
             text += f"\n      score {specification.score}"
         if specification.mask:
             text += f"\n      mask {specification.mask}"
+        if specification.sink and not is_gradient:
+            text += _SINK
+        if specification.dropout:
+            self.lines += [f"%{name} = tensor.extract_slice %rng[{i}] [1] [1] : tensor<2xi64> to tensor<i64>"
+                           for i, name in enumerate(("seed", "offset"))]
+            text += "\n      dropout(%dropout_p, %seed, %offset : f32, tensor<i64>, tensor<i64>)"
         return text
 
     def attributes(self, names: tuple[str, ...]) -> str:
-        order = _DIMS[self.specification.layout]
-        return "\n      {" + ", ".join(f"{name}_dims = {order}" for name in names) + "}" if order else ""
+        specification, order = self.specification, _DIMS[self.specification.layout]
+        query_order = _PACKED if specification.is_packed else order
+        key_order = _PACKED if "k" in specification.starts else _PAGED if specification.pages else order
+        orders = [(name, key_order if name.split("_")[0] in ("key", "value") else query_order) for name in names]
+        written = ", ".join(f"{name}_dims = {order}" for name, order in orders if order)
+        return "\n      {" + written + "}" if written else ""
 
     def finish(self, name: str, arguments: str, results: list[str], values: list[str]) -> str:
         body = "".join(f"  {line}\n" for line in self.lines)
@@ -179,12 +219,12 @@ def write_forward(specification: Specification, types: Types) -> str:
     """@attention(query, key, value, lengths, tensors, numbers) -> (output, lse)."""
     writer = _Writer(specification, types)
     arguments = writer.arguments([("query", writer.query), ("key", writer.key), ("value", writer.value)])
-    dims = ", ".join(writer.dim("query", i, writer.query) for i in range(3))
+    dims = ", ".join(writer.dim("query", i, writer.query) for i in range(len(writer.rows)))
     writer.lines.append(f"%init = tensor.empty({dims}) : {writer.output}")
     results, values, inits = [writer.output], ["%output"], ["%init"]
     if specification.lse:
         inits.append(writer.empty_lse("lse_init"))
-        results.append(_LSE)
+        results.append(writer.lse)
         values.append("%lse")
     clauses = writer.clauses()
     writer.lines.append(
@@ -201,11 +241,11 @@ def write_gradient(specification: Specification, types: Types, lse_gradient: boo
     key, value and names of captures, in this order."""
     writer = _Writer(specification, types)
     fixed = [("query", writer.query), ("key", writer.key), ("value", writer.value), ("output", writer.output),
-             ("lse", _LSE), ("output_gradient", writer.output)]
+             ("lse", writer.lse), ("output_gradient", writer.output)]
     gradients = [("%output_gradient", writer.output)]
     if lse_gradient:
-        fixed.append(("lse_gradient", _LSE))
-        gradients.append(("%lse_gradient", _LSE))
+        fixed.append(("lse_gradient", writer.lse))
+        gradients.append(("%lse_gradient", writer.lse))
     arguments = writer.arguments(fixed)
     operands = {"query": writer.query, "key": writer.key, "value": writer.value}
     captures = {capture.name: capture.text for capture in specification.tensors}
@@ -217,11 +257,11 @@ def write_gradient(specification: Specification, types: Types, lse_gradient: boo
         outs.append(f"{place} = {init} : {text}")
         results.append(text)
         values.append(f"%gradients#{i}" if len(wanted) > 1 else "%gradients")
-    clauses = writer.clauses()
+    clauses = writer.clauses(is_gradient=True)
     count = f":{len(wanted)}" if len(wanted) > 1 else ""
     writer.lines.append(
         f"%gradients{count} = fa.attention_gradient ins(%query, %key, %value : {writer.query}, {writer.key}, "
-        f"{writer.value})\n      of(%output, %lse : {writer.output}, {_LSE})\n      gradients("
+        f"{writer.value})\n      of(%output, %lse : {writer.output}, {writer.lse})\n      gradients("
         f"{', '.join(name for name, _ in gradients)} : {', '.join(text for _, text in gradients)})\n      outs("
         + ", ".join(outs) + f"){clauses}"
         + writer.attributes(("query", "key", "value", "output", "output_gradient", "query_gradient",

@@ -25,8 +25,9 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     broadcasts to (..., heads, queries, keys): bool, True being visible, or numbers that
     are added, of any strides; it is never expanded. is_causal is aligned to the top
     left. A query that sees no key gives 0. A head dim that is not contiguous is copied.
+    dropout_p draws from torch's generator, by other random numbers than torch's own.
 
-    Raises UnsupportedError for dropout and for other types.
+    Raises UnsupportedError for other types.
     """
     if is_causal and attn_mask is not None:
         raise refuse("attn_mask", "is given with is_causal=True, expected one of the two")

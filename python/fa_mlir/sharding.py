@@ -20,7 +20,7 @@ _SPELLED = re.compile(r"(causal|causal_top_left|window\(%left, %right\)|softcap\
 def _find_dims(specification: Specification, tensors: object) -> tuple[int, ...]:
     """Dims of query, key, value and output that may be sharded."""
     is_spelled = _SPELLED.fullmatch(specification.score) and _SPELLED.fullmatch(specification.mask)
-    if tensors or not is_spelled:
+    if tensors or not is_spelled or specification.starts or specification.pages:
         return ()
     return 0, 1 if specification.layout == "bhsd" else 2
 

@@ -212,15 +212,33 @@ class Attention(unittest.TestCase):
                 ("query.*stride 4", (draw(2, 7, 16, 4).swapaxes(2, 3), key, value))]:
             with self.subTest(pattern), self.assertRaisesRegex(fa_mlir.ArgumentError, pattern):
                 fa_mlir.attention(*operands)
-        for argument, operands, options in [
-                ("dropout_p", (query, key, value), dict(dropout_p=0.1)),
-                ("query", [array.astype(numpy.float64) for array in (query, key, value)], {})]:
-            with self.assertRaises(fa_mlir.UnsupportedError) as raised:
-                fa_mlir.attention(*operands, **options)
-            self.assertEqual(raised.exception.argument, argument)
-            self.assertIn("expected", str(raised.exception))
-        with self.assertRaises(NotImplementedError):
-            fa_mlir.attention(query, key, value, dropout_p=0.5)
+        with self.assertRaises(fa_mlir.UnsupportedError) as raised:
+            fa_mlir.attention(*[array.astype(numpy.float64) for array in (query, key, value)])
+        self.assertEqual(raised.exception.argument, "query")
+        self.assertIn("expected", str(raised.exception))
+        self.assertIsInstance(raised.exception, NotImplementedError)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_p' is 1.5"):
+            fa_mlir.attention(query, key, value, dropout_p=1.5)
+
+    def test_packed(self):
+        """Rows of other sequences are not read, and those of none are 0."""
+        key, value = draw(11, 2, 16), draw(11, 2, 16)
+        query, starts, key_starts = draw(9, 4, 16), numpy.array([1, 4, 8], numpy.int32), numpy.array([0, 6, 11], numpy.int32)
+        got, lse = fa_mlir.attention(query, key, value, query_starts=starts, key_starts=key_starts, causal="bottom_right",
+                                     return_lse=True)
+        for b in range(2):
+            rows, keys = slice(starts[b], starts[b + 1]), slice(key_starts[b], key_starts[b + 1])
+            output, sums = expect(query[None, rows], key[None, keys], value[None, keys], causal="bottom_right")
+            self.assertLess(numpy.linalg.norm(got[rows] - output[0]), 2e-6 * numpy.linalg.norm(output))
+            self.assertLess(abs(lse[:, rows] - sums[0]).max(), 1e-5)
+        self.assertFalse(got[[0, 8]].any())
+
+    def test_dropout(self):
+        state = numpy.array([SEED, 1])
+        inputs = make_inputs()
+        first, second = (fa_mlir.attention(*inputs, dropout_p=0.5, dropout_state=state) for _ in range(2))
+        self.assertTrue(numpy.array_equal(first, second))
+        self.assertFalse(numpy.array_equal(first, fa_mlir.attention(*inputs, dropout_p=0.5)))
 
 
 if __name__ == "__main__":

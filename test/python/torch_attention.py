@@ -11,6 +11,7 @@ import threading
 import unittest
 from unittest import mock
 
+import numpy
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -56,10 +57,27 @@ def expect(query, key, value, causal=None, bias=None, alibi=None, sink=None, sof
     return (weights @ value).transpose(1, 2), scores.logsumexp(-1)
 
 
-def arguments(query, key, value, lse=True, **options):
+def draw_factors(p, seed, offset, *sizes):
+    """Those of fa.dropout, by its description in docs/Reference/FA.md: Philox 4x32-10."""
+    low, high = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
+    b, h, i, j = numpy.meshgrid(*[numpy.arange(size, dtype=numpy.uint64) for size in sizes], indexing="ij")
+    seed, offset = seed % (1 << 64), offset % (1 << 64)
+    counter = [j // 4, i, b * (1 << 16) + h, numpy.full_like(j, offset & 0xFFFFFFFF)]
+    key = [numpy.uint64(seed & 0xFFFFFFFF), numpy.uint64(((seed >> 32) + (offset >> 32)) & 0xFFFFFFFF)]
+    for _ in range(10):
+        products = counter[0] * numpy.uint64(0xD2511F53), counter[2] * numpy.uint64(0xCD9E8D57)
+        counter = [products[1] >> high ^ counter[1] ^ key[0], products[1] & low, products[0] >> high ^ counter[3] ^ key[1],
+                   products[0] & low]
+        key = [key[0] + numpy.uint64(0x9E3779B9) & low, key[1] + numpy.uint64(0xBB67AE85) & low]
+    words = numpy.choose((j % 4).astype(int), counter)
+    return numpy.where((words >> numpy.uint64(8)) / 2.0 ** 24 < p, 0, 1 / (1 - p))
+
+
+def arguments(query, key, value, lse=True, starts=None, **options):
     """Those of the operator."""
     names = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths")
-    decided, tensors, numbers = plan(TorchArrays, query, key, value, *[options.get(name) for name in names], "bshd", lse)
+    decided, tensors, numbers = plan(TorchArrays, query, key, value, *[options.get(name) for name in names], "bshd", lse,
+                                     starts)
     return query, key, value, tensors or None, numbers or None, find_text(decided)
 
 
@@ -214,6 +232,117 @@ class Attention(unittest.TestCase):
         for got, right in zip(torch.autograd.grad(output, inputs, weights), torch.autograd.grad(direct, inputs, weights)):
             self.assertTrue(torch.equal(got, right))
 
+    def test_packed(self):
+        """Sequences one behind the other are each its own, in both directions; so are pages."""
+        lengths = [(5, 9), (0, 4), (17, 17), (3, 0), (30, 41)]
+        starts, key_starts = (torch.tensor([0, *(pair[i] for pair in lengths)]).cumsum(0).int() for i in range(2))
+        # Two rows of no sequence.
+        query = torch.randn(int(starts[-1]) + 2, 4, 16, requires_grad=True)
+        key, value = (torch.randn(int(key_starts[-1]) + 2, 2, 16, requires_grad=True) for _ in range(2))
+        sink = torch.randn(4, requires_grad=True)
+        slopes = torch.rand(4, requires_grad=True)
+        for options in {}, {"causal": "bottom_right", "sink": sink}, {"alibi": slopes, "window": (6, 2)}, {
+                "score": lambda s, b, h, i, j: s + slopes[h] * (i - j) + b, "mask": lambda b, h, i, j: (i + j + b) % 3 > 0}:
+            wanted = [query, key, value]
+            wanted += [sink] if "sink" in options else [slopes] if options and "causal" not in options else []
+            got = fa_mlir.attention(query, key, value, query_starts=starts, key_starts=key_starts, return_lse=True,
+                                    **options)
+            self.assertEqual((got[0].shape, got[1].shape), (query.shape, (4, query.shape[0])))
+            self.assertFalse(got[0][-2:].any())
+            rows, sums = [], []
+            for b, (queries, keys) in enumerate(lengths):
+                q = query[starts[b]:starts[b + 1]][None]
+                k, v = (tensor[key_starts[b]:key_starts[b + 1]][None] for tensor in (key, value))
+                own = dict(options)
+                if "score" in own:
+                    own["score"] = lambda s, _, h, i, j: s + slopes[h] * (i - j) + b
+                    own["mask"] = lambda _, h, i, j: (i + j + b) % 3 > 0
+                output, lse = fa_mlir.attention(q, k, v, return_lse=True, **own)
+                rows.append(output[0])
+                sums.append(lse[0])
+            expected = torch.cat([*rows, torch.zeros(2, 4, 16)]), torch.cat([*sums, torch.zeros(4, 2)], 1)
+            self.assertTrue(torch.equal(got[1].isinf(), expected[1].isinf()))
+            weights = torch.randn_like(got[0]), torch.randn_like(got[1])
+            # Of -inf there is no gradient.
+            total = lambda pair: (pair[0] * weights[0]).sum() + (pair[1].masked_fill(pair[1].isinf(), 0) * weights[1]).sum()
+            self.close(got[0], expected[0], 2e-6)
+            for one, other in zip(torch.autograd.grad(total(got), wanted), torch.autograd.grad(total(expected), wanted)):
+                self.close(one, other, 4e-6)
+        torch.library.opcheck(torch.ops.fa_mlir.attention.default, arguments(
+            query.detach(), key.detach(), value.detach(), starts=(starts, key_starts, None)))
+
+    def test_pages(self):
+        lengths = torch.tensor([5, 33, 16], dtype=torch.int32)
+        pages = torch.randperm(20)[:12].reshape(3, 4).int()
+        key, value = (torch.randn(20, 16, 2, 16) for _ in range(2))
+        for queries in 1, 3:
+            query = torch.randn(3, queries, 4, 16)
+            got = fa_mlir.attention(query, key, value, key_pages=pages, key_lengths=lengths, causal="bottom_right")
+            k, v = (tensor[pages.long()].flatten(1, 2) for tensor in (key, value))
+            self.close(got, fa_mlir.attention(query, k, v, key_lengths=lengths, causal="bottom_right"), 1e-6)
+            # A query of each sequence in packed rows.
+            starts = torch.arange(0, 3 * queries + 1, queries, dtype=torch.int32)
+            packed = fa_mlir.attention(query.flatten(0, 1), key, value, key_pages=pages, key_lengths=lengths,
+                                       query_starts=starts, causal="bottom_right")
+            self.close(packed, got.flatten(0, 1), 1e-6)
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'key_pages'.*no_grad"):
+            fa_mlir.attention(query.requires_grad_(), key, value, key_pages=pages, key_lengths=lengths)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "without key_lengths"):
+            fa_mlir.attention(query, key, value, key_pages=pages)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key_pages' has dtype torch.int64, expected int32"):
+            fa_mlir.attention(query, key, value, key_pages=pages.long(), key_lengths=lengths)
+
+    def test_dropout(self):
+        """The factors are those of the specification; gradients see the same ones."""
+        query, key, value = inputs = make_inputs(2, 40, 50)
+        state = torch.tensor([SEED + (3 << 40), 77])
+        output = fa_mlir.attention(*inputs, causal="bottom_right", dropout_p=0.3, dropout_state=state)
+        factors = torch.from_numpy(draw_factors(0.3, *state.tolist(), 2, 4, 40, 50))
+        wide = [tensor.double().transpose(1, 2) for tensor in inputs]
+        k, v = (tensor.repeat_interleave(2, 1) for tensor in wide[1:])
+        i, j = torch.arange(40)[:, None], torch.arange(50)
+        weights = (wide[0] @ k.mT / 4).masked_fill(j > i + 10, -torch.inf).softmax(-1) * factors
+        expected = (weights @ v).transpose(1, 2)
+        self.close(output, expected, 2e-6)
+        gradient = torch.randn_like(output)
+        for one, other in zip(torch.autograd.grad(output, inputs, gradient),
+                              torch.autograd.grad(expected, inputs, gradient.double())):
+            self.close(one, other, 4e-6)
+        for wrong in 1.0, -0.1:
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_p' is .*from 0 to below 1"):
+                fa_mlir.attention(*inputs, dropout_p=wrong)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_state'"):
+            fa_mlir.attention(*inputs, dropout_p=0.5, dropout_state=state.int())
+
+    def test_dropout_of_the_generator(self):
+        """torch's seed decides, and a checkpoint draws again what it drew."""
+        inputs = make_inputs(2, 40, 50)
+        step = lambda *operands: fa_mlir.attention(*operands, dropout_p=0.4)
+        results = []
+        for _ in range(2):
+            torch.manual_seed(5)
+            results.append(step(*inputs))
+        self.assertTrue(torch.equal(*results))
+        self.assertFalse(torch.equal(step(*inputs), results[0]))
+        for function in step, torch.compile(step, fullgraph=True, backend="aot_eager"):
+            for reentrant in True, False:
+                torch.manual_seed(5)
+                output = torch.utils.checkpoint.checkpoint(function, *inputs, use_reentrant=reentrant)
+                self.assertTrue(torch.equal(output, results[0]))
+                for one, other in zip(torch.autograd.grad(output.sum(), inputs) if not reentrant else self.run_backward(
+                        output, inputs), torch.autograd.grad(results[0].sum(), inputs, retain_graph=True)):
+                    self.close(one, other, 1e-6)
+        share = float((fa_mlir.attention(torch.zeros(1, 500, 1, 8), torch.zeros(1, 500, 1, 8), torch.ones(1, 500, 1, 8),
+                                         dropout_p=0.25)).mean())
+        self.assertLess(abs(share - 1), 0.02)
+
+    @staticmethod
+    def run_backward(output, inputs):
+        for tensor in inputs:
+            tensor.grad = None
+        output.sum().backward()
+        return [tensor.grad for tensor in inputs]
+
     def test_flops(self):
         query, key, value = make_inputs(2, 5, 9, 4, 2, 16)
         for causal, pairs in (None, 45), ("bottom_right", sum(range(5, 10))), ("top_left", 15):
@@ -297,7 +426,7 @@ class Attention(unittest.TestCase):
         self.assertIn("f64", str(raised.exception))
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "f32 with a value of f16"):
             fa_mlir.attention(query, key, value.half())
-        with self.assertRaisesRegex(RuntimeError, "rank 3, expected 4"):
+        with self.assertRaisesRegex(RuntimeError, "expected 4"):
             torch.ops.fa_mlir.attention(query[0], key, value, *arguments(query, key, value)[3:])
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "head dim"):
             fa_mlir.attention(query, key.mT, value)

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import unittest
 import warnings
+from unittest import mock
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention as original
 
 import fa_mlir
-from fa_mlir import flash_attn, flash_attn_interface
+from fa_mlir import flash_attn, flash_attn_interface, flash_impl
 from fa_mlir.sdpa import override_counts
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
@@ -32,6 +33,17 @@ def relative_error(got, expected):
         min=1e-30))
 
 
+def rotate(rows, cos, sin, interleaved):
+    """Rotary embedding of (sequence, heads, head dim) by the definition, in float64."""
+    rows = rows.double().clone()
+    half = cos.shape[1]
+    for i in range(half):
+        one, two = (2 * i, 2 * i + 1) if interleaved else (i, i + half)
+        c, s = cos[:, i, None].double(), sin[:, i, None].double()
+        rows[..., one], rows[..., two] = rows[..., one] * c - rows[..., two] * s, rows[..., one] * s + rows[..., two] * c
+    return rows
+
+
 class SDPA(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("expecttest"), "no expecttest, which torch's samples need")
     def test_samples(self):
@@ -39,7 +51,7 @@ class SDPA(unittest.TestCase):
         from torch.testing._internal.common_methods_invocations import op_db
 
         operation, = [info for info in op_db if info.name == "nn.functional.scaled_dot_product_attention"]
-        refused, checked = {}, 0
+        refused, checked, dropped = {}, 0, 0
         for dtype, bound in (torch.float32, 4e-6), (torch.float16, 2e-3), (torch.bfloat16, 1.5e-2):
             for sample in operation.sample_inputs("cpu", dtype, requires_grad=True):
                 with self.subTest(dtype=dtype, sample=sample.summary()):
@@ -48,6 +60,16 @@ class SDPA(unittest.TestCase):
                         got = fa_mlir.sdpa(*operands, **sample.kwargs)
                     except fa_mlir.UnsupportedError as error:
                         refused[error.argument] = refused.get(error.argument, 0) + 1
+                        continue
+                    if sample.kwargs.get("dropout_p"):
+                        # Which weights are dropped differs from torch's; torch_attention.py has the numbers.
+                        self.assertEqual(got.shape, original(*operands, **sample.kwargs).shape)
+                        again = []
+                        for _ in range(2):
+                            torch.manual_seed(SEED)
+                            again.append(fa_mlir.sdpa(*operands, **sample.kwargs))
+                        self.assertTrue(torch.equal(*again))
+                        dropped += 1
                         continue
                     wide = [tensor.detach().double().requires_grad_() for tensor in operands]
                     options = dict(sample.kwargs)
@@ -67,9 +89,10 @@ class SDPA(unittest.TestCase):
                         # Scores of up to 200 leave little of a gradient: torch's own errs as much.
                         self.assertLess(relative_error(one, other), max(3 * bound, 2 * relative_error(two, other)))
                     checked += 1
-        print("samples of SDPA:", checked, "checked, refused by argument:", refused)
+        print("samples of SDPA:", checked, "checked,", dropped, "with dropout, refused by argument:", refused)
         self.assertGreater(checked, 30)
-        self.assertEqual(set(refused), {"dropout_p"})
+        self.assertEqual(refused, {})
+        self.assertGreater(dropped, 0)
 
     def test_masks(self):
         query, key, value = (torch.randn(2, 4, 9, 16) for _ in range(3))
@@ -92,12 +115,15 @@ class SDPA(unittest.TestCase):
         operands = [torch.randn(1, 2, 8, 16) for _ in range(3)]
         function = lambda **options: torch.nn.functional.scaled_dot_product_attention(*operands, **options)
         expected = function()
+        wide = [tensor.double() for tensor in operands]
+        unsupported = lambda: torch.nn.functional.scaled_dot_product_attention(*wide)
         with fa_mlir.override_sdpa():
             before = override_counts().get("fa_mlir", 0)
             self.assertLess(relative_error(function(), expected), 2e-6)
             self.assertEqual(override_counts()["fa_mlir"], before + 1)
             with self.assertRaises(fa_mlir.UnsupportedError):
-                function(dropout_p=0.5)
+                unsupported()
+            self.assertEqual(function(dropout_p=0.5).shape, expected.shape)
             with self.assertRaises(fa_mlir.UnsupportedError):
                 with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
                     function()
@@ -105,12 +131,84 @@ class SDPA(unittest.TestCase):
         with fa_mlir.override_sdpa("warn"), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for _ in range(3):
-                function(dropout_p=0.5)
+                unsupported()
         self.assertEqual(len(caught), 1)
-        self.assertIn("dropout_p", str(caught[0].message))
-        self.assertEqual(sum(count for reason, count in override_counts().items() if "dropout_p" in reason), 3)
+        self.assertIn("f64", str(caught[0].message))
+        self.assertEqual(sum(count for reason, count in override_counts().items() if "f64" in reason), 3)
         with self.assertRaisesRegex(ValueError, "error, warn, torch"):
             fa_mlir.override_sdpa("ignore").__enter__()
+
+
+@unittest.skipUnless(hasattr(torch.nn.attention, "activate_flash_attention_impl"), "a torch without a registry")
+class Registry(unittest.TestCase):
+    """fa_mlir among torch's implementations of flash attention."""
+
+    def setUp(self):
+        fa_mlir.register_flash_attention_impl()
+        torch.nn.attention.activate_flash_attention_impl("fa_mlir")
+        self.addCleanup(torch.nn.attention.restore_flash_attention_impl, False)
+
+    def test_sdpa(self):
+        for options in {}, {"is_causal": True}, {"scale": 0.7}, {"attn_mask": torch.rand(9, 9) < 0.7}, {
+                "attn_mask": torch.randn(2, 1, 9, 9)}:
+            operands = [torch.randn(2, 4, 9, 16, requires_grad=True) for _ in range(3)]
+            wide = [tensor.detach().double().requires_grad_() for tensor in operands]
+            with mock.patch.object(flash_impl, "_forward", wraps=flash_impl._forward) as called:
+                got = original(*operands, **options)
+            called.assert_called_once()
+            self.assertIn("FlashAttention", got.grad_fn.name())
+            mask = options.get("attn_mask")
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                expected = original(*wide, **dict(options, attn_mask=mask if mask is None or mask.dtype == torch.bool
+                                                  else mask.double()))
+            weights = torch.randn_like(got)
+            self.assertLess(relative_error(got, expected), 2e-6)
+            for one, other in zip(torch.autograd.grad(got, operands, weights),
+                                  torch.autograd.grad(expected, wide, weights.double())):
+                self.assertLess(relative_error(one, other), 4e-6)
+
+    def test_restore(self):
+        torch.nn.attention.restore_flash_attention_impl()
+        operands = [torch.randn(1, 2, 8, 16) for _ in range(3)]
+        with mock.patch.object(flash_impl, "_forward", wraps=flash_impl._forward) as called:
+            original(*operands)
+            called.assert_not_called()
+            torch.nn.attention.activate_flash_attention_impl("fa_mlir")
+            self.assertEqual(torch.nn.attention.current_flash_attention_impl(), "fa_mlir")
+            original(*operands)
+            called.assert_called_once()
+
+    def test_functions_of_cuda(self):
+        """Those for CUDA alone, called on the CPU: dropout's state goes from forward to backward."""
+        operands = [torch.randn(2, 4, 9, 16) for _ in range(3)]
+        for dropout_p in 0.0, 0.4:
+            output, lse, _, _, queries, keys, state, offset, _ = flash_impl.sdpa_forward(*operands, dropout_p, True)
+            leaves = [tensor.clone().requires_grad_() for tensor in operands]
+            right = fa_mlir.attention(*leaves, layout="bhsd", causal="top_left", dropout_p=dropout_p,
+                                      dropout_state=state.view(torch.int64))
+            self.assertTrue(torch.equal(output, right))
+            weights = torch.randn_like(output)
+            found = flash_impl.sdpa_backward(weights, *operands, output, lse, None, None, queries, keys, dropout_p, True,
+                                             state, offset)
+            for one, other in zip(found, torch.autograd.grad(right, leaves, weights)):
+                self.assertTrue(torch.equal(one, other))
+
+    def test_varlen_attn(self):
+        from torch.nn.attention.varlen import AuxRequest, varlen_attn
+
+        starts = torch.tensor([0, 5, 5, 26, 40], dtype=torch.int32)
+        operands = [torch.randn(40, 4, 16, requires_grad=True) for _ in range(3)]
+        for window in (-1, -1), (-1, 0), (6, 0):
+            got, lse = varlen_attn(*operands, starts, starts, 21, 21, window_size=window, return_aux=AuxRequest(lse=True))
+            leaves = [tensor.detach().requires_grad_() for tensor in operands]
+            right, right_lse = fa_mlir.attention(*leaves, query_starts=starts, key_starts=starts, window=window,
+                                                 return_lse=True)
+            self.assertTrue(torch.equal(got, right))
+            self.assertTrue(torch.equal(lse, right_lse))
+            weights = torch.randn_like(got)
+            for one, other in zip(torch.autograd.grad(got, operands, weights),
+                                  torch.autograd.grad(right, leaves, weights)):
+                self.assertLess(relative_error(one, other), 1e-6)
 
 
 class FlashAttention(unittest.TestCase):
@@ -174,12 +272,94 @@ class FlashAttention(unittest.TestCase):
             self.assertLess(relative_error(got[item:item + 1], self.expect(q[item:item + 1], k, v, True)[0]), 2e-6)
             self.assertTrue(torch.equal(caches[0][item, length], k_new[item, 0]))
 
+    def test_cache_of_pages(self):
+        """As a contiguous one: with new keys, rotary positions, and items of the cache."""
+        pages = torch.randperm(12)[:8].reshape(2, 4).int()
+        pool = [torch.randn(12, 8, 2, 16) for _ in range(2)]
+        cos, sin = torch.rand(40, 4), torch.rand(40, 4)
+        lengths = torch.tensor([7, 25], dtype=torch.int32)
+        for new in 0, 3:
+            q = torch.randn(2, max(new, 1), 4, 16)
+            more = [torch.randn(2, new, 2, 16) for _ in range(2)] if new else [None, None]
+            for interleaved in True, False:
+                options = dict(cache_seqlens=lengths, causal=True, return_softmax_lse=True)
+                if new:
+                    options.update(rotary_cos=cos, rotary_sin=sin, rotary_interleaved=interleaved)
+                gathered = [cache[pages.long()].flatten(1, 2) for cache in pool]
+                paged = [cache.clone() for cache in pool]
+                got = flash_attn.flash_attn_with_kvcache(q, *paged, *more, block_table=pages, **options)
+                right = flash_attn.flash_attn_with_kvcache(q, *gathered, *more, **options)
+                for one, other in zip(got, right):
+                    self.assertLess(relative_error(one, other), 1e-6)
+                for one, other in zip(paged, gathered):
+                    self.assertTrue(torch.equal(one[pages.long()].flatten(1, 2), other))
+                third = flash_attn_interface.flash_attn_with_kvcache(q, *[cache.clone() for cache in pool], *more,
+                                                                     page_table=pages, **options)
+                self.assertTrue(torch.equal(third[0], got[0]))
+                # By the definition: rotated in float64, in the order of a cache that is whole.
+                if new:
+                    for item in range(2):
+                        length = int(lengths[item])
+                        places = torch.arange(length, length + new)
+                        turn = lambda x: rotate(x, cos[places], sin[places], interleaved)
+                        k = torch.cat([pool[0][pages[item].long()].flatten(0, 1)[:length], turn(more[0][item])])[None]
+                        v = torch.cat([pool[1][pages[item].long()].flatten(0, 1)[:length], more[1][item]])[None]
+                        expected, lse = self.expect(turn(q[item])[None], k, v, True)
+                        self.assertLess(relative_error(got[0][item:item + 1], expected), 2e-6)
+                        self.assertLess(float((got[1][item:item + 1] - lse).abs().max()), 1e-5)
+        caches, items = [torch.randn(5, 30, 2, 16) for _ in range(2)], torch.tensor([4, 1], dtype=torch.int32)
+        q = torch.randn(2, 1, 4, 16)
+        got = flash_attn.flash_attn_with_kvcache(q, *caches, cache_seqlens=lengths, cache_batch_idx=items)
+        for i, item in enumerate(items.tolist()):
+            k, v = (cache[item:item + 1, :int(lengths[i])] for cache in caches)
+            self.assertLess(relative_error(got[i:i + 1], self.expect(q[i:i + 1], k, v)[0]), 2e-6)
+
+    def test_packed(self):
+        lengths = [(5, 9), (17, 17), (30, 21), (1, 40)]
+        starts, key_starts = (torch.tensor([0, *(pair[i] for pair in lengths)]).cumsum(0).int() for i in range(2))
+        q = torch.randn(int(starts[-1]), 4, 16, requires_grad=True)
+        k, v = (torch.randn(int(key_starts[-1]), 2, 16, requires_grad=True) for _ in range(2))
+        for options in {}, {"causal": True, "window_size": (7, 0)}, {"softcap": 3.0, "causal": True}, {
+                "alibi_slopes": torch.rand(4), "causal": True}:
+            got, got_lse, _ = flash_attn.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40,
+                                                                return_attn_probs=True, **options)
+            expected, lse = [], []
+            for b in range(len(lengths)):
+                rows, keys = slice(starts[b], starts[b + 1]), slice(key_starts[b], key_starts[b + 1])
+                one, sums = self.expect(q[None, rows], k[None, keys], v[None, keys], options.get("causal", False),
+                                        options.get("window_size", (-1, -1)), options.get("softcap", 0.0),
+                                        options.get("alibi_slopes"))
+                expected.append(one[0])
+                lse.append(sums[0])
+            expected, lse = torch.cat(expected), torch.cat(lse, 1)
+            self.assertLess(relative_error(got, expected), 2e-6)
+            self.assertTrue(torch.equal(torch.isposinf(got_lse), torch.isneginf(lse)))
+            self.assertLess(float((got_lse - lse)[torch.isfinite(lse)].abs().max()), 1e-5)
+            weights = torch.randn_like(got)
+            for one, other in zip(torch.autograd.grad(got, [q, k, v], weights),
+                                  torch.autograd.grad(expected, [q, k, v], weights.double())):
+                self.assertLess(relative_error(one, other), 4e-6)
+            if "alibi_slopes" not in options:
+                third = flash_attn_interface.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40, **options)
+                self.assertTrue(torch.equal(third, got))
+        qkv = torch.randn(int(starts[-1]), 3, 2, 16)
+        self.assertTrue(torch.equal(flash_attn.flash_attn_varlen_qkvpacked_func(qkv, starts, 30, causal=True),
+                                    flash_attn.flash_attn_varlen_kvpacked_func(qkv[:, 0], qkv[:, 1:], starts, starts, 30,
+                                                                               30, causal=True)))
+        # The first rows of each alone.
+        used = torch.tensor([3, 17, 0, 1], dtype=torch.int32), torch.tensor([9, 4, 21, 30], dtype=torch.int32)
+        got = flash_attn_interface.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40, *used, causal=True)
+        for b in range(len(lengths)):
+            rows, keys = (slice(begin[b], begin[b] + count[b]) for begin, count in zip((starts, key_starts), used))
+            if used[0][b]:
+                self.assertLess(relative_error(got[rows], self.expect(q[None, rows], k[None, keys], v[None, keys],
+                                                                      True)[0][0]), 2e-6)
+
     def test_refused(self):
         q = torch.randn(1, 4, 2, 16)
         for call, argument in [
-                (lambda: flash_attn.flash_attn_func(q, q, q, dropout_p=0.1), "dropout_p"),
-                (lambda: flash_attn.flash_attn_varlen_func(q, q, q, None, None, 1, 1), "cu_seqlens_q"),
-                (lambda: flash_attn.flash_attn_with_kvcache(q, q, q, block_table=q), "block_table"),
+                (lambda: flash_attn.flash_attn_with_kvcache(q, q, q, cache_leftpad=q), "cache_leftpad"),
+                (lambda: flash_attn_interface.flash_attn_func(q, q, q, attention_chunk=8), "attention_chunk"),
                 (lambda: flash_attn_interface.flash_attn_func(q, q, q, q_descale=q), "q_descale")]:
             with self.assertRaises(NotImplementedError) as raised:
                 call()
