@@ -71,7 +71,7 @@ bundle: build
 	@$(PYTHON) scripts/make_bundle.py --build $(BUILD) --output $(BUILD)/bundle/fa-mlir --archive
 
 wheel: configure venv
-	@cmake --build $(BUILD) -j $(JOBS) --target FAShared FATorchShared
+	@cmake --build $(BUILD) -j $(JOBS) --target FAShared FATorchShared FAJAXShared
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r scripts/requirements-wheel.txt
 	@$(PYTHON) scripts/make_wheel.py --build $(BUILD) --output $(BUILD)/wheel
 

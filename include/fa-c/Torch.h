@@ -43,7 +43,8 @@ typedef struct FaTorchEntry {
   const char *(*get_kernel_error)(void);
   /// Bit n: number n is an integer.
   uint64_t integer_numbers;
-  /// Where heads stand in a query of rank 4: 1 or 2. Packed, of rank 3, it is 1.
+  /// Where heads stand in a query of rank 4: 1 or 2. Packed, of rank 3, it
+  /// is 1.
   int32_t heads_dim;
   int32_t output_count;
   /// For each output of the function: the input that it has type and shape of,

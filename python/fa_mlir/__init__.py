@@ -31,7 +31,7 @@ from .jit import Jitted, jit
 from .sdpa import override_sdpa, sdpa
 
 if TYPE_CHECKING:
-    from . import compat, flash_attn, flash_attn_interface, hf
+    from . import compat, diffusers, flash_attn, flash_attn_interface, hf, jax, xformers
     from .compilation import CompiledKernel, clear_memory, compile, stats
     from .compiler import Context, Diagnostic, Module
     from .flash_impl import register_flash_attention_impl
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation",
     "FlexPass", "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError",
-    "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "explain", "flash_attn",
+    "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "diffusers", "explain", "flash_attn",
     "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa",
-    "register_flash_attention_impl", "sdpa", "stats"]
+    "register_flash_attention_impl", "sdpa", "stats", "xformers"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
@@ -56,7 +56,7 @@ _LATER = {
     "flash_impl": ("register_flash_attention_impl",), "flex": ("flex_attention",),
     "flex_pass": ("FlexPass", "flex_backend"), "host": ("Function",),
     "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
-_MODULES = ("compat", "flash_attn", "flash_attn_interface", "hf")
+_MODULES = ("compat", "diffusers", "flash_attn", "flash_attn_interface", "hf", "jax", "xformers")
 _PLACES = {name: module for module, names in _LATER.items() for name in names}
 
 

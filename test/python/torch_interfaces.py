@@ -382,6 +382,107 @@ class FlashAttention(unittest.TestCase):
         subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@unittest.skipUnless(importlib.util.find_spec("xformers"), "no xformers")
+class XFormers(unittest.TestCase):
+    """Each of its masks, by what it is as a tensor."""
+
+    def check(self, mask, query, key, value, packed=False):
+        from fa_mlir.xformers import memory_efficient_attention
+
+        got = memory_efficient_attention(query, key, value, mask)
+        bias = mask.materialize((query.shape[1], key.shape[1])).double()
+        scores = query.double().transpose(1, 2) @ key.double().permute(0, 2, 3, 1) / query.shape[-1] ** 0.5 + bias
+        expected = (scores.softmax(-1).nan_to_num(0) @ value.double().transpose(1, 2)).transpose(1, 2)
+        self.assertLess(relative_error(got, expected), 2e-6, type(mask).__name__)
+
+    def test_masks(self):
+        from xformers.ops.fmha import attn_bias as masks
+
+        query, key, value = torch.randn(2, 9, 4, 16), torch.randn(2, 13, 4, 16), torch.randn(2, 13, 4, 16)
+        for mask in (masks.LowerTriangularMask(), masks.LowerTriangularFromBottomRightMask(),
+                     masks.LowerTriangularFromBottomRightLocalAttentionMask(4),
+                     masks.LocalAttentionFromBottomRightMask(window_left=3, window_right=2),
+                     masks.LowerTriangularMaskWithTensorBias(torch.randn(2, 4, 9, 13))):
+            self.check(mask, query, key, value)
+        lengths, key_lengths = [3, 5, 1], [4, 7, 3]
+        packed = [torch.randn(1, 9, 4, 16), torch.randn(1, 14, 4, 16), torch.randn(1, 14, 4, 16)]
+        mask = masks.BlockDiagonalMask.from_seqlens(lengths, key_lengths, device=torch.device("cpu"))
+        for each in (mask, mask.make_causal(), mask.make_causal_from_bottomright(), mask.make_local_attention(3),
+                     mask.make_local_attention_from_bottomright(3)):
+            self.check(each, *packed)
+        padded = [torch.randn(1, 9, 4, 16), torch.randn(1, 24, 4, 16), torch.randn(1, 24, 4, 16)]
+        for kind in (masks.BlockDiagonalPaddedKeysMask, masks.BlockDiagonalCausalWithOffsetPaddedKeysMask):
+            self.check(kind.from_seqlens(lengths, 8, key_lengths, device=torch.device("cpu")), *padded)
+        self.check(masks.BlockDiagonalCausalLocalAttentionPaddedKeysMask.from_seqlens_local(
+            q_seqlen=lengths, kv_padding=8, kv_seqlen=key_lengths, window_size=3), *padded)
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'attn_bias' is a BlockDiagonalGappyKeysMask"):
+            self.check(masks.BlockDiagonalGappyKeysMask.from_seqlens(
+                q_seqlen=lengths, kv_seqstarts=[0, 8, 16, 24], kv_seqlen=key_lengths,
+                device=torch.device("cpu")), *padded)
+
+    def test_pages(self):
+        from fa_mlir.xformers import memory_efficient_attention
+        from xformers.ops.fmha import attn_bias as masks
+
+        table = torch.randperm(6).reshape(3, 2).int()
+        dense = masks.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens([2, 1, 2], 16, [9, 16, 3], device=torch.device("cpu"))
+        query, pages = torch.randn(1, 5, 4, 16), torch.randn(6, 8, 4, 16)
+        flat = pages.reshape(1, 48, 4, 16)
+        gathered = pages[table.long()].reshape(1, 48, 4, 16)
+        self.assertLess(relative_error(
+            memory_efficient_attention(query, flat, flat, dense.make_paged(
+                table, 8, masks.PagedBlockDiagonalCausalWithOffsetPaddedKeysMask)),
+            memory_efficient_attention(query, gathered, gathered, dense)), 1e-6)
+
+    def test_shapes(self):
+        from fa_mlir.xformers import memory_efficient_attention
+
+        query, key, value = torch.randn(2, 9, 4, 16), torch.randn(2, 13, 2, 16), torch.randn(2, 13, 2, 16)
+        grouped = memory_efficient_attention(query.reshape(2, 9, 2, 2, 16), *[
+            tensor[:, :, :, None].expand(2, 13, 2, 2, 16) for tensor in (key, value)], scale=0.3)
+        self.assertTrue(torch.equal(grouped.flatten(2, 3), fa_mlir.attention(query, key, value, scale=0.3)))
+        one = memory_efficient_attention(query[:, :, 0], key[:, :, 0], value[:, :, 0], output_dtype=torch.float64)
+        self.assertEqual((one.shape, one.dtype), ((2, 9, 16), torch.float64))
+
+
+@unittest.skipUnless(importlib.util.find_spec("diffusers"), "no diffusers")
+class Diffusers(unittest.TestCase):
+    def test_backend(self):
+        from diffusers.models import attention_dispatch as dispatch
+
+        fa_mlir.diffusers.register()
+        fa_mlir.diffusers.register()
+        query, key, value = torch.randn(2, 9, 4, 16), torch.randn(2, 13, 4, 16), torch.randn(2, 13, 4, 16)
+        for mask in None, torch.rand(2, 13) < 0.8, torch.randn(2, 1, 9, 13):
+            with dispatch.attention_backend("fa_mlir"):
+                with mock.patch.object(dispatch._AttentionBackendRegistry, "_checks_enabled", True):
+                    got = dispatch.dispatch_attention_fn(query, key, value, attn_mask=mask, scale=0.2)
+            self.assertLess(relative_error(got, dispatch.dispatch_attention_fn(query, key, value, attn_mask=mask, scale=0.2)),
+                            2e-6)
+
+    def test_model(self):
+        """A tiny transformer of images: its output, and gradients of its weights."""
+        import diffusers
+
+        torch.manual_seed(SEED)
+        model = diffusers.FluxTransformer2DModel(
+            patch_size=1, in_channels=4, num_layers=1, num_single_layers=1, attention_head_dim=16, num_attention_heads=2,
+            joint_attention_dim=32, pooled_projection_dim=32, axes_dims_rope=[4, 4, 8])
+        inputs = dict(hidden_states=torch.randn(1, 16, 4), encoder_hidden_states=torch.randn(1, 8, 32),
+                      pooled_projections=torch.randn(1, 32), img_ids=torch.randn(16, 3), txt_ids=torch.randn(8, 3),
+                      timestep=torch.tensor([1.0]))
+        found = []
+        fa_mlir.diffusers.register()
+        for name in "native", "fa_mlir":
+            model.set_attention_backend(name)
+            model.zero_grad()
+            output = model(**inputs).sample
+            output.square().sum().backward()
+            found.append([output, *[parameter.grad for parameter in model.parameters() if parameter.grad is not None]])
+        for one, other in zip(*found):
+            self.assertLess(float((one - other).norm()), 2e-5 * max(1.0, float(other.norm())))
+
+
 def make_models():
     """Random ones, tiny: (name, configuration)."""
     import transformers as t
