@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Raises every text of the corpus and checks how many attentions it gives, and that it computes the same.
 
-    python3 corpus.py --opt build/bin/fa-opt --run build/bin/fa-run [--seed SEED] [--before N] [FILE...]
+    python3 corpus.py --opt build/bin/fa-opt --run build/bin/fa-run [--seed SEED] [--before N] [--compiled] [FILE...]
 
 The first line of a text says how many `fa.attention` are expected: a number, or `1 or 0`. StableHLO is imported and TOSA lowered
 by stock passes first. Source and raised text are evaluated in float64 on random arguments of a printed seed; they agree to
 1e-10, with NaN and infinities at the same places. A text without attention stays as it is. What the evaluator does not know
 has a line `// same function: FILE`, whose numbers are taken; IREE's own functions are counted only.
 
-With --before N, each text is raised N times more, each time after three other passes of linalg in a random order. The last
-line is `N passed, N failed`.
+With --before N, each text is raised N times more, each time after three other passes of linalg in a random order. With
+--compiled, code of the raised text for this processor is compared with the source in float64, too, by the bounds of
+`COMPILED`; where the problem is ill-conditioned, by what an error of half a unit in the last place of f32 in each argument
+does. The last lines count the texts, and are `N passed, N failed`.
 """
 
 import argparse
@@ -25,9 +27,11 @@ from pathlib import Path
 
 import numpy as np
 
-from wide import argument_specs, difference, evaluate, random_array, run
+from wide import argument_specs, compute, difference, evaluate, random_array, run
 
 BOUND = 1e-10
+# The norm of the error over that of the result, by the result's type; raising may drop roundings of bf16 and f16.
+COMPILED = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 6e-3}
 FOLDER = Path(__file__).resolve().parent.parent / "Inputs" / "raise"
 TOSA = ("tosa-infer-shapes", "tosa-make-broadcastable", "tosa-to-linalg-named", "canonicalize", "tosa-to-linalg",
         "tosa-to-arith", "tosa-to-tensor", "canonicalize")
@@ -80,6 +84,28 @@ class Text:
     def evaluate(self, text, name):
         return evaluate(self.options.run, text, self.arguments, self.folder, f"{self.path.name}.{name}")
 
+    def check_compiled(self, raised):
+        """Raises Failure where compiled code differs. Returns the error."""
+        found = compute(self.options.run, raised, self.arguments, self.folder, f"{self.path.name}.compiled")
+        worst = 0.0
+        for i, (ours, theirs) in enumerate(zip(found, self.numbers, strict=True)):
+            error, bound = difference(ours, theirs), COMPILED.get(str(ours.dtype), 0.0)
+            if error > bound:
+                bound = max(bound, 4 * self.find_condition()[i])
+            if not error <= bound:
+                raise Failure(f"compiled, result {i} has error {error:.1e} above {bound:.1e}")
+            worst = max(worst, error)
+        return worst
+
+    def find_condition(self):
+        """By how much each result changes where each f32 argument is off by half a unit in the last place."""
+        rng, half = np.random.default_rng(self.options.seed), 2.0 ** -24
+        # Moved by 64 times as much, which f32 can hold.
+        moved = [(each * (1 + 64 * half * rng.standard_normal(each.shape))).astype(each.dtype)
+                 if each.dtype == np.float32 else each for each in self.arguments]
+        found = evaluate(self.options.run, self.source, moved, self.folder, f"{self.path.name}.moved")
+        return [difference(a, b) / 64 for a, b in zip(found, self.numbers, strict=True)]
+
     def check(self, name, order):
         """Raises after other passes. Returns the number of attentions and the error."""
         extra = ["--allow-unregistered-dialect"] if self.kind in ("tm_tensor", "linalg_ext") else []
@@ -111,6 +137,8 @@ class Text:
         again = self.opt(raised, *extra, "--fa-raise-attention")
         if again != raised:
             raise Failure("raising again changes the text")
+        if self.options.compiled and not order:
+            error = max(error, self.check_compiled(raised))
         return count, error
 
 
@@ -122,13 +150,13 @@ def orders(seed, count):
 
 
 def report(path, options, folder):
-    """Lines to print, and how many checks passed and failed."""
+    """Lines to print, how many checks passed and failed, and whether an attention is expected."""
     lines, passed, failed = [], 0, 0
     wanted, others = orders(f"{options.seed} {path.name}", options.before)
     try:
         text = Text(path, options, folder)
     except RuntimeError as error:
-        return [f"FAILED {path.name}: {error}"], 0, len(wanted)
+        return [f"FAILED {path.name}: {error}"], 0, len(wanted), False
     while wanted:
         order = wanted.pop(0)
         name = path.name + (f" after {', '.join(order)}" if order else "")
@@ -143,7 +171,7 @@ def report(path, options, folder):
         except (Failure, RuntimeError) as error:
             failed += 1
             lines.append(f"FAILED {name}: {error}")
-    return lines, passed, failed
+    return lines, passed, failed, max(text.expected) > 0
 
 
 def main():
@@ -152,15 +180,17 @@ def main():
     parser.add_argument("--run", required=True)
     parser.add_argument("--seed", type=int, default=os.environ.get("FA_TEST_SEED") or secrets.randbelow(2**31))
     parser.add_argument("--before", type=int, default=0)
+    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
     print(f"seed {options.seed}")
     files = options.files or sorted(FOLDER.glob("*.mlir"))
-    passed = failed = 0
+    passed = failed = positive = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        for lines, good, bad in pool.map(lambda path: report(path, options, folder), files):
+        for lines, good, bad, has_attention in pool.map(lambda path: report(path, options, folder), files):
             print("\n".join(lines), flush=True)
-            passed, failed = passed + good, failed + bad
+            passed, failed, positive = passed + good, failed + bad, positive + has_attention
+    print(f"{positive} texts with attention, {len(files) - positive} without")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

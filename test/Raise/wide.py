@@ -71,14 +71,27 @@ def evaluate(fa_run, text, arguments, folder, name):
     wide, count = with_wide_entry(text)
     with open(source, "w") as file:
         file.write(wide)
-    command = [fa_run, source, "--entry=wide", "--target=reference", "--precision=float64", "--seed=1"]
-    for i, argument in enumerate(arguments):
-        path = os.path.join(folder, f"{name}.in{i}.npy")
-        np.save(path, argument)
-        command.append(f"--input=@{path}")
+    return call([fa_run, source, "--entry=wide", "--target=reference", "--precision=float64"], arguments, count, folder, name)
+
+
+def compute(fa_run, text, arguments, folder, name):
+    """Results of the public function as machine code for this processor, of the types they have."""
+    source = os.path.join(folder, f"{name}.mlir")
+    with open(source, "w") as file:
+        file.write(text)
+    return call([fa_run, source, "--target=cpu"], arguments, len(main_types(text)[2]), folder, name)
+
+
+def call(command, arguments, count, folder, name):
+    """fa-run on arrays in files, and the arrays that it writes."""
+    inputs = [os.path.join(folder, f"{name}.in{i}.npy") for i in range(len(arguments))]
     outputs = [os.path.join(folder, f"{name}.out{i}.npy") for i in range(count)]
-    run(command + [f"--output=@{path}" for path in outputs])
-    return [np.load(path) for path in outputs]
+    for path, argument in zip(inputs, arguments):
+        np.save(path, argument)
+    run([*command, "--seed=1", *(f"--input=@{path}" for path in inputs), *(f"--output=@{path}" for path in outputs)])
+    results = [np.load(path) for path in outputs]
+    # numpy writes a bf16 as two bytes without a meaning.
+    return [each.view(ml_dtypes.bfloat16) if each.dtype.kind == "V" else each for each in results]
 
 
 def difference(first, second):

@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
 """Writes the StableHLO texts of this folder again: attention as JAX programs spell it.
 
-    pip install jax==0.10.2 && python3 make_jax.py [--check] [FOLDER]
+    pip install jax==0.10.2 flax==0.12.8 && python3 make_jax.py [--check] [FOLDER]
 
 --check compares with what is there and writes nothing. Each function of `PROGRAMS` is one file; its first line says how many
 `fa.attention` a correct raise gives. Names that hold `neg` have none.
 """
 
-import argparse
+import functools
 import math
 import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import rewrite
+from flax import linen
 from jax import export, lax
 from jax._src.interpreters import mlir as lowering
 from jaxlib.mlir import ir
 
-VERSION = "0.10.2"
+VERSIONS = {"jax": "0.10.2", "flax": "0.12.8"}
 bf16, f16, f32 = jnp.bfloat16, jnp.float16, jnp.float32
 PROGRAMS = {}
 
@@ -409,6 +410,16 @@ def jax_exp_log_softmax(q, k, v):
     return weigh(jnp.exp(jax.nn.log_softmax(scores(q, k), axis=-1)), v)
 
 
+@program(1, *heads(bf16), spec(1, 4, 128, 128, dtype=bf16))
+def jax_flax_linen_dpa_bias_bf16(q, k, v, bias):
+    return linen.dot_product_attention(q, k, v, bias=bias, force_fp32_for_softmax=True)
+
+
+@program(1, *heads(bf16), spec(2, 1, 1, 128, dtype=jnp.bool_))
+def jax_flax_linen_dpa_mask_bf16(q, k, v, mask):
+    return linen.dot_product_attention(q, k, v, mask=mask)
+
+
 @program(1, *heads(bf16, count=8, kv_heads=2))
 def jax_gemma2_softcap_gqa_bf16(q, k, v):
     q = (q * bf16(64 ** -0.5)).reshape(2, 128, 2, 4, 64)
@@ -492,28 +503,9 @@ def dump(name):
     with lowering.make_ir_context():
         module = ir.Module.parse(exported.mlir_module())
         text = module.operation.get_asm(print_generic_op_form=True)
-    head = f"// from jax-{VERSION}-generic | fa.attention expected: {expected}\n"
+    head = f"// from jax-{VERSIONS['jax']}-generic | fa.attention expected: {expected}\n"
     return head + (f"// arguments: {arguments}\n" if arguments else "") + text + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
-    options = parser.parse_args()
-    if jax.__version__ != VERSION:
-        sys.exit(f"error: jax {jax.__version__} is installed, expected jax=={VERSION}")
-    differing = 0
-    for name in PROGRAMS:
-        path, text = options.folder / f"{name}.stablehlo.mlir", dump(name)
-        if not options.check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            differing += 1
-            print(f"{path.name} differs")
-    print(f"{len(PROGRAMS)} texts, {differing} differ" if options.check else f"{len(PROGRAMS)} texts written")
-    return 1 if differing else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rewrite.main(VERSIONS, {f"{name}.stablehlo.mlir": functools.partial(dump, name) for name in PROGRAMS}))

@@ -7,12 +7,12 @@
 of opset 18 have it decomposed already, as exporters of torch and Hugging Face write it.
 """
 
-import argparse
+import functools
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import rewrite
 from onnx import TensorProto, checker, helper, numpy_helper, shape_inference
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
@@ -78,26 +78,10 @@ PROGRAMS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
-    options = parser.parse_args()
-    for package, wanted in VERSIONS.items():
-        if version(package) != wanted:
-            sys.exit(f"error: {package} {version(package)} is installed, expected {wanted}")
-    head = f"// from onnx-{VERSIONS['onnx']}+torch-mlir-{VERSIONS['torch-mlir']} | fa.attention expected: 1\n"
-    differing = 0
-    for name, write in PROGRAMS.items():
-        path, text = options.folder / f"{name}.linalg.mlir", head + write()
-        if not options.check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            differing += 1
-            print(f"{path.name} differs")
-    print(f"{len(PROGRAMS)} texts, {differing} differ" if options.check else f"{len(PROGRAMS)} texts written")
-    return 1 if differing else 0
+def dump(name):
+    producer = "+".join(f"{package}-{wanted}" for package, wanted in VERSIONS.items())
+    return f"// from {producer} | fa.attention expected: 1\n{PROGRAMS[name]()}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rewrite.main(VERSIONS, {f"{name}.linalg.mlir": functools.partial(dump, name) for name in PROGRAMS}))

@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
 """Writes texts of this folder again: attention of JAX and torch after other compilers' tools.
 
-    pip install jax==0.10.2 torch==2.12.1 torch-mlir==20261001 iree-base-compiler==3.13.0
+    pip install jax==0.10.2 flax==0.12.8 torch==2.12.1 torch-mlir==20261001 iree-base-compiler==3.13.0
     python3 make_tools.py [--check] [FOLDER]
 
 --check compares with what is there and writes nothing. `*.torch-mlir.linalg.mlir` and `*.iree.linalg.mlir` are a JAX program
 after the tool's passes from StableHLO to linalg; `iree_*` are a torch program that IREE takes to its own attention operation.
 """
 
-import argparse
+import functools
 import subprocess
 import sys
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import rewrite
 import torch
 import torch.nn.functional as F
 from jax import export
 from make_jax import heads, spec
+from make_torch import Program
 from torch_mlir import fx
 
 VERSIONS = {"jax": "0.10.2", "torch": "2.12.1", "torch-mlir": "20261001", "iree-base-compiler": "3.13.0"}
@@ -43,15 +44,6 @@ IREE_PROGRAMS = {
     "iree_sdpa_dynamic": (F.scaled_dot_product_attention, torch.float32,
                           {"arguments": ({0: BATCH, 2: QUERIES}, {0: BATCH, 2: KEYS}, {0: BATCH, 2: KEYS})}),
 }
-
-
-class Program(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *arguments):
-        return self.function(*arguments)
 
 
 def tool(command, text):
@@ -80,27 +72,8 @@ def write_iree(name):
     return f"// from iree-{VERSIONS['iree-base-compiler']} | fa.attention expected: 1\n{text}"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
-    options = parser.parse_args()
-    for package, wanted in VERSIONS.items():
-        if version(package).split("+")[0] != wanted:
-            sys.exit(f"error: {package} {version(package)} is installed, expected {wanted}")
-    texts = {f"{name}.{kind}.linalg.mlir": (write_jax, name, kind) for name in JAX_PROGRAMS for kind in TOOLS}
-    texts |= {f"{name}.linalg_ext.mlir": (write_iree, name) for name in IREE_PROGRAMS}
-    differing = 0
-    for name, (write, *arguments) in texts.items():
-        path, text = options.folder / name, write(*arguments)
-        if not options.check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            differing += 1
-            print(f"{path.name} differs")
-    print(f"{len(texts)} texts, {differing} differ" if options.check else f"{len(texts)} texts written")
-    return 1 if differing else 0
-
+TEXTS = {f"{name}.{kind}.linalg.mlir": functools.partial(write_jax, name, kind) for name in JAX_PROGRAMS for kind in TOOLS}
+TEXTS |= {f"{name}.linalg_ext.mlir": functools.partial(write_iree, name) for name in IREE_PROGRAMS}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rewrite.main(VERSIONS, TEXTS))

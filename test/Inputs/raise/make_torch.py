@@ -8,18 +8,17 @@ or tm_tensor, in which torch-mlir keeps SDPA whole. The first line says how many
 hold `neg` have none.
 """
 
-import argparse
+import functools
 import math
 import sys
 import warnings
-from importlib.metadata import version
-from pathlib import Path
 
+import rewrite
 import torch
 import torch.nn.functional as F
 from torch_mlir import fx
 
-TORCH, TORCH_MLIR = "2.12.1", "20261001"
+VERSIONS = {"torch": "2.12.1", "torch-mlir": "20261001"}
 PROGRAMS = {}
 
 
@@ -293,31 +292,13 @@ def dump(name, form):
         module = fx.export_and_import(Program(function), *arguments, dynamic_shapes=dynamic, **options,
                                       output_type="tosa" if form == "tosa" else "linalg-on-tensors")
     text = module.operation.get_asm(print_generic_op_form=keeps)
-    head = f"// from torch-{TORCH}+torch-mlir-{TORCH_MLIR}{'-keep-sdpa' * keeps} | fa.attention expected: {expected}\n"
+    producer = "+".join(f"{package}-{wanted}" for package, wanted in VERSIONS.items())
+    head = f"// from {producer}{'-keep-sdpa' * keeps} | fa.attention expected: {expected}\n"
     head += f"// same function: {name}.linalg.mlir\n" if keeps else ""
     return head + (f"// arguments: {sizes}\n" if sizes else "") + text.rstrip("\n") + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
-    options = parser.parse_args()
-    found = torch.__version__.split("+")[0], version("torch-mlir")
-    if found != (TORCH, TORCH_MLIR):
-        sys.exit(f"error: torch {found[0]} and torch-mlir {found[1]} are installed, expected {TORCH} and {TORCH_MLIR}")
-    files = [(name, form) for name, program in PROGRAMS.items() for form in program[3]]
-    differing = 0
-    for name, form in files:
-        path, text = options.folder / f"{name}.{form}.mlir", dump(name, form)
-        if not options.check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            differing += 1
-            print(f"{path.name} differs")
-    print(f"{len(files)} texts, {differing} differ" if options.check else f"{len(files)} texts written")
-    return 1 if differing else 0
-
+FILES = [(name, form) for name, program in PROGRAMS.items() for form in program[3]]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rewrite.main(VERSIONS, {f"{name}.{form}.mlir": functools.partial(dump, name, form) for name, form in FILES}))
