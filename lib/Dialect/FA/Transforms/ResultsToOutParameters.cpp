@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "ContiguousHeadDims.h"
 #include "PlaceResults.h"
 #include "PlaceTensors.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -442,6 +443,7 @@ LogicalResult mlir::fa::convertResultsToOutParameters(RewriterBase &rewriter,
   auto stores = convertResults(rewriter, function);
   if (failed(stores))
     return failure();
+  makeHeadDimsContiguous(rewriter, function);
   convertChoices(rewriter, function);
   convertElementwiseOps(function);
   if (failed(checkBufferizable(function)))
