@@ -35,7 +35,8 @@ EQUIVALENT = ["--linalg-generalize-named-ops", "--canonicalize", "--cse", "--lin
 BREAKS = ["sum over queries", "sum of squares", "sum from one", "returns probabilities", "gates probabilities",
           "drops below a threshold", "second exponential", "masks after the division", "masks the dividend", "other scale",
           "output from one", "maximum over queries", "maximum from zero", "maximum of magnitudes", "transposed", "mixes heads",
-          "softmax over heads", "no exponential", "subtracts twice the maximum from the dividend", "squares probabilities"]
+          "softmax over heads", "no exponential", "subtracts twice the maximum from the dividend", "squares probabilities",
+          "logarithm of another base"]
 
 
 class Graph:
@@ -277,14 +278,13 @@ class Graph:
             scores = self.elementwise([scores], scores[1], f"%r = arith.mulf %i0, {log2e} : f32")
         p, total, shift = self.softmax(scores)
         self.finish(p, total, v, outer)
-        if shift and broken is None and self.chance(0.15) and not self.base2:
-            log = self.elementwise([total], total[1], "%r = math.log %i0 : f32")
-            self.results.append(self.binary("addf", log, shift))
+        if broken == "logarithm of another base" or shift and broken is None and self.chance(0.2):
+            self.results.append(self.logsumexp(total, shift))
 
     def softmax(self, scores):
         """What the probabilities are divided from, and by."""
         broken, shift, shifted = self.broken, None, scores
-        if broken and (broken.startswith("maximum") or broken.startswith("subtracts")) or self.chance(0.9):
+        if broken and broken.startswith(("maximum", "subtracts", "logarithm")) or self.chance(0.9):
             shift = self.maximum(scores)
             shifted = self.binary("subf", scores, shift)
         p = self.exponential(shifted)
@@ -314,6 +314,24 @@ class Graph:
             seen = self.indices("qk", "%r = arith.cmpi sge, %q, %k : index")
             p = self.elementwise([seen, p], p[1], f"%r = arith.select %i0, %i1, {zero} : f32")
         return p, total, shift
+
+    def logsumexp(self, total, shift):
+        """Of base 2 where the exponentials are, sometimes made natural, of the other sign, or of bf16."""
+        log = "log2" if self.base2 != bool(self.broken) else "log"
+        lines = [f"%l = math.{log} %i0 : f32"]
+        names, element = ["%l", "%i1"], "f32"
+        self.rng.shuffle(names)
+        lines.append(f"%r0 = arith.addf {', '.join(names)} : f32")
+        if self.chance(0.3):
+            number = self.constant(self.rng.choice(["6.93147182E-01", "-1.000000e+00", "2.000000e+00"]))
+            lines.append(f"%r1 = arith.mulf {number}, %r0 : f32")
+        result = f"%r{len(lines) - 2}"
+        if self.chance(0.3):
+            element = "bf16"
+            lines.append(f"%r = arith.truncf {result} : f32 to bf16")
+        else:
+            lines[-1] = lines[-1].replace(result, "%r")
+        return self.elementwise([total, shift], total[1], *lines, element=element)
 
     def divided(self, tensor, total):
         if self.chance(0.3):

@@ -59,6 +59,37 @@ static Value markEmptyRows(OpBuilder &builder, Location loc, Value output,
   return generic.getResult(0);
 }
 
+/// Logarithms times a number, in a type of their own.
+static Value convertLogarithms(OpBuilder &builder, Location loc, Value lse,
+                               double factor, Type elementType) {
+  auto type = cast<RankedTensorType>(lse.getType());
+  if (factor == 1 && type.getElementType() == elementType)
+    return lse;
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, lse), elementType);
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<AffineMap> maps{identity, identity};
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange{lse}, ValueRange{empty}, maps,
+      loops, [&](OpBuilder &nested, Location at, ValueRange values) {
+        Value element = values[0];
+        if (factor != 1) {
+          // Exact for an evaluation in float64.
+          Value wide = arith::ConstantOp::create(
+              nested, at, nested.getF64FloatAttr(factor));
+          Value number =
+              arith::TruncFOp::create(nested, at, element.getType(), wide);
+          element = arith::MulFOp::create(nested, at, element, number);
+        }
+        if (element.getType() != elementType)
+          element = arith::TruncFOp::create(nested, at, elementType, element);
+        linalg::YieldOp::create(nested, at, element);
+      });
+  return generic.getResult(0);
+}
+
 /// The place in the logarithms of an output's element.
 static AffineMap getRow(DimsAttr order) {
   SmallVector<AffineExpr> row;
@@ -77,6 +108,8 @@ void AttentionMatch::replaceLogSumExps(OpBuilder &builder,
     if (match.isNaNWithoutKeys)
       lse = markEmptyRows(builder, loc, lse, lse,
                           builder.getMultiDimIdentityMap(3));
+    Type element = getElementTypeOrSelf(match.tensor.getType());
+    lse = convertLogarithms(builder, loc, lse, match.factor, element);
     // With a head dim of 1, in the order of the tensor's dims.
     ArrayRef<int64_t> order =
         match.shape.getOrder(builder.getContext()).getOrder();
@@ -101,8 +134,7 @@ void AttentionMatch::replaceLogSumExps(OpBuilder &builder,
       permutation.push_back(from);
     }
     if (!isIdentityPermutation(permutation)) {
-      Value empty =
-          createEmpty(builder, loc, moved, builder.getF32Type(), extents);
+      Value empty = createEmpty(builder, loc, moved, element, extents);
       lse = linalg::TransposeOp::create(builder, loc, lse, empty, permutation)
                 ->getResult(0);
     }
@@ -114,8 +146,8 @@ void AttentionMatch::replaceLogSumExps(OpBuilder &builder,
                                               : ShapedType::kDynamic);
     }
     lse = tensor::ExpandShapeOp::create(
-        builder, loc, RankedTensorType::get(staticSizes, builder.getF32Type()),
-        lse, groups, sizes);
+        builder, loc, RankedTensorType::get(staticSizes, element), lse, groups,
+        sizes);
     lse = match.shape.applyInverse(builder, loc, lse, match.tensor.getType(),
                                    extents);
     match.tensor.replaceAllUsesWith(lse);

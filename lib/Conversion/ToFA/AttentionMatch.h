@@ -87,6 +87,8 @@ private:
   struct LogSumExp {
     Value tensor;
     OperandShape shape;
+    /// Of the natural logarithm.
+    double factor;
     bool isNaNWithoutKeys;
   };
   SmallVector<LogSumExp, 0> logSumExps;

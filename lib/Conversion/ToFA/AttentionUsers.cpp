@@ -54,9 +54,11 @@ getDependents(ArrayRef<Operation *> ops, Block *block,
 }
 
 static bool takesLogarithm(Operation *op) {
-  bool found = isa<math::LogOp>(op);
+  bool found = isa<math::LogOp, math::Log2Op>(op);
   for (Region &region : op->getRegions())
-    region.walk([&](math::LogOp) { found = true; });
+    region.walk([&](Operation *nested) {
+      found |= isa<math::LogOp, math::Log2Op>(nested);
+    });
   return found;
 }
 
@@ -103,7 +105,8 @@ void AttentionMatch::findEscapes() {
     auto type = op->getNumResults() == 1
                     ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                     : RankedTensorType();
-    if (type && type.getElementType().isF32() && type.getRank() > 0 &&
+    if (type && type.getRank() > 0 &&
+        isa<Float32Type, Float16Type, BFloat16Type>(type.getElementType()) &&
         candidates.size() < maxCandidates)
       candidates.push_back({op->getResult(0), {}});
   }
@@ -194,7 +197,8 @@ void AttentionMatch::matchLogSumExps(ElementReader &reader,
                                        variables, extents);
     if (!shape || shape->hasSlice())
       continue;
-    logSumExps.push_back({candidate.tensor, *shape, match->isNaNWithoutKeys});
+    logSumExps.push_back(
+        {candidate.tensor, *shape, match->factor, match->isNaNWithoutKeys});
     matched.insert_range(getDependents({maker}, first->getBlock(),
                                        [](Operation *) { return true; }));
   }

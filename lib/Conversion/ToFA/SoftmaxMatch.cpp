@@ -185,7 +185,8 @@ LogicalResult SoftmaxMatcher::matchExponent() {
   if (!dependsOnKey(inner))
     return refuse(weight, "the softmax is not over the keys", 2);
   // What is subtracted besides cancels, but only if it is no reduction.
-  score = inner;
+  score = written = inner;
+  writtenFactor = common;
   if (common)
     score = graph.get<arith::MulFOp>({score, common}, score->type);
   if (weight->isa<math::Exp2Op>()) {
@@ -549,47 +550,8 @@ void SoftmaxMatcher::takeScale(SoftmaxMatch &match) {
 }
 
 //===----------------------------------------------------------------------===//
-// Logarithms of denominators
+// The whole
 //===----------------------------------------------------------------------===//
-
-std::optional<SoftmaxMatcher::LogSumExp>
-SoftmaxMatcher::matchLogSumExp(const Node *node) {
-  // log(sum(exp(score - shift))) + shift.
-  const Node *logarithm = node, *shift = nullptr;
-  if (node->isa<arith::AddFOp>())
-    for (unsigned side : {0, 1})
-      if (node->operand(side)->isa<math::LogOp>()) {
-        logarithm = node->operand(side);
-        shift = node->operand(1 - side);
-      }
-  if (!logarithm->isa<math::LogOp>())
-    return std::nullopt;
-  const Node *sum = logarithm->operand(0);
-  if (sum->isa<math::AbsFOp>())
-    sum = sum->operand(0);
-  if (!isRowReduction(sum, Combiner::Add) || !isReal(sum->operand(0), 0))
-    return std::nullopt;
-  // Of weights that are set to 0 only their own sum is known.
-  const Node *term = sum->operand(1);
-  if (hidesWeights && (sum != denominator || mayBeEmpty(score)))
-    return std::nullopt;
-  if (hidesWeights)
-    term = weight;
-  if (!term->isa<math::ExpOp>())
-    return std::nullopt;
-  if (!shift)
-    return term->operand(0) == score ? std::optional(LogSumExp())
-                                     : std::nullopt;
-  if (!isRowMaximum(shift, score) ||
-      term->operand(0) != graph.get<arith::SubFOp>({score, shift}, score->type))
-    return std::nullopt;
-  LogSumExp result;
-  // The difference of -inf and -inf.
-  if (shift->kind == NodeKind::Reduce)
-    result.isNaNWithoutKeys = hasEmptyScores && !hidesWeights &&
-                              !getFloat(shift->operand(0))->isFinite();
-  return result;
-}
 
 FailureOr<SoftmaxMatch> SoftmaxMatcher::match(ArrayRef<const Node *> weights,
                                               const Node *divisor) {

@@ -57,8 +57,10 @@ public:
                                 const Node *divisor);
 
   /// Whether `node` is the logarithm of the sum of the exponentials of the
-  /// scores that `match` found. A row that sees no key gives -inf, or NaN.
+  /// scores that `match` found, in units of `factor`: 1 for natural ones, 1 /
+  /// ln(2) for those of base 2. A row that sees no key gives -inf, or NaN.
   struct LogSumExp {
+    double factor = 1;
     bool isNaNWithoutKeys = false;
   };
   std::optional<LogSumExp> matchLogSumExp(const Node *node);
@@ -105,6 +107,9 @@ private:
   /// The maximum is subtracted even where it is -inf.
   bool subtractsMaximum = false;
   const Node *score = nullptr;
+  /// The score as the source has it: what a maximum is subtracted from, and a
+  /// number that multiplies the difference, if any.
+  const Node *written = nullptr, *writtenFactor = nullptr;
   /// The sum of the weights, and whether weights in it are set to 0.
   const Node *denominator = nullptr;
   bool hidesWeights = false;
