@@ -1,86 +1,63 @@
 """jit(): functions of JAX and of torch, their attention raised, for this CPU.
 
 A function is traced once for each structure, shapes and types of its arguments:
-by JAX as StableHLO, by torch.export and torch-mlir as linalg. Begin with
-`Jitted`; `_trace_jax` and `_trace_torch` give the text and how results come back.
+by JAX as StableHLO, by torch.export and torch-mlir as linalg (front_ends.py). Begin
+with `Jitted`. Compiled functions have arrays of rank 1 and more: numbers go through
+arrays of one element.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+# What compiles and traces is imported when something is called.
 if TYPE_CHECKING:
+    from . import front_ends
     from .host import Function
 
-_PIPELINES = {"jax": "fa-import-stablehlo,fa-raise-attention", "torch": "fa-raise-attention"}
+
+class _Compiled:
+    """A traced function: on arrays alone, and what its results are."""
+
+    def __init__(self, traced: front_ends.Traced, pipeline: str | None):
+        from .compilation import compile
+        self._traced = traced
+        self.function: Function = compile(traced.text, pipeline=pipeline or traced.pipeline, allow_unregistered=True)
+        # The dimension of each argument that is to be contiguous.
+        specs = self.function.interface["arguments"]
+        self._contiguous = [spec["strides"].index(1) for spec, argument in zip(specs, self.function.arguments)
+                            if not argument.is_output]
+
+    def __call__(self, leaves: list) -> Any:
+        fitted = [_fit(leaf, dim) for leaf, dim in zip(leaves, self._contiguous)]
+        results = self.function(*fitted)
+        return self._traced.finish(list(results) if isinstance(results, tuple) else [results], leaves)
 
 
-def _is_torch(function: Callable, leaves: list) -> bool:
+def _fit(leaf: Any, dim: int) -> Any:
+    """The array, of rank 1 at least, with positive strides and `dim` contiguous: where it is not, a copy."""
+    if not leaf.shape:
+        leaf = leaf.reshape(1)
     torch = sys.modules.get("torch")
-    return torch is not None and (isinstance(function, torch.nn.Module)
-                                  or any(isinstance(leaf, torch.Tensor) for leaf in leaves))
-
-
-def _describe(leaf: Any) -> tuple:
-    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
-        raise TypeError(f"an argument is of type {type(leaf).__name__}, expected arrays (and for JAX containers of them)")
-    return tuple(leaf.shape), str(leaf.dtype)
-
-
-def _trace_jax(function: Callable, structure: Any, leaves: list) -> tuple[str, Callable]:
-    jax = importlib.import_module("jax")
-    made: list = []
-
-    def flat(*leaves):
-        arguments, named = jax.tree_util.tree_unflatten(structure, leaves)
-        results, result_structure = jax.tree_util.tree_flatten(function(*arguments, **named))
-        made.append(result_structure)
-        return tuple(results)
-
-    shapes = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
-    module = jax.jit(flat, keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
-    text = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
-    return text, functools.partial(jax.tree_util.tree_unflatten, made[-1])
-
-
-def _trace_torch(function: Callable, leaves: list) -> tuple[str, Callable]:
-    torch = importlib.import_module("torch")
-    try:
-        fx = importlib.import_module("torch_mlir.fx")
-    except ImportError as error:
-        raise ImportError(f"jit of torch needs torch-mlir: {error}; pip install torch-mlir==20261001") from error
-    made: list = []
-
-    class Flat(torch.nn.Module):
-        """The function of its parameters, too: these may change."""
-
-        def forward(self, *tensors):
-            if isinstance(function, torch.nn.Module):
-                names = [name for name, _ in _get_state(function)]
-                state = dict(zip(names, tensors))
-                result = torch.func.functional_call(function, state, tensors[len(names):])
-            else:
-                result = function(*tensors)
-            results = list(result) if isinstance(result, (tuple, list)) else [result]
-            if not all(isinstance(each, torch.Tensor) for each in results):
-                raise TypeError("the function returns something other than tensors, expected one or a tuple of them")
-            made.append(tuple if isinstance(result, (tuple, list)) else lambda results: results[0])
-            return tuple(results)
-
-    flat = Flat()
-    if isinstance(function, torch.nn.Module):
-        flat.train(function.training)
-    text = str(fx.export_and_import(flat, *leaves, output_type="linalg-on-tensors"))
-    return text, made[-1]
-
-
-def _get_state(module: Any) -> list:
-    return [*module.named_parameters(), *module.named_buffers()]
+    if torch and isinstance(leaf, torch.Tensor):
+        strides = leaf.stride()
+        if strides[dim] == 1 or leaf.shape[dim] <= 1:
+            return leaf
+        return leaf.movedim(dim, -1).contiguous().movedim(-1, dim)
+    strides = getattr(leaf, "strides", None)
+    if strides is None or not hasattr(leaf, "__array_interface__"):
+        return leaf
+    size = leaf.dtype.itemsize
+    is_aligned = all(stride >= 0 and stride % size == 0 for stride in strides) and leaf.flags.aligned
+    if is_aligned and (strides[dim] == size or leaf.shape[dim] <= 1):
+        return leaf
+    order = [*(i for i in range(leaf.ndim) if i != dim), dim]
+    copy = leaf.transpose(order).copy(order="C")
+    return copy.transpose([order.index(i) for i in range(leaf.ndim)])
 
 
 class Jitted:
@@ -92,52 +69,42 @@ class Jitted:
         self._lock = threading.Lock()
         functools.update_wrapper(self, function, updated=())
 
-    def _flatten(self, arguments: tuple, named: dict) -> tuple[list, Any]:
-        """The arrays, and the structure that holds them; None for torch."""
-        if _is_torch(self._function, list(arguments)):
-            if named:
-                raise TypeError(f"jit of torch got argument '{next(iter(named))}' by name, expected tensors in order")
-            torch = sys.modules["torch"]
-            is_module = isinstance(self._function, torch.nn.Module)
-            state = [tensor.detach() for _, tensor in _get_state(self._function)] if is_module else []
-            return [*state, *arguments], None
-        jax = importlib.import_module("jax")
-        return jax.tree_util.tree_flatten((arguments, named))
-
-    def _find(self, leaves: list, structure: Any) -> tuple[Function, Callable]:
-        training = getattr(self._function, "training", None)
-        key = structure, training, *map(_describe, leaves)
-        from .compilation import compile
-
+    def _find(self, arguments: tuple, named: dict) -> tuple[_Compiled, list]:
+        """The compiled function, and the arrays that it takes."""
+        from . import front_ends
+        torch = sys.modules.get("torch")
+        is_torch = torch is not None and (isinstance(self._function, torch.nn.Module)
+                                          or front_ends.has_tensor((arguments, named)))
+        front_end = front_ends.Torch if is_torch else front_ends.Jax
+        call = front_end(self._function, arguments, named)
+        for leaf in call.leaves:
+            if 0 in leaf.shape:
+                raise ValueError(f"an argument has the shape {tuple(leaf.shape)}, expected no dim of size 0")
         with self._lock:
-            if key not in self._kept:
-                if structure is None:
-                    text, unflatten = _trace_torch(self._function, leaves)
-                else:
-                    text, unflatten = _trace_jax(self._function, structure, leaves)
-                pipeline = self._pipeline or _PIPELINES["torch" if structure is None else "jax"]
-                self._kept[key] = compile(text, pipeline=pipeline, allow_unregistered=True), unflatten
-            return self._kept[key]
+            if call.key not in self._kept:
+                self._kept[call.key] = _Compiled(call.trace(), self._pipeline)
+            return self._kept[call.key], call.leaves
 
     def compile(self, *arguments: Any, **named: Any) -> Function:
         """The function for arguments like these, with its remarks; its arguments and
-        results are the arrays alone, before them a module's parameters and buffers."""
-        return self._find(*self._flatten(arguments, named))[0]
+        results are the arrays alone, before them a module's parameters and buffers.
+        Arrays of rank 0 are there arrays of one element."""
+        return self._find(arguments, named)[0].function
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        leaves, structure = self._flatten(arguments, named)
-        function, unflatten = self._find(leaves, structure)
-        results = function(*leaves)
-        return unflatten(list(results) if isinstance(results, tuple) else [results])
+        compiled, leaves = self._find(arguments, named)
+        return compiled(leaves)
 
 
 def jit(function: Callable, *, pipeline: str | None = None) -> Jitted:
     """Compiles a JAX function, or a torch function or module, for this CPU when it is
     first called with arguments of their shapes and types.
 
-    pipeline: passes instead of raising (and, for JAX, importing StableHLO first).
-    Results are torch's tensors for torch, numpy arrays for JAX, in the structure
-    that the function returns. Gradients are not tracked.
+    Arguments are arrays and containers of them, in order or by name; Python's numbers
+    are arrays of rank 0 for JAX, constants for torch. pipeline: passes instead of
+    raising (and, for JAX, importing StableHLO first). Results are torch's tensors for
+    torch, numpy arrays for JAX, in the structure that the function returns. Tensors
+    that a torch function changes in place are changed. Gradients are not tracked.
     """
     if not callable(function):
         raise TypeError(f"jit got a {type(function).__name__}, expected a function or a torch module")
