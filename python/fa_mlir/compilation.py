@@ -18,7 +18,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from . import assembler
 from .cache import DiskCache
@@ -233,7 +233,8 @@ def _open(request: Request, entry: bytes) -> Function | CompiledKernel:
     parts, remarks = _unpack(entry)
     if request.target == "cpu":
         return Function(parts[0], remarks)
-    return CompiledKernel(*parts, remarks)
+    manifest, ptx, cubin = parts
+    return CompiledKernel(manifest, ptx, cubin, remarks)
 
 
 # Kernels of common problems, by scripts/make_kernels.py.
@@ -248,7 +249,7 @@ def make_packaged(request: Request, folder: Path) -> int:
     return len(entry)
 
 
-def _find_packaged(request: Request) -> CompiledKernel | None:
+def _find_packaged(request: Request) -> Function | CompiledKernel | None:
     if request.target != "cuda" or request.images != "auto" or not _PACKAGED.exists():
         return None
     entry = DiskCache(_PACKAGED, sys.maxsize, _count).load(request.key(is_packaged=True))
@@ -299,6 +300,16 @@ def _read_source(source: Any) -> bytes:
     return operation.get_asm(print_generic_op_form=True, enable_debug_info=False).encode()
 
 
+@overload
+def compile(source: Any, target: Literal["cpu"] = "cpu", pipeline: str | None = None, *, entry: str | None = None,
+            allow_unregistered: bool = False) -> Function: ...
+@overload
+def compile(source: Any, target: Literal["cuda"], pipeline: str | None = None, *, chip: str | None = None,
+            entry: str | None = None, images: str = "auto", allow_unregistered: bool = False) -> CompiledKernel: ...
+@overload
+def compile(source: Any, target: str, pipeline: str | None = None, *, chip: str | None = None,
+            entry: str | None = None, images: str = "auto",
+            allow_unregistered: bool = False) -> Function | CompiledKernel: ...
 def compile(source: Any, target: str = "cpu", pipeline: str | None = None, *, chip: str | None = None,
             entry: str | None = None, images: str = "auto",
             allow_unregistered: bool = False) -> Function | CompiledKernel:

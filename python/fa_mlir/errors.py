@@ -1,5 +1,12 @@
 """Errors of launcher and compiler, one class for each way of acting on them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiler import Diagnostic
+
 INVALID_ARGUMENT = 6
 INVALID_MODULE, INVALID_PIPELINE, COMPILATION_FAILED = 11, 12, 13
 OUT_OF_MEMORY = 7
@@ -26,9 +33,9 @@ class Error(RuntimeError):
     the compiler said, in order.
     """
 
-    def __init__(self, status, message):
+    def __init__(self, status: int, message: str):
         super().__init__(message)
-        self.diagnostics = []
+        self.diagnostics: list[Diagnostic] = []
         self.status = status
         self.kind = NAMES.get(status, "unknown")
 
@@ -52,13 +59,13 @@ class UnsupportedError(Error, NotImplementedError):
     to do instead.
     """
 
-    def __init__(self, argument, value, legal, nearest=""):
+    def __init__(self, argument: str, value: Any, legal: str, nearest: str = ""):
         self.argument, self.value, self.legal, self.nearest = argument, value, legal, nearest
         super().__init__(COMPILATION_FAILED, f"argument '{argument}' is {value}, which is not supported; "
                          f"expected {legal}" + (f": {nearest}" if nearest else ""))
 
 
-def make_error(status, message):
+def make_error(status: int, message: str) -> Error:
     cls = {INVALID_ARGUMENT: ArgumentError, OUT_OF_MEMORY: OutOfMemoryError,
            INVALID_MODULE: CompilationError, INVALID_PIPELINE: CompilationError,
            COMPILATION_FAILED: CompilationError}.get(status, Error)

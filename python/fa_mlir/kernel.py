@@ -1,10 +1,13 @@
 """Kernels: from Python values to faKernelLaunch."""
 
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 import struct
 import weakref
+from typing import Any
 
 from .errors import INVALID_ARGUMENT, make_error
 from .runtime import Runtime
@@ -61,7 +64,7 @@ class Kernel:
     object with __cuda_stream__; torch's current stream where it is None.
     """
 
-    def __init__(self, runtime, path):
+    def __init__(self, runtime: Runtime, path: str | os.PathLike):
         self.path = os.fspath(path)
         handle = ctypes.c_void_p()
         runtime.check(runtime.library.faKernelLoad(
@@ -70,7 +73,7 @@ class Kernel:
             self._initialize(runtime, handle, json.load(file))
 
     @classmethod
-    def from_images(cls, runtime, manifest, ptx, cubin):
+    def from_images(cls, runtime: Runtime, manifest: bytes, ptx: bytes, cubin: bytes) -> Kernel:
         """The same from memory: the text of a manifest, and images, which may be
         empty."""
         handle = ctypes.c_void_p()
@@ -121,15 +124,15 @@ class Kernel:
                     dims.setdefault(dim, (i, j))
         return dims
 
-    def prepare(self, device=0):
+    def prepare(self, device: int = 0) -> None:
         """Loads the kernel on a device, which its first launch does otherwise."""
         self.runtime.check(self.runtime.library.faKernelPrepare(self._handle, device))
 
-    def close(self):
+    def close(self) -> None:
         """Frees the host side of the kernel, as the end of its life does."""
         self._finalizer()
 
-    def __call__(self, *inputs, stream=None, **named):
+    def __call__(self, *inputs: Any, stream: Any = None, **named: Any) -> Any:
         arguments = self._defaults.copy()
         if len(inputs) > len(self._inputs):
             raise TypeError(f"kernel '{self.name}' takes {len(self._inputs)} inputs, got {len(inputs)}")
@@ -205,7 +208,7 @@ class Kernel:
                              f"output '{output.name}' cannot be allocated: its shape {output.shape} does "
                              "not follow from the inputs given") from None
 
-    def launch(self, *values, stream=None):
+    def launch(self, *values: Any, stream: Any = None) -> None:
         """Launches with all arguments of the manifest, outputs too, in its order."""
         torch = Torch.get()
         if stream is not None and type(stream) is not int:
@@ -295,7 +298,7 @@ class Kernel:
                                                "which does not fit 64 bits") from None
 
 
-def load(manifest, runtime=None):
+def load(manifest: str | os.PathLike, runtime: Runtime | None = None) -> Kernel:
     """Loads the kernel of a manifest file, in the runtime of the process unless
     another is given."""
     return Kernel(runtime or Runtime.shared(), manifest)

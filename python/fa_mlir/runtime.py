@@ -1,5 +1,7 @@
 """The C API of libFARuntimeCUDA.so (include/fa-c/Runtime.h) by ctypes."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import threading
@@ -37,7 +39,7 @@ _LOCKED_SIGNATURES = {
 }
 
 
-def find_library(name=LIBRARY, variable="FA_RUNTIME_LIBRARY"):
+def find_library(name: str = LIBRARY, variable: str = "FA_RUNTIME_LIBRARY") -> str:
     """The library that an environment variable names, else the one in this package
     or in the build folder of its source tree, else what the loader finds."""
     chosen = os.environ.get(variable)
@@ -52,7 +54,7 @@ def find_library(name=LIBRARY, variable="FA_RUNTIME_LIBRARY"):
     return name
 
 
-def open_library(path=None):
+def open_library(path: str | None = None) -> ctypes.CDLL:
     path = path or find_library()
     try:
         library, locked = ctypes.CDLL(path), ctypes.PyDLL(path)
@@ -76,17 +78,17 @@ class Runtime:
     their own: load() uses one for the whole process.
     """
 
-    _shared = None
+    _shared: Runtime | None = None
     _shared_lock = threading.Lock()
 
-    def __init__(self, library=None, driver=None):
+    def __init__(self, library: str | None = None, driver: str | os.PathLike | None = None):
         self.library = open_library(library)
         self.handle = ctypes.c_void_p()
         self.check(self.library.faRuntimeCreate(
             None if driver is None else os.fsencode(driver), ctypes.byref(self.handle)))
 
     @classmethod
-    def shared(cls):
+    def shared(cls) -> Runtime:
         """The runtime of the process, made when it is first asked for. It lives
         as long as the process, since launches may."""
         with cls._shared_lock:
@@ -94,17 +96,17 @@ class Runtime:
                 cls._shared = cls()
             return cls._shared
 
-    def check(self, status):
+    def check(self, status: int) -> None:
         if status:
             raise make_error(status, self.library.faRuntimeGetErrorMessage().decode(errors="replace"))
 
-    def workspace_size(self, device=0):
+    def workspace_size(self, device: int = 0) -> int:
         """Bytes of memory that the runtime holds on a device; at most WORKSPACE_LIMIT."""
         size = ctypes.c_size_t()
         self.check(self.library.faRuntimeGetWorkspaceSize(self.handle, device, ctypes.byref(size)))
         return size.value
 
-    def close(self):
+    def close(self) -> None:
         """Unloads all kernels and frees the workspace. No launch may be running,
         and no kernel of this runtime may be used afterwards."""
         self.library.faRuntimeDestroy(self.handle)

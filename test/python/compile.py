@@ -1,13 +1,13 @@
-# RUN: rm -rf %t && mkdir %t
-# RUN: env FA_MLIR_CACHE_DIR=%t/cache %python %s %fa_src_root %t
+# RUN: rm -rf %t.cache
+# RUN: env FA_MLIR_CACHE_DIR=%t.cache %python %s
 """compile() on arrays of numpy and others, against the definition in float64."""
 
-import ctypes
 import json
 import os
-import sys
+import tempfile
 import threading
 import unittest
+from pathlib import Path
 
 import ml_dtypes
 import numpy
@@ -15,7 +15,7 @@ import numpy
 import fa_mlir
 import fa_mlir.dialects
 
-ROOT, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+ROOT = Path(__file__).resolve().parents[2]
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
 print("seed", SEED)
 RANDOM = numpy.random.default_rng(SEED)
@@ -144,8 +144,9 @@ class Compile(unittest.TestCase):
         self.assertEqual(compiled.chip, "sm_90a")
         self.assertIn(".target sm_90a", compiled.ptx)
         self.assertEqual(compiled.cubin, b"")
-        path = compiled.save(FOLDER)
-        self.assertEqual(json.loads(path.read_text())["images"], {"ptx": f"{compiled.name}.ptx"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = compiled.save(folder)
+            self.assertEqual(json.loads(path.read_text())["images"], {"ptx": f"{compiled.name}.ptx"})
         self.assertTrue(compiled.remarks)
 
     def test_modules_and_pipelines(self):
@@ -172,8 +173,7 @@ class Compile(unittest.TestCase):
         self.check(inputs, fa_mlir.compile(Foreign)(*inputs))
 
     def test_raising(self):
-        with open(os.path.join(ROOT, "test/CAPI/Inputs/raise.mlir"), encoding="utf-8") as file:
-            source = file.read()
+        source = (ROOT / "test/CAPI/Inputs/raise.mlir").read_text()
         with fa_mlir.Context() as context:
             raised, remarks = fa_mlir.Module(context, source).raise_attention()
         self.assertEqual(raised, 1)
@@ -210,7 +210,7 @@ class Refusals(unittest.TestCase):
                             fa_mlir.compile, text(), entry="other")
         self.assertEqual(error.kind, "compilation failed")
         self.refuse(TypeError, "the source is a int, expected text", fa_mlir.compile, 3)
-        self.refuse(FileNotFoundError, "nowhere", fa_mlir.compile, __import__("pathlib").Path("nowhere.mlir"))
+        self.refuse(FileNotFoundError, "nowhere", fa_mlir.compile, Path("nowhere.mlir"))
         self.refuse(ValueError, "the target is 'tpu', expected one of cpu, cuda", fa_mlir.compile, "", target="tpu")
         self.refuse(ValueError, "chip='sm_80' is for target='cuda'", fa_mlir.compile, "", chip="sm_80")
         self.refuse(ValueError, "images are 'elf', expected one of auto", fa_mlir.compile, text(), target="cuda",

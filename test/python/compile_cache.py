@@ -1,5 +1,4 @@
-# RUN: rm -rf %t && mkdir %t
-# RUN: %python %s %fa_src_root %t
+# RUN: %python %s
 """The disk cache of compile(), and compilation in a process of its own."""
 
 import json
@@ -7,11 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
 
-ROOT, FOLDER = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
 import json, sys
@@ -49,7 +49,9 @@ def run(cache, name="sum", text=TEXT, **environment):
 
 class Cache(unittest.TestCase):
     def setUp(self):
-        self.folder = FOLDER / self.id().rsplit(".", 1)[1]
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name) / "cache"
 
     def files(self):
         return sorted(self.folder.glob("??/*.fac"))
@@ -120,10 +122,10 @@ class Cache(unittest.TestCase):
         """A crash of the compiler is an error of compile(), not its end."""
         package = self.folder / "fa_mlir"
         shutil.copytree(ROOT / "python/fa_mlir", package)
-        (package / "child.py").write_text("import os, signal\ndef main():\n    os.kill(os.getpid(), signal.SIGSEGV)\n")
+        (package / "child.py").write_text("import os, signal\ndef main():\n    os.kill(os.getpid(), signal.SIGABRT)\n")
         result, _ = run("none", FA_MLIR_COMPILE="process", PYTHONPATH=str(self.folder))
         self.assertEqual(result[0], "compilation failed")
-        self.assertIn("the compiler's process ended with status -11", result[1])
+        self.assertIn("the compiler's process ended with status -6", result[1])
 
     def test_wrong_settings(self):
         for variable, value, message in (("FA_MLIR_COMPILE", "fork", "expected thread or process"),

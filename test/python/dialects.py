@@ -1,38 +1,46 @@
-# REQUIRES: jaxlib
+# REQUIRES: mlir-package
 # RUN: env FA_MLIR_CACHE_DIR=none %python %s
-"""Operations of the dialect in jaxlib's MLIR, which is of another LLVM."""
+"""Operations of the dialect in the MLIR of other packages, each of another LLVM: of all that are installed, in one process."""
 
+import importlib
+import importlib.util
 import os
 import unittest
 
 import numpy
-from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func
 
 import fa_mlir
 import fa_mlir.dialects
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
 print("seed", SEED)
+PACKAGES = [name for name, top in (("jaxlib.mlir", "jaxlib"), ("iree.compiler", "iree"), ("torch_mlir", "torch_mlir"))
+            if importlib.util.find_spec(top) and importlib.util.find_spec(name)]
+print("packages", *PACKAGES)
 HEADS_FIRST = {name: "bhsd" for name in ("query", "key", "value", "output")}
 
 
-class Dialects(unittest.TestCase):
+class Dialects:
+    """The tests of one package, `self.name`."""
+
     def setUp(self):
-        self.fa = fa_mlir.dialects.bind("jaxlib.mlir")
-        self.context = ir.Context()
+        self.ir = importlib.import_module(f"{self.name}.ir")
+        self.func = importlib.import_module(f"{self.name}.dialects.func")
+        self.fa = fa_mlir.dialects.bind(self.name)
+        self.context = self.ir.Context()
         self.context.allow_unregistered_dialects = True
 
     def build(self, build, *types):
         """A module with a function of these types that `build` fills."""
+        ir = self.ir
         with self.context, ir.Location.unknown():
             module = ir.Module.create()
             with ir.InsertionPoint(module.body):
-                func.FuncOp.from_py_func(*[ir.Type.parse(each) for each in types], name="attend")(build)
+                self.func.FuncOp.from_py_func(*[ir.Type.parse(each) for each in types], name="attend")(build)
             return module
 
     def test_is_bound_once(self):
-        self.assertIs(fa_mlir.dialects.bind(__import__("jaxlib.mlir").mlir), self.fa)
+        self.assertIs(fa_mlir.dialects.bind(importlib.import_module(self.name)), self.fa)
 
     def test_numbers(self):
         query, key = "tensor<2x4x9x16xf32>", "tensor<2x2x13x16xf32>"
@@ -90,6 +98,10 @@ class Dialects(unittest.TestCase):
             with self.assertRaisesRegex(error, message):
                 self.build(lambda q, named=named: self.fa.build_attention(q, q, q, q, **named), kind)
 
+
+for name in PACKAGES:
+    title = "".join(part.title() for part in name.replace("_", ".").split("."))
+    globals()[title] = type(title, (Dialects, unittest.TestCase), {"name": name, "__module__": __name__})
 
 if __name__ == "__main__":
     unittest.main()
