@@ -16,8 +16,8 @@ def list_functions():
         try:
             things[name] = getattr(fa_mlir, name)
         except ImportError as error:
-            # Interfaces of torch need it.
-            if error.name != "torch":
+            # Interfaces of a package, such as torch, need it.
+            if not error.name or error.name.startswith("fa_mlir"):
                 raise
     things["dialects.bind"] = fa_mlir.dialects.bind
     for name, thing in things.items():

@@ -161,7 +161,8 @@ static int64_t getContiguousDim(Value result) {
   if (auto op = result.getDefiningOp<AttentionLikeOpInterface>()) {
     auto style = cast<DestinationStyleOpInterface>(op.getOperation());
     Value destination = style.getTiedOpOperand(cast<OpResult>(result))->get();
-    for (const Tile &tile : llvm::reverse(getTiles(op)))
+    SmallVector<Tile> tiles = getTiles(op);
+    for (const Tile &tile : llvm::reverse(tiles))
       if (tile.value == destination)
         return tile.order.positionOf(DimKind::HeadDim);
   }
