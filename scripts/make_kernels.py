@@ -25,7 +25,7 @@ def make_requests(chips):
     for chip, layout, causal, lse, head_dim in itertools.product(
             chips, LAYOUTS, (None, "bottom_right", "top_left"), (False, True), (64, 128)):
         # What attention() asks for without other arguments.
-        text = find_text((layout, causal, False, None, None, None, False, None, "", "", lse))
+        text = find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
         source = write_forward(from_text(text), Types("bf16", head_dim, head_dim))
         yield Request(source.encode(), "cuda", chip, None, None, "auto", False)
 

@@ -21,6 +21,7 @@ import importlib.util
 import math
 import sys
 import threading
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -195,6 +196,7 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
     wanted = [name for name, is_wanted in zip(("query", "key", "value"), wanted_operands) if is_wanted]
     wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
                if is_wanted and capture.gradient]
+    _alert_not_deterministic(query.is_cuda, wanted)
     found = {}
     if "sink" in wanted:
         wanted.remove("sink")
@@ -213,6 +215,20 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
                                       list(tensors) or None)))
     return ([found.get(name) for name in ("query", "key", "value")],
             [None] * skipped + [found.get(capture.name) for capture in specification.tensors])
+
+
+def _alert_not_deterministic(is_cuda, wanted):
+    """Kernels sum in one order, but for gradients of captures on a GPU, which many
+    threads add to. What torch.use_deterministic_algorithms asks for is done then."""
+    import torch
+
+    added = [name for name in wanted if name not in ("query", "key", "value", "sink")]
+    if not is_cuda or not added or not torch.are_deterministic_algorithms_enabled():
+        return
+    if not torch.is_deterministic_algorithms_warn_only_enabled():
+        raise UnsupportedError("requires_grad", f"True for {', '.join(added)} with torch.use_deterministic_algorithms",
+                               "False", "the CPU sums it in one order, or warn_only=True")
+    warnings.warn(f"the gradient of {', '.join(added)} is summed in any order", stacklevel=2)
 
 
 def _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors):

@@ -142,6 +142,63 @@ def numbers():
                     lambda: check_numbers(dtype, sizes, options, gradient))
 
 
+#===--- Sequences, pages, dropout -----------------------------------------===#
+# Against the same call on the CPU, whose numbers have tests of their own.
+
+def check_on_cpu(dtype, inputs, tensors, gradient, **options):
+    """inputs and what `tensors` names are moved to the CPU, in float32."""
+    for tensor in inputs:
+        tensor.requires_grad_(gradient)
+    got = fa_mlir.attention(*inputs, return_lse=True, **tensors, **options)
+    leaves = [tensor.detach().float().cpu().requires_grad_(gradient) for tensor in inputs]
+    moved = {name: tensor.cpu() for name, tensor in tensors.items()}
+    expected = fa_mlir.attention(*leaves, return_lse=True, **moved, **options)
+    error = relative_error(got[0].detach().cpu(), expected[0].detach().double())
+    assert error < BOUNDS[dtype], f"output: {error}, expected below {BOUNDS[dtype]}"
+    error = float((got[1].cpu() - expected[1]).detach().nan_to_num(0).abs().max())
+    assert error < 1e-3, f"lse: {error}, expected below 1e-3"
+    if gradient:
+        weights = torch.randn_like(got[0])
+        found = torch.autograd.grad(got[0], inputs, weights)
+        right = torch.autograd.grad(expected[0], leaves, weights.float().cpu())
+        for name, one, other in zip(("query", "key", "value"), found, right):
+            error = relative_error(one.cpu(), other.double())
+            assert error < 3 * BOUNDS[dtype], f"gradient of {name}: {error}, expected below {3 * BOUNDS[dtype]}"
+
+
+def sequences():
+    starts = torch.tensor([0, 100, 100, 613, 700], device="cuda", dtype=torch.int32)
+    key_starts = torch.tensor([0, 130, 150, 650, 1100], device="cuda", dtype=torch.int32)
+    state = torch.tensor([1 << 40 | 12345, 99], device="cuda")
+    for dtype in torch.bfloat16, torch.float16, torch.float32:
+        for gradient in False, True:
+            def packed():
+                inputs = [torch.randn(rows, heads, 64, device="cuda", dtype=dtype)
+                          for rows, heads in ((700, 4), (1100, 2), (1100, 2))]
+                for options in {}, {"causal": "bottom_right"}, {"causal": "bottom_right", "window": (64, 0)}:
+                    check_on_cpu(dtype, inputs, {"query_starts": starts, "key_starts": key_starts}, gradient, **options)
+
+            def dropout():
+                check_on_cpu(dtype, make_inputs(dtype=dtype), {"dropout_state": state}, gradient, dropout_p=0.3,
+                             causal="bottom_right")
+
+            name = str(dtype)[6:] + (", gradient" if gradient else "")
+            run(f"sequences, packed, {name}", packed)
+            run(f"sequences, dropout, {name}", dropout)
+
+        def pages():
+            table = torch.randperm(64, device="cuda")[:24].reshape(2, 12).int()
+            pool = [torch.randn(64, 64, 2, 64, device="cuda", dtype=dtype) for _ in range(2)]
+            lengths = torch.tensor([700, 33], device="cuda", dtype=torch.int32)
+            for queries in 1, 16:
+                query = torch.randn(2, queries, 4, 64, device="cuda", dtype=dtype)
+                with torch.no_grad():
+                    check_on_cpu(dtype, [query, *pool], {"key_pages": table, "key_lengths": lengths}, False,
+                                 causal="bottom_right")
+
+        run(f"sequences, pages, {str(dtype)[6:]}", pages)
+
+
 #===--- Torch's machinery -------------------------------------------------===#
 
 def machinery():
@@ -187,6 +244,94 @@ def machinery():
         decided, tensors, given = plan(TorchArrays, *inputs, None, None, "bottom_right", (9, 0), None, None, None, None,
                                        None, None, "bshd", True)
         torch.library.opcheck(torch.ops.fa_mlir.attention.default, (*inputs, tensors or None, given or None, find_text(decided)))
+
+    def functions_in_graphs():
+        table = torch.randn(4, 64, device="cuda", requires_grad=True)
+        step = lambda query, key, value: fa_mlir.attention(
+            query, key, value, score=lambda s, b, h, q, k: s + table[h, (q - k) % 64], mask=lambda b, h, q, k: q >= k)
+        compiled, kernels = torch.compile(step, fullgraph=True, dynamic=True), []
+        for length in 200, 300, 777:
+            inputs = make_inputs(queries=length, keys=length)
+            assert relative_error(compiled(*inputs), step(*inputs).double()) < 1e-6
+            kernels.append(fa_mlir.stats()["compilations"])
+        assert len(set(kernels)) == 1, kernels
+
+    def flex_pass():
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        step = lambda query, key, value, mask: flex_attention(query, key, value, lambda s, b, h, q, k: s * 0.5, mask,
+                                                              enable_gqa=True)
+        ours, theirs = torch.compile(step, backend=fa_mlir.flex_backend, dynamic=True), torch.compile(step)
+        for length in 256, 384, 1000:
+            inputs = [tensor.transpose(1, 2).contiguous().requires_grad_() for tensor in make_inputs(queries=length, keys=length)]
+            mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, length, length)
+            one, other = ours(*inputs, mask), theirs(*inputs, mask)
+            assert relative_error(one, other.double()) < 6e-3
+            weights = torch.randn_like(one)
+            for got, right in zip(torch.autograd.grad(one, inputs, weights), torch.autograd.grad(other, inputs, weights)):
+                assert relative_error(got, right.double()) < 2e-2
+
+    def registry():
+        inputs = [tensor.transpose(1, 2).contiguous() for tensor in make_inputs(key_heads=4)]
+        fa_mlir.register_flash_attention_impl()
+        torch.nn.attention.activate_flash_attention_impl("fa_mlir")
+        try:
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+                for causal in False, True:
+                    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
+                    got = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
+                    right = fa_mlir.attention(*leaves, layout="bhsd", causal="top_left" if causal else None)
+                    assert torch.equal(got, right)
+                    weights = torch.randn_like(got)
+                    for one, other in zip(torch.autograd.grad(got, leaves, weights),
+                                          torch.autograd.grad(right, leaves, weights)):
+                        assert torch.equal(one, other)
+        finally:
+            torch.nn.attention.restore_flash_attention_impl()
+
+    def record_stream():
+        """Memory of inputs is not reused before the launch has read it."""
+        side = torch.cuda.Stream()
+        for _ in range(20):
+            inputs = make_inputs(1, 4000, 4000)
+            expected = fa_mlir.attention(*inputs)
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(20):
+                    output = fa_mlir.attention(*inputs)
+            for tensor in inputs:
+                tensor.record_stream(side)
+            shapes = [tensor.shape for tensor in inputs]
+            del inputs, tensor
+            for shape in shapes:
+                torch.full(shape, torch.nan, device="cuda", dtype=torch.bfloat16)
+            torch.cuda.current_stream().wait_stream(side)
+            assert torch.equal(output, expected)
+
+    def dropout_in_graphs():
+        """Each replay drops others, as torch's generator says."""
+        inputs = make_inputs()
+        step = lambda: fa_mlir.attention(*inputs, dropout_p=0.5)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            step()
+        torch.cuda.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            output = step()
+        seen = []
+        for _ in range(3):
+            captured.replay()
+            torch.cuda.synchronize()
+            seen.append(output.clone())
+        assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[1], seen[2])
+
+    def device_guard():
+        """The current device stays, whatever device the tensors are on."""
+        if torch.cuda.device_count() > 1:
+            inputs = [tensor.to("cuda:1") for tensor in make_inputs()]
+            with torch.cuda.device(0):
+                output = fa_mlir.attention(*inputs)
+                assert torch.cuda.current_device() == 0
+            assert torch.equal(output.to("cuda:0"), fa_mlir.attention(*[tensor.to("cuda:0") for tensor in inputs]))
 
     def autocast():
         inputs = make_inputs(dtype=torch.float32)
@@ -296,7 +441,7 @@ def speed():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = {function.__name__: function for function in (numbers, machinery, host_time, first_call, speed)}
+    parts = {function.__name__: function for function in (numbers, sequences, machinery, host_time, first_call, speed)}
     parser.add_argument("--only", choices=parts, action="append")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     options = parser.parse_args()

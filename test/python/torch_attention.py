@@ -3,6 +3,7 @@
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
 """fa_mlir.attention on torch tensors, and the operators, against torch in float64."""
 
+import importlib.util
 import io
 import os
 import subprocess
@@ -16,8 +17,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import fa_mlir
-from fa_mlir import assembler
-from fa_mlir.problem import Specification, Types, write_forward
+from fa_mlir import assembler, operator
+from fa_mlir.problem import Specification, Types, from_text, write_forward
 from fa_mlir.attention import TorchArrays, find_text, plan
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
@@ -365,6 +366,58 @@ class Attention(unittest.TestCase):
         inputs = make_inputs(1)
         output = fa_mlir.attention(*[tensor[0] for tensor in inputs])
         self.assertTrue(torch.equal(output, fa_mlir.attention(*inputs)[0]))
+
+    def test_deterministic(self):
+        """The same bits from run to run, of what is summed by indices too."""
+        inputs, table = make_inputs(2, 200, 300), torch.randn(4, 32, requires_grad=True)
+        weights = torch.randn(2, 200, 4, 16)
+        torch.use_deterministic_algorithms(True)
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        runs = []
+        for _ in range(5):
+            output = fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + table[h, (i - j) % 32],
+                                       causal="bottom_right")
+            runs.append([output, *torch.autograd.grad(output, [*inputs, table], weights)])
+        for run in runs[1:]:
+            self.assertTrue(all(torch.equal(one, other) for one, other in zip(run, runs[0])))
+        # On a GPU threads add to a table.
+        operator._alert_not_deterministic(True, ["query", "value", "sink"])
+        operator._alert_not_deterministic(False, ["query", "score_0"])
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'requires_grad' is True for score_0 .*warn_only"):
+            operator._alert_not_deterministic(True, ["query", "score_0"])
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        with self.assertWarnsRegex(UserWarning, "the gradient of score_0"):
+            operator._alert_not_deterministic(True, ["query", "score_0"])
+
+    def test_fork(self):
+        """A child of a process that has run attention runs it, and compiles more."""
+        script = """import os, sys, faulthandler, torch, fa_mlir
+inputs = [torch.randn(2, 300, 4, 32) for _ in range(3)]
+options = dict(causal="bottom_right"), dict(causal="top_left", softcap=2.5)
+first = fa_mlir.attention(*inputs, **options[0]).numpy()
+child = os.fork()
+if not child:
+    faulthandler.dump_traceback_later(100, exit=True)
+    again, other = (fa_mlir.attention(*inputs, **each).numpy() for each in options)
+    # torch's own threads do not outlive a fork.
+    os._exit(0 if (again == first).all() and other.shape == first.shape and not (other == first).all() else 3)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
+        subprocess.run([sys.executable, "-c", script], check=True, env=dict(os.environ, OMP_NUM_THREADS="2"))
+
+    def test_packaged_kernels(self):
+        """Those of a wheel are for the texts that plain calls ask for."""
+        path = os.path.join(os.path.dirname(__file__), "../../scripts/make_kernels.py")
+        spec = importlib.util.spec_from_file_location("make_kernels", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sources = {request.source.decode() for request in module.make_requests(["sm_90a"])}
+        for layout in "bshd", "bhsd":
+            for causal in None, "bottom_right", "top_left":
+                for lse in False, True:
+                    inputs = make_inputs(head_dim=64, gradient=False)
+                    decided, _, _ = plan(TorchArrays, *inputs, None, None, causal, None, None, None, None, None, None, None,
+                                         layout, lse)
+                    self.assertIn(write_forward(from_text(find_text(decided)), Types("bf16", 64, 64)), sources)
 
     def test_out(self):
         inputs = make_inputs(gradient=False)
