@@ -93,6 +93,19 @@ class Diagnostic:
         return f"{place}{self.severity}: {self.message}{source}"
 
 
+def _encode(name: str, text: str) -> bytes:
+    """Text for C, where a zero ends it."""
+    if not isinstance(text, str):
+        raise TypeError(f"the {name} is a {type(text).__name__}, expected text")
+    if "\0" in text:
+        raise ValueError(f"the {name} is {text!r}, expected text without zeros")
+    return text.encode()
+
+
+def _encode_optional(name: str, text: str | None) -> bytes | None:
+    return None if text is None or text == "" else _encode(name, text)
+
+
 class Library:
     """libFA.so, opened once in a process."""
 
@@ -194,9 +207,13 @@ class Module:
     """A module of a context, from text or bytecode."""
 
     def __init__(self, context: Context, source: str | bytes, name: str = "module"):
+        if not isinstance(context, Context):
+            raise TypeError(f"the context is a {type(context).__name__}, expected fa_mlir.Context")
+        if not isinstance(source, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"the source is a {type(source).__name__}, expected text or bytecode")
+        data = source.encode() if isinstance(source, str) else bytes(source)
         self.context = context
         self._c = context.library.c
-        data = source.encode() if isinstance(source, str) else bytes(source)
         self._handle = ctypes.c_void_p()
         context.check(self._c.faModuleCreateFromText(context.handle, data, len(data), os.fsencode(name),
                                                      ctypes.byref(self._handle)))
@@ -207,14 +224,14 @@ class Module:
 
     def run(self, pipeline: str) -> list[Diagnostic]:
         """Runs a pipeline, and returns what its passes said."""
-        self.context.check(self._c.faModuleRunPipeline(self._handle, pipeline.encode()))
+        self.context.check(self._c.faModuleRunPipeline(self._handle, _encode("pipeline", pipeline)))
         return self.context.diagnostics()
 
     def raise_attention(self, options: str = "") -> tuple[int, list[Diagnostic]]:
         """Turns softmax(Q K) V into fa.attention: how often, and a remark for each
         near miss."""
         raised, refused = ctypes.c_size_t(), ctypes.c_size_t()
-        self.context.check(self._c.faModuleRaiseAttention(self._handle, options.encode() or None,
+        self.context.check(self._c.faModuleRaiseAttention(self._handle, _encode_optional("text of options", options),
                                                           ctypes.byref(raised), ctypes.byref(refused)))
         remarks = [each for each in self.context.diagnostics() if each.severity == "remark"]
         return raised.value, remarks
@@ -233,7 +250,7 @@ class Module:
 
     def count(self, operation: str) -> int:
         count = ctypes.c_size_t()
-        self.context.check(self._c.faModuleCountOperations(self._handle, operation.encode(), ctypes.byref(count)))
+        self.context.check(self._c.faModuleCountOperations(self._handle, _encode("operation", operation), ctypes.byref(count)))
         return count.value
 
     def compile_function(self, entry: str | None = None, optimization_level: int = 3) -> bytes:
@@ -241,7 +258,7 @@ class Module:
         library, function, saved = self.context.library, ctypes.c_void_p(), ctypes.c_void_p()
         options = _CPUOptions(ctypes.sizeof(_CPUOptions), optimization_level)
         self.context.check(self._c.faModuleCompileFunction(
-            self._handle, entry and entry.encode(), ctypes.byref(options), ctypes.byref(function)))
+            self._handle, _encode_optional("entry", entry), ctypes.byref(options), ctypes.byref(function)))
         try:
             library.check(self._c.faFunctionSave(function, ctypes.byref(saved)))
         finally:
@@ -254,8 +271,8 @@ class Module:
         if images not in _IMAGES:
             raise ValueError(f"images are {images!r}, expected one of {', '.join(_IMAGES)}")
         made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        options = _KernelOptions(ctypes.sizeof(_KernelOptions), chip and chip.encode(), _IMAGES[images])
+        options = _KernelOptions(ctypes.sizeof(_KernelOptions), _encode_optional("chip", chip), _IMAGES[images])
         self.context.check(self._c.faModuleCompileKernel(
-            self._handle, entry and entry.encode(), ctypes.byref(options), *map(ctypes.byref, made)))
+            self._handle, _encode_optional("entry", entry), ctypes.byref(options), *map(ctypes.byref, made)))
         manifest, ptx, cubin = map(self.context.library.take_bytes, made)
         return manifest, ptx, cubin

@@ -220,6 +220,31 @@ class Refusals(unittest.TestCase):
         with fa_mlir.Context() as context:
             self.refuse(ValueError, "form is 'xml'", fa_mlir.Module(context, text()).print, "xml")
 
+    def test_texts(self):
+        """What is no text, or has a zero, which would end it in C."""
+        self.refuse(TypeError, "the pipeline is a int, expected text", fa_mlir.compile, text(), pipeline=3)
+        self.refuse(ValueError, r"the pipeline is 'cse\\x00x', expected text without zeros", fa_mlir.compile, text(),
+                    pipeline="cse\0x")
+        self.refuse(TypeError, "the entry is a int, expected text", fa_mlir.compile, text(), entry=3)
+        self.refuse(TypeError, "the chip is a int, expected text", fa_mlir.compile, text(), target="cuda", chip=80)
+        with fa_mlir.Context() as context:
+            module = fa_mlir.Module(context, text())
+            self.refuse(TypeError, "the operation is a NoneType, expected text", module.count, None)
+            self.refuse(TypeError, "the text of options is a dict, expected text", module.raise_attention, {})
+            self.refuse(TypeError, "the source is a int, expected text or bytecode", fa_mlir.Module, context, 3)
+        self.refuse(TypeError, "the context is a NoneType, expected fa_mlir.Context", fa_mlir.Module, None, text())
+
+    def test_a_closed_context(self):
+        context = fa_mlir.Context()
+        module = fa_mlir.Module(context, text())
+        context.close()
+        context.close()
+        self.refuse(ValueError, "the context is closed", fa_mlir.Module, context, text())
+        self.refuse(ValueError, "the context is closed", context.diagnostics)
+        for call in (module.print, module.compile_function, module.compile_kernel, module.raise_attention,
+                     lambda: module.run("cse"), lambda: module.count("fa.attention")):
+            self.refuse(ValueError, "the context is destroyed", call)
+
     def test_packages_without_mlir(self):
         self.refuse(ImportError, "'json' is no MLIR package: .*; expected one .* such as jaxlib.mlir",
                     fa_mlir.dialects.bind, "json")
@@ -282,6 +307,27 @@ class Threads(unittest.TestCase):
         after = fa_mlir.stats()
         self.assertEqual(after["compilations"] - before["compilations"], 1)
         self.assertEqual(sum(after[name] - before[name] for name in ("joined", "memory_hits")), 7)
+
+    def test_two_contexts(self):
+        """Each thread has what its own context said."""
+        found = {}
+
+        def work(name):
+            with fa_mlir.Context() as context:
+                for i in range(20):
+                    module = fa_mlir.Module(context, text().replace("@attend", f"@{name}"))
+                    module.run("fa-to-level2")
+                    try:
+                        module.run(f"fa-no-{name}-{i}")
+                    except fa_mlir.CompilationError as error:
+                        found.setdefault(name, []).append(f"'fa-no-{name}-{i}' does not refer" in str(error))
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, {"first": [True] * 20, "second": [True] * 20})
 
     def test_an_error_reaches_all_that_wait(self):
         source = f"func.func @broken_{SEED}() -> i32 {{\n  return\n}}"
