@@ -348,3 +348,48 @@ func.func @unread_apply(%t: memref<?xf32>, %x: tensor<4x8xf32>, %i: index) {
   } -> tensor<4x8xf32>
   return
 }
+
+// Rows of no sequence show what the destination held, so it stays.
+
+// CHECK-LABEL: func.func @destination_of_packed(
+// CHECK-SAME: %{{[a-z0-9]+}}: tensor<8x4x16xf32>, %[[INIT:[a-z0-9]+]]: tensor<8x4x16xf32>, %{{[a-z0-9]+}}: tensor<3xi32>
+// CHECK: fa.attention {{.*}} outs(%[[INIT]] : tensor<8x4x16xf32>)
+// CHECK: linalg.transpose
+func.func @destination_of_packed(%q: tensor<8x4x16xf32>, %init: tensor<8x4x16xf32>, %starts: tensor<3xi32>) -> tensor<4x8x16xf32> {
+  %e = tensor.empty() : tensor<4x8x16xf32>
+  %r = fa.attention ins(%q, %q, %q : tensor<8x4x16xf32>, tensor<8x4x16xf32>, tensor<8x4x16xf32>) outs(%init : tensor<8x4x16xf32>)
+      query_starts(%starts : tensor<3xi32>) key_starts(%starts : tensor<3xi32>)
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>}
+  %t = linalg.transpose ins(%r : tensor<8x4x16xf32>) outs(%e : tensor<4x8x16xf32>) permutation = [1, 0, 2]
+  return %t : tensor<4x8x16xf32>
+}
+
+// A packed operand whose head dim is contiguous only as transposed is not read in another order.
+
+// CHECK-LABEL: func.func @head_dim_of_packed(
+// CHECK: %[[T:.*]] = linalg.transpose
+// CHECK: fa.attention ins(%{{.*}}, %[[T]], %{{.*}} :
+func.func @head_dim_of_packed(%q: tensor<8x4x16xf32>, %k: tensor<4x16x8xf32>, %starts: tensor<3xi32>) -> tensor<8x4x16xf32> {
+  %e = tensor.empty() : tensor<8x4x16xf32>
+  %kt = linalg.transpose ins(%k : tensor<4x16x8xf32>) outs(%e : tensor<8x4x16xf32>) permutation = [2, 0, 1]
+  %r = fa.attention ins(%q, %kt, %q : tensor<8x4x16xf32>, tensor<8x4x16xf32>, tensor<8x4x16xf32>) outs(%e : tensor<8x4x16xf32>)
+      query_starts(%starts : tensor<3xi32>) key_starts(%starts : tensor<3xi32>)
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>}
+  return %r : tensor<8x4x16xf32>
+}
+
+// Without pairs, gradients are 0.
+
+// CHECK-LABEL: func.func @gradient_without_queries(
+// CHECK-SAME: %[[DK:[a-z0-9]+]]: memref<1x13x1x16xf32>, %[[DV:[a-z0-9]+]]: memref<1x13x1x16xf32>)
+// CHECK: %[[ZERO:.*]] = arith.constant 0.0
+// CHECK-NEXT: linalg.fill ins(%[[ZERO]] : f32) outs(%[[DK]]
+// CHECK-NEXT: linalg.fill ins(%[[ZERO]] : f32) outs(%[[DV]]
+// CHECK-NEXT: return
+func.func @gradient_without_queries(%q: memref<1x0x2x16xf32>, %k: memref<1x13x1x16xf32>, %lse: memref<1x2x0xf32>, %dq: memref<1x0x2x16xf32>,
+                                    %dk: memref<1x13x1x16xf32>, %dv: memref<1x13x1x16xf32>) {
+  fa.attention_gradient ins(%q, %k, %k : memref<1x0x2x16xf32>, memref<1x13x1x16xf32>, memref<1x13x1x16xf32>)
+      of(%q, %lse : memref<1x0x2x16xf32>, memref<1x2x0xf32>) gradients(%q : memref<1x0x2x16xf32>)
+      outs(query = %dq : memref<1x0x2x16xf32>, key = %dk : memref<1x13x1x16xf32>, value = %dv : memref<1x13x1x16xf32>) mask causal
+  return
+}

@@ -8,6 +8,11 @@
 // LARGE: query_block = 128, key_block = 64, {{.*}} gradient_form = three_pass
 // LARGE-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
 
+// RUN: not fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=PACKED
+// PACKED: error: 'fa.attention_gradient' op has packed sequences, whose gradients have no lowering for sm_90a; the nearest is a batch there, and this on a CPU
+// RUN: not fa-opt %t/two_types.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=TYPES
+// TYPES: error: 'fa.attention_gradient' op has an output gradient of 'f32' beside a query of 'bf16', which has no lowering for sm_90a; the nearest is an output gradient of 'bf16' there, and this one on a CPU
+
 // DEFINE: %{config} =
 // DEFINE: %{dim} = 128
 // DEFINE: %{type} = bf16
@@ -119,5 +124,26 @@ func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to:
 func.func @scale(%t: !t, %lse: memref<1x4x?xf32>, %scale: f32, %to: memref<f32>) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
       outs(query = %t : !t, scale = %to : memref<f32>) scale(%scale)
+  return
+}
+
+//--- packed.mlir
+!t = memref<?x4x64xbf16>
+!l = memref<4x?xf32>
+!s = memref<?xi32>
+func.func @packed(%q: !t, %s: !s, %lse: !l, %dq: !t) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %lse : !t, !l) gradients(%q : !t) outs(query = %dq : !t)
+      query_starts(%s : !s) key_starts(%s : !s)
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>,
+       output_gradient_dims = #fa.dims<s, h, d>, query_gradient_dims = #fa.dims<s, h, d>}
+  return
+}
+
+//--- two_types.mlir
+!t = memref<1x70x2x64xbf16>
+!o = memref<1x70x2x64xf32>
+!l = memref<1x2x70xf32>
+func.func @two_types(%q: !t, %o: !o, %lse: !l, %dq: !o) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !o, !l) gradients(%o : !o) outs(query = %dq : !o)
   return
 }

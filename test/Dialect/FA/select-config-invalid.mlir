@@ -8,6 +8,7 @@
 // RUN: sed -e s/BLOCKS/64,key_block=4294967296/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=KEYS --implicit-check-not=error:
 // RUN: sed -e s/BLOCKS/64,key_block=128,key_splits=100000/ %t/sizes.mlir | not fa-opt -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=SPLITS --implicit-check-not=error:
 // RUN: not fa-opt %t/form.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not fa-opt %t/gradient.mlir -fa-select-config=chip=avx2 2>&1 | FileCheck %s --check-prefix=GRADIENT
 // RUN: not fa-opt %t/dims.mlir -fa-select-config=chip=sm_70 2>&1 | FileCheck %s --check-prefix=NAME
 
 // LANES: error: 'fa.attention' op config does not fit: lanes is 16, but a vector of avx2 holds 8 f32; the nearest is 8
@@ -65,4 +66,14 @@ func.func @sizes(%q: !t) -> !t {
 func.func @dims(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
   return %r : !t
+}
+
+// GRADIENT: error: 'fa.attention_gradient' op config does not fit: key_splits is 2, expected 1 for gradients
+//--- gradient.mlir
+!t = memref<1x70x2x64xf32>
+!l = memref<1x2x70xf32>
+func.func @gradient(%q: !t, %lse: !l, %dq: !t) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %lse : !t, !l) gradients(%q : !t) outs(query = %dq : !t)
+      {config = #fa.config<query_block = 64, key_block = 128, key_splits = 2>}
+  return
 }

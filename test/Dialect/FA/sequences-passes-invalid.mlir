@@ -1,11 +1,13 @@
 // RUN: fa-opt %s -split-input-file -verify-diagnostics -fa-tile='combine-rows=64'
 // RUN: not fa-opt %S/Inputs/packed.mlir -fa-convert-to-online 2>&1 | FileCheck %s --check-prefix=ONLINE
 // RUN: not fa-opt %S/Inputs/packed.mlir -fa-naive 2>&1 | FileCheck %s --check-prefix=NAIVE
+// RUN: not fa-opt %S/Inputs/drops.mlir -fa-naive 2>&1 | FileCheck %s --check-prefix=DROPS
 // RUN: not fa-opt %S/Inputs/packed.mlir -fa-split-kv 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: not fa-opt %S/Inputs/whole_rows.mlir -fa-place-pages 2>&1 | FileCheck %s --check-prefix=PAGES
 
 // ONLINE: 'fa.attention' op has packed sequences or pages, expected one sequence: tile it first, with fa-tile
-// NAIVE: 'fa.attention' op has packed sequences or pages, expected neither: fa-naive has no form of it
+// NAIVE: 'fa.attention' op has packed sequences or pages, of which fa-naive has no form; expected a batch without
+// DROPS: 'fa.attention' op has dropout, of which fa-naive has no form; run fa-expand-dropout before
 // SPLIT: 'fa.attention' op has packed sequences or pages and key_splits = 2, expected 1: parts of keys are slices
 // PAGES: 'fa.paged_rows' op is read by 'func.return', expected slices of a bounded number of rows, as fa-specialize-mask makes them
 

@@ -6,19 +6,47 @@
 //===----------------------------------------------------------------------===//
 //
 // Canonicalisation of attention over nothing: no queries, no keys, an empty
-// key range, a partial result without keys. Each pattern is one such case and
-// replaces it by what the softmax over an empty set is defined to give.
+// key range, a partial result without keys; and of gradients over no pairs.
+// Each pattern is one such case and replaces it by what the softmax over an
+// empty set is defined to give.
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/EmptyFolds.h"
 #include "AttentionVerifiers.h"
 #include "Folds.h"
-#include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fa;
+
+LogicalResult mlir::fa::fillGradientWithoutPairs(RewriterBase &rewriter,
+                                                 AttentionGradientOp op) {
+  auto isEmpty = [&](DimKind kind) {
+    return sizeOf(op.getQuery(), op.getQueryOrder(), kind) == 0;
+  };
+  bool hasNoPairs =
+      isEmpty(DimKind::Batch) || isEmpty(DimKind::Heads) ||
+      isEmpty(DimKind::Sequence) ||
+      sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) == 0;
+  if (!hasNoPairs || op.getQueryStarts())
+    return failure();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  auto destinations = cast<DestinationStyleOpInterface>(*op).getDpsInits();
+  SmallVector<Value> results;
+  for (Value destination : destinations) {
+    Value zero = arith::ConstantOp::create(
+        rewriter, op.getLoc(),
+        rewriter.getZeroAttr(getElementTypeOrSelf(destination.getType())));
+    auto filled =
+        linalg::FillOp::create(rewriter, op.getLoc(), zero, destination);
+    llvm::append_range(results, filled.getResults());
+  }
+  rewriter.replaceOp(op, results);
+  return success();
+}
 
 /// Removes an operation that leaves its destinations as they are.
 static void dropUnchanging(DestinationStyleOpInterface op,
@@ -78,6 +106,16 @@ struct FillAttentionWithoutKeys : public OpRewritePattern<AttentionOp> {
       fill(op.getLse(), /*isLse=*/true);
     rewriter.replaceOp(op, results);
     return success();
+  }
+};
+
+/// Nothing depends on what is not there: gradients are 0.
+struct FillGradientWithoutPairs : public OpRewritePattern<AttentionGradientOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionGradientOp op,
+                                PatternRewriter &rewriter) const override {
+    return fillGradientWithoutPairs(rewriter, op);
   }
 };
 
@@ -177,6 +215,10 @@ void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   populateMaskFolds(patterns);
   populateOperandFolds(patterns);
   patterns.add<DropAttentionWithoutRows, FillAttentionWithoutKeys>(context);
+}
+
+void mlir::fa::populateEmptyGradientFolds(RewritePatternSet &patterns) {
+  patterns.add<FillGradientWithoutPairs>(patterns.getContext());
 }
 
 void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -23,6 +23,9 @@ void populateMaskFolds(RewritePatternSet &patterns);
 void populateOperandFolds(RewritePatternSet &patterns);
 /// @}
 
+/// Gradients of attention over no pairs.
+void populateEmptyGradientFolds(RewritePatternSet &patterns);
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_DIALECT_FA_IR_FOLDS_H

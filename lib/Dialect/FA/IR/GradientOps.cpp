@@ -286,6 +286,7 @@ void AttentionGradientOp::getCanonicalizationPatterns(
   populateRegionFolds(patterns);
   populateMaskFolds(patterns);
   populateOperandFolds(patterns);
+  populateEmptyGradientFolds(patterns);
 }
 
 //===----------------------------------------------------------------------===//

@@ -58,12 +58,12 @@ getTranspose(Value value) {
 /// in the other: to read it there is to copy it in any case.
 static bool partsHeadDim(Value operand, DimsAttr from, DimsAttr to) {
   auto isLast = [](DimsAttr order) {
-    return order.positionOf(DimKind::HeadDim) == 3;
+    return order.positionOf(DimKind::HeadDim) == order.getRank() - 1;
   };
   return isa<TensorType>(operand.getType()) && isLast(from) && !isLast(to);
 }
 
-// A rank-4 operand with the attribute that names its order.
+// An operand with the attribute that names its order.
 namespace {
 struct OrderedOperand {
   OpOperand *operand;
@@ -239,8 +239,9 @@ struct AbsorbTransposedResult : public OpRewritePattern<linalg::TransposeOp> {
     auto op = transpose.getInput().getDefiningOp<AttentionOp>();
     if (!op || result.getResultNumber() != 0 || !result.hasOneUse())
       return failure();
-    // Rows past a query length show what the destination held.
-    if (op.getQueryLengths() &&
+    // Rows past a query length or of no sequence show what the destination
+    // held.
+    if ((op.getQueryLengths() || op.getQueryStarts()) &&
         !op.getOutput().getDefiningOp<tensor::EmptyOp>())
       return failure();
     ArrayRef<int64_t> permutation = transpose.getPermutation();

@@ -22,8 +22,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::bufferization;
 
-/// Batch, head, query and key, in front of the captures of a region.
-
 // The values with each tensor replaced by its buffer.
 static FailureOr<SmallVector<Value>>
 getBuffers(ValueRange values, RewriterBase &rewriter,

@@ -326,7 +326,10 @@ FailureOr<scf::ForallOp> mlir::fa::expandNaively(RewriterBase &rewriter,
   if (op.isRagged() || !op.getSink().empty())
     return op.emitOpError()
            << "has " << (op.isRagged() ? "packed sequences or pages" : "a sink")
-           << ", expected neither: fa-naive has no form of it";
+           << ", of which fa-naive has no form; expected a batch without";
+  if (!op.getScore().empty() && !op.getScore().getOps<DropoutOp>().empty())
+    return op.emitOpError("has dropout, of which fa-naive has no form; run "
+                          "fa-expand-dropout before");
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });

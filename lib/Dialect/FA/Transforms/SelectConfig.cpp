@@ -124,9 +124,22 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
-/// A GPU has no kernels that add to gradients of captures.
+/// A GPU has no kernels that add to gradients of captures, none for packed
+/// sequences, and none whose products have two types.
 static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
                                           StringRef target) {
+  if (op.getQueryStarts())
+    return op.emitOpError()
+           << "has packed sequences, whose gradients have no lowering for "
+           << target << "; the nearest is a batch there, and this on a CPU";
+  Type element = getElementTypeOrSelf(op.getQuery().getType()),
+       ofOutput = getElementTypeOrSelf(op.getOutputGradient().getType());
+  if (ofOutput != element)
+    return op.emitOpError()
+           << "has an output gradient of " << ofOutput << " beside a query of "
+           << element << ", which has no lowering for " << target
+           << "; the nearest is an output gradient of " << element
+           << " there, and this one on a CPU";
   if (op.getCaptureGradients().empty() && !op.getScaleGradient())
     return success();
   return op.emitOpError()
@@ -149,6 +162,9 @@ LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
       given ? target.completeConfig(given, problem)
             : target.selectConfig(op.getContext(), problem, reason);
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
+  if (given && given.getKeySplits() != 1)
+    return emitMisfit() << "key_splits is " << given.getKeySplits()
+                        << ", expected 1 for gradients";
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
   if (!config.getGradientForm())

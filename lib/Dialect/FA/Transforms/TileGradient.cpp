@@ -16,6 +16,7 @@
 #include "CaptureSums.h"
 #include "CutGradient.h"
 #include "Lengths.h"
+#include "fa/Dialect/FA/IR/EmptyFolds.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
@@ -689,7 +690,8 @@ struct TileGradientPass
     getOperation()->walk([&](AttentionGradientOp op) { all.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (AttentionGradientOp op : all)
-      if (failed(tileGradient(rewriter, op)))
+      if (failed(fillGradientWithoutPairs(rewriter, op)) &&
+          failed(tileGradient(rewriter, op)))
         return signalPassFailure();
   }
 };
