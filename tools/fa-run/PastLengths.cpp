@@ -36,25 +36,60 @@ static void poisonRows(HostBuffer &buffer, DimsAttr order,
   }
 }
 
+namespace {
+/// An operand of which rows up to a length are read.
+struct Rows {
+  Value operand;
+  DimsAttr order;
+  Value lengths;
+};
+} // namespace
+
+/// What an attention or a gradient reads up to lengths; nothing of pieces,
+/// whose rows are not those that lengths count, and of packed sequences and
+/// pages, whose rows lie elsewhere.
+static void addRows(Operation *op, SmallVectorImpl<Rows> &rows) {
+  auto addInputs = [&](auto attention) {
+    rows.push_back({attention.getQuery(), attention.getQueryOrder(),
+                    attention.getQueryLengths()});
+    rows.push_back({attention.getKey(), attention.getKeyOrder(),
+                    attention.getKeyLengths()});
+    rows.push_back({attention.getValue(), attention.getValueOrder(),
+                    attention.getKeyLengths()});
+  };
+  if (auto attention = dyn_cast<AttentionOp>(op);
+      attention && attention.getExtents().empty() && !attention.isRagged())
+    addInputs(attention);
+  auto gradient = dyn_cast<AttentionGradientOp>(op);
+  if (!gradient || !gradient.getExtents().empty() || gradient.getQueryStarts())
+    return;
+  addInputs(gradient);
+  rows.push_back({gradient.getOutputGradient(),
+                  gradient.getOutputGradientOrder(),
+                  gradient.getQueryLengths()});
+  if (gradient.getOutput())
+    rows.push_back({gradient.getOutput(), gradient.getOutputOrder(),
+                    gradient.getQueryLengths()});
+}
+
 void fa::poisonPastLengths(func::FuncOp function,
                            MutableArrayRef<HostBuffer> arguments,
                            llvm::function_ref<bool(unsigned)> mayChange) {
-  auto poison = [&](Value operand, DimsAttr order, Value lengths) {
-    auto data = getPosition(function, operand);
-    auto bounds = getPosition(function, lengths);
-    if (data && bounds && operand.hasOneUse() && mayChange(*data) &&
-        std::max(*data, *bounds) < arguments.size())
-      poisonRows(arguments[*data], order, arguments[*bounds]);
-  };
-  function.walk([&](AttentionOp op) {
-    // Rows of a piece are not those that lengths count, and those of packed
-    // sequences and pages lie elsewhere.
-    if (!op.getExtents().empty() || op.isRagged())
-      return;
-    poison(op.getQuery(), op.getQueryOrder(), op.getQueryLengths());
-    poison(op.getKey(), op.getKeyOrder(), op.getKeyLengths());
-    poison(op.getValue(), op.getValueOrder(), op.getKeyLengths());
-  });
+  SmallVector<Rows> all;
+  function.walk([&](Operation *op) { addRows(op, all); });
+  for (const Rows &rows : all) {
+    auto data = getPosition(function, rows.operand);
+    auto bounds = getPosition(function, rows.lengths);
+    // What another operation reads, too, or up to other lengths, stays.
+    auto isSame = [&](const Rows &other) {
+      return other.operand == rows.operand && other.order == rows.order &&
+             other.lengths == rows.lengths;
+    };
+    if (data && bounds && mayChange(*data) &&
+        std::max(*data, *bounds) < arguments.size() &&
+        llvm::count_if(all, isSame) == llvm::range_size(rows.operand.getUses()))
+      poisonRows(arguments[*data], rows.order, arguments[*bounds]);
+  }
 }
 
 llvm::Error fa::boundLengths(func::FuncOp function,
@@ -92,14 +127,20 @@ llvm::Error fa::boundLengths(func::FuncOp function,
                             : "the extent");
     }
   };
-  function.walk([&](AttentionOp op) {
-    // What is wrong of packed sequences and pages has a meaning.
-    if (op.isRagged())
-      return;
+  auto boundOf = [&](auto op) {
     bound(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), "query",
           op.getExtents());
     bound(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), "key",
           op.getExtents());
+  };
+  function.walk([&](Operation *op) {
+    // What is wrong of packed sequences and pages has a meaning.
+    if (auto attention = dyn_cast<AttentionOp>(op);
+        attention && !attention.isRagged())
+      boundOf(attention);
+    else if (auto gradient = dyn_cast<AttentionGradientOp>(op);
+             gradient && !gradient.getQueryStarts())
+      boundOf(gradient);
   });
   if (error.empty())
     return llvm::Error::success();

@@ -78,7 +78,7 @@ LogicalResult Session::reportOutputs() {
     }
     if (failed(checkSameShape(output, buffer, expected.outputs[i])))
       return failure();
-    line.comparison = compare(buffer, expected.outputs[i], getBound(output),
+    line.comparison = compare(buffer, expected.outputs[i], getBound(i),
                               expected.rows ? &elements[i] : nullptr);
   }
   return success();

@@ -52,7 +52,7 @@ private:
     return output.isArgument ? arguments[output.index] : results[output.index];
   }
   const executor::NumberPolicy &getPolicy(ModuleOp module);
-  ErrorBound getBound(const Output &output);
+  ErrorBound getBound(unsigned number);
   Type getNarrowestType();
 
   const SessionOptions &options;

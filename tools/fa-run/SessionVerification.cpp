@@ -49,29 +49,33 @@ Type Session::getNarrowestType() {
   return narrowest;
 }
 
+/// The attention that writes an output of a function, and the number of its
+/// destination; null where another operation does.
+static std::pair<AttentionOp, unsigned> getAttention(func::FuncOp function,
+                                                     const Output &output) {
+  if (output.isArgument) {
+    for (OpOperand &use : function.getArgument(output.index).getUses())
+      if (auto op = dyn_cast<AttentionOp>(use.getOwner());
+          op && op.isDpsInit(&use))
+        return {op, use.getOperandNumber() -
+                        op.getDpsInitsMutable()[0].getOperandNumber()};
+    return {};
+  }
+  Operation *end = function.front().getTerminator();
+  auto result = dyn_cast<OpResult>(end->getOperand(output.index));
+  if (auto op = dyn_cast_if_present<AttentionOp>(result ? result.getOwner()
+                                                        : nullptr))
+    return {op, result.getResultNumber()};
+  return {};
+}
+
 /// An f32 output of rank 3 next to one of rank 4 is a log-sum-exp.
-static bool isLse(const Output &output, ArrayRef<Output> outputs) {
+static bool looksLikeLse(const Output &output, ArrayRef<Output> outputs) {
   auto rank = [](Type type) { return getInterfaceShape(type).size(); };
   return rank(output.type) == 3 &&
          getInterfaceElementType(output.type).isF32() &&
          llvm::any_of(outputs,
                       [&](const Output &o) { return rank(o.type) == 4; });
-}
-
-/// Whether an output of a function is what an attention writes, not a gradient
-/// of one or what is made of both.
-static bool isOfForward(func::FuncOp function, const Output &output) {
-  auto isAttention = [](Operation *op) {
-    return isa_and_present<AttentionOp>(op);
-  };
-  if (output.isArgument)
-    return llvm::any_of(function.getArgument(output.index).getUses(),
-                        [&](OpOperand &use) {
-                          auto op = dyn_cast<AttentionOp>(use.getOwner());
-                          return op && op.isDpsInit(&use);
-                        });
-  Operation *end = function.front().getTerminator();
-  return isAttention(end->getOperand(output.index).getDefiningOp());
 }
 
 /// Whether a function computes gradients.
@@ -81,13 +85,19 @@ static bool hasGradients(func::FuncOp function) {
       .wasInterrupted();
 }
 
-ErrorBound Session::getBound(const Output &output) {
+ErrorBound Session::getBound(unsigned number) {
   // Kernels of a device round the softmax to the type of the values.
   bool keepsSingle = target == TargetKind::CPU;
-  ErrorBound bound = hasGradients(judge) && !isOfForward(judge, output)
-                         ? getGradientBound(output.type, getNarrowestType())
-                         : getDefaultBound(output.type, isLse(output, outputs),
-                                           getNarrowestType(), keepsSingle);
+  Type type = outputs[number].type;
+  // The function that judges may return what the entry writes.
+  auto [attention, destination] =
+      getAttention(judge, getOutputs(judge)[number]);
+  bool isLse =
+      attention ? destination == 1 : looksLikeLse(outputs[number], outputs);
+  ErrorBound bound =
+      hasGradients(judge) && !attention
+          ? getGradientBound(type, getNarrowestType())
+          : getDefaultBound(type, isLse, getNarrowestType(), keepsSingle);
   if (options.bound && bound.measure != ErrorMeasure::Exact)
     bound.limit = *options.bound;
   return bound;
