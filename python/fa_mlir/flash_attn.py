@@ -15,6 +15,7 @@ has no form raises UnsupportedError, which is a NotImplementedError.
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from .attention import attention, refuse
@@ -26,7 +27,11 @@ __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_
 
 def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None, causal: bool, window_size: tuple,
           softcap: float, alibi_slopes: Any, return_lse: bool, **more: Any) -> Any:
-    return attention(q, k, v, causal="bottom_right" if causal else None, window=tuple(window_size), scale=softmax_scale,
+    if return_lse and dropout_p:
+        raise UnsupportedError("return_attn_probs", "True with dropout_p", "False",
+                               "attention(return_lse=True): probabilities and what is dropped are never made")
+    window = tuple([size if size is None else index(size) for size in window_size])
+    return attention(q, k, v, causal="bottom_right" if causal else None, window=window, scale=softmax_scale,
                      softcap=softcap or None, alibi=alibi_slopes, dropout_p=dropout_p, return_lse=return_lse, **more)
 
 

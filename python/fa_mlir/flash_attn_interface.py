@@ -13,7 +13,11 @@ from .flash_attn import _call
 from .flash_attn import flash_attn_with_kvcache as _with_kvcache
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
-           "flash_attn_with_kvcache"]
+           "flash_attn_with_kvcache", "get_scheduler_metadata"]
+
+
+def get_scheduler_metadata(*args: Any, **kwargs: Any) -> None:
+    """None: there is nothing to compute ahead of a call."""
 
 
 def _refuse_given(**given: Any) -> None:

@@ -234,7 +234,8 @@ class FlashAttention(unittest.TestCase):
         k, v = (torch.randn(2, 41, 2, 16, dtype=torch.bfloat16) for _ in range(2))
         slopes = torch.rand(4)
         for options in ({}, {"causal": True}, {"window_size": (5, 3)}, {"causal": True, "window_size": (7, -1)},
-                        {"softcap": 3.0, "causal": True}, {"alibi_slopes": slopes, "causal": True}):
+                        {"softcap": 3.0, "causal": True}, {"alibi_slopes": slopes, "causal": True},
+                        {"window_size": tuple(torch.tensor([4, 2]))}):
             expected, lse = self.expect(q, k, v, options.get("causal", False), options.get("window_size", (-1, -1)),
                                         options.get("softcap", 0.0), options.get("alibi_slopes"))
             got, got_lse, probabilities = flash_attn.flash_attn_func(q, k, v, return_attn_probs=True, **options)

@@ -1,0 +1,174 @@
+"""Runs other projects' own tests on this one's functions: a seeded sample of them.
+
+    python test/python/peers.py --suite flash2 --count 2000
+    python test/python/peers.py --suite flash3 --device cpu --count 40 --most-rows 256
+    python test/python/peers.py --suite transformers --folder CLONE
+
+The tests are fetched when this runs, flash-attn's as its source package from PyPI, and
+kept nowhere; --folder names a copy that is there already. Each test function has the
+same share of the sample. A test that meets an UnsupportedError is counted by the
+argument, as "unsupported"; any other failure is one. Needs pytest, einops and, for
+rotary embedding on a GPU, triton. The last line has the counts.
+"""
+
+import argparse
+import collections
+import os
+import random
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import types
+from pathlib import Path
+
+import pytest
+import torch
+
+import fa_mlir
+
+VERSION = "2.8.3"
+FILES = {"flash2": "tests/test_flash_attn.py", "flash3": "hopper/test_flash_attn.py",
+         "transformers": "tests/test_modeling_common.py"}
+# Of the transformers' models, whose common tests compare implementations.
+MODELS = ("llama", "gemma2", "qwen3")
+# What tests the packages themselves: their torch library.
+LEFT_OUT = "bw_compatibility"
+MODEL_TESTS = "eager_matches or flash_attn_2_inference_equivalence"
+
+
+def fetch(folder):
+    """The source package of flash-attn, unpacked."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
+                    "--no-build-isolation", "--dest", folder, f"flash-attn=={VERSION}"], check=True)
+    archive, = Path(folder).glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    return Path(folder) / f"flash_attn-{VERSION}"
+
+
+class Sample:
+    """A plugin of pytest: takes a sample, and counts."""
+
+    def __init__(self, options):
+        self.options = options
+        self.collected = 0
+        self.counts = collections.Counter()
+        self.unsupported = collections.Counter()
+        self.functions = collections.Counter()
+
+    def pytest_collection_modifyitems(self, config, items):
+        self.collected = len(items)
+        groups = collections.defaultdict(list)
+        for item in items:
+            if self.options.only and not re.search(self.options.only, item.nodeid):
+                continue
+            if re.search(LEFT_OUT, item.nodeid):
+                continue
+            named = getattr(getattr(item, "callspec", None), "params", {})
+            rows = [value for name, value in named.items() if "seqlen" in name and isinstance(value, int)]
+            if max(rows, default=0) <= self.options.most_rows:
+                groups[item.originalname or item.name].append(item)
+        chooser = random.Random(self.options.seed)
+        for name in sorted(groups):
+            chooser.shuffle(groups[name])
+        chosen = []
+        while len(chosen) < self.options.count and any(groups.values()):
+            for name in sorted(groups):
+                if groups[name] and len(chosen) < self.options.count:
+                    chosen.append(groups[name].pop())
+        items[:] = chosen
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        report = outcome.get_result()
+        error = call.excinfo.value if call.excinfo else None
+        if isinstance(error, fa_mlir.UnsupportedError):
+            report.outcome, report.longrepr = "skipped", (item.nodeid, 0, str(error))
+            self.unsupported[f"{error.argument}: {str(error.value)[:60]}"] += 1
+            self.counts["unsupported"] += 1
+        elif call.when == "call" or report.skipped:
+            self.counts[report.outcome] += 1
+            if call.when == "call":
+                self.functions[item.originalname or item.name] += 1
+        elif report.failed:
+            self.counts["failed"] += 1
+
+
+def install(folder, device):
+    """fa_mlir under the names that the tests import; what else they import is flash-attn's own."""
+    fa_mlir.compat.install_flash_attn()
+    package = sys.modules["flash_attn"]
+    package.__path__ = [str(folder / "flash_attn")]
+    # Asked for with dropout's mask alone.
+    package._get_block_size_n = lambda *args: 128
+    if device == "cpu":
+        rotary = types.ModuleType("flash_attn.layers.rotary")
+        rotary.apply_rotary_emb = lambda *args, **named: pytest.skip("rotary embedding of the tests needs a GPU")
+        sys.modules["flash_attn.layers.rotary"] = rotary
+        torch.cuda.get_device_capability = lambda *args: (9, 0)
+        torch.cuda.get_device_properties = lambda *args: types.SimpleNamespace(total_memory=1 << 40,
+                                                                               multi_processor_count=132)
+        torch.cuda.synchronize = lambda *args: None
+
+
+def prepare(path, device):
+    """A copy of the file of tests for the device, beside it."""
+    text = path.read_text()
+    if device == "cpu":
+        text = re.sub(r"(['\"])cuda\1", r'"cpu"', text)
+        # Memory that a race on a GPU would show in.
+        text = text.replace("70 * 1024 ** 3", "70")
+    copy = path.with_name("test_of_a_peer.py")
+    copy.write_text(text)
+    return copy
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", choices=FILES, required=True)
+    parser.add_argument("--folder", type=Path, help="a copy of the project, else it is fetched")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--most-rows", type=int, default=1 << 30, help="leave longer sequences out")
+    parser.add_argument("--only", help="a regular expression of names")
+    parser.add_argument("--least-passed", type=int, default=1, help="fewer are a failure")
+    options = parser.parse_args()
+    print(f"seed {options.seed}, torch {torch.__version__}, {options.device}")
+    torch.manual_seed(options.seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.folder or fetch(temporary)).resolve()
+        sample = Sample(options)
+        arguments = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
+        if options.suite == "transformers":
+            fa_mlir.hf.register()
+            # The implementation that their tests compare with eager.
+            os.environ.setdefault("TRANSFORMERS_TEST_DEVICE", options.device)
+            import transformers.modeling_utils as modeling
+            functions = modeling.ALL_ATTENTION_FUNCTIONS
+            for name in "sdpa", "flash_attention_2":
+                functions.register(name, fa_mlir.hf.forward)
+            files = [str(next(folder.glob(f"tests/models/{model}/test_modeling_{model}.py"))) for model in MODELS]
+            os.chdir(folder)
+            sys.path.insert(0, str(folder))
+            status = pytest.main([*arguments, "-k", MODEL_TESTS, *files], plugins=[sample])
+        else:
+            install(folder, options.device)
+            file = prepare(folder / FILES[options.suite], options.device)
+            sys.path.insert(0, str(file.parent))
+            status = pytest.main([*arguments, "--rootdir", str(file.parent), str(file)], plugins=[sample])
+    for name, count in sorted(sample.functions.items()):
+        print(f"  {name}: {count}")
+    for name, count in sample.unsupported.most_common():
+        print(f"  unsupported, {name}: {count}")
+    counts = sample.counts
+    print(f"{options.suite}: of {sample.collected} tests {sum(counts.values())} ran: {counts['passed']} passed, "
+          f"{counts['unsupported']} unsupported, {counts['skipped']} skipped, {counts['failed']} failed")
+    return counts["failed"] > 0 or counts["passed"] < options.least_passed or status not in (0, 5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
