@@ -274,18 +274,19 @@ static SmallVector<Value> decompose(OpBuilder &builder, GradientKeysOp step) {
   if (step.getQueryGradient())
     addToQueries(step, block, operands.key, gradient.scores);
   SmallVector<SmallVector<unsigned>> loops = {{0, 2}, {2, 1}, {0, 1}};
-  SmallVector<Value> results;
+  // What else it adds to is written by now.
+  SmallVector<Value> results, states;
   // key = key + ds * query, value = value + p * factor * do
-  if (step.getKeyAccumulator())
-    results.push_back(block.contract(gradient.scores, operands.query,
-                                     block.loadState(step.getKeyAccumulator()),
+  auto add = [&](Value state, Value weights, Value rows) {
+    if (!state)
+      return;
+    results.push_back(block.contract(weights, rows, block.loadState(state),
                                      loops, step.getConfigAttr()));
-  if (step.getValueAccumulator())
-    results.push_back(
-        block.contract(gradient.factored, operands.outputGradient,
-                       block.loadState(step.getValueAccumulator()), loops,
-                       step.getConfigAttr()));
-  return block.storeState(results, step.getDpsInits());
+    states.push_back(state);
+  };
+  add(step.getKeyAccumulator(), gradient.scores, operands.query);
+  add(step.getValueAccumulator(), gradient.factored, operands.outputGradient);
+  return block.storeState(results, states);
 }
 
 //===----------------------------------------------------------------------===//
