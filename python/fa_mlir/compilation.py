@@ -1,8 +1,24 @@
 """compile(): from text or a module to something that can be called.
 
-A compilation is looked up in memory, then on disk (cache.py), and done once for
-all who ask for the same at the same time. What is made is one entry of bytes,
-whichever way it came: by this process, by a child, or from disk.
+A compilation is looked up in memory, then among the wheel's kernels, then on disk
+(cache.py), and done once for all who ask for the same at the same time. What is made is
+one entry of bytes, whichever way it came: by this process, by a child, or from disk.
+
+Caching. The key is the library's build, the text, the chip, the assembler and what
+else decides the code (Request); for a CPU its name. So another version, ptxas or machine
+misses, and nothing stale is found. FA_MLIR_CACHE_DIR names the folder, which many
+processes may share: files are written aside and renamed. Damaged ones are made again.
+stats() counts all of it.
+
+Deployment without a compiler, in three ways:
+
+- Fill a cache where the compiler is, run the program with FA_MLIR_CACHE_DIR there once
+  for each kind of call, and ship the folder: no GPU is needed for
+  compile(text, target="cuda", chip="sm_90a").
+- compile(...).save(folder) writes a manifest and images; fa_mlir.load(path), or
+  fa-c/Runtime.h from C, runs them with the driver alone (docs/Runtime.md).
+- fa-compile writes an object file and a header for a CPU, which link with no part of
+  MLIR.
 """
 
 from __future__ import annotations
