@@ -316,6 +316,80 @@ static LogicalResult compileCombine(CombineOp op, ProgramBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
+// fa.add_partial
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AddPartialPlan {
+  AddPartialOp op;
+  unsigned output, lse;
+  std::array<Use, 3> state;
+  SmallVector<unsigned> results;
+};
+} // namespace
+
+static LogicalResult runAddPartial(const AddPartialPlan &plan, Frame &frame) {
+  Array &output = frame.array(plan.output), &lse = frame.array(plan.lse);
+  if (failed(checkLive(plan.op, output)) || failed(checkLive(plan.op, lse)))
+    return failure();
+  SmallVector<ArrayRefPtr, 3> state;
+  for (Use use : plan.state)
+    state.push_back(getDestination(frame, use, /*onTensors=*/true));
+  const Array &sums = *state[0];
+  int64_t rows = output.shape[1], dims = sums.shape[1];
+  if (rows > sums.shape[0] || lse.shape[2] != rows || output.shape[3] != dims)
+    return plan.op->emitError("adds ")
+           << rows << " rows of " << output.shape[3] << " with " << lse.shape[2]
+           << " lse to a state of " << sums.shape[0] << " rows of " << dims;
+  auto at = [](const ArrayRefPtr &array, int64_t row) -> Slot & {
+    return array->data()[row * array->strides[0]];
+  };
+  for (int64_t row = 0; row < sums.shape[0]; ++row) {
+    Slot *to = &at(state[0], row);
+    int64_t step = sums.strides[1];
+    if (row >= rows) {
+      // Padding, which nothing may use.
+      for (int64_t dim = 0; dim < dims; ++dim)
+        to[dim * step] = Slot::ofReal(NAN);
+      at(state[1], row) = at(state[2], row) = Slot::ofReal(NAN);
+      continue;
+    }
+    double log = lse.data()[row * lse.strides[2]].real;
+    double &maximum = at(state[1], row).real, &sum = at(state[2], row).real;
+    double both = std::isnan(log) ? log : std::max(maximum, log);
+    double decay = both == -infinity || maximum == -infinity
+                       ? 0
+                       : std::exp(maximum - both);
+    double weight = both == -infinity ? 0 : std::exp(log - both);
+    const Slot *from = output.data() + row * output.strides[1];
+    for (int64_t dim = 0; dim < dims; ++dim) {
+      double &total = to[dim * step].real;
+      total =
+          total * decay + addPart(weight, from[dim * output.strides[3]].real);
+    }
+    sum = sum * decay + weight;
+    maximum = both;
+  }
+  for (auto [index, array] : llvm::zip_equal(plan.results, state))
+    frame[index] = array;
+  return success();
+}
+
+static LogicalResult compileAddPartial(AddPartialOp op,
+                                       ProgramBuilder &builder) {
+  AddPartialPlan plan;
+  plan.op = op;
+  plan.output = builder.getRegister(op.getOutput());
+  plan.lse = builder.getRegister(op.getLse());
+  plan.state = {builder.getUse(op.getAccumulatorMutable()),
+                builder.getUse(op.getMaximumMutable()),
+                builder.getUse(op.getSumMutable())};
+  plan.results = builder.getRegisters(op->getResults());
+  builder.emit([plan](Frame &frame) { return runAddPartial(plan, frame); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Lengths
 //===----------------------------------------------------------------------===//
 
@@ -339,6 +413,7 @@ void executor::addFAStateSemantics(Semantics &semantics) {
   semantics.add<IsFirstOp>(compileIsFirst);
   semantics.add<FinalizeOp>(compileFinalize);
   semantics.add<PagedRowsOp>(compilePagedRows);
+  semantics.add<AddPartialOp>(compileAddPartial);
   semantics.add<CombineOp>(compileCombine);
   semantics.addLanes<QueryLengthOp>(compileQueryLength);
   semantics.addLanes<KeyLengthOp>(compileKeyLength);

@@ -30,12 +30,16 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   FAPackHeadsOptions packing;
   // A GPU has no sink that depends on the row.
   packing.sinks = !lookupGPUTarget(options.chip);
+  // Nor copies of rows that a launcher could describe to it.
+  if (lookupGPUTarget(options.chip))
+    packing.queries = 1;
   manager.addPass(createFAPackHeads(packing));
   FASelectConfigOptions selection;
   selection.chip = options.chip;
   manager.addPass(createFASelectConfig(selection));
   manager.addPass(createFAVersionLengths());
   manager.addPass(createFAVersionBounds());
+  manager.addPass(createFASplitKeys());
   manager.addPass(createFASplitKV());
   manager.addPass(createFATile());
   manager.addPass(createFATileGradient());

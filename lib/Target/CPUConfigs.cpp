@@ -76,7 +76,8 @@ ConfigAttr mlir::fa::completeCPUConfig(StringRef target,
   return ConfigAttr::get(config.getContext(), queryBlock, config.getKeyBlock(),
                          config.getKeySplits(), config.getDeterministic(),
                          CPUConfigAttr::get(config.getContext(), lanes,
-                                            row.registerRows, vectors));
+                                            row.registerRows, vectors))
+      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
 }
 
 /// Threads take whole key heads in one pass, and blocks in two passes, which

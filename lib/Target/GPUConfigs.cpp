@@ -210,8 +210,16 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
       break;
     tile.part = GPUPart();
   }
-  return makeConfig(config.getContext(), addBlockTable(tile, problem),
-                    config.getKeySplits(), config.getDeterministic());
+  // A table is of query blocks, and parts of the keys have a tile each.
+  if (config.splitsKeys()) {
+    tile.part.tileOrder = TileOrder::in_order;
+    tile.part.cluster = 1;
+  } else {
+    tile = addBlockTable(tile, problem);
+  }
+  return makeConfig(config.getContext(), tile, config.getKeySplits(),
+                    config.getDeterministic())
+      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
 }
 
 /// The largest tile at or below `tile` that fits, or else what the table has.
@@ -313,9 +321,12 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
       failed(checkSize("key_block", config.getKeyBlock(), 4096)) ||
       failed(checkSize("stages", part.stages, 64)))
     return failure();
-  if (config.getKeySplits() != 1)
-    return emitError() << "key_splits is " << config.getKeySplits()
-                       << ", expected 1 on " << target.chip;
+  if (failed(checkSize("key_splits", config.getKeySplits(), 4096)))
+    return failure();
+  if (config.splitsKeys() && part.blockTable)
+    return emitError() << "has block_table and splits keys, expected one of "
+                          "them on "
+                       << target.chip << "; the nearest is no block_table";
   std::string obstacle = getFormObstacle(part.form, target, problem);
   if (!obstacle.empty())
     return emitError() << stringifyKernelForm(part.form)

@@ -204,6 +204,9 @@ mlir::fa::verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
   if (config.getKeySplits() != 1)
     return emitError() << "key_splits is " << config.getKeySplits()
                        << ", expected 1 for gradients";
+  if (config.getSplitKeys())
+    return emitError() << "split_keys is " << config.getSplitKeys()
+                       << ", expected none for gradients";
   GradientForm form = *config.getGradientForm();
   if (form == GradientForm::one_pass)
     return emitError() << "gradient_form is one_pass, but " << target.chip

@@ -14,8 +14,7 @@ void QueryBlock::emitResult() {
   Location loc = finalize.getLoc();
   OpBuilder builder(finalize);
   Blocks blocks(builder, loc);
-  Value acc = newRanges.getResult(0), maximum = newRanges.getResult(1);
-  Value sum = newRanges.getResult(2);
+  Value acc = state[0], maximum = state[1], sum = state[2];
   auto flags = arith::FastMathFlagsAttr::get(builder.getContext(),
                                              arith::FastMathFlags::arcp |
                                                  arith::FastMathFlags::afn);

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -38,6 +39,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 LogicalResult QueryBlock::match() {
+  parts = finalize.getAccumulator().getDefiningOp<scf::ForOp>();
+  if (parts)
+    return success();
   ranges = finalize.getAccumulator().getDefiningOp<KeyRangesOp>();
   if (!ranges || finalize.getMaximum().getDefiningOp() != ranges ||
       finalize.getSum().getDefiningOp() != ranges)
@@ -147,6 +151,7 @@ LogicalResult QueryBlock::rebuildRanges() {
   for (Operation &op : ranges.getBodyRegion().front().without_terminator())
     if (&op != step)
       inside.clone(op, mapping);
+  state.assign(newRanges.result_begin(), newRanges.result_end());
   return emitStep(outside, inside, mapping);
 }
 
@@ -159,7 +164,9 @@ LogicalResult QueryBlock::run() {
         "a GPU: a sink region that does not use the "
         "query");
   bool hasKeys = !isEmpty();
-  if (hasKeys ? failed(match()) || failed(readProblem()) : failed(readRows()))
+  if (hasKeys && failed(match()))
+    return failure();
+  if (hasKeys && !parts ? failed(readProblem()) : failed(readRows()))
     return failure();
   // Outputs are resolved again when the state is there.
   {
@@ -168,14 +175,16 @@ LogicalResult QueryBlock::run() {
       if (memory && failed(resolve(builder, finalize, memory)))
         return failure();
   }
-  if (hasKeys && failed(rebuildRanges()))
+  if (hasKeys && failed(parts ? rebuildMerge() : rebuildRanges()))
     return failure();
   if (hasKeys)
     emitResult();
   else
     emitEmptyResult();
   finalize.erase();
-  if (hasKeys)
+  if (parts)
+    parts.erase();
+  else if (hasKeys)
     ranges.erase();
   return success();
 }
@@ -207,9 +216,19 @@ struct DecomposeToBlocksPass
     return success();
   }
 
+  /// Rows in pages are as many as their operation says; it makes no memory.
+  void countPagedRows() {
+    getOperation().walk([&](memref::DimOp dim) {
+      auto rows = dim.getSource().getDefiningOp<PagedRowsOp>();
+      if (rows && dim.getConstantIndex() == 1)
+        dim.getResult().replaceAllUsesWith(rows.getCount());
+    });
+  }
+
   void runOnOperation() override {
     if (!fagpu::isKernel(getOperation()))
       return;
+    countPagedRows();
     SmallVector<FinalizeOp> results;
     getOperation().walk([&](FinalizeOp op) { results.push_back(op); });
     for (FinalizeOp op : results)

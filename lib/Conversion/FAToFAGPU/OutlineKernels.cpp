@@ -63,6 +63,7 @@ private:
   SmallVector<Value> decodeTile();
   bool isPassed(Value count);
   Value inKernel(Value value);
+  bool isDependent();
   void launch(func::FuncOp kernel);
 
   scf::ForallOp loop;
@@ -71,6 +72,8 @@ private:
   StringRef chip;
   int64_t warps;
   StringRef suffix = "_kernel";
+  /// Whether the loop adds results of parts of the keys.
+  bool isMerge = false;
   Location loc;
   OpBuilder builder;
   /// A step of the attention in the loop, and what it is configured by; null
@@ -162,6 +165,12 @@ LogicalResult Outliner::readConfig() {
       warps = config.getQueryBlock() / 16;
     config = {};
     part = GPUPart();
+  });
+  // So has a merge of partial results, which waits for the kernel of the parts.
+  loop.walk([&](AddPartialOp op) {
+    suffix = "_merge";
+    isMerge = true;
+    warps = cast<ShapedType>(op.getMaximum().getType()).getDimSize(0) / 16;
   });
   if (isCopy(loop))
     suffix = "_copy";
@@ -335,6 +344,10 @@ fagpu::RoleOp Outliner::makeRole() {
       IntegerAttr(), UnitAttr(), IntegerAttr());
 }
 
+/// A merge is so short that starting it counts: its blocks start as those of
+/// the parts end.
+bool Outliner::isDependent() { return isMerge && chip == "sm_90a"; }
+
 void Outliner::launch(func::FuncOp kernel) {
   builder.setInsertionPoint(loop);
   SmallVector<Value> counts(grid.counts);
@@ -342,8 +355,9 @@ void Outliner::launch(func::FuncOp kernel) {
   Value blocks = counts.front();
   for (Value count : ArrayRef(counts).drop_front())
     blocks = multiplyShort(builder, loc, blocks, count);
-  fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
-                          /*condition=*/Value(), passed);
+  auto launch = fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
+                                        /*condition=*/Value(), passed);
+  launch.setDependent(isDependent());
   loop.erase();
 }
 
@@ -388,6 +402,8 @@ LogicalResult Outliner::run() {
     mapping.map(value, inside);
   }
   SmallVector<Value> indices = decodeTile();
+  if (isDependent())
+    fagpu::AwaitPreviousOp::create(builder, loc);
   fagpu::RoleOp role = makeRole();
   func::ReturnOp::create(builder, loc);
   Block *body =
@@ -424,14 +440,21 @@ static memref::AllocOp findAllocation(Value memory) {
   return memory.getDefiningOp<memref::AllocOp>();
 }
 
-/// Numbers of query rows, which the loops of a gradient share, are memory of
-/// the device.
+/// Numbers of query rows, which the loops of a gradient share, and results of
+/// parts of the keys are memory of the device.
 static void allocateOnDevice(func::FuncOp host) {
   llvm::SmallSetVector<memref::AllocOp, 4> allocations;
+  auto add = [&](Value memory) {
+    if (memref::AllocOp allocation = findAllocation(memory))
+      allocations.insert(allocation);
+  };
   host.walk([&](PrepareGradientOp op) {
     for (Value memory : op.getDpsInits())
-      if (memref::AllocOp allocation = findAllocation(memory))
-        allocations.insert(allocation);
+      add(memory);
+  });
+  host.walk([&](AddPartialOp op) {
+    add(op.getOutput());
+    add(op.getLse());
   });
   for (memref::AllocOp allocation : allocations) {
     OpBuilder builder(allocation);

@@ -89,6 +89,42 @@ int64_t PairsTile::getColumns(int64_t headDim) {
                  : padColumns(headDim);
 }
 
+void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
+  Location loc = root->getLoc();
+  DimsAttr order = rows.getDims();
+  int64_t size = cast<MemRefType>(rows.getPool().getType())
+                     .getDimSize(order.positionOf(DimKind::Sequence));
+  Value key = tile.offsets[1], column = tile.offsets[3];
+  Value pageRows = arith::ConstantIndexOp::create(builder, loc, size);
+  Value number = arith::DivUIOp::create(builder, loc, key, pageRows);
+  Value row = arith::RemUIOp::create(builder, loc, key, pageRows);
+  // The first block may be copied before it is known that there is none. A
+  // table has a column (fa-tile asks for one), and past the last key nothing is
+  // copied.
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value columns = memref::DimOp::create(builder, loc, rows.getPages(), 1);
+  Value last = arith::SubIOp::create(builder, loc, columns, one);
+  number = arith::MinSIOp::create(builder, loc, number, last);
+  Value entry = memref::LoadOp::create(builder, loc, rows.getPages(),
+                                       ValueRange{rows.getBatch(), number});
+  Value page =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry);
+  OpFoldResult single = builder.getIndexAttr(1);
+  OpFoldResult count = tile.sizes[1], headDims = tile.sizes[3];
+  tile.order = order;
+  tile.offsets.assign(4, Value());
+  tile.sizes.assign(4, single);
+  std::tuple<DimKind, Value, OpFoldResult> dims[] = {
+      {DimKind::Page, page, single},
+      {DimKind::Sequence, row, count},
+      {DimKind::Heads, rows.getHead(), single},
+      {DimKind::HeadDim, column, headDims}};
+  for (auto [kind, offset, extent] : dims) {
+    tile.offsets[order.positionOf(kind)] = offset;
+    tile.sizes[order.positionOf(kind)] = extent;
+  }
+}
+
 FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
                                    Value memory) {
   Location loc = user->getLoc();
@@ -98,6 +134,12 @@ FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
     // What is known of a size at one place need not be at another.
     if (auto cast = dyn_cast<memref::CastOp>(source)) {
       at = cast.getSource();
+      continue;
+    }
+    if (auto rows = dyn_cast<PagedRowsOp>(source);
+        rows && !tile.sizes.empty()) {
+      findPage(builder, rows, tile);
+      at = rows.getPool();
       continue;
     }
     auto view = dyn_cast<memref::SubViewOp>(source);
@@ -165,6 +207,8 @@ FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
   FailureOr<Tile> tile = resolve(builder, user, memory);
   if (failed(tile))
     return failure();
+  if (tile->order)
+    order = tile->order;
   auto type = cast<MemRefType>(tile->memory.getType());
   int64_t sequence = order.positionOf(DimKind::Sequence);
   int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));

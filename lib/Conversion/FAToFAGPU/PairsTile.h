@@ -39,6 +39,8 @@ struct Tile {
   /// Of the slice in the memory, and its sizes, by dimension.
   SmallVector<Value> offsets;
   SmallVector<OpFoldResult> sizes;
+  /// Of the memory, where it is not that of the slice: a pool of pages.
+  DimsAttr order;
 };
 
 /// Where the valid ones of a sequence end, and the first one of a slice, among
@@ -65,6 +67,8 @@ protected:
   LogicalResult checkOrders(Operation *step, ArrayRef<DimsAttr> orders);
 
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
+  /// The place in its pool of a slice that lies in one page.
+  void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile);
   /// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
   /// the first one); without `end`, up to the end of the slice.
   FailureOr<Value> fetch(OpBuilder &builder, Operation *user, Value memory,

@@ -43,6 +43,7 @@ public:
   LogicalResult run();
 
 private:
+  void sinkCasts();
   LogicalResult findTile();
   void findWords();
   void addArguments();
@@ -77,6 +78,28 @@ private:
   Value tile, stride;
 };
 } // namespace
+
+/// Roles cast integers to indices themselves: words of a tile are integers.
+void Persister::sinkCasts() {
+  SmallVector<arith::IndexCastOp> casts;
+  for (auto cast : kernel.getOps<arith::IndexCastOp>())
+    if (cast.getType().isIndex())
+      casts.push_back(cast);
+  for (arith::IndexCastOp cast : llvm::reverse(casts)) {
+    for (RoleOp role : kernel.getOps<RoleOp>()) {
+      auto isOfRole = [&](OpOperand &use) {
+        return role->isAncestor(use.getOwner());
+      };
+      if (!llvm::any_of(cast->getUses(), isOfRole))
+        continue;
+      builder.setInsertionPointToStart(&role.getBody().front());
+      Operation *copy = builder.clone(*cast);
+      cast->replaceUsesWithIf(copy->getResults(), isOfRole);
+    }
+    if (cast->use_empty())
+      cast.erase();
+  }
+}
 
 LogicalResult Persister::findTile() {
   for (RoleOp role : kernel.getOps<RoleOp>()) {
@@ -310,6 +333,7 @@ void Persister::launchFewer() {
 }
 
 LogicalResult Persister::run() {
+  sinkCasts();
   if (failed(findTile()))
     return failure();
   // A problem of one tile.

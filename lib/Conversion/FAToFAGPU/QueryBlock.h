@@ -20,6 +20,10 @@ public:
 
 private:
   LogicalResult match();
+  /// PartialResults.cpp. The loop that adds the results of parts of the keys.
+  LogicalResult rebuildMerge();
+  FailureOr<SmallVector<Value>> addPartial(OpBuilder &builder, AddPartialOp op,
+                                           ValueRange state);
   LogicalResult readProblem();
   LogicalResult rebuildRanges();
   /// What a block of scores becomes: its weights, and the maximum, the sums and
@@ -48,6 +52,9 @@ private:
 
   FinalizeOp finalize;
   KeyRangesOp ranges, newRanges;
+  scf::ForOp parts;
+  /// Accumulator, maximum and sum of all keys.
+  SmallVector<Value> state;
   OnlineAttentionOp step;
   int64_t headDim, valueDim;
   RankedTensorType accType;

@@ -157,6 +157,30 @@ func.func @one_tile(%k: !mem) attributes {fagpu.kernel = "sm_90a", fa.config = #
   return
 }
 
+// What is sent are integers: a role casts them to indices itself, as for an entry of a table.
+// CHECK-LABEL: func.func @table
+// CHECK: fagpu.mail : <2, i32>
+// CHECK: fagpu.role @load
+// CHECK: fagpu.repeat iter(%[[TILE:.*]] = %{{.*}}) : i32 {
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[TILE]] : i32 to index
+// CHECK: fagpu.for
+// CHECK: memref.load %{{.*}}[%[[INDEX]]]
+func.func @table(%k: !mem, %pages: memref<?xi32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  %index = arith.index_cast %tile : i32 to index
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %page = memref.load %pages[%index] : memref<?xi32>
+      fagpu.put %keys, %k[%page, %c0] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  return
+}
+
 // In a kernel of `warps` a block computes one tile.
 // CHECK-LABEL: func.func @warps
 // CHECK: gpu.block_id
@@ -177,10 +201,11 @@ func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warp
 // CHECK-NOT: fagpu.multiprocessors
 // CHECK: fagpu.launch @one_tile
 // CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}) :
-func.func @others(%m: !mem, %n: i32, %tiles: index) {
+func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @cluster grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
+  fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
   fagpu.launch @warps grid(%tiles) (%m) : !mem
   return
 }

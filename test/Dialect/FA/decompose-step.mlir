@@ -200,3 +200,44 @@ func.func @combine(%oa: memref<1x8x1x16xf32>, %la: memref<1x1x8xf32>, %ob: memre
       query_lengths(%n : memref<?xi32>) batch_offset(%b) query_offset(%i)
   return
 }
+
+// -----
+
+!o = memref<1x4x1x16xf32, strided<[64, 16, 16, 1]>>
+!l = memref<1x1x4xf32, strided<[4, 4, 1]>>
+
+// A result over other keys is a step with one score. What has the weight 0 is not read into the state.
+
+// CHECK-LABEL: func @add_partial(
+// CHECK-SAME:      %[[ACC:[a-z0-9]+]]: tensor<8x16xf32>, %[[MAX:[a-z0-9]+]]: tensor<8xf32>, %[[SUM:[a-z0-9]+]]: tensor<8xf32>
+func.func @add_partial(%o: !o, %l: !l, %acc: tensor<8x16xf32>, %max: tensor<8xf32>, %sum: tensor<8xf32>)
+    -> (tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-DAG:  %[[ZEROS:.+]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
+  // CHECK-DAG:  %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<8x16xf32>
+  // CHECK-DAG:  %[[NONE:.+]] = arith.constant dense<0xFF800000> : tensor<8xf32>
+  // CHECK:      %[[O:.+]] = tensor.pad %{{.+}} low[0, 0] high[4, 0]
+  // CHECK:      %[[L:.+]] = tensor.pad %{{.+}} low[0] high[4]
+  //
+  // m' = max(m, lse), 0 in place of it where both are -inf
+  // CHECK:      %[[NEW:.+]] = arith.maximumf %[[MAX]], %[[L]]
+  // CHECK-NEXT: %[[EMPTY:.+]] = arith.cmpf oeq, %[[NEW]], %[[NONE]]
+  // CHECK-NEXT: %[[SHIFT:.+]] = arith.select %[[EMPTY]], %[[ZEROS]], %[[NEW]]
+  //
+  // s' = s * exp(m - m') + exp(lse - m')
+  // CHECK:      %[[D:.+]] = arith.subf %[[MAX]], %[[SHIFT]]
+  // CHECK-NEXT: %[[C:.+]] = math.exp %[[D]]
+  // CHECK-NEXT: %[[E:.+]] = arith.subf %[[L]], %[[SHIFT]]
+  // CHECK-NEXT: %[[W:.+]] = math.exp %[[E]]
+  // CHECK-NEXT: %[[S:.+]] = math.fma %[[SUM]], %[[C]], %[[W]]
+  //
+  // acc' = acc * exp(m - m') + w * output
+  // CHECK:      %[[WS:.+]] = linalg.broadcast ins(%[[W]]
+  // CHECK:      %[[P:.+]] = arith.mulf %[[O]], %[[WS]]
+  // CHECK:      %[[UNREAD:.+]] = arith.cmpf oeq, %[[WS]], %[[ZERO]]
+  // CHECK:      %[[T:.+]] = arith.select %[[UNREAD]], %[[ZERO]], %[[P]]
+  // CHECK:      %[[CS:.+]] = linalg.broadcast ins(%[[C]]
+  // CHECK:      %[[A:.+]] = math.fma %[[ACC]], %[[CS]], %[[T]]
+  // CHECK:      return %[[A]], %[[NEW]], %[[S]]
+  %r:3 = fa.add_partial ins(%o, %l : !o, !l) outs(%acc, %max, %sum : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %r#0, %r#1, %r#2 : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>
+}

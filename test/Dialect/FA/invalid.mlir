@@ -56,6 +56,21 @@ func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 
 
 // -----
 
+// expected-error @+1 {{split_keys is -128, expected at least 0, for no parts of a fixed size}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, split_keys = -128>}
+
+// -----
+
+// expected-error @+1 {{has key_splits = 2 and split_keys = 256, expected one of them: a number of parts, or the keys of each}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, key_splits = 2, split_keys = 256>}
+
+// -----
+
+// expected-error @+1 {{split_keys is 200, expected a multiple of key_block = 128; the nearest is 256}}
+func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, split_keys = 200>}
+
+// -----
+
 // expected-error @+1 {{'key_block' is given twice}}
 func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 128, key_block = 64>}
 
@@ -66,7 +81,7 @@ func.func private @f() attributes {a = #fa.config<query_block = 64, key_block = 
 
 // -----
 
-// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, deterministic, target, gradient_form, from_keys, from_queries or longer}}
+// expected-error @+1 {{unknown field 'rows', expected query_block, key_block, key_splits, split_keys, deterministic, target, gradient_form, from_keys, from_queries or longer}}
 func.func private @f() attributes {a = #fa.config<rows = 64>}
 
 // -----
@@ -1117,6 +1132,98 @@ func.func @f(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>, %o: ten
   // expected-error @+1 {{'fa.finalize' op output has 8 rows but lse has 4}}
   %r:2 = fa.finalize ins(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
       outs(%o, %l : tensor<1x8x1x16xf32>, tensor<1x1x4xf32>) -> tensor<1x8x1x16xf32>, tensor<1x1x4xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// fa.add_partial
+//===----------------------------------------------------------------------===//
+
+func.func @add_rank(%o: memref<8x16xf32>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has rank 2, expected 4}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<8x16xf32>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_element(%o: memref<1x8x1x16xf16>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has element type 'f16', expected 'f32'}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf16>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_lse_rank(%o: memref<1x8x1x16xf32>, %l: memref<8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op lse has rank 1, expected 3}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf32>, memref<8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_lse_element(%o: memref<1x8x1x16xf32>, %l: memref<1x1x8xf16>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op lse has element type 'f16', expected 'f32'}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf32>, memref<1x1x8xf16>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_batches(%o: memref<2x8x1x16xf32>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has batches of size 2, expected 1}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<2x8x1x16xf32>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_heads(%o: memref<1x8x?x16xf32>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has heads of size ?, expected 1}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x?x16xf32>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_lse_heads(%o: memref<1x8x1x16xf32>, %l: memref<1x2x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op lse has heads of size 2, expected 1}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf32>, memref<1x2x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_rows(%o: memref<1x9x1x16xf32>, %l: memref<1x1x9xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has 9 rows, expected at most the 8 rows of the state}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x9x1x16xf32>, memref<1x1x9xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_lse_rows(%o: memref<1x8x1x16xf32>, %l: memref<1x1x4xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op output has 8 rows but lse has 4}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf32>, memref<1x1x4xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_head_dims(%o: memref<1x8x1x32xf32>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op accumulator has 16 head dims but output has 32}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x32xf32>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_state(%o: memref<1x8x1x16xf32>, %l: memref<1x1x8xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>, %s: tensor<8x1xf32>) {
+  // expected-error @+1 {{'fa.add_partial' op sum has rank 2, expected 1}}
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x8x1x16xf32>, memref<1x1x8xf32>) outs(%a, %m, %s : tensor<8x16xf32>, tensor<8xf32>, tensor<8x1xf32>)
   return
 }
 

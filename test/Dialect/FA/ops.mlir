@@ -86,6 +86,13 @@ func.func @marked(%q: memref<1x64x1x64xf32>, %a: tensor<64x64xf32>, %m: tensor<6
   return
 }
 
+// CHECK-LABEL: func.func @add_partial
+// CHECK:         fa.add_partial ins(%{{.*}}, %{{.*}} : memref<1x?x1x16xf32>, memref<1x1x?xf32>) outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+func.func @add_partial(%o: memref<1x?x1x16xf32>, %l: memref<1x1x?xf32>, %a: tensor<8x16xf32>, %m: tensor<8xf32>) -> tensor<8x16xf32> {
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x?x1x16xf32>, memref<1x1x?xf32>) outs(%a, %m, %m : tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %r#0 : tensor<8x16xf32>
+}
+
 // CHECK-LABEL: func.func @combine
 // CHECK:         fa.combine a(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) b(%{{.*}}, %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<2x8x4x16xbf16>, tensor<2x4x8xf32>) query_lengths(%{{.*}} : tensor<?xi32>) batch_offset(%{{.*}}) query_offset(%{{.*}})

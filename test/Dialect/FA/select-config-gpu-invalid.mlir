@@ -17,7 +17,22 @@
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{prefix} = SPLITS
 // RUN: %{check}
-// SPLITS: error: 'fa.attention' op config does not fit: key_splits is 2, expected 1 on sm_80
+// SPLITS: error: 'fa.attention' op config does not fit: has block_table and splits keys, expected one of them on sm_80; the nearest is no block_table
+
+// REDEFINE: %{file} = parts
+// REDEFINE: %{prefix} = PARTS
+// RUN: %{check}
+// PARTS: error: 'fa.attention' op config does not fit: key_splits is 5000, expected at most 4096
+
+// REDEFINE: %{file} = page_rows
+// REDEFINE: %{prefix} = PAGE-ROWS
+// RUN: %{check}
+// PAGE-ROWS: error: 'fa.attention' op has pages of 24 rows and key_block = 128, expected pages of whole key blocks on sm_80; the nearest is pages of 32 rows
+
+// REDEFINE: %{file} = any_page
+// REDEFINE: %{prefix} = ANY-PAGE
+// RUN: %{check}
+// ANY-PAGE: error: 'fa.attention' op has pages of ? rows, expected a static number of them on sm_80; the nearest is a version for each size of a page
 
 // REDEFINE: %{file} = registers
 // REDEFINE: %{chip} = sm_80
@@ -240,7 +255,33 @@ func.func @again(%q: !t) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @splits(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<warps>>}
+      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 2, target = #fa.gpu<warps, block_table>>}
+  return %r : !t
+}
+
+//--- parts.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @parts(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 5000, target = #fa.gpu<warps>>}
+  return %r : !t
+}
+
+//--- page_rows.mlir
+!t = tensor<1x?x1x64xbf16>
+!p = tensor<?x24x1x64xbf16>
+func.func @page_rows(%q: !t, %p: !p, %l: tensor<1xi32>, %table: tensor<1x?xi32>) -> !t {
+  %r = fa.attention ins(%q, %p, %p : !t, !p, !p) outs(%q : !t) key_lengths(%l : tensor<1xi32>) key_pages(%table : tensor<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
+  return %r : !t
+}
+
+//--- any_page.mlir
+!t = tensor<1x?x1x64xbf16>
+!p = tensor<?x?x1x64xbf16>
+func.func @any_page(%q: !t, %p: !p, %l: tensor<1xi32>, %table: tensor<1x?xi32>) -> !t {
+  %r = fa.attention ins(%q, %p, %p : !t, !p, !p) outs(%q : !t) key_lengths(%l : tensor<1xi32>) key_pages(%table : tensor<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
   return %r : !t
 }
 

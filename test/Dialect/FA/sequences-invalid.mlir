@@ -203,7 +203,7 @@ func.func @finalize_sink(%a: tensor<8x16xf32>, %m: tensor<8xf32>, %o: tensor<1x8
 // What depends on the batch.
 
 func.func @invariant_splits(%q: memref<1x8x2x16xf32>) {
-  // expected-error @+1 {{'fa.attention' op is batch_invariant and its config has key_splits = 2, expected 1: the parts of a sequence depend on the longest}}
+  // expected-error @+1 {{'fa.attention' op is batch_invariant and its config has key_splits = 2, expected parts of a fixed size, which are the same in any batch; the nearest is split_keys = 128}}
   fa.attention ins(%q, %q, %q : memref<1x8x2x16xf32>, memref<1x8x2x16xf32>, memref<1x8x2x16xf32>) outs(%q : memref<1x8x2x16xf32>)
       {batch_invariant, config = #fa.config<query_block = 16, key_block = 16, key_splits = 2>}
   return

@@ -8,7 +8,7 @@
 // ONLINE: 'fa.attention' op has packed sequences or pages, expected one sequence: tile it first, with fa-tile
 // NAIVE: 'fa.attention' op has packed sequences or pages, of which fa-naive has no form; expected a batch without
 // DROPS: 'fa.attention' op has dropout, of which fa-naive has no form; run fa-expand-dropout before
-// SPLIT: 'fa.attention' op has packed sequences or pages and key_splits = 2, expected 1: parts of keys are slices
+// SPLIT: 'fa.attention' op has packed sequences or pages and key_splits = 2, expected 1 before it is tiled: fa-split-keys splits these as it tiles them
 // PAGES: 'fa.paged_rows' op is read by 'func.return', expected slices of a bounded number of rows, as fa-specialize-mask makes them
 
 func.func @on_tensors(%q: tensor<30x2x16xf32>, %s: tensor<3xi32>) -> tensor<30x2x16xf32> {

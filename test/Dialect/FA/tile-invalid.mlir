@@ -21,6 +21,15 @@ func.func @splits(%q: memref<1x8x1x64xf32>) {
 
 // -----
 
+func.func @parts(%q: tensor<1x8x1x64xf32>) -> tensor<1x8x1x64xf32> {
+  // expected-error @below {{'fa.attention' op config has split_keys = 256, expected none: split the keys first, with fa-split-keys, which takes whole problems on memrefs}}
+  %r = fa.attention ins(%q, %q, %q : tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>)
+      outs(%q : tensor<1x8x1x64xf32>) {config = #fa.config<query_block = 64, key_block = 128, split_keys = 256>}
+  return %r : tensor<1x8x1x64xf32>
+}
+
+// -----
+
 func.func @longer(%q: memref<1x?x1x64xf32>) {
   // expected-error @below {{'fa.attention' op config has a longer one from 4096 keys on, expected one for all lengths: choose by the keys first, with fa-version-lengths}}
   fa.attention ins(%q, %q, %q : memref<1x?x1x64xf32>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>) outs(%q : memref<1x?x1x64xf32>)

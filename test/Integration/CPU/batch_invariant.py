@@ -1,6 +1,8 @@
 """A sequence gives the same bits alone, in a batch, packed and in pages of any size.
 
-    batch_invariant.py FA_GRID FOLDER
+    batch_invariant.py FA_GRID FOLDER [CONFIG]
+
+CONFIG is the body of a #fa.config; without one the compiler chooses.
 
 Sequences of 1 to 300 tokens, causal, with a sink of each head. The last line is
 `N sequences, N forms: same bits`.
@@ -19,7 +21,7 @@ HEADS, KEY_HEADS, DIM = 4, 2, 64
 PAGES = [1, 8, 16, 64, 128, 200]
 
 
-def text(form, page=0):
+def text(form, page=0, config=""):
     packed = form != "batch"
     q = f"tensor<{'?' if packed else '?x?'}x{HEADS}x{DIM}xbf16>"
     k = {"batch": f"tensor<?x?x{KEY_HEADS}x{DIM}xbf16>", "packed": f"tensor<?x{KEY_HEADS}x{DIM}xbf16>",
@@ -33,6 +35,8 @@ def text(form, page=0):
     attributes = [f"{name}_dims = #fa.dims<s, h, d>" for name in orders]
     if form == "pages":
         attributes += [f"{name}_dims = #fa.dims<p, s, h, d>" for name in ("key", "value")]
+    if config:
+        attributes.append(f"config = #fa.config<{config}>")
     clauses = " ".join(f"{name}(%{name} : {kind})" for name, kind in kinds.items())
     return f"""func.func @main({arguments}) -> {q} {{
   %r = fa.attention ins(%q, %k, %v : {q}, {k}, {k}) outs(%o : {q}) {clauses} mask causal
@@ -47,12 +51,13 @@ def text(form, page=0):
 
 
 class Runner:
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, config=""):
         self.server, self.folder = Server([program, "--target=cpu"], threads=2), folder
+        self.config = config
 
     def run(self, form, page, arrays, output):
         module = self.folder / "module.mlir"
-        module.write_text(text(form, page))
+        module.write_text(text(form, page, self.config))
         self.server.load(module=str(module))
         places, end = [], 0
         for array in [*arrays, output, output]:
@@ -74,7 +79,7 @@ def pack(items):
 
 
 def main():
-    runner = Runner(sys.argv[1], Path(sys.argv[2]))
+    runner = Runner(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])
     rng = np.random.default_rng(3)
     keys = [1, 300, 17, 128, 64, 255]
     queries = [1, 300, 1, 100, 64, 2]

@@ -93,7 +93,7 @@ def main():
     profile = PROFILES[arguments.target]
     rng = np.random.default_rng(seed)
     bases = problems.sample_functions(rng, arguments.functions, profile)
-    functions = [sequences.SequenceFunction(base, sequences.sample_form(rng)) for base in bases]
+    functions = [sequences.SequenceFunction(base, sequences.sample_form(rng, on_gpu=not profile.has_config)) for base in bases]
     command = [program.absolute(), f"--target={arguments.target}"]
     if arguments.chip:
         command.append(f"--chip={arguments.chip}")

@@ -16,6 +16,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -108,9 +109,10 @@ void DimsAttr::print(AsmPrinter &printer) const {
 // ConfigAttr
 //===----------------------------------------------------------------------===//
 
-ConfigAttr ConfigAttr::withoutKeySplits() const {
+ConfigAttr ConfigAttr::withKeySplits(int64_t keySplits,
+                                     int64_t splitKeys) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
-                         /*keySplits=*/1, getDeterministic(), getTarget(),
+                         keySplits, splitKeys, getDeterministic(), getTarget(),
                          getGradientForm(), getFromKeys(), getFromQueries(),
                          getLonger());
 }
@@ -118,8 +120,9 @@ ConfigAttr ConfigAttr::withoutKeySplits() const {
 ConfigAttr
 ConfigAttr::withGradientForm(std::optional<GradientForm> form) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
-                         getKeySplits(), getDeterministic(), getTarget(), form,
-                         getFromKeys(), getFromQueries(), getLonger());
+                         getKeySplits(), getSplitKeys(), getDeterministic(),
+                         getTarget(), form, getFromKeys(), getFromQueries(),
+                         getLonger());
 }
 
 ConfigAttr ConfigAttr::forAnyLengths() const {
@@ -129,8 +132,9 @@ ConfigAttr ConfigAttr::forAnyLengths() const {
 ConfigAttr ConfigAttr::withLengths(int64_t fromKeys, int64_t fromQueries,
                                    ConfigAttr longer) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
-                         getKeySplits(), getDeterministic(), getTarget(),
-                         getGradientForm(), fromKeys, fromQueries, longer);
+                         getKeySplits(), getSplitKeys(), getDeterministic(),
+                         getTarget(), getGradientForm(), fromKeys, fromQueries,
+                         longer);
 }
 
 ConfigAttr ConfigAttr::getForLengths(int64_t queries, int64_t keys) const {
@@ -153,13 +157,11 @@ ConfigAttr ConfigAttr::getForLengths(int64_t queries, int64_t keys) const {
   return config.forAnyLengths();
 }
 
-LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t queryBlock, int64_t keyBlock,
-                                 int64_t keySplits, bool deterministic,
-                                 TargetConfigAttrInterface target,
-                                 std::optional<GradientForm> gradientForm,
-                                 int64_t fromKeys, int64_t fromQueries,
-                                 ConfigAttr longer) {
+LogicalResult ConfigAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, int64_t queryBlock,
+    int64_t keyBlock, int64_t keySplits, int64_t splitKeys, bool deterministic,
+    TargetConfigAttrInterface target, std::optional<GradientForm> gradientForm,
+    int64_t fromKeys, int64_t fromQueries, ConfigAttr longer) {
   auto checkPositive = [&](StringRef name, int64_t value) -> LogicalResult {
     if (value >= 1)
       return success();
@@ -169,6 +171,19 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(checkPositive("key_block", keyBlock)) ||
       failed(checkPositive("key_splits", keySplits)))
     return failure();
+  if (splitKeys < 0)
+    return emitError() << "split_keys is " << splitKeys
+                       << ", expected at least 0, for no parts of a fixed size";
+  if (splitKeys > 0 && keySplits > 1)
+    return emitError() << "has key_splits = " << keySplits
+                       << " and split_keys = " << splitKeys
+                       << ", expected one of them: a number of parts, or the "
+                          "keys of each";
+  if (splitKeys % keyBlock != 0)
+    return emitError() << "split_keys is " << splitKeys
+                       << ", expected a multiple of key_block = " << keyBlock
+                       << "; the nearest is "
+                       << llvm::divideCeil(splitKeys, keyBlock) * keyBlock;
   if (fromKeys < 0)
     return emitError() << "from_keys is " << fromKeys
                        << ", expected at least 0";
@@ -201,7 +216,8 @@ static ParseResult parseGradientForm(AsmParser &parser,
 }
 
 Attribute ConfigAttr::parse(AsmParser &parser, Type) {
-  std::optional<int64_t> queryBlock, keyBlock, keySplits, fromKeys, fromQueries;
+  std::optional<int64_t> queryBlock, keyBlock, keySplits, splitKeys, fromKeys,
+      fromQueries;
   std::optional<bool> deterministic;
   TargetConfigAttrInterface target;
   std::optional<GradientForm> gradientForm;
@@ -227,6 +243,8 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
       return parseOnce(keyBlock, loc, name);
     if (name == "key_splits")
       return parseOnce(keySplits, loc, name);
+    if (name == "split_keys")
+      return parseOnce(splitKeys, loc, name);
     if (name == "deterministic") {
       StringRef value;
       if (parser.parseKeyword(&value))
@@ -249,8 +267,9 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
       return parser.parseAttribute(longer);
     return parser.emitError(loc)
            << "unknown field '" << name
-           << "', expected query_block, key_block, key_splits, deterministic, "
-              "target, gradient_form, from_keys, from_queries or longer";
+           << "', expected query_block, key_block, key_splits, split_keys, "
+              "deterministic, target, gradient_form, from_keys, from_queries "
+              "or longer";
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseField))
@@ -262,8 +281,9 @@ Attribute ConfigAttr::parse(AsmParser &parser, Type) {
   }
   return ConfigAttr::getChecked(
       [&] { return parser.emitError(start); }, parser.getContext(), *queryBlock,
-      *keyBlock, keySplits.value_or(1), deterministic.value_or(true), target,
-      gradientForm, fromKeys.value_or(0), fromQueries.value_or(0), longer);
+      *keyBlock, keySplits.value_or(1), splitKeys.value_or(0),
+      deterministic.value_or(true), target, gradientForm, fromKeys.value_or(0),
+      fromQueries.value_or(0), longer);
 }
 
 void ConfigAttr::print(AsmPrinter &printer) const {
@@ -271,6 +291,8 @@ void ConfigAttr::print(AsmPrinter &printer) const {
           << ", key_block = " << getKeyBlock();
   if (getKeySplits() != 1)
     printer << ", key_splits = " << getKeySplits();
+  if (getSplitKeys() != 0)
+    printer << ", split_keys = " << getSplitKeys();
   if (!getDeterministic())
     printer << ", deterministic = false";
   if (getTarget())

@@ -184,7 +184,9 @@ LogicalResult mlir::fa::verifyBatchInvariant(AttentionOp op) {
     return op.emitOpError()
            << "is batch_invariant and its config has key_splits = "
            << config.getKeySplits()
-           << ", expected 1: the parts of a sequence depend on the longest";
+           << ", expected parts of a fixed size, which are the same in any "
+              "batch; the nearest is split_keys = "
+           << 8 * config.getKeyBlock();
   if (ConfigAttr longer = config.getLonger())
     return op.emitOpError()
            << "is batch_invariant and its config has a longer one from "

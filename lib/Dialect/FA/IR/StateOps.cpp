@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text form and verifiers of fa.finalize and fa.combine on partial results, and
-// of fa.summarize_mask. One section each, in this order.
+// Text form and verifiers of fa.finalize, fa.add_partial and fa.combine on
+// partial results, and of fa.summarize_mask. One section each, in this order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 //===----------------------------------------------------------------------===//
-// FinalizeOp and CombineOp
+// FinalizeOp, AddPartialOp and CombineOp
 //===----------------------------------------------------------------------===//
 
 ParseResult
@@ -102,6 +102,44 @@ LogicalResult FinalizeOp::verify() {
 }
 
 void FinalizeOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addDestinationStyleEffects(*this, effects);
+}
+
+LogicalResult AddPartialOp::verify() {
+  Type f32 = Float32Type::get(getContext());
+  if (failed(verifyState(*this, getAccumulator(), getMaximum(), getSum())) ||
+      failed(verifyRank(*this, "output", getOutput().getType(), 4)) ||
+      failed(verifyElementType(*this, "output", getOutput().getType(), f32)) ||
+      failed(verifyRank(*this, "lse", getLse().getType(), 3)) ||
+      failed(verifyElementType(*this, "lse", getLse().getType(), f32)))
+    return failure();
+  auto output = cast<ShapedType>(getOutput().getType());
+  auto lse = cast<ShapedType>(getLse().getType());
+  std::tuple<StringRef, ShapedType, unsigned, StringRef> ones[] = {
+      {"output", output, 0, "batches"},
+      {"output", output, 2, "heads"},
+      {"lse", lse, 0, "batches"},
+      {"lse", lse, 1, "heads"}};
+  for (auto [name, type, dim, what] : ones)
+    if (int64_t size = type.getDimSize(dim); size != 1)
+      return emitOpError() << name << " has " << what << " of size "
+                           << (ShapedType::isDynamic(size)
+                                   ? std::string("?")
+                                   : std::to_string(size))
+                           << ", expected 1";
+  if (failed(verifyStateHolds(*this, "output", output.getDimSize(1),
+                              getAccumulator())) ||
+      failed(verifySameSize(*this, "rows", "output", output.getDimSize(1),
+                            "lse", lse.getDimSize(2))))
+    return failure();
+  return verifySameSize(
+      *this, "head dims", "accumulator",
+      cast<ShapedType>(getAccumulator().getType()).getDimSize(1), "output",
+      output.getDimSize(3));
+}
+
+void AddPartialOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addDestinationStyleEffects(*this, effects);
 }

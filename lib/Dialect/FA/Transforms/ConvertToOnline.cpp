@@ -53,10 +53,8 @@ static LogicalResult checkIsOneBlock(AttentionOp op) {
   ConfigAttr config = op.getConfigAttr();
   if (!config)
     return success();
-  if (config.getKeySplits() > 1)
-    return op.emitOpError() << "config has key_splits " << config.getKeySplits()
-                            << ", expected 1: split the keys first, with "
-                               "fa-split-kv";
+  if (failed(verifyIsNotSplit(op)))
+    return failure();
   if (!isQueryBlockTile(op))
     return op.emitOpError() << "query may have more rows than the query_block "
                             << config.getQueryBlock()

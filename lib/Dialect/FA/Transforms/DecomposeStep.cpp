@@ -171,6 +171,41 @@ static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
 }
 
 //===----------------------------------------------------------------------===//
+// AddPartialOp
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> decompose(OpBuilder &builder, AddPartialOp op) {
+  Location loc = op.getLoc();
+  BlockTensors block(builder, loc);
+  Value accumulator = op.getAccumulator(), maximum = op.getMaximum();
+  SmallVector<OpFoldResult> sizes = block.getSizes(accumulator);
+  // What is behind the last row is padding of the state.
+  Value output = block.padRows(
+      block.loadMatrix(op.getOutput(), DimsAttr::getDefault(op.getContext())),
+      sizes[0]);
+  Value lse = block.padRows(block.loadRow(op.getLse()), sizes[0]);
+  // m' = max(m, lse), 0 in place of it where both are -inf
+  Value newMaximum = arith::MaximumFOp::create(builder, loc, maximum, lse);
+  Value shift = block.select(block.isEqual(newMaximum, negativeInfinity),
+                             block.splatLike(0.0f, maximum), newMaximum);
+  auto weigh = [&](Value number) -> Value {
+    Value difference = arith::SubFOp::create(builder, loc, number, shift);
+    return math::ExpOp::create(builder, loc, difference);
+  };
+  Value correction = weigh(maximum), weight = weigh(lse);
+  Value sum =
+      math::FmaOp::create(builder, loc, op.getSum(), correction, weight);
+  // What has the weight 0 may hold anything and is not read into the sum.
+  Value weights = block.broadcast(weight, sizes);
+  Value product = arith::MulFOp::create(builder, loc, output, weights);
+  Value term = block.select(block.isEqual(weights, 0.0f),
+                            block.splat(0.0f, sizes), product);
+  Value total = math::FmaOp::create(builder, loc, accumulator,
+                                    block.broadcast(correction, sizes), term);
+  return {total, newMaximum, sum};
+}
+
+//===----------------------------------------------------------------------===//
 // CombineOp
 //===----------------------------------------------------------------------===//
 
@@ -290,6 +325,15 @@ struct FinalizeModel
   }
 };
 
+struct AddPartialModel
+    : public linalg::AggregatedOpInterface::ExternalModel<AddPartialModel,
+                                                          AddPartialOp> {
+  FailureOr<SmallVector<Value>> decomposeOperation(Operation *op,
+                                                   OpBuilder &builder) const {
+    return decompose(builder, cast<AddPartialOp>(op));
+  }
+};
+
 struct CombineModel
     : public linalg::AggregatedOpInterface::ExternalModel<CombineModel,
                                                           CombineOp> {
@@ -338,6 +382,7 @@ void mlir::fa::registerDecomposeExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, FADialect *dialect) {
     OnlineAttentionOp::attachInterface<StepModel>(*context);
     FinalizeOp::attachInterface<FinalizeModel>(*context);
+    AddPartialOp::attachInterface<AddPartialModel>(*context);
     CombineOp::attachInterface<CombineModel>(*context);
     attachDecomposeGradientModels(context);
     // What the models write with.

@@ -47,6 +47,7 @@ public:
   LogicalResult run();
 
 private:
+  void joinSlices();
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   }
@@ -201,7 +202,41 @@ void PagePlacer::place(memref::SubViewOp slice, Value scratch) {
   rewriter.replaceOp(slice, found);
 }
 
+/// Slices of slices of the rows, as of the keys of a part, as slices of them.
+void PagePlacer::joinSlices() {
+  SmallVector<memref::SubViewOp> slices;
+  for (Operation *user : op->getUsers())
+    if (auto slice = dyn_cast<memref::SubViewOp>(user))
+      slices.push_back(slice);
+  AffineExpr s0, s1;
+  bindSymbols(rewriter.getContext(), s0, s1);
+  for (memref::SubViewOp outer : slices) {
+    for (Operation *user : llvm::make_early_inc_range(outer->getUsers())) {
+      if (auto dim = dyn_cast<memref::DimOp>(user);
+          dim && dim.getConstantIndex() == 1) {
+        rewriter.setInsertionPoint(dim);
+        rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
+                                    rewriter, loc, outer.getMixedSizes()[1]));
+        continue;
+      }
+      auto inner = dyn_cast<memref::SubViewOp>(user);
+      if (!inner)
+        continue;
+      rewriter.setInsertionPoint(inner);
+      SmallVector<OpFoldResult> offsets(inner.getMixedOffsets());
+      offsets[1] = affine::makeComposedFoldedAffineApply(
+          rewriter, loc, s0 + s1, {outer.getMixedOffsets()[1], offsets[1]});
+      rewriter.replaceOpWithNewOp<memref::SubViewOp>(
+          inner, inner.getType(), op.getRows(), offsets, inner.getMixedSizes(),
+          inner.getMixedStrides());
+    }
+    if (outer->use_empty())
+      rewriter.eraseOp(outer);
+  }
+}
+
 LogicalResult PagePlacer::run() {
+  joinSlices();
   SmallVector<memref::SubViewOp> slices;
   int64_t mostRows = 0;
   for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {

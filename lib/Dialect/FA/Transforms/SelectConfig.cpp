@@ -10,6 +10,8 @@
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FASELECTCONFIG
@@ -54,22 +56,50 @@ static LogicalResult verifyTables(OpTy op, StringRef target) {
   return success();
 }
 
+/// Rows of a page; dynamic where its type does not say.
+static int64_t getPageRows(AttentionOp op) {
+  return cast<ShapedType>(op.getKey().getType())
+      .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
+}
+
+/// What key blocks in pages are multiples of.
+static constexpr int64_t keyUnit = 16;
+
 /// Keys of a block that is a part of one page, so that nothing is copied: the
-/// most that are below `keyBlock`, and a multiple of 16. Small pages are
-/// copied.
-static int64_t fitPages(AttentionOp op, int64_t keyBlock) {
-  constexpr int64_t fewest = 32, unit = 16;
+/// most that are below `keyBlock`, and a multiple of 16. A CPU copies small
+/// pages.
+static int64_t fitPages(AttentionOp op, int64_t keyBlock, bool isGPU) {
+  int64_t fewest = isGPU ? keyUnit : 32;
   if (!op.getKeyPages())
     return keyBlock;
-  int64_t rows =
-      cast<ShapedType>(op.getKey().getType())
-          .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
+  int64_t rows = getPageRows(op);
   if (ShapedType::isDynamic(rows))
     return keyBlock;
   for (int64_t block = std::min(rows, keyBlock); block >= fewest; --block)
-    if (rows % block == 0 && block % unit == 0)
+    if (rows % block == 0 && block % keyUnit == 0)
       return block;
   return keyBlock;
+}
+
+/// A GPU copies a block of keys as one box, so it lies in one page.
+static LogicalResult verifyPages(AttentionOp op, ConfigAttr config,
+                                 bool isGiven, StringRef target) {
+  if (!op.getKeyPages())
+    return success();
+  int64_t rows = getPageRows(op), keyBlock = config.getKeyBlock();
+  if (ShapedType::isDynamic(rows))
+    return op.emitOpError() << "has pages of ? rows, expected a static number "
+                               "of them on "
+                            << target << "; the nearest is a version for each "
+                            << "size of a page";
+  if (rows % keyBlock == 0)
+    return success();
+  return op.emitOpError() << "has pages of " << rows
+                          << " rows and key_block = " << keyBlock
+                          << ", expected pages of whole key blocks on "
+                          << target << "; the nearest is pages of "
+                          << llvm::alignTo(rows, isGiven ? keyBlock : keyUnit)
+                          << " rows";
 }
 
 /// What suits sequences of their own: keys of a block lie in one page, unless
@@ -77,7 +107,8 @@ static int64_t fitPages(AttentionOp op, int64_t keyBlock) {
 /// so a GPU neither sorts them nor shares what they read.
 static ConfigAttr fitSequences(ConfigAttr config, AttentionOp op) {
   TargetConfigAttrInterface target = config.getTarget();
-  if (auto gpu = dyn_cast_if_present<GPUConfigAttr>(target)) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(target);
+  if (gpu) {
     GPUPart part = gpu.getPart();
     part.tileOrder = TileOrder::in_order;
     part.cluster = 1;
@@ -85,18 +116,75 @@ static ConfigAttr fitSequences(ConfigAttr config, AttentionOp op) {
   }
   int64_t keyBlock = config.getKeyBlock();
   if (!op.getBatchInvariant())
-    keyBlock = fitPages(op, keyBlock);
+    keyBlock = fitPages(op, keyBlock, /*isGPU=*/gpu != nullptr);
+  int64_t splitKeys = llvm::alignTo(config.getSplitKeys(), keyBlock);
   return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keyBlock,
                          config.getKeySplits(), config.getDeterministic(),
-                         target);
+                         target)
+      .withKeySplits(config.getKeySplits(), splitKeys);
+}
+
+/// Query blocks of a problem; nothing where types do not say.
+static std::optional<int64_t> countQueryBlocks(AttentionOp op,
+                                               int64_t queryBlock) {
+  DimsAttr order = op.getQueryOrder();
+  if (op.getQueryStarts())
+    return std::nullopt;
+  auto type = cast<ShapedType>(op.getQuery().getType());
+  int64_t blocks = 1;
+  for (DimKind kind : {DimKind::Batch, DimKind::Heads, DimKind::Sequence}) {
+    int64_t size = type.getDimSize(order.positionOf(kind));
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    blocks *=
+        kind == DimKind::Sequence ? llvm::divideCeil(size, queryBlock) : size;
+  }
+  return blocks;
+}
+
+/// The keys that a sequence has room for; dynamic where types do not say.
+static int64_t getKeyCapacity(AttentionOp op) {
+  int64_t rows =
+      cast<ShapedType>(op.getKey().getType())
+          .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
+  if (!op.getKeyPages() || ShapedType::isDynamic(rows))
+    return rows;
+  int64_t pages = cast<ShapedType>(op.getKeyPages().getType()).getDimSize(1);
+  return ShapedType::isDynamic(pages) ? pages : rows * pages;
+}
+
+/// Parts of the keys for threads that query blocks leave without work, where
+/// keys are so many that a part is long. Never where blocks keep all busy.
+static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
+                              const Target &target, std::string &reason) {
+  constexpr int64_t leastBlocks = 4;
+  if (!target.isCPU() || op.getBatchInvariant() || !op.getOffsets().empty())
+    return config;
+  int64_t threads = target.getCPU().threads;
+  std::optional<int64_t> blocks = countQueryBlocks(op, config.getQueryBlock());
+  if (!blocks || *blocks == 0 || *blocks >= threads)
+    return config;
+  int64_t parts = llvm::divideCeil(threads, *blocks);
+  int64_t least = parts * leastBlocks * config.getKeyBlock();
+  int64_t keys = getKeyCapacity(op);
+  // What a sequence in pages, or a packed one, has is known at run time only.
+  bool isRagged = op.isRagged();
+  if (ShapedType::isDynamic(keys) ? isRagged : keys < least)
+    return config;
+  reason += llvm::formatv("; {0} parts of at least {1} keys, for {2} threads "
+                          "and {3} query blocks",
+                          parts, least / parts, threads, *blocks);
+  ConfigAttr split = config.withKeySplits(parts, /*splitKeys=*/0);
+  if (isRagged || !ShapedType::isDynamic(keys))
+    return split;
+  return config.withLengths(
+      /*fromKeys=*/0, /*fromQueries=*/0,
+      split.withLengths(least, /*fromQueries=*/0, /*longer=*/{}));
 }
 
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   if (!target.isCPU() && failed(verifyTables(op, target.getName())))
     return failure();
-  if (!target.isCPU() && op.getKeyPages())
-    return op.emitOpError() << "has pages, which have no lowering for "
-                            << target.getName() << ", expected a CPU";
   AttentionProblem problem = AttentionProblem::get(op);
   ConfigAttr given = op.getConfigAttr();
   if (given && given.getGradientForm())
@@ -117,6 +205,12 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
     config = config.forAnyLengths().withoutKeySplits();
   if (!given && op.isRagged())
     config = fitSequences(config, op);
+  if (!given)
+    config = fillThreads(config, op, target, reason);
+  if (!target.isCPU() &&
+      failed(
+          verifyPages(op, config, static_cast<bool>(given), target.getName())))
+    return failure();
   op.setConfigAttr(config);
   if (given)
     reason += target.describeFit(config, problem);

@@ -212,6 +212,18 @@ static RangesOp specialize(RewriterBase &rewriter, OpTy op,
   return visits;
 }
 
+static bool isOnGPU(ConfigAttr config) {
+  TargetConfigAttrInterface target = config.getTarget();
+  return target && target.getTargetName() == "gpu";
+}
+
+/// Whether rows are found by pages, of which a GPU copies parts of one.
+static bool isPaged(Value rows) {
+  while (auto slice = rows.getDefiningOp<memref::SubViewOp>())
+    rows = slice.getSource();
+  return rows.getDefiningOp<PagedRowsOp>() != nullptr;
+}
+
 /// Where a step stands: its queries, and the keys that it visits.
 template <typename OpTy>
 static QueryBlockPlace getPlace(RewriterBase &rewriter, OpTy op) {
@@ -231,6 +243,7 @@ static QueryBlockPlace getPlace(RewriterBase &rewriter, OpTy op) {
   place.queryLength = op.getExtents()[0];
   place.keyLength = op.getExtents()[1];
   place.captures = op.getMaskCaptures();
+  place.isAligned = isOnGPU(op.getConfigAttr()) && isPaged(op.getKey());
   return place;
 }
 
@@ -251,8 +264,7 @@ static QueryBlockPlace getVisitedQueries(RewriterBase &rewriter,
   place.queryLength = op.getExtents()[0];
   place.keyLength = op.getExtents()[1];
   place.captures = op.getMaskCaptures();
-  TargetConfigAttrInterface target = op.getConfigAttr().getTarget();
-  place.isAligned = target && target.getTargetName() == "gpu";
+  place.isAligned = isOnGPU(op.getConfigAttr());
   return place;
 }
 

@@ -172,7 +172,9 @@ FailureOr<scf::ForallOp> mlir::fa::splitKeys(RewriterBase &rewriter,
   if (op.isRagged())
     return op.emitOpError()
            << "has packed sequences or pages and key_splits = "
-           << config.getKeySplits() << ", expected 1: parts of keys are slices";
+           << config.getKeySplits()
+           << ", expected 1 before it is tiled: fa-split-keys splits these as "
+              "it tiles them";
   int64_t headDim = op.getOutputOrder().positionOf(DimKind::HeadDim);
   if (isa<MemRefType>(op.getOutput().getType()) && headDim != 3)
     return op.emitOpError() << "output has its head dim at position " << headDim

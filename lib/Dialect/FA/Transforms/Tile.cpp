@@ -16,6 +16,7 @@
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -70,10 +71,8 @@ FailureOr<scf::ForallOp> mlir::fa::tileAttention(RewriterBase &rewriter,
   if (!config)
     return op.emitOpError() << "has no config, expected one that gives the "
                                "query block; fa-select-config sets it";
-  if (config.getKeySplits() > 1)
-    return op.emitOpError() << "config has key_splits " << config.getKeySplits()
-                            << ", expected 1: split the keys first, with "
-                               "fa-split-kv";
+  if (failed(verifyIsNotSplit(op)))
+    return failure();
   if (failed(verifyForAnyKeys(op)))
     return failure();
   if (op.isRagged())
@@ -145,6 +144,7 @@ struct TilePass : public mlir::fa::impl::FATileBase<TilePass> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     FATileBase::getDependentDialects(registry);
+    registry.insert<cf::ControlFlowDialect>();
     registerBoundsDependencies(registry);
   }
 

@@ -9,7 +9,8 @@
 // head, query block) around attention on views of one sequence: slices of the
 // rows where they lie one behind the other, fa.paged_rows where they do not. A
 // sequence whose starts, lengths or pages are none that can be has no keys, and
-// a sink of NaN. Read `SequenceTiler::tile`, then `findSequence`.
+// a sink of NaN. Read `tileSequences`, then
+// `SequenceTiler::buildTile`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,33 +21,24 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-class SequenceTiler : SequenceViews {
-public:
-  SequenceTiler(RewriterBase &rewriter, AttentionOp op)
-      : SequenceViews(rewriter, op.getLoc()), op(op) {}
-
-  scf::ForallOp tile();
-
-private:
-  bool isOnDevice();
-  Value countPages();
-  Value getMostQueries();
-  Value hasPages(Value batch, Value count);
-  Value getKeys(Value operand, DimsAttr order, const RowView &view, Value batch,
-                const SequenceRows &rows, OpFoldResult head);
-  void buildTile(ValueRange place, int64_t block);
-
-  AttentionOp op;
-  RowView query, key, value, output;
-  Value lse;
-};
-} // namespace
+SequenceTiler::SequenceTiler(RewriterBase &rewriter, AttentionOp op)
+    : SequenceViews(rewriter, op.getLoc()), op(op) {
+  query = view(op.getQuery(), op.getQueryOrder());
+  output = view(op.getOutput(), op.getOutputOrder());
+  if (!op.getKeyPages()) {
+    key = view(op.getKey(), op.getKeyOrder());
+    value = view(op.getValue(), op.getValueOrder());
+  }
+  lse = op.getLse();
+  if (lse && op.getQueryStarts())
+    lse = addBatch(lse);
+}
 
 /// What the device knows the host does not.
 bool SequenceTiler::isOnDevice() {
@@ -78,33 +70,46 @@ Value SequenceTiler::hasPages(Value batch, Value count) {
   return loop.getResult(0);
 }
 
-/// The most queries that a sequence has.
-Value SequenceTiler::getMostQueries() {
-  Value rows = getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);
+/// The most rows that a packed sequence has, of `rows` of all.
+Value SequenceTiler::getMostRows(Value starts, Value lengths, Value rows,
+                                 bool keepRows) {
   // For all that the host knows all rows are of one sequence.
-  if (!op.getQueryStarts() || isOnDevice())
+  if (!starts || isOnDevice())
     return rows;
   Value one = index(1), zero = index(0);
-  Value end = memref::DimOp::create(rewriter, loc, op.getQueryStarts(), 0);
+  Value end = memref::DimOp::create(rewriter, loc, starts, 0);
   Value batches = arith::SubIOp::create(rewriter, loc, end, one);
   auto loop = scf::ForOp::create(rewriter, loc, zero, batches, one, zero);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(loop.getBody());
   SequenceRows sequence =
-      findRows(op.getQueryStarts(), op.getQueryLengths(), rows,
-               loop.getInductionVar(), /*keepRows=*/true);
+      findRows(starts, lengths, rows, loop.getInductionVar(), keepRows);
   Value most = arith::MaxSIOp::create(rewriter, loc, loop.getRegionIterArg(0),
                                       sequence.count);
   scf::YieldOp::create(rewriter, loc, most);
   return loop.getResult(0);
 }
 
+/// The rows of all keys, or those that a sequence has room for.
+Value SequenceTiler::getKeyCapacity() {
+  Value rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
+  if (!op.getKeyPages())
+    return rows;
+  Value most = memref::DimOp::create(rewriter, loc, op.getKeyPages(), 1);
+  return arith::MulIOp::create(rewriter, loc, most, rows);
+}
+
+Value SequenceTiler::getMostKeys() {
+  return getMostRows(op.getKeyStarts(), op.getKeyLengths(), getKeyCapacity(),
+                     /*keepRows=*/false);
+}
+
 Value SequenceTiler::getKeys(Value operand, DimsAttr order, const RowView &view,
                              Value batch, const SequenceRows &rows,
+                             OpFoldResult first, OpFoldResult count,
                              OpFoldResult head) {
   if (!op.getKeyPages())
-    return slice(view, batch, rows, rewriter.getIndexAttr(0),
-                 getAsOpFoldResult(rows.count), head);
+    return slice(view, batch, rows, first, count, head);
   auto pool = cast<MemRefType>(operand.getType());
   int64_t headDim = pool.getDimSize(order.positionOf(DimKind::HeadDim));
   int64_t dynamic = ShapedType::kDynamic;
@@ -113,108 +118,200 @@ Value SequenceTiler::getKeys(Value operand, DimsAttr order, const RowView &view,
                       StridedLayoutAttr::get(op.getContext(), dynamic,
                                              {dynamic, dynamic, dynamic, 1}),
                       pool.getMemorySpace());
-  return PagedRowsOp::create(rewriter, loc, type, operand, toValue(head),
-                             op.getKeyPages(), batch, rows.count, order);
+  Value all = PagedRowsOp::create(rewriter, loc, type, operand, toValue(head),
+                                  op.getKeyPages(), batch, rows.count, order);
+  if (isConstantIntValue(first, 0))
+    return all;
+  return createSliceOf(rewriter, loc, all,
+                       DimsAttr::getDefault(op.getContext()), DimKind::Sequence,
+                       first, count);
 }
 
-void SequenceTiler::buildTile(ValueRange place, int64_t block) {
-  Value batch = place[0], head = place[1], first = place[2];
-  SequenceRows queries = findRows(
+SequenceTiler::Rows SequenceTiler::findTileRows(ValueRange place,
+                                                int64_t block) {
+  Rows tile;
+  tile.queries = findRows(
       op.getQueryStarts(), op.getQueryLengths(),
-      getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence), batch,
+      getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence), place[0],
       /*keepRows=*/true);
-  Value capacity = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
-  if (Value pages = op.getKeyPages()) {
-    Value most = memref::DimOp::create(rewriter, loc, pages, 1);
-    capacity = arith::MulIOp::create(rewriter, loc, most, capacity);
+  // One block of all rows has a static size.
+  if (!op.getQueryStarts() && !op.getQueryLengths() &&
+      isConstantIntValue(getAsOpFoldResult(tile.queries.count), block)) {
+    tile.first = rewriter.getIndexAttr(0);
+    tile.count = rewriter.getIndexAttr(block);
+    return tile;
   }
-  SequenceRows keys = findRows(op.getKeyStarts(), op.getKeyLengths(), capacity,
-                               batch, /*keepRows=*/false);
-  Value isValid = keys.isValid;
-  if (queries.isValid)
-    isValid = isValid ? both(isValid, queries.isValid) : queries.isValid;
-  if (op.getKeyPages())
-    isValid = both(isValid, hasPages(batch, keys.count));
-  keys.count = select(isValid, keys.count, index(0));
-
   // The last block of a short sequence, and those behind it, have fewer rows.
   AffineExpr s0, s1;
   bindSymbols(rewriter.getContext(), s0, s1);
-  OpFoldResult begin = affine::makeComposedFoldedAffineMin(
+  tile.first = affine::makeComposedFoldedAffineMin(
       rewriter, loc, AffineMap::get(0, 2, {s0, s1}, rewriter.getContext()),
-      {first, queries.count});
-  OpFoldResult rows = affine::makeComposedFoldedAffineMin(
+      {place[2], tile.queries.count});
+  tile.count = affine::makeComposedFoldedAffineMin(
       rewriter, loc,
       AffineMap::get(0, 2, {rewriter.getAffineConstantExpr(block), s0 - s1},
                      rewriter.getContext()),
-      {queries.count, begin});
+      {tile.queries.count, tile.first});
+  return tile;
+}
+
+TileResults SequenceTiler::getResults(Value batch) {
+  return {output, lse, op.getQueryStarts() ? Value() : batch};
+}
+
+Value SequenceTiler::sliceOutput(const TileResults &results, const Rows &rows,
+                                 Value head) {
+  Value batch = results.batch ? results.batch : index(0);
+  return slice(results.output, batch, rows.queries, rows.first, rows.count,
+               head);
+}
+
+Value SequenceTiler::sliceLse(const TileResults &results, const Rows &rows,
+                              Value head) {
+  if (!results.lse)
+    return {};
+  return sliceNumbers(results.lse, results.batch, rows.queries, rows.first,
+                      rows.count, head);
+}
+
+/// The first key of a part of `count`, and how many it has.
+static std::pair<OpFoldResult, OpFoldResult>
+cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
+        int64_t keyBlock) {
+  if (!part.number)
+    return {rewriter.getIndexAttr(0), count};
+  AffineExpr s0, s1, s2;
+  bindSymbols(rewriter.getContext(), s0, s1, s2);
+  auto constant = [&](int64_t value) {
+    return rewriter.getAffineConstantExpr(value);
+  };
+  Value begin;
+  OpFoldResult size;
+  if (part.size) {
+    size = rewriter.getIndexAttr(part.size);
+    begin = arith::MulIOp::create(
+        rewriter, loc, part.number,
+        arith::ConstantIndexOp::create(rewriter, loc, part.size),
+        arith::IntegerOverflowFlags::nsw);
+  } else {
+    // Of whole key blocks, so that parts share none.
+    int64_t parts = *getConstantIntValue(part.count);
+    Value equal = getValueOrCreateConstantIndexOp(
+        rewriter, loc,
+        affine::makeComposedFoldedAffineApply(
+            rewriter, loc,
+            s0.ceilDiv(constant(parts * keyBlock)) * constant(keyBlock),
+            {OpFoldResult(count)}));
+    size = equal;
+    begin = arith::MulIOp::create(rewriter, loc, part.number, equal,
+                                  arith::IntegerOverflowFlags::nsw);
+  }
+  OpFoldResult first = affine::makeComposedFoldedAffineMin(
+      rewriter, loc, AffineMap::get(0, 2, {s0, s1}, rewriter.getContext()),
+      {OpFoldResult(begin), OpFoldResult(count)});
+  OpFoldResult keys = affine::makeComposedFoldedAffineMin(
+      rewriter, loc, AffineMap::get(0, 3, {s0, s1 - s2}, rewriter.getContext()),
+      {size, OpFoldResult(count), first});
+  return {first, keys};
+}
+
+void SequenceTiler::buildTile(ValueRange place, int64_t block,
+                              const KeyPart &part, const TileResults &results) {
+  Value batch = place[0], head = place[1];
+  Rows rows = findTileRows(place, block);
+  SequenceRows keys = findRows(op.getKeyStarts(), op.getKeyLengths(),
+                               getKeyCapacity(), batch, /*keepRows=*/false);
+  Value isValid = keys.isValid;
+  if (Value areQueries = rows.queries.isValid)
+    isValid = isValid ? both(isValid, areQueries) : areQueries;
+  if (op.getKeyPages())
+    isValid = both(isValid, hasPages(batch, keys.count));
+  if (isValid)
+    keys.count = select(isValid, keys.count, index(0));
+  auto [firstKey, numKeys] = cutKeys(rewriter, loc, part, keys.count,
+                                     op.getConfigAttr().getKeyBlock());
 
   OpFoldResult keyHead = getKeyHead(rewriter, op, head);
-  Value tileQuery = slice(query, batch, queries, begin, rows, head);
-  Value tileKey =
-      getKeys(op.getKey(), op.getKeyOrder(), key, batch, keys, keyHead);
-  Value tileValue =
-      getKeys(op.getValue(), op.getValueOrder(), value, batch, keys, keyHead);
-  Value tileOutput = slice(output, batch, queries, begin, rows, head);
-  Value tileLse;
-  if (lse)
-    tileLse = sliceNumbers(lse, op.getQueryStarts() ? Value() : batch, queries,
-                           begin, rows, head);
+  Value tileQuery =
+      slice(query, batch, rows.queries, rows.first, rows.count, head);
+  Value tileKey = getKeys(op.getKey(), op.getKeyOrder(), key, batch, keys,
+                          firstKey, numKeys, keyHead);
+  Value tileValue = getKeys(op.getValue(), op.getValueOrder(), value, batch,
+                            keys, firstKey, numKeys, keyHead);
+  Value tileOutput = sliceOutput(results, rows, head);
+  Value tileLse = sliceLse(results, rows, head);
   bool isPaged = static_cast<bool>(op.getKeyPages());
   auto getOrder = [&](const RowView &view) {
     return view.order.isDefault() ? DimsAttr() : view.order;
   };
+  // A sink is one key, so it is of one part.
+  Value isFirst;
+  if (part.number && !op.getSink().empty())
+    isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                    part.number, index(0));
   auto tile = AttentionOp::create(
       rewriter, loc, TypeRange(), tileQuery, tileKey, tileValue, op.getScale(),
       /*query_lengths=*/Value(), /*key_lengths=*/Value(),
       /*query_starts=*/Value(), /*key_starts=*/Value(), /*key_pages=*/Value(),
-      ValueRange{batch, head, toValue(begin), index(0)},
-      ValueRange{queries.count, keys.count}, op.getScoreCaptures(),
+      ValueRange{batch, head, toValue(rows.first), toValue(firstKey)},
+      ValueRange{rows.queries.count, keys.count}, op.getScoreCaptures(),
       op.getMaskCaptures(), op.getSinkCaptures(), tileOutput, tileLse,
       getOrder(query), isPaged ? DimsAttr() : getOrder(key),
-      isPaged ? DimsAttr() : getOrder(value), getOrder(output),
-      op.getConfigAttr(), op.getBatchInvariantAttr());
+      isPaged ? DimsAttr() : getOrder(value), getOrder(results.output),
+      op.getConfigAttr().withoutKeySplits(), op.getBatchInvariantAttr());
   IRMapping mapping;
   op.getScore().cloneInto(&tile.getScore(), mapping);
   op.getMask().cloneInto(&tile.getMask(), mapping);
   op.getSink().cloneInto(&tile.getSink(), mapping);
+  if (isFirst)
+    keepSinkWhere(rewriter, tile, isFirst,
+                  APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true));
   // Rows of a broken sequence are NaN: so is their sink, and they have no keys.
-  keepSinkWhere(rewriter, tile, isValid,
-                APFloat::getQNaN(APFloat::IEEEsingle()));
+  if (isValid)
+    keepSinkWhere(rewriter, tile, isValid,
+                  APFloat::getQNaN(APFloat::IEEEsingle()));
 }
 
-scf::ForallOp SequenceTiler::tile() {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  query = view(op.getQuery(), op.getQueryOrder());
-  output = view(op.getOutput(), op.getOutputOrder());
-  if (!op.getKeyPages()) {
-    key = view(op.getKey(), op.getKeyOrder());
-    value = view(op.getValue(), op.getValueOrder());
-  }
-  lse = op.getLse();
-  if (lse && op.getQueryStarts())
-    lse = addBatch(lse);
-  OpFoldResult batches =
-      countSequences(op.getQueryStarts(), op.getQuery(), op.getQueryOrder());
+OpFoldResult SequenceTiler::countBatches() {
+  return countSequences(op.getQueryStarts(), op.getQuery(), op.getQueryOrder());
+}
+
+int64_t SequenceTiler::getQueryBlock() {
   int64_t block = op.getConfigAttr().getQueryBlock();
-  // Fewer queries than a block make one block with a static size.
   int64_t queries =
       cast<ShapedType>(op.getQuery().getType())
           .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
+  // Fewer queries than a block make one block with a static size.
   if (!op.getQueryStarts() && !ShapedType::isDynamic(queries))
-    block = std::clamp<int64_t>(queries, 1, block);
+    return std::clamp<int64_t>(queries, 1, block);
+  return block;
+}
+
+void SequenceTiler::checkPages() {
+  if (!op.getKeyPages() || !isOnDevice())
+    return;
+  Value columns = memref::DimOp::create(rewriter, loc, op.getKeyPages(), 1);
+  cf::AssertOp::create(
+      rewriter, loc, isAtMost(index(1), columns),
+      "key_pages has no columns, expected at least one on a GPU");
+}
+
+scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
+                                        int64_t block) {
+  Value queries =
+      getMostRows(op.getQueryStarts(), op.getQueryLengths(),
+                  getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence),
+                  /*keepRows=*/true);
   OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
-  OpFoldResult heads = getMixedSize(rewriter, loc, op.getQuery(),
-                                    op.getQueryOrder(), DimKind::Heads);
-  auto loop = scf::ForallOp::create(
-      rewriter, loc, {zero, zero, zero},
-      {batches, heads, getAsOpFoldResult(getMostQueries())},
-      {one, one, rewriter.getIndexAttr(block)}, ValueRange(), std::nullopt);
-  rewriter.setInsertionPoint(loop.getTerminator());
-  buildTile(loop.getInductionVars(), block);
-  rewriter.eraseOp(op);
-  return loop;
+  SmallVector<OpFoldResult> ends(before);
+  ends.push_back(countBatches());
+  ends.push_back(getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(),
+                              DimKind::Heads));
+  ends.push_back(getAsOpFoldResult(queries));
+  SmallVector<OpFoldResult> begins(ends.size(), zero), steps(ends.size(), one);
+  steps.back() = rewriter.getIndexAttr(block);
+  return scf::ForallOp::create(rewriter, loc, begins, ends, steps, ValueRange(),
+                               std::nullopt);
 }
 
 FailureOr<scf::ForallOp> mlir::fa::tileSequences(RewriterBase &rewriter,
@@ -223,5 +320,15 @@ FailureOr<scf::ForallOp> mlir::fa::tileSequences(RewriterBase &rewriter,
     return op.emitOpError() << "query has type " << op.getQuery().getType()
                             << ", expected memrefs to tile packed sequences or "
                                "pages; fa-results-to-out-parameters makes them";
-  return SequenceTiler(rewriter, op).tile();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  SequenceTiler tiler(rewriter, op);
+  tiler.checkPages();
+  int64_t block = tiler.getQueryBlock();
+  scf::ForallOp loop = tiler.createLoop({}, block);
+  rewriter.setInsertionPoint(loop.getTerminator());
+  SmallVector<Value> place = loop.getInductionVars();
+  tiler.buildTile(place, block, KeyPart(), tiler.getResults(place[0]));
+  rewriter.eraseOp(op);
+  return loop;
 }

@@ -8,11 +8,73 @@
 #ifndef FA_LIB_DIALECT_FA_TRANSFORMS_TILESEQUENCES_H
 #define FA_LIB_DIALECT_FA_TRANSFORMS_TILESEQUENCES_H
 
+#include "SequenceViews.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::fa {
+
+/// A part of the keys of each sequence.
+struct KeyPart {
+  /// Among `count` parts; null for all keys.
+  Value number;
+  OpFoldResult count;
+  /// Keys of a part, 0 for as many parts of one size as there are.
+  int64_t size = 0;
+};
+
+/// Where the rows of a tile are written: rows of a sequence, at `batch` of
+/// memory that has one.
+struct TileResults {
+  RowView output;
+  Value lse, batch;
+};
+
+/// Builds query blocks of attention on memrefs, a sequence each.
+class SequenceTiler : public SequenceViews {
+public:
+  /// Makes views where the rewriter stands.
+  SequenceTiler(RewriterBase &rewriter, AttentionOp op);
+
+  /// A GPU may read the first entry of a table before it knows of no key.
+  void checkPages();
+  /// A loop over `before` and then (batch, head, query block).
+  scf::ForallOp createLoop(ArrayRef<OpFoldResult> before, int64_t block);
+  /// Queries of a block: fewer than the configuration has where there are
+  /// fewer.
+  int64_t getQueryBlock();
+  OpFoldResult countBatches();
+  /// The keys that a sequence has room for, of the longest one where the host
+  /// knows it.
+  Value getMostKeys();
+  /// The memory of the results of the whole.
+  TileResults getResults(Value batch);
+  /// What an iteration of the loop computes at (batch, head, query).
+  struct Rows {
+    SequenceRows queries;
+    OpFoldResult first, count;
+  };
+  Rows findTileRows(ValueRange place, int64_t block);
+  Value sliceOutput(const TileResults &results, const Rows &rows, Value head);
+  Value sliceLse(const TileResults &results, const Rows &rows, Value head);
+  void buildTile(ValueRange place, int64_t block, const KeyPart &part,
+                 const TileResults &results);
+
+private:
+  bool isOnDevice();
+  Value countPages();
+  Value getMostRows(Value starts, Value lengths, Value rows, bool keepRows);
+  Value getKeyCapacity();
+  Value hasPages(Value batch, Value count);
+  Value getKeys(Value operand, DimsAttr order, const RowView &view, Value batch,
+                const SequenceRows &rows, OpFoldResult first,
+                OpFoldResult count, OpFoldResult head);
+
+  AttentionOp op;
+  RowView query, key, value, output;
+  Value lse;
+};
 
 /// Replaces attention on packed sequences or pages by a parallel loop over
 /// (batch, head, query block) around attention on views of one sequence.

@@ -275,9 +275,6 @@ def draft_function(rng, name, element, head_dims, mask, score, profile):
     if rng.random() < 0.4:
         orders = tuple(str(rng.choice(profile.dim_orders)) for _ in range(4))
     config = sample_config(rng) if profile.has_config else ""
-    if "key_splits" in config and orders[3][-1] != "d":
-        # fa-split-kv refuses other orders of the output.
-        orders = orders[:3] + ("bhsd",)
     chance = lambda p: bool(rng.random() < p)
     return Function(name, element, head_dim, value_head_dim or head_dim, orders, score, mask, scale=chance(0.3),
                     query_lengths=chance(0.35), key_lengths=chance(0.4), lse=chance(0.6),

@@ -6,6 +6,7 @@ lists, rows past a length, rows of no sequence. What numpy gives for the batch i
 what the rearranged problem has to give.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,8 @@ from . import reference
 from .problems import ELEMENTS, Problem
 
 PAGE_SIZES = [1, 3, 8, 16, 64, 128, 256]
+# A GPU copies a key block as one box, of one page.
+GPU_PAGE_SIZES = [16, 64, 128, 256]
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Form:
     key_lengths: bool
     sink: str  # none, heads or queries
     one_pool: bool
+    parts: int  # of keys, or -n: n key blocks in each; 0: as the configuration has it
 
     def describe(self):
         parts = [f"queries {self.queries}", f"keys {self.keys}"]
@@ -39,10 +43,12 @@ class Form:
         if self.sink != "none":
             parts.append(f"sink by {self.sink}")
         parts += [name for name in ("query_lengths", "key_lengths") if getattr(self, name)]
+        if self.parts:
+            parts.append(f"{self.parts} parts" if self.parts > 0 else f"parts of {-self.parts} blocks")
         return " ".join(parts)
 
 
-def sample_form(rng):
+def sample_form(rng, on_gpu=False):
     chance = lambda p: bool(rng.random() < p)
     queries = str(rng.choice(["batch", "packed", "packed"]))
     keys = str(rng.choice(["batch", "packed", "pages", "pages"]))
@@ -50,9 +56,13 @@ def sample_form(rng):
     of = {"batch": "bsh", "packed": "sh", "pages": "psh"}
     one_pool = keys == "pages" and chance(0.3)
     key_dims = shuffle(of[keys])
-    return Form(queries, keys, int(rng.choice(PAGE_SIZES)) * chance(0.8), shuffle(of[queries]), key_dims,
+    page = int(rng.choice(GPU_PAGE_SIZES if on_gpu else PAGE_SIZES)) * (chance(0.8) or on_gpu)
+    # A sink of a GPU's block is one number.
+    sink = str(rng.choice(["none", "none", "heads", "heads" if on_gpu else "queries"]))
+    return Form(queries, keys, page, shuffle(of[queries]), key_dims,
                 key_dims if one_pool else shuffle(of[keys]), shuffle(of[queries]), chance(0.4),
-                keys == "pages" or chance(0.4), str(rng.choice(["none", "none", "heads", "queries"])), one_pool)
+                keys == "pages" or chance(0.4), sink, one_pool,
+                int(rng.choice([0, 0, 0, 2, 3, 7, -1, -1, -2])))
 
 
 SINKS = {"heads": ("tensor<?xf32>", "      %x = tensor.extract %sinks[%h] : tensor<?xf32>"),
@@ -64,13 +74,22 @@ class SequenceFunction:
 
     def __init__(self, base, form):
         # The batch it is compared with has lengths, and dims in the order of numpy.
-        self.base = replace(base, dims=("bshd",) * 4, query_lengths=True, key_lengths=True, config=self.config(base))
+        self.base = replace(base, dims=("bshd",) * 4, query_lengths=True, key_lengths=True)
         self.form = form
+        # On a GPU, f32 of large head dims fits with blocks that only the compiler chooses.
+        if form.parts and (base.config or base.element != "f32" or base.head_dim <= 128):
+            self.base.config = self.split(base.config or f"#fa.config<query_block = 64, key_block = {self.key_block()}>")
 
-    @staticmethod
-    def config(base):
-        # Parts of keys are slices, which packed sequences and pages have none of.
-        return base.config.replace(", key_splits = 2", "").replace(", key_splits = 3", "")
+    def key_block(self):
+        """A part of a page, and of what fits a GPU."""
+        most = 32 if max(self.base.head_dim, self.base.value_head_dim) > 128 else 64
+        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page >= 16 else most
+
+    def split(self, config):
+        """The configuration with the parts of the form."""
+        block = int(re.search(r"key_block = (\d+)", config)[1])
+        parts = f"key_splits = {self.form.parts}" if self.form.parts > 0 else f"split_keys = {-self.form.parts * block}"
+        return re.sub(r"(key_block = \d+)(, key_splits = \d+)?", rf"\1, {parts}", config, count=1)
 
     def type_of(self, dims, head_dim, element):
         size = {"d": head_dim}
@@ -153,7 +172,7 @@ class SequenceProblem:
         self.base = base = Problem(function.base, seed, profile)
         rng = np.random.default_rng([*seed, 1])
         self.rng, self.sizes, self.form = rng, base.sizes, function.form
-        self.broken = {}
+        self.broken, self.on_gpu = {}, not profile.has_config
         if self.form.queries == "batch" and not self.form.query_lengths:
             base.arrays["query_lengths"][:] = base.sizes.queries
             self.fill("query")
@@ -263,6 +282,8 @@ class SequenceProblem:
         size = self.page = form.page or int(rng.choice([1, 5, 16, 32]))
         counts = -(-self.keys // size)
         columns = int(counts.max(initial=0)) + int(rng.integers(0, 3))
+        # A GPU's table has a column.
+        columns = max(columns, int(self.on_gpu))
         pool = int(counts.sum()) + int(rng.integers(1, 5))
         order = rng.permutation(pool)
         # Entries past a length are no pages.

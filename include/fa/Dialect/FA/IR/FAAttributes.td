@@ -61,9 +61,12 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
   let summary = "How an attention is to be tiled";
   let description = [{
     The choices that tiling reads: rows of a query block, keys of a key block,
-    into how many parts the keys are split (each part computed on its own and
-    merged by `fa.combine`), whether results must be bit-equal from run to
-    run, and the fields that only one target knows.
+    whether results must be bit-equal from run to run, and the fields that only one
+    target knows.
+
+    Keys may be split: into `key_splits` parts, or into parts of `split_keys` keys
+    each, a multiple of the key block. Parts are computed side by side and merged
+    (`fa-split-keys`). A sequence has the same parts of a fixed size in any batch.
 
     What suits few keys may not suit many: `longer` is another configuration, in
     place of this one where there are `from_keys` keys and more, and
@@ -85,6 +88,8 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
 
     ```mlir
     #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<lanes = 8>>
+    #fa.config<query_block = 16, key_block = 128, key_splits = 4>
+    #fa.config<query_block = 16, key_block = 128, split_keys = 2048>
     #fa.config<query_block = 64, key_block = 64, longer =
         #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>
     #fa.config<query_block = 64, key_block = 64, longer =
@@ -95,6 +100,7 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     "int64_t":$queryBlock,
     "int64_t":$keyBlock,
     DefaultValuedParameter<"int64_t", "1">:$keySplits,
+    DefaultValuedParameter<"int64_t", "0">:$splitKeys,
     DefaultValuedParameter<"bool", "true">:$deterministic,
     OptionalParameter<"::mlir::fa::TargetConfigAttrInterface">:$target,
     OptionalParameter<"std::optional<::mlir::fa::GradientForm>">:$gradientForm,
@@ -106,13 +112,18 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
   let builders = [AttrBuilder<(ins "int64_t":$queryBlock, "int64_t":$keyBlock,
       "int64_t":$keySplits, "bool":$deterministic,
       "::mlir::fa::TargetConfigAttrInterface":$target), [{
-    return $_get($_ctxt, queryBlock, keyBlock, keySplits, deterministic, target,
+    return $_get($_ctxt, queryBlock, keyBlock, keySplits, /*splitKeys=*/0, deterministic, target,
                  /*gradientForm=*/std::nullopt, /*fromKeys=*/0, /*fromQueries=*/0, /*longer=*/ConfigAttr());
   }]>];
   let extraClassDeclaration = [{
+    /// Whether keys are split, by number or size of the parts.
+    bool splitsKeys() const { return getKeySplits() > 1 || getSplitKeys() > 0; }
+    /// This configuration with so many parts of the keys, or with parts of so
+    /// many keys where that is not 0.
+    ConfigAttr withKeySplits(int64_t keySplits, int64_t splitKeys) const;
     /// This configuration without key splits: what remains to be done once
     /// the keys have been split.
-    ConfigAttr withoutKeySplits() const;
+    ConfigAttr withoutKeySplits() const { return withKeySplits(1, 0); }
     /// This configuration with a form of gradients, or without one.
     ConfigAttr withGradientForm(std::optional<GradientForm> form) const;
     /// This configuration as one for any lengths.

@@ -66,6 +66,64 @@ def FA_FinalizeOp : FA_Op<"finalize", [
   }];
 }
 
+def FA_AddPartialOp : FA_Op<"add_partial", [
+    DestinationStyleOpInterface, AllTypesMatch<["accumulator", "new_accumulator"]>,
+    AllTypesMatch<["maximum", "new_maximum"]>, AllTypesMatch<["sum", "new_sum"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Adds the result over some keys to a state of online softmax";
+  let description = [{
+    What `fa.online_attention` is to keys, this is to a result over other keys, an
+    output and its lse in f32. For each row of the result:
+
+    ```
+    m'   = max(m, lse)
+    w    = exp(lse - m')        0 where m' is -inf
+    acc' = acc * exp(m - m') + w * output
+    s'   = s * exp(m - m') + w
+    ```
+
+    An output whose weight `w` is 0 is not read into the state. Results of parts of
+    the keys, added in ascending order, and `fa.finalize` give the result over all
+    keys: `fa.combine` of any number of parts.
+
+    | operand | shape | element type |
+    |---|---|---|
+    | `output` | 1 x rows x 1 x value head dim | f32 |
+    | `lse` | 1 x 1 x rows | f32 |
+    | `accumulator` | state rows x value head dim | f32 |
+    | `maximum`, `sum` | state rows | f32 |
+
+    Example:
+
+    ```mlir
+    %acc1, %max1, %sum1 = fa.add_partial
+        ins(%o, %lse : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>,
+                       memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>)
+        outs(%acc0, %max0, %sum0 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+    ```
+  }];
+  let arguments = (ins
+    FA_Shaped:$output, FA_Shaped:$lse,
+    AnyRankedTensor:$accumulator, AnyRankedTensor:$maximum, AnyRankedTensor:$sum);
+  let results = (outs AnyRankedTensor:$new_accumulator, AnyRankedTensor:$new_maximum,
+                      AnyRankedTensor:$new_sum);
+  let builders = [OpBuilder<(ins "::mlir::Value":$output, "::mlir::Value":$lse,
+                                 "::mlir::ValueRange":$state), [{
+    build($_builder, $_state, state.getTypes(), output, lse, state[0], state[1], state[2]);
+  }]>];
+  let assemblyFormat = [{
+    `ins` `(` $output `,` $lse `:` type($output) `,` type($lse) `)`
+    `outs` `(` $accumulator `,` $maximum `,` $sum `:` type($accumulator) `,`
+    type($maximum) `,` type($sum) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 2, 3);
+    }
+  }];
+}
+
 def FA_PagedRowsOp : FA_Op<"paged_rows", [Pure]> {
   let summary = "The rows of a sequence that lie in pages, as one memref";
   let description = [{

@@ -102,8 +102,62 @@ def FAVersionLengths : Pass<"fa-version-lengths"> {
   ];
 }
 
+def FASplitKeys : Pass<"fa-split-keys"> {
+  let summary = "Compute parts of the keys side by side, and merge them";
+  let description = [{
+    For few queries and many keys (Dao et al. 2023, "Flash-Decoding"). An attention
+    whose config has `key_splits` above 1 or `split_keys` becomes two loops. The
+    first one is over (part of the keys, batch, head, query block) around an
+    attention on a part, with results in f32 in memory of the loop. The second one
+    adds the parts of a query block in ascending order, by `fa.add_partial`.
+
+    With `key_splits` each sequence has so many parts, by its own length. With
+    `split_keys` a part has so many keys, and there are as many parts as the longest
+    possible sequence has: a sequence gives the same bits in any batch. The last
+    parts may be short or, of a short sequence, empty. A sink is of the first part.
+
+    Packed sequences and pages are tiled here too. Left alone are tensors, and
+    pieces of a problem, which have offsets: `fa-split-kv` splits them.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<1x1x8x64xf16>, memref<1x?x8x64xf16>, memref<1x?x8x64xf16>)
+        outs(%o : memref<1x1x8x64xf16>)
+        {config = #fa.config<query_block = 16, key_block = 128, split_keys = 2048>}
+    ```
+
+    After (`...` for types):
+
+    ```mlir
+    %parts = affine.apply affine_map<()[s0] -> (s0 ceildiv 2048)>()[%keys] // at least 1
+    %os = memref.alloc(%parts) : memref<?x1x8x64xf32>
+    %lses = memref.alloc(%parts) : memref<?x8x1xf32>
+    scf.forall (%p, %b, %h, %i) = (0, 0, 0, 0) to (%parts, 1, 8, 1) step (1, 1, 1, 1) {
+      ... // %begin, %size: the keys of part %p
+      %o1 = memref.subview %os[%p, %i, %h, 0] [1, 1, 1, 64] [1, 1, 1, 1] : ...
+      fa.attention ins(%q1, %k1, %v1 : ...) outs(%o1, %lse1 : ...)
+          offsets(%b, %h, %i, %begin) extents(%c1, %keys)
+          {config = #fa.config<query_block = 16, key_block = 128>}
+    }
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (1, 8, 1) step (1, 1, 1) {
+      %s:3 = scf.for %p = %c0 to %parts step %c1 iter_args(%a = ..., %m = ..., %n = ...) {
+        %t:3 = fa.add_partial ins(%o_p, %lse_p : ...) outs(%a, %m, %n : ...)
+        scf.yield %t#0, %t#1, %t#2 : ...
+      }
+      fa.finalize ins(%s#0, %s#1, %s#2 : ...) outs(%o2 : ...)
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FASplitKV : Pass<"fa-split-kv"> {
-  let summary = "Split the keys of attention into parts";
+  let summary = "Split the keys of attention into parts, before it is tiled";
   let description = [{
     For few queries and many keys. Replaces each `fa.attention` whose config has
     `key_splits` above 1 by an `scf.forall` over that many parts of the keys,
@@ -112,7 +166,7 @@ def FASplitKV : Pass<"fa-split-kv"> {
     so that results are the same from run to run. A part is a multiple of
     `key_block` keys; the last ones may be short or empty. Offsets keep the
     indices absolute, and key lengths apply to them. Works on memrefs and on
-    tensors.
+    tensors. `fa-split-keys` splits whole problems on memrefs as they are tiled.
 
     Before:
 
@@ -260,15 +314,17 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
 def FAPackHeads : Pass<"fa-pack-heads"> {
   let summary = "Take query heads that share keys for rows of one block";
   let description = [{
-    An attention of one query reads the keys of a key head once for each query head
-    that shares it. This pass takes these heads for queries of the key head: its
-    keys are read once. Query, output and lse are viewed with the group of heads in
-    place of the queries, and nothing is copied. Regions compute the head from the
-    row, and see query 0 of 1.
+    An attention of few queries reads the keys of a key head once for each query
+    head that shares it. This pass takes these heads for queries of the key head:
+    its keys are read once. Of one query, query, output and lse are viewed with the
+    group of heads in place of the queries, and nothing is copied. Of several, the
+    rows of a key head, queries x group, are copied to lie one behind the other: on
+    a CPU alone.
+    Regions compute head and query from the row, so masks go by the query.
 
     Left alone are attentions on tensors, with a dynamic number of heads or
-    queries, with more than one query, with `query_lengths` or `query_starts`,
-    and pieces of a problem.
+    queries, with more queries, with `query_lengths` or `query_starts`, and pieces
+    of a problem.
 
     Before:
 
@@ -285,10 +341,23 @@ def FAPackHeads : Pass<"fa-pack-heads"> {
     fa.attention ins(%q2, %k, %v : ...) outs(%o2 : ...) mask(...) {...}
         {query_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
     ```
+
+    and of four queries, in place of the subview:
+
+    ```mlir
+    %q2 = memref.transpose %q1 (b, s, h, g, d) -> (b, h, s, g, d) : ...
+    %q3 = memref.alloc(%b) : memref<?x4x4x8x128xf16>
+    linalg.copy ins(%q2 : ...) outs(%q3 : memref<?x4x4x8x128xf16>)
+    %q4 = memref.collapse_shape %q3 [[0], [1], [2, 3], [4]] : ... into memref<?x4x32x128xf16>
+    ```
   }];
-  let options = [Option<"sinks", "sinks", "bool", "true",
-      "Also attentions with a sink, which then depends on the row">];
-  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect"];
+  let options = [
+    Option<"sinks", "sinks", "bool", "true",
+           "Also attentions with a sink, which then depends on the row">,
+    Option<"queries", "queries", "int64_t", "16",
+           "Most queries of an attention; the rows of more than one are copied">];
+  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect",
+                           "memref::MemRefDialect"];
 }
 
 def FAPlacePages : Pass<"fa-place-pages"> {
@@ -500,6 +569,8 @@ def FASelectConfig : Pass<"fa-select-config"> {
     of several bounds; those in clusters also ask for so many queries that blocks
     that only fill up a cluster are few. Of static numbers of keys and queries the
     one that is for them remains.
+    On this machine keys are split (`key_splits`) where types tell that query blocks
+    are fewer than its threads and keys are many, or from so many keys on.
     A gradient also gets a form: on this machine `one_pass`, where key heads keep
     its threads busy, else `two_pass`.
     A config given by hand is kept; what it leaves to the target is filled in, and one that

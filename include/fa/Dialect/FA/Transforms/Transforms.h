@@ -54,6 +54,10 @@ LogicalResult verifyForAnyKeys(AttentionOp op);
 /// config, as `fa-split-kv` does. Returns the loop over the parts.
 FailureOr<scf::ForallOp> splitKeys(RewriterBase &rewriter, AttentionOp op);
 
+/// Fails after one error where the keys of an attention with a config are still
+/// to be split.
+LogicalResult verifyIsNotSplit(AttentionOp op);
+
 /// Whether an attention with a config is one query block: one batch, one head
 /// and, proven from the IR, at most `query_block` queries.
 bool isQueryBlockTile(AttentionOp op);

@@ -1,0 +1,122 @@
+// RUN: fa-opt %s -fa-split-keys -canonicalize -cse | FileCheck %s
+
+// CHECK-DAG: #[[$FIRST:.+]] = affine_map<()[s0, s1] -> (s1, s0)>
+// CHECK-DAG: #[[$SIZE:.+]] = affine_map<()[s0, s1] -> (512, s0 - s1)>
+// CHECK-DAG: #[[$EQUAL:.+]] = affine_map<()[s0] -> ((s0 ceildiv 128) * 32)>
+// CHECK-DAG: #[[$REST:.+]] = affine_map<()[s0, s1] -> ((s0 ceildiv 128) * 32, s0 - s1)>
+
+// Parts of a fixed size: as many as all keys need, of which a batch item has its own.
+
+// CHECK-LABEL: func.func @sizes(
+// CHECK-SAME:    %{{.+}}: memref<?x1x8x64xf16>, %[[K:[a-z0-9]+]]: memref<?x?x2x64xf16>, %[[O:[a-z0-9]+]]: memref<?x1x8x64xf16>
+// CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C1:.+]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C512:.+]] = arith.constant 512 : index
+// CHECK:         %[[KEYS:.+]] = memref.dim %[[K]], %[[C1]]
+// CHECK:         %[[MANY:.+]] = arith.ceildivui %[[KEYS]], %[[C512]]
+// CHECK:         %[[PARTS:.+]] = arith.maxui %[[MANY]], %[[C1]]
+// CHECK:         %[[SLOTS:.+]] = arith.muli %[[B:.+]], %[[PARTS]]
+// CHECK:         %[[OS:.+]] = memref.alloc(%[[SLOTS]]) {{.*}} : memref<?x1x8x64xf32>
+// CHECK:         %[[LSES:.+]] = memref.alloc(%[[SLOTS]]) {{.*}} : memref<?x8x1xf32>
+// CHECK:         scf.forall (%[[P:.+]], %[[I:.+]], %[[H:.+]]) in (%[[PARTS]], %[[B]], 8) {
+// CHECK:           %[[OWN:.+]] = arith.muli %[[I]], %[[PARTS]]
+// CHECK:           %[[SLOT:.+]] = arith.addi %[[OWN]], %[[P]]
+// CHECK:           %[[LENGTH:.+]] = arith.select
+// CHECK:           %[[AT:.+]] = arith.muli %[[P]], %[[C512]]
+// CHECK:           %[[BEGIN:.+]] = affine.min #[[$FIRST]]()[%[[AT]], %[[LENGTH]]]
+// CHECK:           %[[COUNT:.+]] = affine.min #[[$SIZE]]()[%[[LENGTH]], %[[BEGIN]]]
+// CHECK:           %[[K1:.+]] = memref.subview %[[K]][%[[I]], %[[BEGIN]], %{{.+}}, 0] [1, %[[COUNT]], 1, 64]
+// CHECK:           %[[O1:.+]] = memref.subview %[[OS]][%[[SLOT]], 0, %[[H]], 0] [1, 1, 1, 64]
+// CHECK:           %[[L1:.+]] = memref.subview %[[LSES]][%[[SLOT]], %[[H]], 0] [1, 1, 1]
+// CHECK:           fa.attention ins(%{{.+}}, %[[K1]], %[[K1]] : {{.+}} outs(%[[O1]], %[[L1]] :
+// CHECK-SAME:          offsets(%[[I]], %[[H]], %[[C0]], %[[BEGIN]]) extents(%[[C1]], %[[LENGTH]])
+// CHECK:               {config = #fa.config<query_block = 16, key_block = 128>}
+// CHECK:         scf.forall (%[[I:.+]], %[[H:.+]]) in (%[[B]], 8) {
+// CHECK:           %[[O2:.+]] = memref.subview %[[O]][%[[I]], 0, %[[H]], 0]
+// CHECK:           %[[R:.+]]:3 = scf.for %[[P:.+]] = %[[C0]] to %[[PARTS]] step %[[C1]] iter_args(%[[A:.+]] = %{{.+}}, %[[M:.+]] = %{{.+}}, %[[S:.+]] = %{{.+}})
+// CHECK:             %[[OWN:.+]] = arith.muli %[[I]], %[[PARTS]]
+// CHECK:             %[[SLOT:.+]] = arith.addi %[[OWN]], %[[P]]
+// CHECK:             %[[O1:.+]] = memref.subview %[[OS]][%[[SLOT]], 0, %[[H]], 0]
+// CHECK:             %[[L1:.+]] = memref.subview %[[LSES]][%[[SLOT]], %[[H]], 0]
+// CHECK:             fa.add_partial ins(%[[O1]], %[[L1]] : {{.+}}) outs(%[[A]], %[[M]], %[[S]] : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK:           fa.finalize ins(%[[R]]#0, %[[R]]#1, %[[R]]#2 : {{.+}}) outs(%[[O2]], %{{.+}} : {{.+}})
+// CHECK:         memref.dealloc %[[OS]]
+// CHECK:         memref.dealloc %[[LSES]]
+func.func @sizes(%q: memref<?x1x8x64xf16>, %k: memref<?x?x2x64xf16>, %o: memref<?x1x8x64xf16>, %lse: memref<?x8x1xf32>,
+                 %lengths: memref<?xi32>) {
+  fa.attention ins(%q, %k, %k : memref<?x1x8x64xf16>, memref<?x?x2x64xf16>, memref<?x?x2x64xf16>)
+      outs(%o, %lse : memref<?x1x8x64xf16>, memref<?x8x1xf32>) key_lengths(%lengths : memref<?xi32>) mask causal
+      {config = #fa.config<query_block = 16, key_block = 128, split_keys = 512>}
+  return
+}
+
+// So many parts of each sequence, by its own length; in pages, with a sink that is of the first part.
+
+// CHECK-LABEL: func.func @counts(
+// CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
+// CHECK:         %[[OS:.+]] = memref.alloc() {{.*}} : memref<12x4x8x32xf32>
+// CHECK:         scf.forall (%[[P:.+]], %{{.+}}, %{{.+}}) in (4, 3, 8) {
+// CHECK:           %[[PAGES:.+]] = scf.for
+// CHECK:           %[[VALID:.+]] = arith.andi %{{.+}}, %[[PAGES]]
+// CHECK:           %[[KEYS:.+]] = arith.select %[[VALID]], %{{.+}}, %[[C0]]
+// CHECK:           %[[EQUAL:.+]] = affine.apply #[[$EQUAL]]()[%[[KEYS]]]
+// CHECK:           %[[AT:.+]] = arith.muli %[[P]], %[[EQUAL]]
+// CHECK:           %[[BEGIN:.+]] = affine.min #[[$FIRST]]()[%[[AT]], %[[KEYS]]]
+// CHECK:           %[[COUNT:.+]] = affine.min #[[$REST]]()[%[[KEYS]], %[[BEGIN]]]
+// CHECK:           %[[ROWS:.+]] = fa.paged_rows {{.*}} count(%[[KEYS]])
+// CHECK:           memref.subview %[[ROWS]][0, %[[BEGIN]], 0, 0] [1, %[[COUNT]], 1, 64]
+// CHECK:           %[[IS_FIRST:.+]] = arith.cmpi eq, %[[P]], %[[C0]]
+// CHECK:           fa.attention
+// CHECK-SAME:          sink({{.+}}) captures({{.+}}, %{{.+}} = %[[IS_FIRST]] : i1, %{{.+}} = %[[VALID]] : i1)
+// CHECK:         scf.forall (%{{.+}}, %{{.+}}) in (3, 8) {
+// CHECK:           scf.for
+// CHECK:           fa.finalize {{.*}} {output_dims = #fa.dims<b, h, s, d>}
+func.func @counts(%q: memref<3x4x8x64xf32>, %pool: memref<?x16x8x64xf32>, %o: memref<3x8x4x32xf32>, %values: memref<?x8x16x32xf32>,
+                  %lengths: memref<3xi32>, %table: memref<3x?xi32>, %sinks: memref<8xf32>) {
+  fa.attention ins(%q, %pool, %values : memref<3x4x8x64xf32>, memref<?x16x8x64xf32>, memref<?x8x16x32xf32>)
+      outs(%o : memref<3x8x4x32xf32>) key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>)
+      sink(%b, %h, %i) captures(%t = %sinks : memref<8xf32>) {
+        %x = memref.load %t[%h] : memref<8xf32>
+        fa.yield %x : f32
+      }
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, h, s, d>, output_dims = #fa.dims<b, h, s, d>,
+       config = #fa.config<query_block = 16, key_block = 32, key_splits = 4>}
+  return
+}
+
+// Packed queries have rows of their own in the memory of each part. The longest sequence says how many parts there are.
+
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x8x64xf32>
+// CHECK:         %[[MOST:.+]] = scf.for
+// CHECK:         %[[MANY:.+]] = arith.ceildivui %[[MOST]], %{{.+}}
+// CHECK:         %[[PARTS:.+]] = arith.maxui %[[MANY]]
+// CHECK:         %[[OS:.+]] = memref.alloc(%[[PARTS]], %{{.+}}) {{.*}} : memref<?x?x8x64xf32>
+// CHECK:         scf.forall (%[[P:.+]], %[[I:.+]], %[[H:.+]], %[[N:.+]]) = (0, 0, 0, 0) to (%[[PARTS]], %{{.+}}, 8, %{{.+}}) step (1, 1, 1, 64) {
+// CHECK:           memref.subview %[[OS]][%[[P]], %{{.+}}, %[[H]], 0] [1, %{{.+}}, 1, 64]
+func.func @packed(%q: memref<?x8x64xf32>, %k: memref<?x8x64xf32>, %o: memref<?x8x64xf32>, %starts: memref<?xi32>) {
+  fa.attention ins(%q, %k, %k : memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?x8x64xf32>) outs(%o : memref<?x8x64xf32>)
+      query_starts(%starts : memref<?xi32>) key_starts(%starts : memref<?xi32>) mask causal
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>,
+       output_dims = #fa.dims<s, h, d>, config = #fa.config<query_block = 64, key_block = 32, split_keys = 256>}
+  return
+}
+
+// Left to fa-split-kv: pieces and tensors. Whole: one part.
+
+// CHECK-LABEL: func.func @left_alone(
+// CHECK-NOT:     scf.forall
+// CHECK:         key_splits = 2
+// CHECK-NOT:     scf.forall
+// CHECK:         key_splits = 2
+// CHECK-NOT:     scf.forall
+// CHECK:         return
+func.func @left_alone(%q: memref<1x1x2x64xf32>, %k: memref<1x?x2x64xf32>, %t: tensor<1x1x2x64xf32>, %c: index) -> tensor<1x1x2x64xf32> {
+  fa.attention ins(%q, %k, %k : memref<1x1x2x64xf32>, memref<1x?x2x64xf32>, memref<1x?x2x64xf32>) outs(%q : memref<1x1x2x64xf32>)
+      offsets(%c, %c, %c, %c) {config = #fa.config<query_block = 16, key_block = 128, key_splits = 2>}
+  %r = fa.attention ins(%t, %t, %t : tensor<1x1x2x64xf32>, tensor<1x1x2x64xf32>, tensor<1x1x2x64xf32>) outs(%t : tensor<1x1x2x64xf32>)
+      {config = #fa.config<query_block = 16, key_block = 128, key_splits = 2>}
+  fa.attention ins(%q, %k, %k : memref<1x1x2x64xf32>, memref<1x?x2x64xf32>, memref<1x?x2x64xf32>) outs(%q : memref<1x1x2x64xf32>)
+      {config = #fa.config<query_block = 16, key_block = 128>}
+  return %r : tensor<1x1x2x64xf32>
+}

@@ -1,0 +1,20 @@
+// Keys and values in pages of 64 rows, and of 16 rows of which heads come first, in two parts.
+!q = tensor<3x1x8x64xbf16>
+!pool = tensor<?x64x2x64xbf16>
+func.func @pages_64(%q: !q, %k: !pool, %v: !pool, %lengths: tensor<3xi32>, %table: tensor<3x?xi32>) -> !q {
+  %o = tensor.empty() : !q
+  %r = fa.attention ins(%q, %k, %v : !q, !pool, !pool) outs(%o : !q)
+      key_lengths(%lengths : tensor<3xi32>) key_pages(%table : tensor<3x?xi32>) mask causal
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
+  return %r : !q
+}
+
+!small = tensor<?x2x16x64xbf16>
+func.func @pages_16(%q: !q, %k: !small, %v: !small, %lengths: tensor<3xi32>, %table: tensor<3x?xi32>) -> !q {
+  %o = tensor.empty() : !q
+  %r = fa.attention ins(%q, %k, %v : !q, !small, !small) outs(%o : !q)
+      key_lengths(%lengths : tensor<3xi32>) key_pages(%table : tensor<3x?xi32>)
+      {key_dims = #fa.dims<p, h, s, d>, value_dims = #fa.dims<p, h, s, d>,
+       config = #fa.config<query_block = 64, key_block = 16, key_splits = 2>}
+  return %r : !q
+}

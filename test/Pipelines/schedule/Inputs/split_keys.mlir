@@ -1,0 +1,28 @@
+// Few queries and parts of the keys: of a fixed size, and by number with a window and a sink.
+!q = tensor<2x1x8x64xbf16>
+!k = tensor<2x?x2x64xbf16>
+func.func @sizes(%q: !q, %k: !k, %v: !k, %lengths: tensor<2xi32>) -> (!q, tensor<2x8x1xf32>) {
+  %o = tensor.empty() : !q
+  %l = tensor.empty() : tensor<2x8x1xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o, %l : !q, tensor<2x8x1xf32>)
+      key_lengths(%lengths : tensor<2xi32>) mask causal
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 128>}
+  return %r#0, %r#1 : !q, tensor<2x8x1xf32>
+}
+
+!qt = tensor<?x?x4x128xf16>
+func.func @counts(%q: !qt, %k: !qt, %v: !qt, %sinks: tensor<4xf32>) -> !qt {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %left = arith.constant 100 : index
+  %b = tensor.dim %q, %c0 : !qt
+  %n = tensor.dim %q, %c1 : !qt
+  %o = tensor.empty(%b, %n) : !qt
+  %r = fa.attention ins(%q, %k, %v : !qt, !qt, !qt) outs(%o : !qt) mask window(%left, %c0)
+      sink(%i, %h, %j) captures(%t = %sinks : tensor<4xf32>) {
+        %x = tensor.extract %t[%h] : tensor<4xf32>
+        fa.yield %x : f32
+      }
+      {config = #fa.config<query_block = 64, key_block = 64, key_splits = 3>}
+  return %r : !qt
+}
