@@ -1,5 +1,6 @@
 // RUN: fa-opt %s -fa-pack-heads | FileCheck %s
 // RUN: fa-opt %s -fa-pack-heads=sinks=false | FileCheck %s --check-prefix=NOSINK
+// RUN: fa-opt %s -fa-pack-heads=queries=1 | FileCheck %s --check-prefix=ONE
 
 // The 8 query heads of a key head become its queries. The mask sees head 8 * h + i and query 0 of 1.
 
@@ -46,14 +47,47 @@ func.func @sink(%q: memref<2x1x8x64xf32>, %k: memref<2x100x2x64xf32>, %sinks: me
   return
 }
 
-// Nothing is packed with two queries, with a head for each key head, and on tensors.
+// Rows of several queries, 3 for each of 4 heads, are copied. A row sees head 4 * h + row mod 4 and query row / 4 of 3.
+
+// CHECK-LABEL: func @tokens(
+// CHECK-SAME:      %[[Q:[^ :,)]*]]: memref<?x3x8x64xf32>, %[[K:[^ :,)]*]]: memref<?x?x2x64xf32>, %[[O:[^ :,)]*]]: memref<?x8x3x64xf32>, %[[LSE:[^ :,)]*]]: memref<?x8x3xf32>
+// CHECK:         %[[SPLIT:.+]] = memref.expand_shape %[[Q]] {{.*}} into memref<?x3x2x4x64xf32>
+// CHECK:         %[[ROWS:.+]] = memref.transpose %[[SPLIT]] (d0, d1, d2, d3, d4) -> (d0, d2, d1, d3, d4)
+// CHECK:         %[[QCOPY:.+]] = memref.alloc(%{{.+}}) {{.*}} : memref<?x2x3x4x64xf32>
+// CHECK:         %[[QPACK:.+]] = memref.collapse_shape %[[QCOPY]] {{\[\[}}0], [1], [2, 3], [4]] : {{.*}} into memref<?x2x12x64xf32>
+// CHECK:         linalg.copy ins(%[[ROWS]] : {{.*}}) outs(%[[QCOPY]] : memref<?x2x3x4x64xf32>)
+// CHECK:         %[[OROWS:.+]] = memref.transpose %{{.+}} (d0, d1, d2, d3, d4) -> (d0, d1, d3, d2, d4)
+// CHECK:         %[[OCOPY:.+]] = memref.alloc(%{{.+}}) {{.*}} : memref<?x2x3x4x64xf32>
+// CHECK:         %[[LROWS:.+]] = memref.transpose %{{.+}} (d0, d1, d2, d3) -> (d0, d1, d3, d2)
+// CHECK:         %[[LCOPY:.+]] = memref.alloc(%{{.+}}) {{.*}} : memref<?x2x3x4xf32>
+// CHECK:         fa.attention ins(%[[QPACK]], %[[K]], %[[K]] : memref<?x2x12x64xf32>, {{.*}}) outs(%{{.+}}, %{{.+}} : memref<?x2x12x64xf32>, memref<?x2x12xf32>)
+// CHECK-SAME:        mask(%{{.*}}, %[[H:[^ :,)]*]], %[[I:[^ :,)]*]], %[[J:[^ :,)]*]])
+// CHECK:           %[[FOUR:.+]] = arith.constant 4 : index
+// CHECK:           %[[QUERY:.+]] = arith.divui %[[I]], %[[FOUR]]
+// CHECK:           %[[N:.+]] = arith.constant 3 : index
+// CHECK:           arith.subi %{{.+}}, %[[N]]
+// CHECK:           arith.addi %[[QUERY]]
+// CHECK:         {output_dims = #fa.dims<b, h, s, d>, query_dims = #fa.dims<b, h, s, d>}
+// CHECK-DAG:     linalg.copy ins(%[[OCOPY]] : {{.*}}) outs(%[[OROWS]] :
+// CHECK-DAG:     linalg.copy ins(%[[LCOPY]] : {{.*}}) outs(%[[LROWS]] :
+// CHECK:         memref.dealloc %[[QCOPY]]
+// ONE-LABEL:   func @tokens(
+// ONE-NOT:       linalg.copy
+// ONE:           return
+func.func @tokens(%q: memref<?x3x8x64xf32>, %k: memref<?x?x2x64xf32>, %o: memref<?x8x3x64xf32>, %lse: memref<?x8x3xf32>) {
+  fa.attention ins(%q, %k, %k : memref<?x3x8x64xf32>, memref<?x?x2x64xf32>, memref<?x?x2x64xf32>)
+      outs(%o, %lse : memref<?x8x3x64xf32>, memref<?x8x3xf32>) mask causal {output_dims = #fa.dims<b, h, s, d>}
+  return
+}
+
+// Nothing is packed with many queries, with a head for each key head, and on tensors.
 
 // CHECK-LABEL: func @left_alone(
 // CHECK-NOT:     expand_shape
 // CHECK:         return
-func.func @left_alone(%two: memref<2x2x8x64xf32>, %k: memref<2x100x2x64xf32>, %one: memref<2x1x2x64xf32>, %t: tensor<2x1x8x64xf32>,
+func.func @left_alone(%two: memref<2x17x8x64xf32>, %k: memref<2x100x2x64xf32>, %one: memref<2x1x2x64xf32>, %t: tensor<2x1x8x64xf32>,
                       %tk: tensor<2x100x2x64xf32>) -> tensor<2x1x8x64xf32> {
-  fa.attention ins(%two, %k, %k : memref<2x2x8x64xf32>, memref<2x100x2x64xf32>, memref<2x100x2x64xf32>) outs(%two : memref<2x2x8x64xf32>)
+  fa.attention ins(%two, %k, %k : memref<2x17x8x64xf32>, memref<2x100x2x64xf32>, memref<2x100x2x64xf32>) outs(%two : memref<2x17x8x64xf32>)
   fa.attention ins(%one, %k, %k : memref<2x1x2x64xf32>, memref<2x100x2x64xf32>, memref<2x100x2x64xf32>) outs(%one : memref<2x1x2x64xf32>)
   %r = fa.attention ins(%t, %tk, %tk : tensor<2x1x8x64xf32>, tensor<2x100x2x64xf32>, tensor<2x100x2x64xf32>) outs(%t : tensor<2x1x8x64xf32>)
   return %r : tensor<2x1x8x64xf32>
