@@ -67,6 +67,45 @@ class Compiled:
         return raw[3 * size:].reshape(case.shape).astype(np.float32)
 
 
+class Module:
+    """One module in a process of its own, which reads its arrays from a file and writes results there."""
+
+    def __init__(self, build, threads, folder, text):
+        self.folder = folder
+        module = Path(tempfile.mkstemp(suffix=".mlir", dir=folder)[1])
+        module.write_text(text)
+        self.server = Server([build / "bin/fa-grid"], threads)
+        self.compile_seconds = self.server.load(module=str(module))["seconds"]
+
+    def prepare(self, arrays, results):
+        """A function that runs it once and gives the seconds it took. `results` are (shape, element type)."""
+        self.data = Path(tempfile.mkstemp(dir=self.folder)[1])
+        views, self.bytes = [], 0
+        for shape, kind in [(array.shape, array.dtype) for array in arrays] + results:
+            self.bytes = -(-self.bytes // 64) * 64
+            strides = [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
+            views.append({"offset": self.bytes, "shape": list(shape), "strides": strides})
+            self.bytes += int(np.prod(shape)) * np.dtype(kind).itemsize
+        with open(self.data, "wb") as file:
+            for array, view in zip(arrays, views):
+                file.seek(view["offset"])
+                array.tofile(file)
+            file.truncate(self.bytes)
+        self.results = list(zip(results, views[len(arrays):]))
+        request = {"data": str(self.data), "arguments": views[:len(arrays)], "results": views[len(arrays):]}
+        return lambda: self.server.run(request)["seconds"]
+
+    def outputs(self):
+        """The results of the last run."""
+        return [np.fromfile(self.data, kind, int(np.prod(shape)), offset=view["offset"]).reshape(shape)
+                for (shape, kind), view in self.results]
+
+    def end(self):
+        self.server.process.kill()
+        self.server.process.wait()
+        self.data.unlink()
+
+
 class Torch:
     """torch.nn.functional.scaled_dot_product_attention on CPU."""
 

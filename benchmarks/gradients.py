@@ -23,10 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "test/Integration/CPU"))
-
-from grid.server import Server  # noqa: E402
+from contestants import ROOT, Module
 
 
 def function(heads, dim, mask, form):
@@ -49,45 +46,14 @@ func.func @main(%q: {tile}, %k: {tile}, %v: {tile}, %o: {tile}, %lse: {row}, %do
 """
 
 
-class Ours:
-    """One module in a process of its own."""
-
-    def __init__(self, build, threads, folder, text):
-        self.folder = folder
-        module = Path(tempfile.mkstemp(suffix=".mlir", dir=folder)[1])
-        module.write_text(text)
-        self.server = Server([build / "bin/fa-grid"], threads)
-        self.compile_seconds = self.server.load(module=str(module))["seconds"]
-
-    def prepare(self, arrays, shape):
-        self.data = Path(tempfile.mkstemp(dir=self.folder)[1])
-        views, offset = [], 0
-        for size in [array.shape for array in arrays] + [shape] * 3:
-            strides = [int(np.prod(size[i + 1:])) for i in range(len(size))]
-            views.append({"offset": offset, "shape": list(size), "strides": strides})
-            offset += 4 * int(np.prod(size))
-        with open(self.data, "wb") as file:
-            for array in arrays:
-                array.tofile(file)
-            file.write(bytes(offset - file.tell()))
-        self.shape, self.first = shape, views[-3]["offset"]
-        self.bytes = offset
-        request = {"data": str(self.data), "arguments": views[:-3], "results": views[-3:]}
-        return lambda: self.server.run(request)["seconds"]
-
-    def outputs(self):
-        raw = np.fromfile(self.data, np.float32, offset=self.first)
-        self.data.unlink()
-        return np.split(raw.reshape(3, *self.shape), 3)
-
-    def extra_mebibytes(self, run):
-        """The highest resident size during a run, less that of before and the mapped arrays."""
-        status = Path(f"/proc/{self.server.process.pid}/status")
-        read = lambda key: 1024 * int(re.search(rf"{key}:\s+(\d+) kB", status.read_text())[1])
-        before = read("VmRSS")
-        Path(f"/proc/{self.server.process.pid}/clear_refs").write_text("5")
-        run()
-        return (read("VmHWM") - before - self.bytes) / 2**20
+def extra_mebibytes(ours, run):
+    """The highest resident size during a run, less that of before and the mapped arrays."""
+    status = Path(f"/proc/{ours.server.process.pid}/status")
+    read = lambda key: 1024 * int(re.search(rf"{key}:\s+(\d+) kB", status.read_text())[1])
+    before = read("VmRSS")
+    Path(f"/proc/{ours.server.process.pid}/clear_refs").write_text("5")
+    run()
+    return (read("VmHWM") - before - ours.bytes) / 2**20
 
 
 def torch_problem(torch, heads, length, dim, mask):
@@ -134,12 +100,12 @@ def main():
     build, folder = arguments.build.resolve(), Path(tempfile.mkdtemp(prefix="fa-bench-"))
     if arguments.memory:
         for dim in arguments.dims:
-            ours = Ours(build, arguments.threads, folder, function(1, dim, "causal", arguments.configs[0]))
+            ours = Module(build, arguments.threads, folder, function(1, dim, "causal", arguments.configs[0]))
             shape = (1, 1, 65536, dim)
             arrays = [np.random.default_rng(0).standard_normal(shape, dtype=np.float32) for _ in range(5)]
             arrays.insert(4, np.full(shape[:3], 11.0, np.float32))
-            run = ours.prepare(arrays, shape)
-            print(f"d{dim} causal 65536: {ours.extra_mebibytes(run):.1f} MiB beyond inputs and outputs")
+            run = ours.prepare(arrays, [(shape, np.float32)] * 3)
+            print(f"d{dim} causal 65536: {extra_mebibytes(ours, run):.1f} MiB beyond inputs and outputs")
         return
     import torch
     torch.set_num_threads(arguments.threads)
@@ -156,8 +122,9 @@ def main():
                 contestants = {}
                 for config in arguments.configs:
                     name = config or "fa"
-                    contestants[name] = Ours(build, arguments.threads, folder, function(heads, dim, mask, config))
-                    runs[name] = contestants[name].prepare([x.numpy() for x in (q, k, v, out, lse, do)], tuple(q.shape))
+                    contestants[name] = Module(build, arguments.threads, folder, function(heads, dim, mask, config))
+                    runs[name] = contestants[name].prepare([x.numpy() for x in (q, k, v, out, lse, do)],
+                                                           [(tuple(q.shape), np.float32)] * 3)
                 first = sum(run() for run in runs.values())
                 times = {name: [] for name in runs}
                 for _ in range(int(min(30, max(3, arguments.seconds / first)))):
@@ -176,7 +143,7 @@ def main():
                                        for other in ("torch", "standard") if other in least)
                     print(f"d{dim} {mask} {length} x {heads} {name}: {ratios}  GFLOP/s {work / least[name]:.0f}, torch "
                           f"{work / least['torch']:.0f}; compiled in {contestant.compile_seconds:.1f} s", flush=True)
-                    contestant.server.process.kill()
+                    contestant.end()
 
 
 if __name__ == "__main__":

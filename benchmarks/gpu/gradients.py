@@ -10,15 +10,14 @@ first, on some heads, and one that is wrong is not timed. Work is 10 x visible p
 products that any backward needs.
 """
 
-import argparse
 import math
 import sys
-from pathlib import Path
 
 import torch
 
 import bars
 import cases
+import options
 from bench import PEER_BOUND, TYPES, Bench
 from check import GradientReference, causal
 from kernels import Kernels
@@ -109,28 +108,11 @@ class Gradients:
                            head_dim=case.head_dim, length=case.keys, form=self.arguments.form)
 
 
-def integers(text):
-    return [int(part) for part in text.split(",")]
-
-
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
-    parser.add_argument("--before", type=Path, help="folder of the same kernels from another build, to compare with")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
-    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a",
-                        help="which of the kernels in kernels.json")
-    parser.add_argument("--kinds", nargs="+", choices=["derived", "written"], default=["derived", "written"])
-    parser.add_argument("--elements", nargs="+", choices=list(TYPES), default=["bf16"])
-    parser.add_argument("--peers", nargs="*", help="only these: fa4 cudnn fa2 math efficient")
-    parser.add_argument("--head-dims", type=integers, default=[64, 128, 256])
-    parser.add_argument("--lengths", type=integers, default=[512, 1000, 1024, 2048, 3000, 4096, 6000, 8192, 12288, 16384])
-    parser.add_argument("--tokens", type=int, default=16384, help="of all sequences together")
-    parser.add_argument("--hidden", type=int, default=2048, help="numbers of a token, cut into heads")
+    parser = options.make_parser(__doc__, "fa4 cudnn fa2 math efficient", rounds=7)
+    options.add_shapes(parser, [512, 1000, 1024, 2048, 3000, 4096, 6000, 8192, 12288, 16384],
+                       grouped="also 64 query heads on 8 key heads")
     parser.add_argument("--masks", nargs="+", choices=["full", "causal"], default=["full", "causal"])
-    parser.add_argument("--grouped", action="store_true", help="also 64 query heads on 8 key heads")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 

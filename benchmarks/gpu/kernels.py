@@ -64,3 +64,14 @@ class Kernels:
             loaded.launch(*in_order)
             return arguments["output"]
         return launch
+
+    def make_packed(self, kernel, output, **values):
+        """The same of packed sequences: `output` and `values` by their names in the manifest."""
+        loaded = self.load(kernel)
+        known = values | {"output": output, "scale": 1 / math.sqrt(output.shape[-1])}
+        in_order = [known[argument.name] for argument in loaded.arguments]
+
+        def launch():
+            loaded.launch(*in_order)
+            return output
+        return launch

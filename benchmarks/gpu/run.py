@@ -14,7 +14,6 @@ f16 runs beside the bf16 kernel on the same numbers, rounded ("own bf16"). f32 r
 backend in f32, without reduced precision.
 """
 
-import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ import torch
 
 import bars
 import cases
+import options
 from bench import BOUND, PEER_BOUND, TYPES, Bench
 from check import Reference, causal
 from kernels import Kernels
@@ -95,30 +95,13 @@ class Forward:
                            head_dim=case.head_dim, length=case.keys, form=self.arguments.form)
 
 
-def integers(text):
-    return [int(part) for part in text.split(",")]
-
-
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
-    parser.add_argument("--before", type=Path, help="folder of the same kernels from another build, to compare with")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
+    parser = options.make_parser(__doc__, "fa3 fa4 cudnn fa2 math efficient reference", rounds=11)
+    options.add_shapes(parser, [512, 1024, 2048, 4096, 8192, 16384],
+                       grouped="also grouped heads and few queries on many keys")
     parser.add_argument("--reference", type=Path, help="folder of reference cubins and their launch.py")
-    parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a",
-                        help="which of the kernels in kernels.json")
-    parser.add_argument("--kinds", nargs="+", choices=["derived", "written"], default=["derived", "written"])
-    parser.add_argument("--elements", nargs="+", choices=list(TYPES), default=["bf16"])
-    parser.add_argument("--peers", nargs="*", help="only these: fa3 fa4 cudnn fa2 math efficient reference")
-    parser.add_argument("--head-dims", type=integers, default=[64, 128, 256])
-    parser.add_argument("--lengths", type=integers, default=[512, 1024, 2048, 4096, 8192, 16384])
-    parser.add_argument("--tokens", type=int, default=16384, help="of all sequences together")
-    parser.add_argument("--hidden", type=int, default=2048, help="numbers of a token, cut into heads")
     parser.add_argument("--modes", nargs="+", choices=["burst", "sustained"], default=["burst"])
-    parser.add_argument("--grouped", action="store_true", help="also grouped heads and few queries on many keys")
-    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--sustained-rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 

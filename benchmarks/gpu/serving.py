@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Times decoding over long caches, contiguous and in pages, and packed documents, beside FlashAttention-3, a plain read
+and a plain copy of the same bytes, on one GPU and in one interleaved run.
+
+    python3 benchmarks/gpu/compile.py --chips sm_90a --only '*decode*' '*paged*' '*packed*' --out KERNELS   (where LLVM is)
+    PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/serving.py --kernels KERNELS --out DIR
+
+All launches of a call are inside the figures: the parts of the keys and their merge, of this project and of the peers.
+Calls take sets of keys and values in turn that L2 does not hold together. Outputs are compared with float64 first. The
+ratio to "read" is the share of a plain read that decoding reaches; that to "copy" bounds packed documents.
+"""
+
+import itertools
+import math
+import random
+import sys
+from dataclasses import dataclass
+
+import torch
+
+import bars
+import options
+from bench import BOUND, PEER_BOUND, TYPES, Bench
+from check import Reference, attention, causal
+from kernels import Kernels
+from peers import find_flash_attention
+
+# L2 holds 50 MiB of an H200: sets of keys and values take so many bytes together.
+ROTATED_BYTES = 1_700_000_000
+HEADS, KEY_HEADS, HEAD_DIM = 64, 8, 128
+
+
+@dataclass(frozen=True)
+class Decode:
+    """`tokens` queries of each sequence behind `keys` keys, in pages of `page` rows where that is not 0."""
+
+    batch: int
+    tokens: int
+    keys: int
+    page: int
+    element: str
+
+    @property
+    def name(self):
+        page = f" pages {self.page}" if self.page else ""
+        return f"{self.element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS}{page} b{self.batch} {self.tokens} x {self.keys}"
+
+    @property
+    def group(self):
+        return f"{self.element} decode{f' pages {self.page}' if self.page else ''} {self.tokens}"
+
+    @property
+    def problem(self):
+        return f"paged_{self.page}" if self.page else "decode"
+
+    @property
+    def is_causal(self):
+        return self.tokens > 1
+
+    @property
+    def operations(self):
+        hidden = self.tokens * (self.tokens - 1) // 2 if self.is_causal else 0
+        return 4 * self.batch * HEADS * HEAD_DIM * (self.tokens * self.keys - hidden)
+
+    @property
+    def bytes(self):
+        return 2 * self.batch * self.keys * KEY_HEADS * HEAD_DIM * torch.empty(0, dtype=TYPES[self.element]).element_size()
+
+
+def documents(kind):
+    """Lengths of packed documents: 126 of 64 to 384 tokens, most below 200, or of 64 to 384 at random."""
+    if kind == "short":
+        return [128, 96, 160, 192, 64] * 25 + [384]
+    rng, lengths = random.Random(7), []
+    while sum(lengths) < 16384 - 384:
+        lengths.append(rng.randint(64, 384))
+    return lengths + [16384 - sum(lengths)]
+
+
+def starts_of(lengths):
+    return torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32, device="cuda")
+
+
+class PackedReference:
+    """Some heads of some documents in float64."""
+
+    def __init__(self, q, k, v, lengths, is_causal):
+        self.parts, starts = [], [0, *itertools.accumulate(lengths)]
+        for i in range(0, len(lengths), 9):
+            rows = slice(starts[i], starts[i + 1])
+            mask = (lambda i, j: j <= i) if is_causal else None
+            self.parts += [(rows, h, attention(q[rows, h], k[rows, h], v[rows, h], mask=mask))
+                           for h in (0, q.shape[1] // 2, q.shape[1] - 1)]
+
+    def error(self, output):
+        difference = sum((output[rows, h].double() - want).norm() ** 2 for rows, h, want in self.parts)
+        return (difference / sum(want.norm() ** 2 for _, _, want in self.parts)).sqrt().item()
+
+
+class Right:
+    """Of a contestant whose output is no attention."""
+
+    @staticmethod
+    def error(output):
+        return 0.0
+
+
+def in_turns(launches):
+    """Runs the launches of the sets one after the other; the first call is of the first set."""
+    turn = itertools.cycle(launches)
+    return lambda: next(turn)()
+
+
+def read(tensors):
+    """A sum of the words, which is to read them."""
+    words = [x.view(torch.int32).view(-1) for x in tensors]
+    return lambda: [x.sum() for x in words]
+
+
+class Serving:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.bench = Bench(arguments.seed, {"burst": arguments.rounds}, arguments.kernels, arguments.out,
+                           f"{arguments.form}-serving-{'-'.join(arguments.elements)}")
+        self.kernels = Kernels(arguments.kernels, arguments.form)
+        self.before = Kernels(arguments.before, arguments.form) if arguments.before else None
+        wanted = arguments.peers
+        self.fa3 = None if wanted is not None and "fa3" not in wanted else find_flash_attention(self.bench.note).get("fa3")
+
+    def find(self, problem, element, values):
+        return [kernel for kernel in self.kernels.find(problem, HEAD_DIM, element)
+                if kernel.kind in self.arguments.kinds and values.items() <= dict(kernel.values).items()]
+
+    def prepare_own(self, case, own, make, reference, element):
+        """Of both builds; `make` takes the folder's kernels, and one of them."""
+        return [self.bench.prepare(case, kernel.name + suffix, lambda: make(kernels, kernel), reference, BOUND[element],
+                                   is_own=not suffix)
+                for kernels, suffix in ((self.kernels, ""), (self.before, " before")) if kernels for kernel in own]
+
+    def measure(self, prepared, own, operations, **key):
+        names = {kind: [kernel.name for kernel in own if kernel.kind == kind] for kind in ("derived", "written")}
+        self.bench.measure(prepared, names["derived"], names["written"], operations, head_dim=HEAD_DIM,
+                           form=self.arguments.form, **key)
+
+    def make_sets(self, case):
+        """Keys, values and what a launch is given beside them, in as many sets as L2 does not hold."""
+        shape, kind = (case.batch, case.keys, KEY_HEADS, HEAD_DIM), TYPES[case.element]
+        lengths = torch.full((case.batch,), case.keys, dtype=torch.int32, device="cuda")
+        sets = []
+        for _ in range(max(1, ROTATED_BYTES // case.bytes)):
+            k, v = (torch.randn(shape, device="cuda", dtype=kind) for _ in range(2))
+            more = {"key_lengths": lengths}
+            pools = (k, v)
+            if case.page:
+                count = case.batch * case.keys // case.page
+                order = torch.randperm(count, device="cuda")
+                pools = tuple(torch.empty(count, case.page, KEY_HEADS, HEAD_DIM, device="cuda", dtype=kind) for _ in "kv")
+                for pool, rows in zip(pools, (k, v)):
+                    pool[order] = rows.view(pool.shape)
+                more["key_pages"] = order.to(torch.int32).view(case.batch, -1)
+            sets.append((k, v, pools, more))
+        return sets
+
+    def decode(self, case):
+        torch.manual_seed(self.arguments.seed)
+        q = torch.randn(case.batch, case.tokens, HEADS, HEAD_DIM, device="cuda", dtype=TYPES[case.element])
+        sets = self.make_sets(case)
+        reference = Reference(q, *sets[0][:2], mask=causal(case.tokens, case.keys) if case.is_causal else None)
+        own = self.find(case.problem, case.element, {"TOKENS": case.tokens})
+
+        def make(kernels, kernel):
+            return in_turns([kernels.make(kernel, q, *pools, **more) for _, _, pools, more in sets])
+
+        prepared = self.prepare_own(case.name, own, make, reference, case.element)
+        if self.fa3 and not case.page:
+            prepared.append(self.bench.prepare(
+                case.name, "fa3", lambda: in_turns([lambda k=k, v=v: self.fa3.flash_attn_with_kvcache(
+                    q, k, v, causal=case.is_causal) for k, v, _, _ in sets]), reference, PEER_BOUND[case.element]))
+        prepared.append(self.bench.prepare(case.name, "read", lambda: in_turns([read(s[:2]) for s in sets]), Right, 1))
+        self.measure(prepared, own, case.operations, case=case.name, part="decode", group=case.group,
+                     label=f"b{case.batch} {case.keys}", element=case.element, length=case.keys, bytes=case.bytes)
+
+    def packed(self, kind, element, is_causal, heads=16):
+        lengths = documents(kind)
+        starts, rows, longest = starts_of(lengths), sum(lengths), max(lengths)
+        torch.manual_seed(self.arguments.seed)
+        sets = [[torch.randn(rows, heads, HEAD_DIM, device="cuda", dtype=TYPES[element]) for _ in range(3)] for _ in range(4)]
+        reference = PackedReference(*sets[0], lengths, is_causal)
+        problem = "packed_causal" if is_causal else "packed_full"
+        name = f"{element} d{HEAD_DIM} {kind} documents {'causal' if is_causal else 'full'}"
+        own = self.find(problem, element, {})
+
+        def make(kernels, kernel):
+            def of(q, k, v):
+                output = torch.full_like(q, math.nan)
+                return kernels.make_packed(kernel, output, query=q, key=k, value=v, query_starts=starts, key_starts=starts)
+            return in_turns([of(*each) for each in sets])
+
+        def flash(q, k, v):
+            found = self.fa3.flash_attn_varlen_func(q, k, v, starts, starts, longest, longest, causal=is_causal)
+            return found[0] if isinstance(found, tuple) else found
+
+        prepared = self.prepare_own(name, own, make, reference, element)
+        if self.fa3:
+            prepared.append(self.bench.prepare(name, "fa3", lambda: in_turns([lambda e=e: flash(*e) for e in sets]),
+                                               reference, PEER_BOUND[element]))
+        # q, k and v are read and o is written: as many bytes as a copy of two of them moves.
+        targets = [[torch.empty_like(x) for x in each[:2]] for each in sets]
+        prepared.append(self.bench.prepare(name, "copy", lambda: in_turns(
+            [lambda a=a, b=b: [y.copy_(x) for x, y in zip(a, b)] for a, b in zip(sets, targets)]), Right, 1))
+        pairs = sum(n * (n + 1) // 2 if is_causal else n * n for n in lengths)
+        self.measure(prepared, own, 4 * heads * HEAD_DIM * pairs, case=name, part="packed", group=f"{element} packed",
+                     label=f"{kind} {'causal' if is_causal else 'full'}", element=element, length=longest)
+
+
+def parse():
+    parser = options.make_parser(__doc__, "fa3", rounds=7)
+    parser.add_argument("--batches", type=options.integers, default=[1, 8, 32])
+    parser.add_argument("--tokens", type=options.integers, default=[1, 4, 16])
+    parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
+    parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page; 0: contiguous keys")
+    parser.add_argument("--documents", nargs="*", choices=["short", "random"], default=["short", "random"])
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    if not torch.cuda.is_available():
+        sys.exit("error: torch sees no GPU")
+    serving = Serving(arguments)
+    cells = [lambda case=Decode(batch, tokens, keys, page, element): serving.decode(case)
+             for element in arguments.elements for page in arguments.pages for keys in arguments.keys
+             for batch in arguments.batches for tokens in arguments.tokens]
+    cells += [lambda e=element, k=kind, c=is_causal: serving.packed(k, e, c) for element in arguments.elements
+              for kind in arguments.documents for is_causal in (False, True)]
+    with torch.no_grad():
+        for cell in cells:
+            if not serving.bench.is_stopped:
+                cell()
+                torch.cuda.empty_cache()
+    results = serving.bench.write(bars=bars.judge(serving.bench.cells))
+    bars.show(results["bars"])
+    return 1 if serving.bench.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
