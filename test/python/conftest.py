@@ -8,13 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = Path(os.environ.get("FA_BUILD", ROOT / "build")).resolve() / "lib"
-NEEDED = {"dialects.py": ("jaxlib", "iree", "torch_mlir"), "jit.py": ("jax",), "torch_attention.py": ("torch",),
-          "torch_compile.py": ("torch",), "torch_flex.py": ("torch",), "torch_interfaces.py": ("torch",)}
+NEEDED = {"dialects.py": ("jaxlib", "iree", "torch_mlir"), "jit.py": ("jax",), "jax_attention.py": ("jax",),
+          "torch_attention.py": ("torch",), "torch_compile.py": ("torch",), "torch_flex.py": ("torch",), "torch_interfaces.py": ("torch",)}
 
 sys.path.insert(0, str(ROOT / "python"))
 os.environ.setdefault("PYTHONPATH", str(ROOT / "python"))
 os.environ.setdefault("FA_MLIR_CACHE_DIR", "none")
-for variable, name in (("COMPILER", "FA"), ("RUNTIME", "FARuntimeCUDA"), ("TORCH", "FATorch")):
+for variable, name in (("COMPILER", "FA"), ("RUNTIME", "FARuntimeCUDA"), ("TORCH", "FATorch"), ("JAX", "FAJAX")):
     os.environ.setdefault(f"FA_{variable}_LIBRARY", str(LIBRARIES / f"lib{name}.so"))
 
 collect_ignore = [name for name, packages in NEEDED.items() if not any(map(importlib.util.find_spec, packages))]

@@ -2,10 +2,9 @@
 
     python test/python/peers.py --suite flash2 --count 2000
     python test/python/peers.py --suite flash3 --device cpu --count 40 --most-rows 256
-    python test/python/peers.py --suite transformers --folder CLONE
 
-The tests are fetched when this runs, flash-attn's as its source package from PyPI, and
-kept nowhere; --folder names a copy that is there already. Each test function has the
+The tests are fetched when this runs, as flash-attn's source package from PyPI, and kept
+nowhere; --folder names a copy that is there already. Each test function has the
 same share of the sample. A test that meets an UnsupportedError is counted by the
 argument, as "unsupported"; any other failure is one. Needs pytest, einops and, for
 rotary embedding on a GPU, triton. The last line has the counts.
@@ -29,13 +28,9 @@ import torch
 import fa_mlir
 
 VERSION = "2.8.3"
-FILES = {"flash2": "tests/test_flash_attn.py", "flash3": "hopper/test_flash_attn.py",
-         "transformers": "tests/test_modeling_common.py"}
-# Of the transformers' models, whose common tests compare implementations.
-MODELS = ("llama", "gemma2", "qwen3")
+FILES = {"flash2": "tests/test_flash_attn.py", "flash3": "hopper/test_flash_attn.py"}
 # What tests the packages themselves: their torch library.
 LEFT_OUT = "bw_compatibility"
-MODEL_TESTS = "eager_matches or flash_attn_2_inference_equivalence"
 
 
 def fetch(folder):
@@ -143,23 +138,10 @@ def main():
         folder = (options.folder or fetch(temporary)).resolve()
         sample = Sample(options)
         arguments = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
-        if options.suite == "transformers":
-            fa_mlir.hf.register()
-            # The implementation that their tests compare with eager.
-            os.environ.setdefault("TRANSFORMERS_TEST_DEVICE", options.device)
-            import transformers.modeling_utils as modeling
-            functions = modeling.ALL_ATTENTION_FUNCTIONS
-            for name in "sdpa", "flash_attention_2":
-                functions.register(name, fa_mlir.hf.forward)
-            files = [str(next(folder.glob(f"tests/models/{model}/test_modeling_{model}.py"))) for model in MODELS]
-            os.chdir(folder)
-            sys.path.insert(0, str(folder))
-            status = pytest.main([*arguments, "-k", MODEL_TESTS, *files], plugins=[sample])
-        else:
-            install(folder, options.device)
-            file = prepare(folder / FILES[options.suite], options.device)
-            sys.path.insert(0, str(file.parent))
-            status = pytest.main([*arguments, "--rootdir", str(file.parent), str(file)], plugins=[sample])
+        install(folder, options.device)
+        file = prepare(folder / FILES[options.suite], options.device)
+        sys.path.insert(0, str(file.parent))
+        status = pytest.main([*arguments, "--rootdir", str(file.parent), str(file)], plugins=[sample])
     for name, count in sorted(sample.functions.items()):
         print(f"  {name}: {count}")
     for name, count in sample.unsupported.most_common():
