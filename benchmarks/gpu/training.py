@@ -304,7 +304,9 @@ def print_table(form, found):
         if "reason" in record:
             continue
         losses = record["losses"]
-        cells = [f"{record['seconds'] * 1e3:.1f}", f"{record['bytes'] / 2 ** 30:.2f}"] if "seconds" in record else ["", ""]
+        cells = ["", ""]
+        if "seconds" in record:
+            cells = [f"{record['seconds'] * 1e3:.1f}", f"{record['bytes'] / 2 ** 30:.2f}"]
         print(f"| {name} | {' | '.join(cells)} | {losses[0]:.4f} | {losses[-1]:.4f} | {record['drift']:.5f} |")
     for name, record in found["records"].items():
         if "reason" in record:
@@ -337,7 +339,8 @@ def main():
     for name, default in sizes.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=default)
     parser.add_argument("--rate", type=float, default=3e-4)
-    parser.add_argument("--device", type=torch.device, default=torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    parser.add_argument("--device", type=torch.device,
+                        default=torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS)
     parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))

@@ -398,7 +398,8 @@ def _check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
             numpy = importlib.import_module("numpy")
             state = numpy.random.randint(-(1 << 62), 1 << 62, (2,), dtype=numpy.int64)
     elif tuple(state.shape) != (2,) or "int64" not in str(state.dtype):
-        raise refuse("dropout_state", f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
+        raise refuse("dropout_state",
+                     f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
     return float(dropout_p), state
 
 

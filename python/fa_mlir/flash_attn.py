@@ -150,7 +150,8 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     import torch
 
     if cache_leftpad is not None:
-        raise UnsupportedError("cache_leftpad", "given", "None", "a mask function of attention() that hides the padding")
+        raise UnsupportedError("cache_leftpad", "given", "None",
+                               "a mask function of attention() that hides the padding")
     batch = q.shape[0]
     with torch.no_grad():
         lengths = None

@@ -28,8 +28,8 @@ NAME = "fa_mlir"
 def _plan(query: Any, key: Any, value: Any, causal: str | None, window: tuple, scale: float | None, dropout: Any,
           layout: str = "bshd", starts: tuple | None = None, key_lengths: Any = None, alibi: Any = None,
           bias: Any = None, mask: Any = None) -> tuple:
-    decided, tensors, numbers = plan(TorchArrays, query, key, value, None, mask, causal, window, None, alibi, bias, scale,
-                                     None, key_lengths, layout, True, starts, None, dropout)
+    decided, tensors, numbers = plan(TorchArrays, query, key, value, None, mask, causal, window, None, alibi, bias,
+                                     scale, None, key_lengths, layout, True, starts, None, dropout)
     return tensors or None, numbers or None, find_text(decided)
 
 
