@@ -13,6 +13,7 @@
 
 #include "AttentionGradient.h"
 #include "FAParts.h"
+#include "VectorParts.h"
 #include "fa/Executor/ArrayOps.h"
 #include <cmath>
 #include <limits>
@@ -245,6 +246,15 @@ static LogicalResult compileQueriesStep(GradientQueriesOp op,
 // fa.prepare_gradient and fa.finalize_gradient
 //===----------------------------------------------------------------------===//
 
+static void clear(Array &array) {
+  forEachIndex(array.shape, [&](ArrayRef<int64_t> index) {
+    int64_t place = 0;
+    for (auto [number, stride] : llvm::zip_equal(index, array.strides))
+      place += number * stride;
+    array.data()[place].real = 0;
+  });
+}
+
 static LogicalResult compilePrepare(PrepareGradientOp op,
                                     ProgramBuilder &builder) {
   auto getOptional = [&](Value value) -> std::optional<unsigned> {
@@ -254,6 +264,7 @@ static LogicalResult compilePrepare(PrepareGradientOp op,
   std::optional<unsigned> outputGradient = getOptional(op.getOutputGradient());
   std::optional<unsigned> given = getOptional(op.getGivenDelta());
   std::optional<unsigned> lseGradient = getOptional(op.getLseGradient());
+  std::optional<unsigned> sums = getOptional(op.getQuerySums());
   unsigned lse = builder.getRegister(op.getLse());
   unsigned delta = builder.getRegister(op.getDelta());
   unsigned reference = builder.getRegister(op.getReference());
@@ -261,6 +272,8 @@ static LogicalResult compilePrepare(PrepareGradientOp op,
   DimsAttr outputOrder = op.getOutputOrder();
   DimsAttr gradientOrder = op.getOutputGradientOrder();
   builder.emit([=](Frame &frame) -> LogicalResult {
+    if (sums)
+      clear(frame.array(*sums));
     Array &deltas = frame.array(delta), &references = frame.array(reference);
     for (auto [name, index] :
          {std::pair<StringRef, std::optional<unsigned>>("delta", given),

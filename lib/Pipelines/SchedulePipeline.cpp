@@ -96,10 +96,12 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   addCleanUp(manager);
   manager.addPass(createFAGPUComputeOnHostPass());
   addCleanUp(manager);
+  manager.addPass(createFAGPUOverlapLaunchesPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createFAGPUDeferPutsPass());
   functions.addPass(fagpu::createFAGPUInferLayoutsPass());
   functions.addPass(createFAGPUAssignSlotsPass());
+  functions.addPass(createFAGPUAssignExchangeSlotsPass());
   functions.addPass(createFAGPUAssignWriteSlotsPass());
   functions.addPass(createFAGPUAssignGroupSlotsPass());
 }

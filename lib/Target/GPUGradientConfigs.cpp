@@ -7,8 +7,8 @@
 //
 // Chooses the form of a gradient and the blocks of its kernels, and verifies
 // ones that are given. Two groups of warps have 64 rows each: of queries, or of
-// keys with the configuration `gradient_keys`. Read the table, then
-// `getNeeds`.
+// keys in `one_pass` and with the configuration `gradient_keys`. Read the table
+// and `getOnePassQueries`, then `getNeeds`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +40,10 @@ static constexpr GradientRow table[] = {
 
 static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
 
+/// Registers of the thread that copies, whose blocks take one tile. Steps of
+/// more than 64 queries need what they can get, and it spills some scalars.
+static constexpr int64_t leastCopyingRegisters = 24, copyingRegisters = 40;
+
 /// What a thread keeps beside sums and scores: addresses, indices, numbers of
 /// rows.
 static constexpr int64_t registersBeside = 28;
@@ -69,10 +73,46 @@ static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
-                             int64_t keyBlock, const GPUPart &part) {
+                             int64_t keyBlock, const GPUPart &part,
+                             bool deterministic = true) {
   return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         /*deterministic=*/true,
-                         GPUConfigAttr::get(context, part));
+                         deterministic, GPUConfigAttr::get(context, part));
+}
+
+/// How groups can divide the gradient of a block of queries: by rows, by
+/// columns of 64 queries, or by columns that become rows, which only 16-bit
+/// elements leave as columns again.
+static bool dividesQueries(int64_t queries, const AttentionProblem &problem) {
+  int64_t headDim = problem.queryHeadDim;
+  return queries == rows || (headDim == rows && !problem.hasFloatGradient) ||
+         (queries == rowsPerWarpGroup && headDim % (16 * groups) == 0);
+}
+
+/// Queries of a step of `one_pass`; 0 where another form is better or there is
+/// none. Measured without a score function: those of sm_90a_backward*.mlir.
+static int64_t getOnePassQueries(const AttentionProblem &problem) {
+  int64_t headDim = problem.queryHeadDim;
+  int64_t most = std::max(headDim, problem.valueHeadDim);
+  if (!problem.hasAllGradients || headDim % depthOfProduct || most > 128)
+    return 0;
+  int64_t queries;
+  if (most <= 64)
+    queries = problem.hasScore ? 64 : 128;
+  else if (headDim == 128)
+    queries = problem.hasScore                              ? 32
+              : problem.hasMask || problem.hasFloatGradient ? 64
+                                                            : 80;
+  else
+    queries = problem.hasScore ? 0 : 64;
+  return queries && dividesQueries(queries, problem) ? queries : 0;
+}
+
+static GPUPart getOnePassPart(const AttentionProblem &problem,
+                              int64_t queries) {
+  GPUPart part = getPart(problem, /*ofKeys=*/true);
+  part.copyingRegisters =
+      queries > rowsPerWarpGroup ? leastCopyingRegisters : copyingRegisters;
+  return part;
 }
 
 ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
@@ -82,6 +122,12 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   const GradientRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
+  if (int64_t queries = getOnePassQueries(problem)) {
+    reason += "; its last bits may differ from run to run";
+    return makeConfig(context, queries, rows, getOnePassPart(problem, queries),
+                      /*deterministic=*/false)
+        .withGradientForm(GradientForm::one_pass);
+  }
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
   if (problem.hasScore)
@@ -103,19 +149,23 @@ ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
 ConfigAttr
 mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                                     const AttentionProblem &problem) {
-  GradientForm form = config.getGradientForm().value_or(getRow(problem).form);
+  bool mayAdd = !config.getDeterministic() && getOnePassQueries(problem);
+  GradientForm form = config.getGradientForm().value_or(
+      mayAdd ? GradientForm::one_pass : getRow(problem).form);
   if (!config.getTarget())
     config = ConfigAttr::get(
         config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
         config.getKeySplits(), config.getDeterministic(),
         GPUConfigAttr::get(config.getContext(),
-                           getPart(problem, /*ofKeys=*/false)));
+                           form == GradientForm::one_pass
+                               ? getOnePassPart(problem, config.getQueryBlock())
+                               : getPart(problem, /*ofKeys=*/false)));
   return config.withGradientForm(form);
 }
 
 /// What a kernel takes whose rows sum up so many columns, and go by `columns`.
 static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
-                         const AttentionProblem &problem) {
+                         bool isOnePass, const AttentionProblem &problem) {
   int64_t elements = 0;
   // Numbers of queries come with them.
   constexpr int64_t bytes = 2, numberBytes = 4;
@@ -125,6 +175,12 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   int64_t stages = columns * elements +
                    (part.stages - 1) * columns *
                        llvm::alignTo(problem.queryHeadDim, depthOfProduct);
+  if (isOnePass) {
+    // All operands have their stages; gradients of scores have two, and their
+    // products leave through a tile of f32.
+    stages = columns * (part.stages * elements + 2 * rows) +
+             columns * problem.queryHeadDim * numberBytes / bytes;
+  }
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
           columns * (problem.hasScore ? 2 : 1) + sums / 2 + registersBeside, 0};
@@ -136,6 +192,7 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t columns, StringRef columnsName,
                                   int64_t sums,
                                   const AttentionProblem &problem) {
+  bool isOnePass = config.getGradientForm() == GradientForm::one_pass;
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   if (!gpu || !gpu.getPart().hasGroups() || gpu.getPart().groups != groups ||
       gpu.getPart().overlap != Overlap::keys || gpu.getPart().cluster != 1 ||
@@ -154,15 +211,17 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   int64_t stages = gpu.getPart().stages;
   if (stages < 1 || stages > 64)
     return emitError() << "stages is " << stages << ", expected 1 to 64";
-  GPUNeeds needs = getNeeds(gpu.getPart(), columns, sums, problem);
+  GPUNeeds needs = getNeeds(gpu.getPart(), columns, sums, isOnePass, problem);
   GPULimits limits = getGPULimits(target, gpu.getPart());
   bool fitsRegisters = needs.registers <= limits.registers;
   if (fitsRegisters && needs.sharedBytes <= limits.sharedBytes)
     return success();
   int64_t nearest = columns;
   auto fits = [&](int64_t number) {
-    GPUNeeds smaller = getNeeds(gpu.getPart(), number, sums, problem);
-    return smaller.registers <= limits.registers &&
+    GPUNeeds smaller =
+        getNeeds(gpu.getPart(), number, sums, isOnePass, problem);
+    return (!isOnePass || dividesQueries(number, problem)) &&
+           smaller.registers <= limits.registers &&
            smaller.sharedBytes <= limits.sharedBytes;
   };
   while (nearest > depthOfProduct && !fits(nearest))
@@ -179,6 +238,40 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   if (fits(nearest))
     return diagnostic << "; the nearest is " << nearest;
   return diagnostic << "; no smaller block fits";
+}
+
+/// Rows of the kernel are keys.
+static LogicalResult verifyOnePass(function_ref<InFlightDiagnostic()> emitError,
+                                   const GPUTarget &target, ConfigAttr config,
+                                   const AttentionProblem &problem) {
+  StringRef nearest = problem.queryHeadDim > 128 ? "three_pass" : "two_pass";
+  if (config.getDeterministic())
+    return emitError() << "gradient_form is one_pass, which adds in any order "
+                          "on "
+                       << target.chip
+                       << ", but deterministic is true; expected deterministic "
+                          "= false, or gradient_form = "
+                       << nearest;
+  if (!problem.hasAllGradients)
+    return emitError() << "gradient_form is one_pass, which makes the "
+                          "gradients of query, key and value, but not all of "
+                          "them are asked for; the nearest is "
+                       << nearest;
+  int64_t headDim = problem.queryHeadDim;
+  if (headDim % depthOfProduct ||
+      !dividesQueries(config.getQueryBlock(), problem))
+    return emitError() << "gradient_form is one_pass, but " << groups
+                       << " groups cannot divide the gradient of query_block = "
+                       << config.getQueryBlock() << " queries with head dim "
+                       << headDim << "; expected " << rows << " queries"
+                       << (headDim % (16 * groups) ? "" : ", or 64")
+                       << (headDim == rows && !problem.hasFloatGradient
+                               ? ", or a multiple of 16"
+                               : "")
+                       << ", or gradient_form = " << nearest;
+  return verifyKernel(emitError, target, config, config.getKeyBlock(),
+                      "key_block", config.getQueryBlock(), "query_block",
+                      problem.queryHeadDim + problem.valueHeadDim, problem);
 }
 
 LogicalResult
@@ -209,9 +302,7 @@ mlir::fa::verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
                        << ", expected none for gradients";
   GradientForm form = *config.getGradientForm();
   if (form == GradientForm::one_pass)
-    return emitError() << "gradient_form is one_pass, but " << target.chip
-                       << " has two_pass and three_pass; the nearest is "
-                          "two_pass";
+    return verifyOnePass(emitError, target, config, problem);
   if (form == GradientForm::two_pass && headDim > 128)
     return emitError() << "gradient_form is two_pass, but head dim is "
                        << headDim << ", expected at most 128 on " << target.chip

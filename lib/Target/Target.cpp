@@ -94,6 +94,11 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
       RegionWork());
   problem.isGradient = true;
+  problem.hasAllGradients =
+      op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();
+  problem.hasFloatGradient =
+      op.getQueryGradient() &&
+      getElementTypeOrSelf(op.getQueryGradient().getType()).isF32();
   return problem;
 }
 

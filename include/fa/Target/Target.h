@@ -107,6 +107,8 @@ struct AttentionProblem {
   RegionWork regions;
   /// Whether the gradients are asked for.
   bool isGradient = false;
+  /// Those of query, key and value; that of the query in f32.
+  bool hasAllGradients = false, hasFloatGradient = false;
 
   static AttentionProblem get(AttentionOp op);
   /// Without what the regions do.

@@ -227,6 +227,9 @@ static LogicalResult verifyStore(StoreOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (op.getVia())
     return verifyStagedStore(op, type);
+  if (op.getTransposed())
+    return op.emitOpError() << "is transposed, expected via(...) a channel of "
+                               "the engine 'tma_store'";
   if (op.getFragments())
     return verifySource(op, op.getDestination());
   bool isF32 = type.getElementType().isF32();

@@ -25,13 +25,15 @@ inline unsigned chooseSwizzle(RankedTensorType tile) {
   return 0;
 }
 
-/// A channel of `depth` stages of the tile.
-inline fagpu::ChannelType makeChannelType(RankedTensorType tile,
-                                          unsigned depth) {
+/// A channel of `depth` stages of the tile, with panels that fill the rows of
+/// `part` (null: of the tile).
+inline fagpu::ChannelType makeChannelType(RankedTensorType tile, unsigned depth,
+                                          RankedTensorType part = {}) {
   MLIRContext *context = tile.getContext();
   return fagpu::ChannelType::get(
       context, tile.getShape(), tile.getElementType(),
-      fagpu::SharedLayoutAttr::get(context, chooseSwizzle(tile)), depth);
+      fagpu::SharedLayoutAttr::get(context, chooseSwizzle(part ? part : tile)),
+      depth);
 }
 
 } // namespace mlir::fa

@@ -210,9 +210,13 @@ struct DecomposeToBlocksPass
     // What is left is of no step: a mask hides every pair.
     SmallVector<FinalizeGradientOp> results;
     getOperation().walk([&](FinalizeGradientOp op) { results.push_back(op); });
-    for (FinalizeGradientOp op : results)
-      if (failed(GradientResult(op).run(Value(), Type(), /*columns=*/0)))
+    for (FinalizeGradientOp op : results) {
+      GradientResult result(op);
+      bool isInMemory = isa<MemRefType>(op.getAccumulator().getType());
+      if (failed(isInMemory ? result.runSums()
+                            : result.run(Value(), Type(), /*columns=*/0)))
         return failure();
+    }
     return success();
   }
 

@@ -42,8 +42,7 @@ static void defer(PutOp put, Operation *ahead, Value isFirst) {
   put.getConditionMutable().assign(condition);
 }
 
-static void deferPuts(RepeatOp tile) {
-  Block &body = tile.getBody().front();
+static void deferPuts(Block &body) {
   auto loops = body.getOps<ForOp>();
   if (loops.empty())
     return;
@@ -68,9 +67,12 @@ namespace {
 struct DeferPutsPass : public fa::impl::FAGPUDeferPutsPassBase<DeferPutsPass> {
   void runOnOperation() override {
     for (RoleOp role : getOperation().getOps<RoleOp>())
-      if (role.getElect())
-        for (auto tile : role.getBody().front().getOps<RepeatOp>())
-          deferPuts(tile);
+      if (role.getElect()) {
+        Block &body = role.getBody().front();
+        deferPuts(body);
+        for (auto tile : body.getOps<RepeatOp>())
+          deferPuts(tile.getBody().front());
+      }
   }
 };
 } // namespace

@@ -15,6 +15,7 @@
 #include "ChannelTypes.h"
 #include "GroupDependence.h"
 #include "KernelConfig.h"
+#include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,8 +30,8 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
-/// What barriers and mail take of shared memory, at most.
-static constexpr int64_t reservedBytes = 2048;
+/// What barriers take of shared memory, and mail of a next tile, at most.
+static constexpr int64_t barrierBytes = 1024, mailBytes = 1024;
 
 namespace {
 class ChannelFormer {
@@ -47,12 +48,18 @@ private:
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
+  ChannelOp findFree(StoreOp store, RankedTensorType tile);
+  bool fits(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
   int64_t countBanks(FetchOp fetch);
   bool exceedsMemory(ArrayRef<FetchOp> fetches);
   int64_t getSharedBytes();
+  int64_t getReservedBytes() {
+    return barrierBytes + (isPersistent(kernel) ? mailBytes : 0);
+  }
   ChannelOp makeChannel(Location loc, RankedTensorType tile, unsigned depth,
-                        Engine engine, int64_t banks, Value over);
+                        Engine engine, int64_t banks, Value over,
+                        RankedTensorType panels = {});
 
   func::FuncOp kernel;
   OpBuilder builder;
@@ -65,10 +72,11 @@ private:
 
 ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
                                      unsigned depth, Engine engine,
-                                     int64_t banks, Value over) {
+                                     int64_t banks, Value over,
+                                     RankedTensorType panels) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  ChannelType type = makeChannelType(tile, depth);
+  ChannelType type = makeChannelType(tile, depth, panels);
   return ChannelOp::create(builder, loc, type, engine, /*multicast=*/false,
                            static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
@@ -76,24 +84,21 @@ ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
 
 /// Products read the stage; for anything else it is loaded into registers.
 void ChannelFormer::readFrom(Value view, FetchOp fetch) {
+  slicePartsOf(fetch.getResult(), view);
   auto isProduct = [](OpOperand &use) {
     return isa<ProductOp>(use.getOwner());
   };
   fetch.getResult().replaceUsesWithIf(view, isProduct);
   if (fetch->use_empty())
     return;
-  Value loaded = LoadOp::create(builder, fetch.getLoc(), fetch.getType(), view);
+  Value loaded = LoadOp::create(builder, fetch.getLoc(), fetch.getType(), view,
+                                fetch.getFragments());
   fetch.getResult().replaceAllUsesWith(loaded);
 }
 
 /// Behind the last operation, in the block of the fetch, that reads it.
 void ChannelFormer::release(FetchOp fetch, Value view) {
-  Operation *last = nullptr;
-  for (Operation *user : view.getUsers()) {
-    Operation *ancestor = fetch->getBlock()->findAncestorOpInBlock(*user);
-    if (!last || last->isBeforeInBlock(ancestor))
-      last = ancestor;
-  }
+  Operation *last = getLastReader(view, fetch->getBlock());
   builder.setInsertionPointAfter(last);
   ReleaseOp::create(builder, fetch.getLoc(), view);
 }
@@ -125,7 +130,7 @@ bool ChannelFormer::exceedsMemory(ArrayRef<FetchOp> fetches) {
       kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
           .getValue();
   const GPUTarget *target = lookupGPUTarget(chip);
-  int64_t bytes = reservedBytes;
+  int64_t bytes = getReservedBytes();
   for (FetchOp fetch : fetches) {
     RankedTensorType tile = fetch.getType();
     bytes += tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
@@ -141,6 +146,17 @@ Engine ChannelFormer::chooseEngine(FetchOp fetch) {
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
 }
 
+/// The part of a fetched block with the fewest columns, as it is to consist of
+/// whole panels; null where no part is taken.
+static RankedTensorType getNarrowestPart(FetchOp fetch) {
+  RankedTensorType narrowest;
+  for (Operation *user : fetch->getUsers())
+    if (auto part = dyn_cast<tensor::ExtractSliceOp>(user))
+      if (!narrowest || part.getType().getDimSize(1) < narrowest.getDimSize(1))
+        narrowest = part.getType();
+  return narrowest;
+}
+
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   if (fetch->use_empty()) {
     fetch.erase();
@@ -154,9 +170,12 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   Value bank;
   if (countBanks(fetch) > 1)
     bank = role.getGroup();
-  ChannelOp channel =
-      makeChannel(fetch.getLoc(), fetch.getType(), getDepth(fetch),
-                  chooseEngine(fetch), bank ? role.getGroups() : 1, Value());
+  RankedTensorType tile = fetch.getType();
+  if (fetch.getFragments())
+    tile = tile.clone({tile.getNumElements()});
+  ChannelOp channel = makeChannel(
+      fetch.getLoc(), tile, getDepth(fetch), chooseEngine(fetch),
+      bank ? role.getGroups() : 1, Value(), getNarrowestPart(fetch));
   builder.setInsertionPoint(fetch);
   PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
@@ -172,7 +191,7 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
 }
 
 int64_t ChannelFormer::getSharedBytes() {
-  int64_t bytes = reservedBytes;
+  int64_t bytes = getReservedBytes();
   for (ChannelOp channel : kernel.getOps<ChannelOp>())
     if (!channel.getOver())
       bytes += channel.getType().getStageBytes() *
@@ -180,20 +199,63 @@ int64_t ChannelFormer::getSharedBytes() {
   return bytes;
 }
 
-/// Where shared memory is left, a group's rows leave it by a bulk copy.
-void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
-  auto role = store->getParentOfType<RoleOp>();
+bool ChannelFormer::fits(int64_t bytes) {
   StringRef chip =
       kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
           .getValue();
   const GPUTarget *target = lookupGPUTarget(chip);
+  return target && getSharedBytes() + bytes <= target->sharedMemoryPerBlock;
+}
+
+/// Shared memory of the group that is read for the last time before the store,
+/// or what is stored through it already. Only where a block has one tile: that
+/// of the next one would come too early.
+ChannelOp ChannelFormer::findFree(StoreOp store, RankedTensorType tile) {
+  auto role = store->getParentOfType<RoleOp>();
+  if (isPersistent(kernel))
+    return {};
+  ChannelOp free;
+  for (ChannelOp channel : kernel.getOps<ChannelOp>()) {
+    ChannelType type = channel.getType();
+    bool isSame = type.getShape() == tile.getShape() &&
+                  type.getElementType() == tile.getElementType() &&
+                  type.getDepth() == 1 &&
+                  channel.getBanks() == role.getGroups();
+    if (!isSame)
+      continue;
+    if (channel.getEngine() == Engine::tma_store && channel.getOver())
+      return channel;
+    auto isBefore = [&](Operation *op) {
+      return op->getBlock() == store->getBlock() && op->isBeforeInBlock(store);
+    };
+    auto isRead = [&](Operation *user) {
+      auto acquire = dyn_cast<AcquireOp>(user);
+      return isBefore(user) &&
+             (!acquire ||
+              llvm::all_of(acquire->getUsers(), [&](Operation *reader) {
+                return !isa<ReleaseOp>(reader) || isBefore(reader);
+              }));
+    };
+    if (channel.getEngine() == Engine::tma &&
+        llvm::all_of(channel->getUsers(), isRead))
+      free = channel;
+  }
+  return free;
+}
+
+/// Where shared memory is left, a group's rows leave it by a bulk copy.
+void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
+  auto role = store->getParentOfType<RoleOp>();
   int64_t bytes = tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
                   role.getGroups();
-  if (!target || getSharedBytes() + bytes > target->sharedMemoryPerBlock ||
-      store.getAlignment() < 16)
+  if (store.getAlignment() < 16)
     return;
-  ChannelOp via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,
-                              role.getGroups(), Value());
+  ChannelOp via = findFree(store, tile);
+  if (!via && !fits(bytes))
+    return;
+  if (!via || via.getEngine() != Engine::tma_store)
+    via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,
+                      role.getGroups(), via ? via.getResult() : Value());
   store.getViaMutable().assign(via);
   if (role.getGroups() > 1)
     store.getBankMutable().assign(role.getGroup());
@@ -202,12 +264,13 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
 /// The memory of a channel that is released before, if its tile is the same.
 void ChannelFormer::stageStore(StoreOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
+  bool isAdded = store.getAdd() && store.getFragments();
   if (type.getRank() != 2 || store.getVia() ||
       !store->getParentOfType<RoleOp>() ||
-      !isPackedElement(type.getElementType()))
+      !(isAdded || isPackedElement(type.getElementType())))
     return;
   if (hasGroups)
-    return stageStoreOfGroup(store, type);
+    return stageStoreOfGroup(store, type.clone(store.getTile()));
   for (ChannelOp channel : llvm::to_vector(kernel.getOps<ChannelOp>())) {
     bool isFree = channel.getType().getShape() == type.getShape() &&
                   channel.getType().getElementType() == type.getElementType();

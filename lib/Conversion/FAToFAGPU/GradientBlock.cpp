@@ -13,9 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientBlock.h"
+#include "IndexWidths.h"
 #include "SoftmaxStep.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -121,12 +123,66 @@ LogicalResult GradientBlock::readProblem() {
   return checkColumns(step, rowsAreKeys ? "queries" : "keys");
 }
 
+bool GradientBlock::addsToQueries() {
+  auto keys = dyn_cast<GradientKeysOp>(*step);
+  return keys && keys.getQueryGradient();
+}
+
+/// The group's rows, or its columns, of a block.
+Value GradientBlock::takeGroup(OpBuilder &builder, Value block, int64_t rows,
+                               int64_t columns, bool ofColumns) {
+  Location loc = step.getLoc();
+  Value size = arith::ConstantIntOp::create(builder, loc,
+                                            ofColumns ? columns : rows, 32);
+  OpFoldResult first =
+      getAsOpFoldResult(arith::IndexCastOp::create(
+                            builder, loc, builder.getIndexType(),
+                            multiplyShort(builder, loc, role.getGroup(), size))
+                            .getResult());
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  auto type = cast<RankedTensorType>(block.getType());
+  return tensor::ExtractSliceOp::create(
+      builder, loc, type.clone({rows, columns}), block,
+      ArrayRef<OpFoldResult>{ofColumns ? zero : first,
+                             ofColumns ? first : zero},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(rows),
+                             builder.getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{one, one});
+}
+
+/// The gradient of queries sums over the keys of all groups.
+LogicalResult GradientBlock::fetchKeys(OpBuilder &front) {
+  Operand keys = getOperands().rows;
+  int64_t groups = role.getGroups();
+  FailureOr<Value> fetched =
+      fetch(front, step, keys.memory, keys.order, rows * groups, std::nullopt);
+  if (failed(fetched))
+    return failure();
+  allKeys = *fetched;
+  int64_t headDim = cast<RankedTensorType>(allKeys.getType()).getDimSize(1);
+  FailureOr<QuerySumsPart> part =
+      QuerySumsPart::get(step, columns, headDim, groups);
+  if (failed(part))
+    return failure();
+  sumsPart = *part;
+  rowTile = takeGroup(front, allKeys, rows, headDim, /*ofColumns=*/false);
+  keyColumns = allKeys;
+  if (sumsPart.ofColumns)
+    keyColumns = takeGroup(front, allKeys, rows * groups, sumsPart.columns,
+                           /*ofColumns=*/true);
+  return success();
+}
+
 /// What all blocks of columns are multiplied by, in front of all loops.
 LogicalResult GradientBlock::fetchRows(OpBuilder &front) {
   Operands operands = getOperands();
+  if (addsToQueries() && failed(fetchKeys(front)))
+    return failure();
   for (auto [operand, tile] :
        {std::pair(operands.rows, &rowTile),
         std::pair(operands.rowGradients, &rowGradientTile)}) {
+    if (*tile)
+      continue;
     FailureOr<Value> fetched = fetch(front, step, operand.memory, operand.order,
                                      rows, std::nullopt, groupRow);
     if (failed(fetched))
@@ -266,6 +322,13 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   if (failed(references))
     return failure();
   result.weights = weigh(outside, inside, scores, *references);
+  if (hidesWeights()) {
+    FailureOr<SmallVector<Value>> hidden =
+        hidePairs(outside, inside, place, mapping, result.weights);
+    if (failed(hidden))
+      return failure();
+    result.weights = hidden->front();
+  }
 
   product = multiply(rowGradientTile, operands.columnGradients,
                      result.columnGradients);
@@ -294,15 +357,76 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   return result;
 }
 
-/// One block of columns. Queries behind the last one have the weight 0, by
-/// their lse; keys there are hidden where they are columns, and not stored
-/// where they are rows.
+/// A weight of 0 makes the gradient of its score 0, unless a region computes
+/// that.
+bool GradientBlock::hidesWeights() {
+  return addsToQueries() && step.getScoreGradient().empty();
+}
+
+/// Queries behind the last one have the weight 0, by their lse. Keys there are
+/// hidden where they are columns, or summed up; they are not stored where they
+/// are rows.
+FailureOr<SmallVector<Value>> GradientBlock::hidePairs(OpBuilder &outside,
+                                                       OpBuilder &inside,
+                                                       const PairBlock &place,
+                                                       const IRMapping &mapping,
+                                                       ValueRange values) {
+  Location loc = step.getLoc();
+  Value end, rowEnd;
+  if (!rowsAreKeys)
+    end = inside.createOrFold<arith::AddIOp>(
+        loc, place.key, newRanges.getBodyRegion().getArgument(1));
+  else if (addsToQueries())
+    rowEnd = place.keys;
+  return hide(outside, inside, step, place, mapping, end, values,
+              /*hidden=*/0.0f, rowEnd);
+}
+
+/// What the group has of the gradient of the block of queries.
+Value GradientBlock::multiplyQueries(OpBuilder &inside, Value gradients) {
+  Location loc = step.getLoc();
+  int64_t keys = rows * role.getGroups();
+  Value all = fagpu::ExchangeOp::create(
+      inside, loc, RankedTensorType::get({columns, keys}, element), gradients);
+  auto type = sumsPart.getType(inside.getContext());
+  if (sumsPart.transposed)
+    return fagpu::ProductOp::create(inside, loc, type, fagpu::MatrixForm::tt,
+                                    keyColumns, all, Value());
+  Value mine = sumsPart.ofColumns
+                   ? all
+                   : takeGroup(inside, all, sumsPart.queries, keys,
+                               /*ofColumns=*/false);
+  return fagpu::ProductOp::create(inside, loc, type, fagpu::MatrixForm::nn,
+                                  mine, keyColumns, Value());
+}
+
+/// Adds it to memory, in the order in which threads hold it.
+LogicalResult GradientBlock::storeQueries(OpBuilder &inside, Value sums,
+                                          const IRMapping &mapping) {
+  Location loc = step.getLoc();
+  auto keys = cast<GradientKeysOp>(*step);
+  FailureOr<QuerySums> place = QuerySums::resolve(
+      inside, step, mapping.lookupOrDefault(keys.getQueryGradient()));
+  if (failed(place))
+    return failure();
+  int64_t elements = sumsPart.getNumElements();
+  Value group = role.getGroups() > 1 ? role.getGroup() : Value();
+  fagpu::StoreOp::create(
+      inside, loc, sums, place->memory,
+      place->getOffsets(inside, loc, group, elements),
+      inside.getDenseI64ArrayAttr({1, 1, elements}), /*rows=*/Value(),
+      /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
+      /*alignment=*/16, /*padded=*/false, /*add=*/true, /*transposed=*/false,
+      /*fragments=*/true);
+  return success();
+}
+
+/// One block of columns.
 LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                       const IRMapping &mapping) {
   Location loc = step.getLoc();
   Blocks blocks(inside, loc);
   Value visited = newRanges.getBodyRegion().getArgument(0);
-  Value count = newRanges.getBodyRegion().getArgument(1);
   FailureOr<PairBlock> place =
       getPlace(outside, step, mapping, visited, rowsAreKeys);
   if (failed(place))
@@ -319,11 +443,9 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
     values.push_back(scores->weights);
   if (needsGradients)
     values.push_back(scores->gradients);
-  Value end;
-  if (!rowsAreKeys)
-    end = inside.createOrFold<arith::AddIOp>(loc, place->key, count);
-  FailureOr<SmallVector<Value>> hidden = hide(
-      outside, inside, step, *place, mapping, end, values, /*hidden=*/0.0f);
+  FailureOr<SmallVector<Value>> hidden = values;
+  if (!hidesWeights())
+    hidden = hidePairs(outside, inside, *place, mapping, values);
   if (failed(hidden))
     return failure();
 
@@ -338,8 +460,14 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   if (needsWeights)
     results.back() =
         add((*hidden)[next++], scores->columnGradients, results.size() - 1);
+  Value ofQueries;
+  if (addsToQueries())
+    ofQueries =
+        multiplyQueries(inside, blocks.truncate((*hidden)[next], element));
   if (needsGradients)
     results.front() = add((*hidden)[next++], scores->columns, 0);
+  if (ofQueries && failed(storeQueries(inside, ofQueries, mapping)))
+    return failure();
   YieldOp::create(inside, loc, results);
   return success();
 }

@@ -9,6 +9,7 @@
 #define FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H
 
 #include "PairsTile.h"
+#include "QuerySums.h"
 
 namespace mlir::fa {
 
@@ -43,6 +44,18 @@ private:
   LogicalResult readProblem();
   Operands getOperands();
   LogicalResult fetchRows(OpBuilder &front);
+  LogicalResult fetchKeys(OpBuilder &front);
+  bool addsToQueries();
+  bool hidesWeights();
+  Value takeGroup(OpBuilder &builder, Value block, int64_t rows,
+                  int64_t columns, bool ofColumns);
+  FailureOr<SmallVector<Value>> hidePairs(OpBuilder &outside, OpBuilder &inside,
+                                          const PairBlock &place,
+                                          const IRMapping &mapping,
+                                          ValueRange values);
+  Value multiplyQueries(OpBuilder &inside, Value gradients);
+  LogicalResult storeQueries(OpBuilder &inside, Value sums,
+                             const IRMapping &mapping);
   LogicalResult gatherRowNumbers(OpBuilder &outside);
   void rebuildMembers();
   LogicalResult rebuildRanges();
@@ -67,6 +80,10 @@ private:
   SmallVector<RankedTensorType> stateTypes;
   /// Of the rows: keys and values, or queries and gradients of the output.
   Value rowTile, rowGradientTile;
+  /// The keys of all groups, and those columns of them that a group multiplies
+  /// with, where it adds to gradients of queries.
+  Value allKeys, keyColumns;
+  QuerySumsPart sumsPart;
   /// lse in base 2 and delta where rows are queries.
   Value rowReferences, rowDeltas;
 };
@@ -78,6 +95,8 @@ public:
       : PairsTile(finalize), finalize(finalize) {}
   /// Stores the sums of a group's rows; null: zeros.
   LogicalResult run(Value sums, Type element, int64_t columns);
+  /// Stores what blocks of keys have added to memory.
+  LogicalResult runSums();
 
 private:
   FinalizeGradientOp finalize;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientBlock.h"
+#include "IndexWidths.h"
 #include "SoftmaxStep.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -60,6 +61,64 @@ LogicalResult GradientResult::run(Value sums, Type element, int64_t columns) {
   return success();
 }
 
+LogicalResult GradientResult::runSums() {
+  if (failed(findRole()))
+    return failure();
+  ConfigAttr config = finalize.getConfigAttr();
+  if (!config)
+    return finalize.emitOpError("has its sums in memory and no config, "
+                                "expected one that gives the query block");
+  auto from = cast<MemRefType>(finalize.getAccumulator().getType());
+  FailureOr<QuerySumsPart> part = QuerySumsPart::get(
+      finalize, config.getQueryBlock(), from.getDimSize(1), role.getGroups());
+  if (failed(part) || failed(checkOrders(finalize, finalize.getOrder())))
+    return failure();
+  OpBuilder builder(finalize);
+  Location loc = finalize.getLoc();
+  Blocks blocks(builder, loc);
+  FailureOr<QuerySums> place =
+      QuerySums::resolve(builder, finalize, finalize.getAccumulator());
+  FailureOr<Tile> tile = resolve(builder, finalize, finalize.getOutput());
+  if (failed(place) || failed(tile))
+    return failure();
+  int64_t elements = part->getNumElements();
+  Value group = role.getGroups() > 1 ? role.getGroup() : Value();
+  Value sums = fagpu::FetchOp::create(
+      builder, loc, part->getType(builder.getContext()), place->memory,
+      place->getOffsets(builder, loc, group, elements),
+      ArrayRef<int64_t>{1, 1, elements}, /*rows=*/Value(), /*columns=*/Value(),
+      /*alignment=*/16, /*padded=*/false, /*fragments=*/true);
+  if (Value factor = finalize.getScale())
+    sums = arith::MulFOp::create(builder, loc, sums,
+                                 blocks.splat(factor, sums.getType()));
+
+  int64_t sequence = finalize.getOrder().positionOf(DimKind::Sequence);
+  auto memory = cast<MemRefType>(tile->memory.getType());
+  SmallVector<int64_t> box(memory.getRank(), 1);
+  box[sequence] = part->queries;
+  box.back() = part->columns;
+  Value limit = blocks.cast32(getEnd(builder, *tile, sequence));
+  SmallVector<Value> offsets;
+  for (Value offset : tile->offsets)
+    offsets.push_back(blocks.cast32(offset));
+  if (group) {
+    Value &shifted = part->ofColumns ? offsets.back() : offsets[sequence];
+    Value size = arith::ConstantIntOp::create(
+        builder, loc, part->ofColumns ? part->columns : part->queries, 32);
+    shifted = arith::AddIOp::create(builder, loc, shifted,
+                                    multiplyShort(builder, loc, group, size));
+  }
+  fagpu::StoreOp::create(
+      builder, loc, blocks.truncate(sums, memory.getElementType()),
+      tile->memory, offsets, builder.getDenseI64ArrayAttr(box), limit,
+      /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
+      getAlignment(memory, from.getDimSize(1)),
+      /*padded=*/false, /*add=*/false, part->transposed,
+      /*fragments=*/false);
+  finalize.erase();
+  return success();
+}
+
 namespace {
 /// The rows of one block of queries.
 class GradientRows : PairsTile {
@@ -71,6 +130,7 @@ private:
   FailureOr<Value> gather(Value numbers);
   FailureOr<Value> multiply();
   LogicalResult storeNumbers(Value numbers, Value memory);
+  LogicalResult clear(Value slice);
 
   PrepareGradientOp op;
   /// The number of each row in the block, and whether it is a query.
@@ -131,6 +191,24 @@ LogicalResult GradientRows::storeNumbers(Value numbers, Value memory) {
   return success();
 }
 
+LogicalResult GradientRows::clear(Value slice) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  FailureOr<QuerySums> place = QuerySums::resolve(builder, op, slice);
+  if (failed(place))
+    return failure();
+  int64_t headDim = cast<MemRefType>(slice.getType()).getShape().back();
+  auto type = RankedTensorType::get({rows, headDim}, builder.getF32Type());
+  fagpu::StoreOp::create(
+      builder, loc, Blocks(builder, loc).constant(0.0f, type), place->memory,
+      place->getOffsets(builder, loc, /*group=*/Value(), rows * headDim),
+      builder.getDenseI64ArrayAttr({1, 1, rows * headDim}), /*rows=*/Value(),
+      /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(), /*alignment=*/16,
+      /*padded=*/false, /*add=*/false, /*transposed=*/false,
+      /*fragments=*/true);
+  return success();
+}
+
 LogicalResult GradientRows::run() {
   if (!op.getConfigAttr())
     return op.emitOpError("has no config, expected one that gives the query "
@@ -144,6 +222,8 @@ LogicalResult GradientRows::run() {
   Location loc = op.getLoc();
   Blocks blocks(builder, loc);
   RankedTensorType indexType = rowType.clone(builder.getI32Type());
+  if (op.getQuerySums() && failed(clear(op.getQuerySums())))
+    return failure();
   row =
       fagpu::IotaOp::create(builder, loc, indexType, 0, fagpu::IndexPart::all);
   isRow = arith::CmpIOp::create(

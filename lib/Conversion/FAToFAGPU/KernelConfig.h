@@ -31,6 +31,15 @@ inline bool hasWarpGroups(func::FuncOp kernel) {
   return getGPUPart(kernel).hasGroups();
 }
 
+/// Whether the blocks of a kernel take one tile after the other. Those of
+/// gradients in one pass have neither shared memory for the next tile nor
+/// registers of the copying thread to take it.
+inline bool isPersistent(func::FuncOp kernel) {
+  auto config = kernel->getAttrOfType<ConfigAttr>(FADialect::configAttrName);
+  return hasWarpGroups(kernel) &&
+         config.getGradientForm() != GradientForm::one_pass;
+}
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_CONVERSION_FATOFAGPU_KERNELCONFIG_H

@@ -106,9 +106,13 @@ static bool isCopy(scf::ForallOp loop) {
 static StringRef getSuffixOfGradient(Operation *step) {
   if (isa<PrepareGradientOp>(step))
     return "_rows";
+  if (isa<FinalizeGradientOp>(step))
+    return "_sums";
   if (isa<GradientQueriesOp>(step))
     return "_queries";
   auto keys = cast<GradientKeysOp>(step);
+  if (keys.getQueryGradient())
+    return "_all";
   if (!keys.getValueAccumulator())
     return "_keys";
   return keys.getKeyAccumulator() ? "_keys_and_values" : "_values";
@@ -119,6 +123,10 @@ static std::optional<ConfigAttr> getConfig(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<ConfigAttr>>(op)
       .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp,
             PrepareGradientOp>([](auto step) { return step.getConfigAttr(); })
+      .Case<FinalizeGradientOp>([](auto result) -> std::optional<ConfigAttr> {
+        ConfigAttr config = result.getConfigAttr();
+        return config ? std::optional(config) : std::nullopt;
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 

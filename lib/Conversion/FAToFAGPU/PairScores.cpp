@@ -48,17 +48,47 @@ SmallVector<Value> PairsTile::hideFromEnd(OpBuilder &outside, OpBuilder &inside,
   return yieldHidden(branch, isBelow, values, values, hidden);
 }
 
+/// Whether the block has rows from `rowEnd` on.
+Value PairsTile::hasMissingRows(OpBuilder &outside, const PairBlock &place,
+                                Value rowEnd) {
+  Location loc = root->getLoc();
+  Value left = arith::SubIOp::create(outside, loc, rowEnd, place.firstRow());
+  Value all = arith::ConstantIndexOp::create(outside, loc, place.rows);
+  return arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::slt, left,
+                               all);
+}
+
+Value PairsTile::isRowBelow(OpBuilder &inside, const PairBlock &place,
+                            Value rowEnd) {
+  Location loc = root->getLoc();
+  Blocks blocks(inside, loc);
+  Type indices = scoreType.clone(inside.getI32Type());
+  Value row =
+      fagpu::IotaOp::create(inside, loc, indices, 0, fagpu::IndexPart::all);
+  Value left = arith::SubIOp::create(inside, loc, rowEnd, place.firstRow());
+  return arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, row,
+                               blocks.splat(blocks.cast32(left), indices));
+}
+
 FailureOr<SmallVector<Value>>
 PairsTile::hide(OpBuilder &outside, OpBuilder &inside,
                 AttentionLikeOpInterface step, const PairBlock &place,
                 const IRMapping &mapping, Value end, ValueRange values,
-                float hidden) {
+                float hidden, Value rowEnd) {
   Location loc = step.getLoc();
   Region &mask = step.getMask();
-  if (mask.empty() && !end)
+  if (mask.empty() && !end && !rowEnd)
     return SmallVector<Value>(values);
-  Value partial =
-      IsPartialOp::create(inside, loc, inside.getI1Type()).getResult();
+  Value partial;
+  if (!mask.empty() || end)
+    partial = IsPartialOp::create(inside, loc, inside.getI1Type()).getResult();
+  if (rowEnd) {
+    Value missing = hasMissingRows(outside, place, rowEnd);
+    partial =
+        partial
+            ? arith::OrIOp::create(inside, loc, partial, missing).getResult()
+            : missing;
+  }
   auto branch = scf::IfOp::create(inside, loc, values.getTypes(), partial,
                                   /*withElseRegion=*/true);
   OpBuilder masked = branch.getThenBodyBuilder();
@@ -82,6 +112,12 @@ PairsTile::hide(OpBuilder &outside, OpBuilder &inside,
         visible
             ? arith::AndIOp::create(masked, loc, visible, *allowed).getResult()
             : *allowed;
+  }
+  if (rowEnd) {
+    Value below = isRowBelow(masked, place, rowEnd);
+    visible =
+        visible ? arith::AndIOp::create(masked, loc, visible, below).getResult()
+                : below;
   }
   return yieldHidden(branch, visible, shown, values, hidden);
 }

@@ -175,9 +175,31 @@ FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
   return tile;
 }
 
-/// Where the slice ends in the memory.
+/// What is left of a total from `first` on, or a block of at least so many
+/// rows: the total.
+static Value getTotal(OpFoldResult size, Value first, int64_t blockRows) {
+  auto value = dyn_cast<Value>(size);
+  auto least = value ? value.getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+  if (!least)
+    return {};
+  for (auto [a, b] : {std::pair(least.getLhs(), least.getRhs()),
+                      std::pair(least.getRhs(), least.getLhs())})
+    if (auto left = a.getDefiningOp<arith::SubIOp>();
+        left && left.getRhs() == first &&
+        getConstantIntValue(b).value_or(0) >= blockRows)
+      return left.getLhs();
+  return {};
+}
+
+/// Where the slice ends in the memory; of the only block of a kernel, where all
+/// blocks end: a scalar less in the loop.
 Value PairsTile::getEnd(OpBuilder &builder, const Tile &tile, int64_t dim) {
   Location loc = root->getLoc();
+  if (auto kernel = role->getParentOfType<func::FuncOp>();
+      hasWarpGroups(kernel) && !isPersistent(kernel))
+    if (Value total = getTotal(tile.sizes[dim], tile.offsets[dim],
+                               rows * role.getGroups()))
+      return total;
   Value size = getValueOrCreateConstantIndexOp(builder, loc, tile.sizes[dim]);
   return builder.createOrFold<arith::AddIOp>(loc, tile.offsets[dim], size);
 }
@@ -224,6 +246,12 @@ FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
           loc, limit,
           builder.createOrFold<memref::DimOp>(loc, tile->memory, sequence));
   }
+  // A piece whose extents say more than its memory has.
+  if (int64_t size = type.getDimSize(sequence);
+      end && end->mayExceedMemory && !ShapedType::isDynamic(size) &&
+      getConstantIntValue(limit) != size)
+    limit = builder.createOrFold<arith::MinSIOp>(
+        loc, limit, arith::ConstantIndexOp::create(builder, loc, size));
   shift(builder, tile->offsets[sequence], shiftBy);
   SmallVector<int64_t> sizes(type.getRank(), 1);
   sizes[sequence] = rows;

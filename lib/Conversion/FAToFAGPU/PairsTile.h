@@ -101,13 +101,12 @@ protected:
                                const PairBlock &place, Region &region,
                                const IRMapping &mapping, ValueRange inputs,
                                Value *second = nullptr);
-  /// Where the mask hides a pair, or its column is not below `end` (null: all
-  /// are), `hidden` in place of `values`.
-  FailureOr<SmallVector<Value>> hide(OpBuilder &outside, OpBuilder &inside,
-                                     AttentionLikeOpInterface step,
-                                     const PairBlock &place,
-                                     const IRMapping &mapping, Value end,
-                                     ValueRange values, float hidden);
+  /// Where the mask hides a pair, or its column is not below `end` or its row
+  /// not below `rowEnd` (null: all are), `hidden` in place of `values`.
+  FailureOr<SmallVector<Value>>
+  hide(OpBuilder &outside, OpBuilder &inside, AttentionLikeOpInterface step,
+       const PairBlock &place, const IRMapping &mapping, Value end,
+       ValueRange values, float hidden, Value rowEnd = {});
 
   Operation *root;
   fagpu::RoleOp role;
@@ -123,6 +122,9 @@ private:
   SmallVector<Value> yieldHidden(scf::IfOp branch, Value visible,
                                  ValueRange shown, ValueRange values,
                                  float hidden);
+  Value hasMissingRows(OpBuilder &outside, const PairBlock &place,
+                       Value rowEnd);
+  Value isRowBelow(OpBuilder &inside, const PairBlock &place, Value rowEnd);
   SmallVector<Value> hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                                  const PairBlock &place, Value end,
                                  ValueRange values, float hidden);

@@ -379,7 +379,7 @@ struct PersistPass : public fa::impl::FAGPUPersistPassBase<PersistPass> {
     for (LaunchOp launch : launches) {
       auto kernel =
           symbols.lookup<func::FuncOp>(launch.getKernelAttr().getAttr());
-      if (kernel && hasWarpGroups(kernel) && !makesOperands(kernel) &&
+      if (kernel && isPersistent(kernel) && !makesOperands(kernel) &&
           failed(Persister(kernel, launch).run()))
         return signalPassFailure();
     }

@@ -17,6 +17,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "PartOfValue.h"
+#include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <deque>
@@ -76,8 +77,13 @@ struct Stack {
 };
 } // namespace
 
-/// Operands that a fetch brings are copied to shared memory, not written.
+/// Operands that a fetch brings are copied to shared memory, not written. What
+/// groups exchange is written, too, but by each of them.
 static bool isComputed(Value operand) {
+  if (auto part = operand.getDefiningOp<tensor::ExtractSliceOp>())
+    return isComputed(part.getSource());
+  if (operand.getDefiningOp<ExchangeOp>())
+    return false;
   return isa<RankedTensorType>(operand.getType()) && operand.getDefiningOp() &&
          !operand.getDefiningOp<FetchOp>();
 }
@@ -328,6 +334,43 @@ static SmallVector<SharedValue *> takeTogether(SmallVector<SharedValue *> &rest,
   return together;
 }
 
+/// Each group writes its rows, transposed, and reads those of all. With stages
+/// of two steps it may write those of a step while others read the one before.
+static void exchange(ExchangeOp op) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  auto role = op->getParentOfType<RoleOp>();
+  Location loc = op.getLoc();
+  OpBuilder builder(*kernel.getOps<RoleOp>().begin());
+  auto channel = ChannelOp::create(
+      builder, loc,
+      makeChannelType(op.getType(), getGPUPart(kernel).hasOverlap() ? 2 : 1),
+      Engine::threads, /*multicast=*/false, /*banks=*/1, Value(), IntegerAttr(),
+      IntegerAttr(), DenseI32ArrayAttr());
+  builder.setInsertionPoint(op);
+  auto source = cast<RankedTensorType>(op.getSource().getType());
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value rows =
+      arith::ConstantIntOp::create(builder, loc, source.getDimSize(0), 32);
+  Value part[] = {zero, multiplyShort(builder, loc, role.getGroup(), rows)};
+  WriteOp::create(builder, loc, channel, /*bank=*/Value(), part, op.getSource(),
+                  /*transposed=*/builder.getUnitAttr(),
+                  /*continues=*/UnitAttr(), /*unfinished=*/UnitAttr(), Value(),
+                  Value());
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers())
+    if (!first || user->isBeforeInBlock(first))
+      first = user;
+  builder.setInsertionPoint(first);
+  Value view =
+      AcquireOp::create(builder, loc, channel.getType().getView(), channel,
+                        Value(), Value(), Value(), IntegerAttr());
+  slicePartsOf(op.getResult(), view);
+  op.replaceAllUsesWith(view);
+  builder.setInsertionPointAfter(getLastReader(view, op->getBlock()));
+  ReleaseOp::create(builder, loc, view);
+  op.erase();
+}
+
 namespace {
 struct ShareOperandsPass
     : public fa::impl::FAGPUShareOperandsPassBase<ShareOperandsPass> {
@@ -335,6 +378,9 @@ struct ShareOperandsPass
     func::FuncOp kernel = getOperation();
     if (!isKernel(kernel))
       return;
+    SmallVector<ExchangeOp> exchanges;
+    kernel.walk([&](ExchangeOp op) { exchanges.push_back(op); });
+    llvm::for_each(exchanges, exchange);
     OpBuilder builder(&getContext());
     llvm::MapVector<Value, SharedValue> all = collect(kernel);
     llvm::MapVector<Block *, SmallVector<SharedValue *>> blocks;

@@ -316,9 +316,9 @@ LogicalResult ProductSplitter::run() {
   SmallVector<FetchOp> fetches;
   SmallVector<ProductOp> products;
   kernel.walk([&](Operation *op) {
-    // Vectors are no operands of products.
+    // Vectors are no operands of products, nor are sums of them.
     if (auto fetch = dyn_cast<FetchOp>(op);
-        fetch && fetch.getType().getRank() == 2)
+        fetch && !fetch.getFragments() && fetch.getType().getRank() == 2)
       fetches.push_back(fetch);
     else if (auto product = dyn_cast<ProductOp>(op);
              product && getElementTypeOrSelf(product.getA().getType()).isF32())

@@ -188,11 +188,17 @@ LogicalResult RoleSplitter::run() {
   auto kernel = role->getParentOfType<func::FuncOp>();
   RegisterShare registers =
       getRegisterShare(role.getGroups(), getGPUPart(kernel).copyingRegisters);
+  // Without a loop over blocks or tiles little is held, and more blocks fit
+  // beside each other.
+  bool sharesRegisters =
+      isPersistent(kernel) || !role.getBody().getOps<ForOp>().empty();
   builder.setInsertionPoint(role);
   auto load = RoleOp::create(
       builder, loc, builder.getStringAttr("load"), builder.getI32IntegerAttr(1),
       builder.getI32IntegerAttr(4),
-      builder.getI32IntegerAttr(static_cast<int32_t>(registers.copying)),
+      sharesRegisters
+          ? builder.getI32IntegerAttr(static_cast<int32_t>(registers.copying))
+          : IntegerAttr(),
       builder.getUnitAttr(), IntegerAttr());
   Block *body =
       builder.createBlock(&load.getBody(), {}, {builder.getI32Type()}, {loc});
@@ -201,8 +207,9 @@ LogicalResult RoleSplitter::run() {
   copyBlock(role.getBody().front(), mapping);
   for (PutOp put : puts)
     put.erase();
-  role.setRegsAttr(
-      builder.getI32IntegerAttr(static_cast<int32_t>(registers.computing)));
+  if (sharesRegisters)
+    role.setRegsAttr(
+        builder.getI32IntegerAttr(static_cast<int32_t>(registers.computing)));
   return success();
 }
 

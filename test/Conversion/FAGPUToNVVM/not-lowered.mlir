@@ -382,3 +382,15 @@ func.func @write_transposed_copy(%x: f32) attributes {fagpu.kernel = "sm_80", fa
   }
   return
 }
+
+// -----
+
+!h = tensor<64x64xbf16, #fagpu.acc<4>>
+func.func @store_transposed(%m: memref<?x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 1024} {
+  fagpu.role @a groups(1) {
+    %x = arith.constant dense<1.0> : !h
+    // expected-error @below {{'fagpu.store' op is transposed, expected via(...) a channel of the engine 'tma_store'}}
+    fagpu.store %x, %m[%n, %n] transposed : !h into memref<?x64xbf16>
+  }
+  return
+}

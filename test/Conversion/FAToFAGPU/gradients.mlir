@@ -101,5 +101,6 @@
 func.func @gradients(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %dq: !q, %dk: !k, %dv: !k) {
   fa.attention_gradient ins(%q, %k, %v : !q, !k, !k) of(%o, %lse : !q, !lse) gradients(%do : !q)
       outs(query = %dq : !q, key = %dk : !k, value = %dv : !k) mask causal
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first>, stages = 2>, gradient_form = two_pass>}
   return
 }

@@ -33,13 +33,13 @@ func.func @copying(%q: !t) -> !t {
 
 // -----
 
-// expected-error @below {{copying_registers is 42, expected 0 or a multiple of 8 from 32 to 96}}
+// expected-error @below {{copying_registers is 42, expected 0 or a multiple of 8 from 24 to 96}}
 func.func private @odd() attributes {a = #fa.gpu<warp_groups<copying_registers = 42>>}
 
 // -----
 
-// expected-error @below {{copying_registers is 24, expected 0 or a multiple of 8 from 32 to 96}}
-func.func private @few() attributes {a = #fa.gpu<warp_groups<copying_registers = 24>>}
+// expected-error @below {{copying_registers is 16, expected 0 or a multiple of 8 from 24 to 96}}
+func.func private @few() attributes {a = #fa.gpu<warp_groups<copying_registers = 16>>}
 
 // -----
 

@@ -335,6 +335,16 @@ func.func @prepare(%q: !q, %r: !row, %n: index) {
 
 !row = memref<1x1x8xf32>
 
+func.func @prepare_clears(%r: !row, %m: memref<8xbf16>, %n: index) {
+  // expected-error @below {{what it clears has element type 'bf16', expected 'f32'}}
+  fa.prepare_gradient delta(%r : !row) lse(%r : !row) outs(%r, %r : !row, !row) clears(%m : memref<8xbf16>) rows(%n)
+  return
+}
+
+// -----
+
+!row = memref<1x1x8xf32>
+
 func.func @prepare_rows(%r: !row, %l: memref<1x1x9xf32>, %n: index) {
   // expected-error @below {{destination delta has 8 rows but lse has 9}}
   fa.prepare_gradient delta(%r : !row) lse(%l : memref<1x1x9xf32>) outs(%r, %r : !row, !row) rows(%n)

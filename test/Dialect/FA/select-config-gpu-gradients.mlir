@@ -2,8 +2,19 @@
 
 // RUN: split-file %s %t
 // RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
-// SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
-// SMALL-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
+// SMALL: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
+// WIDE: #fa.config<query_block = 80, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
+// RUN: sed 's/CONFIG//; s/DIM/96/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
+// BETWEEN: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
+
+// Head dims that groups cannot divide, and what is to be deterministic, have the other form.
+// RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
+// TWICE: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
+// TWICE-SAME: fa.gradient_keys = #fa.config<query_block = {{64|96}}, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 128, deterministic = false>/; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
+// FREE: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 // RUN: sed 's/CONFIG//; s/DIM/256/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=LARGE
 // LARGE: query_block = 128, key_block = 64, {{.*}} gradient_form = three_pass
 // LARGE-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
@@ -23,7 +34,27 @@
 // REDEFINE: %{config} = 128, key_block = 128, gradient_form = one_pass
 // REDEFINE: %{prefix} = FORM
 // RUN: %{check}
-// FORM: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but sm_90a has two_pass and three_pass; the nearest is two_pass
+// FORM: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which adds in any order on sm_90a, but deterministic is true; expected deterministic = false, or gradient_form = two_pass
+
+// REDEFINE: %{config} = 96, key_block = 128, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = WIDEST
+// RUN: %{check}
+// WIDEST: error: 'fa.attention_gradient' op config does not fit: query_block = 96 needs at least 252 registers a thread, but there are 240; the nearest is 80
+
+// REDEFINE: %{config} = 80, key_block = 64, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = KEYS
+// RUN: %{check}
+// KEYS: error: 'fa.attention_gradient' op config does not fit: key_block is 64, expected 128, 64 rows for each of 2 groups
+
+// REDEFINE: %{config} = 80, key_block = 128, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{dim} = 64
+// REDEFINE: %{prefix} = DIVIDE
+// RUN: %{check}
+// DIVIDE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but 2 groups cannot divide the gradient of query_block = 80 queries with head dim 64; expected 128 queries, or 64, or gradient_form = two_pass
+
+// RUN: not fa-opt %t/keys.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SOME --implicit-check-not=error:
+// SOME: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which makes the gradients of query, key and value, but not all of them are asked for; the nearest is two_pass
+// REDEFINE: %{dim} = 128
 
 // REDEFINE: %{config} = 192, key_block = 128
 // REDEFINE: %{prefix} = ROWS
@@ -99,6 +130,15 @@
 func.func @problem(%t: !t, %lse: memref<1x4x?xf32>) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
       outs(query = %t : !t, key = %t : !t, value = %t : !t) {CONFIG}
+  return
+}
+
+//--- keys.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @keys(%t: !t, %lse: memref<1x4x?xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(key = %t : !t, value = %t : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, gradient_form = one_pass>}
   return
 }
 

@@ -1801,15 +1801,6 @@ func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) {
 // -----
 
 !h = tensor<64x64xbf16, #fagpu.acc<4>>
-func.func @f(%x: !h, %m: memref<?x64xbf16>, %n: i32) {
-  // expected-error @below {{'fagpu.store' op is transposed, expected via(...) a channel of the engine 'tma_store'}}
-  fagpu.store %x, %m[%n, %n] transposed : !h into memref<?x64xbf16>
-  return
-}
-
-// -----
-
-!h = tensor<64x64xbf16, #fagpu.acc<4>>
 func.func @f(%x: !h, %m: memref<?xbf16>, %n: i32) {
   // expected-error @below {{'fagpu.store' op stores fragments of 'tensor<64x64xbf16, #fagpu.acc<4>>', expected f32 of layout #fagpu.acc}}
   fagpu.store %x, %m[%n] fragments : !h into memref<?xbf16>
@@ -1938,5 +1929,26 @@ func.func @kernel(%m: memref<4xi32>) attributes {fagpu.kernel = "sm_90a"} {
   %x = memref.load %m[%c0] : memref<4xi32>
   // expected-error @below {{'fagpu.await_previous' op stands behind 'memref.load', which may access memory, expected it ahead}}
   fagpu.await_previous
+  return
+}
+
+// -----
+
+func.func @exchange_shape() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math groups(2) {
+    %x = arith.constant dense<1.0> : tensor<64x80xbf16>
+    // expected-error @below {{'fagpu.exchange' op joins 'tensor<64x80xbf16>' of 2 groups into 'tensor<80x64xbf16>', expected a matrix, transposed, with the rows of all groups as its columns}}
+    %all = fagpu.exchange %x : tensor<64x80xbf16> -> tensor<80x64xbf16>
+  }
+  return
+}
+
+// -----
+
+func.func @fetch_fragments(%m: memref<?xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math groups(1) {
+    // expected-error @below {{'fagpu.fetch' op reads fragments of 'bf16', expected f32 and all of the box}}
+    %x = fagpu.fetch %m[%n] [4096] fragments : memref<?xbf16> -> tensor<64x64xbf16>
+  }
   return
 }

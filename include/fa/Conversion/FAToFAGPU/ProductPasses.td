@@ -162,7 +162,9 @@ def FAGPUShareOperandsPass
     on the group has a bank for each; of what does not, each group computes and
     writes a part: rows of whole warps, or else columns of whole panels. Values of
     one type that are acquired together, as the terms of an f32 operand, lie below
-    one another in one channel, so that groups wait for each other once.
+    one another in one channel, so that groups wait for each other once. What
+    groups exchange (`fagpu.exchange`) is written transposed, each group's rows
+    beside those of the others, with a stage more where steps overlap.
 
     Before:
     ```mlir
@@ -184,6 +186,11 @@ def FAGPUShareOperandsPass
     %view = fagpu.acquire %channel : <128x64xbf16, ...>
     %first = fagpu.slice %view[%c0, %c0] : ...
     %second = fagpu.slice %view[%c64, %c0] : ...
+    ```
+    After, of `%all = fagpu.exchange %ds : tensor<64x80xbf16> -> tensor<80x128xbf16>`:
+    ```mlir
+    fagpu.write %channel part(%c0, %g64), %ds transposed : tensor<64x80xbf16> into <80x128xbf16, ..., 2>
+    %all = fagpu.acquire %channel : <80x128xbf16, ..., 2>
     ```
   }];
   let dependentDialects = [
@@ -207,7 +214,9 @@ def FAGPUFormChannelsPass
     overlap, so that the next tile's may come while this one's is read. Where
     shared memory does not hold all stages, what one product alone reads has one.
     Where the place of a fetch depends on the group, each group has a bank. A store
-    has shared memory of its own if there is enough.
+    has shared memory of its own if there is enough; where a block has one tile,
+    that of a tile which is read for the last time before. Parts of a block value
+    (`tensor.extract_slice`) become parts of a view, of whole panels.
 
     Before:
     ```mlir

@@ -294,6 +294,61 @@ def FAGPUAssignWriteSlotsPass
   ];
 }
 
+def FAGPUAssignExchangeSlotsPass
+    : Pass<"fagpu-assign-exchange-slots", "::mlir::func::FuncOp"> {
+  let summary = "Choose stage and order where groups exchange operands";
+  let description = [{
+    In the loops of kernels of `warp_groups` with an `overlap` in which groups
+    write parts of what a product of all groups reads (fagpu-share-operands, of
+    `fagpu.exchange`): gradients that one pass adds up. The first rule that an
+    operation fits gives its slot; a level 0 product needs no other one of its
+    step, a level 1 product has its first operand in registers, an exchanged one
+    has one from the other groups.
+
+    | operation | slot | slot, sums of at most 64 columns |
+    |---|---|---|
+    | products of level 0, what they acquire | 0, 1 | 0, 1 |
+    | take turns; first product of level 1 | 0, 3 | 0, 3 |
+    | write what is exchanged | 0, 4 | 0, 5 |
+    | exchanged product, what it acquires | 1, 5 | 1, 4 |
+    | wait for the first product of level 1, what it releases | 0, 6 | 0, 6 |
+    | other products of level 1; pass turns | 0, 7 | 0, 5 |
+    | wait for the exchanged product, what it releases, stores and scalars of that alone | 1, 8 | 1, 7 |
+    | wait for the other products of level 1, what they release | 0, 9 | 0, 8 |
+    | the rest | 0, 2 | 0, 2 |
+
+    With narrow sums a `fagpu.schedule_barrier` stands behind what the first
+    operands are made of. So what comes from another group is a step old, and no group waits for it;
+    products from registers stand around it, and its store runs beside the last
+    one. A vector that is loaded is released behind what reads it, as it is to
+    take registers for a moment only. Loops that have slots already stay as they
+    are.
+
+    Before:
+    ```mlir
+    fagpu.write %chS part(%c0, %g64), %ds transposed : ...
+    %dvf = fagpu.mma_async nn %p, %dot acc(%dv0 : !g) : ...
+    %dv1 = fagpu.wait %dvf : !gf
+    %all = fagpu.acquire %chS : !ds
+    %dqf = fagpu.mma_async tt %kn, %all : ...
+    %dq1 = fagpu.wait %dqf : !sf
+    ```
+    After:
+    ```mlir
+    fagpu.write %chS part(%c0, %g64), %ds transposed {fagpu.at = [0, 4]} : ...
+    fagpu.take %turns {fagpu.at = [0, 3]} : !fagpu.turns
+    %dvf = fagpu.mma_async nn %p, %dot acc(%dv0 : !g) : ...
+    %dv1 = fagpu.wait %dvf {fagpu.at = [0, 6]} : !gf
+    %all = fagpu.acquire %chS {fagpu.at = [1, 5]} : !ds
+    %dqf = fagpu.mma_async tt %kn, %all : ...
+    %dq1 = fagpu.wait %dqf {fagpu.at = [1, 8]} : !sf
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect"
+  ];
+}
+
 def FAGPUAssignGroupSlotsPass
     : Pass<"fagpu-assign-group-slots", "::mlir::func::FuncOp"> {
   let summary = "Choose stage and order in the loops of groups of warps";

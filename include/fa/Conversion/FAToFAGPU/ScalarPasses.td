@@ -190,4 +190,30 @@ def FAGPUPredicateLaunchesPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def FAGPUOverlapLaunchesPass
+    : Pass<"fagpu-overlap-launches", "::mlir::ModuleOp"> {
+  let summary = "Let a kernel start before the one ahead of it has ended";
+  let description = [{
+    Of two launches of sm_90a kernels, one behind the other in a host function,
+    the second is made `dependent` where one of them adds to memory, as gradients
+    in one pass do: its blocks come to the multiprocessors as those of the first
+    one leave, and wait for memory there (`fagpu.await_previous`). The first
+    kernel says before its roles, or behind their loops, that they may come.
+    Launches under a condition stay as they are.
+
+    Before:
+    ```mlir
+    fagpu.launch @rows grid(%n) (%o, %delta) : !mem, !row
+    fagpu.launch @keys grid(%m) (%q, %delta, %dk) : !mem, !row, !mem
+    ```
+    After, and `fagpu.release_dependents` in `@rows`, `fagpu.await_previous` in
+    `@keys`:
+    ```mlir
+    fagpu.launch @rows grid(%n) (%o, %delta) : !mem, !row
+    fagpu.launch @keys grid(%m) dependent (%q, %delta, %dk) : !mem, !row, !mem
+    ```
+  }];
+  let dependentDialects = ["::mlir::fagpu::FAGPUDialect"];
+}
+
 #endif // FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD

@@ -175,7 +175,9 @@ LogicalResult mlir::fa::verifyInputs(AttentionLikeOpInterface op,
   for (; config; config = config.getLonger()) {
     TargetConfigAttrInterface target = config.getTarget();
     // Rows of these are keys, which the conversion to a kernel counts.
-    if (isa<GradientKeysOp>(op) && target && target.getTargetName() == "gpu")
+    bool hasRowsOfKeys = isa<GradientKeysOp>(op) ||
+                         config.getGradientForm() == GradientForm::one_pass;
+    if (hasRowsOfKeys && target && target.getTargetName() == "gpu")
       continue;
     if (target &&
         failed(target.verifyConfig([&] { return op->emitOpError("config "); },

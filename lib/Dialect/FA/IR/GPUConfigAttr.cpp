@@ -327,7 +327,7 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "stages is " << part.stages
                        << ", expected at least 1";
   // What a thread needs to copy at all, and what one group can spare.
-  constexpr int64_t leastRegisters = 32, mostRegisters = 96;
+  constexpr int64_t leastRegisters = 24, mostRegisters = 96;
   int64_t copying = part.copyingRegisters;
   if (copying != 0 &&
       (copying % 8 != 0 || copying < leastRegisters || copying > mostRegisters))

@@ -451,6 +451,10 @@ LogicalResult PrepareGradientOp::verify() {
                               delta.getDimSize(2), name, type.getDimSize(2))))
       return failure();
   }
+  if (getQuerySums() && failed(verifyElementType(
+                            *this, "what it clears", getQuerySums().getType(),
+                            Float32Type::get(getContext()))))
+    return failure();
   if (!getOutput())
     return success();
   std::tuple<StringRef, Value, DimsAttr> tiles[] = {

@@ -369,6 +369,11 @@ static SmallVector<Value> decompose(OpBuilder &builder, PrepareGradientOp op) {
   Value reference = block.select(isEmpty, block.splatLike(infinity, lse), lse);
   block.store(delta, deltaPlace);
   block.store(reference, referencePlace);
+  if (op.getQuerySums()) {
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
+    linalg::FillOp::create(builder, loc, zero, op.getQuerySums());
+  }
   return {};
 }
 

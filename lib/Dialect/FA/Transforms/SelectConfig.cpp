@@ -264,7 +264,10 @@ LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
   if (!config.getGradientForm())
     config = config.withGradientForm(target.selectGradientForm(op));
   op.setConfigAttr(config.forAnyLengths().withoutKeySplits());
-  if (ConfigAttr keys = target.selectKeysConfig(op.getContext(), problem))
+  bool hasKeysConfig = config.getGradientForm() != GradientForm::one_pass;
+  if (ConfigAttr keys = hasKeysConfig
+                            ? target.selectKeysConfig(op.getContext(), problem)
+                            : ConfigAttr())
     op->setAttr(gradientKeysAttrName, keys);
   report(op, config, reason);
   return success();

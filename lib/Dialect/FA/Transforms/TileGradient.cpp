@@ -9,7 +9,8 @@
 // of each query row, then as the form of the configuration says, loops over
 // blocks of keys and of queries, and one for each kind of captured tables. No
 // two iterations of a loop add to the same element, so gradients are the same
-// in each run. Read `GradientTiler::tile` first.
+// in each run; but those of `one_pass` on a GPU, which add in any order. Read
+// `GradientTiler::tile` first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +49,7 @@ struct SequenceBlock {
 /// What blocks of keys add to.
 struct KeyGradients {
   Value key, value;
-  /// Of `one_pass`.
+  /// Of `one_pass` where an iteration owns a key head.
   Value query;
   CaptureGroup captures;
 };
@@ -116,10 +117,14 @@ private:
                                 OpFoldResult key);
   template <typename OpTy> void takeRegions(OpTy step);
   void finalize(Value accumulator, Value scale, Value gradient, DimsAttr order,
-                Value batch, Value head, const SequenceBlock &block);
+                Value batch, Value head, const SequenceBlock &block,
+                ConfigAttr withConfig = {});
 
-  OpFoldResult padRows(int64_t block);
-  void prepare();
+  int64_t getPreparedBlock();
+  OpFoldResult padRows();
+  Value allocate(OpFoldResult rows);
+  void prepare(bool hasSums);
+  Value viewSums(OpFoldResult rows);
   void tileKeys(const KeyGradients &gradients);
   void tileKeyHeads(const KeyGradients &gradients);
   void addKeyBlock(const KeyGradients &gradients, Value batch, Value keyHead,
@@ -130,6 +135,9 @@ private:
                                 Value querySums);
   Value createQuerySums();
   void finalizeQuerySums(Value querySums, Value batch, Value keyHead);
+  void finalizeSums(Value ofHead, Value batch, Value head, Value firstQuery,
+                    int64_t block, ConfigAttr withConfig);
+  void tileSums();
   Value getGroup() {
     return rewriter.createOrFold<arith::DivUIOp>(loc, toValue(heads),
                                                  toValue(keyHeads));
@@ -149,6 +157,10 @@ private:
   OpFoldResult batches, heads, keyHeads, queries, keys;
   /// Numbers of each query row: batch x heads x queries.
   Value delta, reference;
+  /// Where blocks of keys in parallel add up the gradient of queries: batch x
+  /// heads x elements of whole blocks of queries. Their order in a block is the
+  /// kernels'.
+  Value sums;
   SmallVector<Value> workspaces;
 };
 } // namespace
@@ -289,21 +301,35 @@ template <typename OpTy> void GradientTiler::takeRegions(OpTy step) {
 
 void GradientTiler::finalize(Value accumulator, Value scale, Value gradient,
                              DimsAttr order, Value batch, Value head,
-                             const SequenceBlock &block) {
+                             const SequenceBlock &block,
+                             ConfigAttr withConfig) {
   FinalizeGradientOp::create(
       rewriter, loc, accumulator, scale,
       slice(gradient, order, batch, block.first, block.count, head),
-      toValue(block.valid), order.isDefault() ? DimsAttr() : order);
+      toValue(block.valid), order.isDefault() ? DimsAttr() : order, withConfig);
 }
 
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// Rows of a head follow each other.
+static DimsAttr getQuerySumsOrder(MLIRContext *context) {
+  return DimsAttr::get(context, {0, 2, 1, 3});
+}
+
+/// Rows whose numbers a block prepares: on a GPU an even number of its
+/// products' rows, 16, as warps copy those of two together.
+int64_t GradientTiler::getPreparedBlock() {
+  int64_t block = getBlock(queries, keysConfig.getQueryBlock());
+  return hasWholeBlocks && block % 32 ? 2 * block : block;
+}
+
 /// At least one block, so that each visit of queries has one to read.
-OpFoldResult GradientTiler::padRows(int64_t block) {
+OpFoldResult GradientTiler::padRows() {
   if (!hasWholeBlocks)
     return queries;
+  int64_t block = getPreparedBlock();
   if (std::optional<int64_t> known = getConstantIntValue(queries))
     return rewriter.getIndexAttr(
         llvm::alignTo(std::max<int64_t>(*known, 1), block));
@@ -316,18 +342,43 @@ OpFoldResult GradientTiler::padRows(int64_t block) {
       rewriter.createOrFold<arith::MulIOp>(loc, blocks, size));
 }
 
-void GradientTiler::prepare() {
-  int64_t block = getBlock(queries, keysConfig.getQueryBlock());
-  OpFoldResult padded = padRows(block);
-  auto allocate = [&]() -> Value {
-    Value memory = memref::AllocOp::create(
-        rewriter, loc, SmallVector<OpFoldResult>{batches, heads, padded},
-        rewriter.getF32Type());
-    workspaces.push_back(memory);
-    return memory;
-  };
-  delta = allocate();
-  reference = allocate();
+Value GradientTiler::allocate(OpFoldResult rows) {
+  Value memory = memref::AllocOp::create(
+      rewriter, loc, SmallVector<OpFoldResult>{batches, heads, rows},
+      rewriter.getF32Type());
+  workspaces.push_back(memory);
+  return memory;
+}
+
+/// The sums as batch x heads x queries x head dim.
+Value GradientTiler::viewSums(OpFoldResult rows) {
+  OpFoldResult headDim =
+      size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim);
+  SmallVector<OpFoldResult> sizes = {batches, heads, rows, headDim};
+  auto [shape, dynamic] = decomposeMixedValues(sizes);
+  SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
+  return memref::ExpandShapeOp::create(
+      rewriter, loc, MemRefType::get(shape, rewriter.getF32Type()), sums,
+      groups, sizes);
+}
+
+void GradientTiler::prepare(bool hasSums) {
+  int64_t block = getPreparedBlock();
+  OpFoldResult padded = padRows();
+  ConfigAttr preparedBy = keysConfig;
+  if (block != keysConfig.getQueryBlock() && hasWholeBlocks)
+    preparedBy = ConfigAttr::get(
+        rewriter.getContext(), block, keysConfig.getKeyBlock(), /*keySplits=*/1,
+        keysConfig.getDeterministic(), keysConfig.getTarget());
+  delta = allocate(padded);
+  reference = allocate(padded);
+  if (hasSums) {
+    AffineExpr s0 = rewriter.getAffineSymbolExpr(0);
+    AffineExpr s1 = rewriter.getAffineSymbolExpr(1);
+    sums = allocate(affine::makeComposedFoldedAffineApply(
+        rewriter, loc, s0 * s1,
+        {padded, size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim)}));
+  }
   loop(heads, padded, block, {true, true, true}, [&](ValueRange at) {
     Value batch = at[0], head = at[1];
     Value length = op.getQueryLengths() ? getLength(op.getQueryLengths(), batch,
@@ -342,6 +393,10 @@ void GradientTiler::prepare() {
     auto ofTile = [&](Value tile, DimsAttr order) {
       return slice(tile, order, batch, rows.first, rows.count, head);
     };
+    Value cleared;
+    if (sums)
+      cleared = slice(viewSums(padded), getQuerySumsOrder(op.getContext()),
+                      batch, rows.first, rewriter.getIndexAttr(block), head);
     Value output, outputGradient;
     if (op.getOutput()) {
       output = ofTile(op.getOutput(), op.getOutputOrder());
@@ -351,19 +406,14 @@ void GradientTiler::prepare() {
     PrepareGradientOp::create(
         rewriter, loc, output, outputGradient, ofRows(op.getDelta()),
         ofRows(op.getLse()), ofRows(op.getLseGradient()), ofRows(delta),
-        ofRows(reference), toValue(rows.valid), op.getOutputDimsAttr(),
-        op.getOutputGradientDimsAttr(), keysConfig);
+        ofRows(reference), cleared, toValue(rows.valid), op.getOutputDimsAttr(),
+        op.getOutputGradientDimsAttr(), preparedBy);
   });
 }
 
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
-
-/// Rows of a head follow each other.
-static DimsAttr getQuerySumsOrder(MLIRContext *context) {
-  return DimsAttr::get(context, {0, 2, 1, 3});
-}
 
 Value GradientTiler::getQueryHead(Value keyHead, Value member) {
   if (isEqualConstantIntOrValue(heads, keyHeads))
@@ -398,10 +448,13 @@ GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
   Value keyState = gradients.key ? state[next++] : Value();
   Value valueState = gradients.value ? state[next++] : Value();
   DimsAttr sumsOrder;
-  Value sums;
-  if (querySums) {
+  Value addedTo;
+  if (querySums || sums) {
     sumsOrder = getQuerySumsOrder(rewriter.getContext());
-    sums = slice(querySums, sumsOrder, toValue(zero), zero, count, member);
+    addedTo =
+        querySums
+            ? slice(querySums, sumsOrder, toValue(zero), zero, count, member)
+            : slice(viewSums(padRows()), sumsOrder, batch, zero, count, head);
   }
   CaptureDestinations captures = CaptureSums::getDestinations(
       rewriter, loc, gradients.captures, {batch, keyHead, Value()});
@@ -415,7 +468,7 @@ GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
       sliceRows(delta, batch, head, zero, count), op.getScale(),
       getOffsets(batch, head, zero, keyBlock.first),
       ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
-      op.getMaskCaptures(), keyState, valueState, sums, captures.memory,
+      op.getMaskCaptures(), keyState, valueState, addedTo, captures.memory,
       captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
       op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
       op.getOutputGradientDimsAttr(), sumsOrder, keysConfig);
@@ -530,21 +583,43 @@ void GradientTiler::finalizeQuerySums(Value querySums, Value batch,
   auto blocks = scf::ForOp::create(rewriter, loc, zero, toValue(queries),
                                    toValue(rewriter.getIndexAttr(block)));
   rewriter.setInsertionPoint(blocks.getBody()->getTerminator());
-  // Nothing was added to rows past a length: their sums are 0.
-  SequenceBlock rows =
-      getSequenceBlock(blocks.getInductionVar(), queries, block,
-                       op.getOffsets()[2], /*length=*/Value());
+  Value none = toValue(rewriter.getIndexAttr(0));
   Value ofHead = createLeadingSlice(
       rewriter, loc,
-      createLeadingSlice(rewriter, loc, querySums, rewriter.getIndexAttr(0)),
+      createLeadingSlice(rewriter, loc, querySums, getAsOpFoldResult(none)),
       getAsOpFoldResult(member));
+  finalizeSums(ofHead, batch, getQueryHead(keyHead, member),
+               blocks.getInductionVar(), block, /*withConfig=*/{});
+}
+
+/// Stores what was added up for a block of queries of a head: queries x head
+/// dim.
+void GradientTiler::finalizeSums(Value ofHead, Value batch, Value head,
+                                 Value firstQuery, int64_t block,
+                                 ConfigAttr withConfig) {
+  // Nothing was added to rows past a length: their sums are 0.
+  SequenceBlock rows = getSequenceBlock(firstQuery, queries, block,
+                                        op.getOffsets()[2], /*length=*/Value());
   OpFoldResult none = rewriter.getIndexAttr(0);
   OpFoldResult headDim =
       size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim);
-  Value sums = createSlice(rewriter, loc, ofHead, {rows.first, none},
-                           {rows.count, headDim});
-  finalize(sums, getScale(), op.getQueryGradient(), op.getQueryGradientOrder(),
-           batch, getQueryHead(keyHead, member), rows);
+  Value ofBlock = createSlice(rewriter, loc, ofHead, {rows.first, none},
+                              {rows.count, headDim});
+  finalize(ofBlock, getScale(), op.getQueryGradient(),
+           op.getQueryGradientOrder(), batch, head, rows, withConfig);
+}
+
+/// Blocks of queries in parallel, behind those of keys.
+void GradientTiler::tileSums() {
+  int64_t block = keysConfig.getQueryBlock();
+  loop(heads, queries, block, {true, true, true}, [&](ValueRange at) {
+    Value ofHead = createLeadingSlice(
+        rewriter, loc,
+        createLeadingSlice(rewriter, loc, viewSums(padRows()),
+                           getAsOpFoldResult(at[0])),
+        getAsOpFoldResult(at[1]));
+    finalizeSums(ofHead, at[0], at[1], at[2], block, keysConfig);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -615,11 +690,12 @@ void GradientTiler::tile() {
   queries = size(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);
   keyHeads = size(op.getKey(), op.getKeyOrder(), DimKind::Heads);
   keys = size(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
-  prepare();
   GradientForm form = config.getGradientForm().value_or(GradientForm::two_pass);
   KeyGradients ofKeys{op.getKeyGradient(), op.getValueGradient(), Value(), {}};
   bool hasKeys = ofKeys.key || ofKeys.value;
   bool isOnePass = form == GradientForm::one_pass && hasKeys;
+  bool addsInParallel = isOnePass && hasWholeBlocks && op.getQueryGradient();
+  prepare(addsInParallel);
   if (isOnePass)
     ofKeys.query = op.getQueryGradient();
   CaptureGroup ofQueries;
@@ -640,7 +716,10 @@ void GradientTiler::tile() {
     else
       tileQueries(group, /*withQueries=*/false);
   }
-  if (isOnePass) {
+  if (addsInParallel) {
+    tileKeys(ofKeys);
+    tileSums();
+  } else if (isOnePass && !hasWholeBlocks) {
     tileKeyHeads(ofKeys);
   } else if (form == GradientForm::three_pass && ofKeys.key && ofKeys.value) {
     tileKeys({ofKeys.key, Value(), Value(), {}});

@@ -312,7 +312,7 @@ LogicalResult ExtremesOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// FetchOp
+// FetchOp, ExchangeOp
 //===----------------------------------------------------------------------===//
 
 void FetchOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -333,8 +333,8 @@ LogicalResult FetchOp::verify() {
   int64_t elements = 1;
   for (int64_t size : getSizes())
     elements *= size;
-  if (elements != result.getNumElements() ||
-      getSizes().back() != result.getShape().back())
+  int64_t row = getFragments() ? elements : result.getShape().back();
+  if (elements != result.getNumElements() || getSizes().back() != row)
     return emitOpError() << "reads a box of " << elements << " elements, "
                          << getSizes().back() << " a row, into " << result
                          << ", expected as many";
@@ -344,5 +344,32 @@ LogicalResult FetchOp::verify() {
   if (getPadded() && (getRows() || getColumns()))
     return emitOpError() << "is padded at all ends of " << source
                          << ", expected no rows(...) or columns(...)";
+  if (getFragments() && (!result.getElementType().isF32() || getRows() ||
+                         getColumns() || getPadded()))
+    return emitOpError() << "reads fragments of " << result.getElementType()
+                         << (getRows() || getColumns() || getPadded()
+                                 ? " with rows(...), columns(...) or padded"
+                                 : "")
+                         << ", expected f32 and all of the box";
+  return verifyInRole(*this);
+}
+
+void ExchangeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "exchanged");
+}
+
+LogicalResult ExchangeOp::verify() {
+  RankedTensorType source = tensorOf(getSource()),
+                   result = tensorOf(getResult());
+  auto role = (*this)->getParentOfType<RoleOp>();
+  int64_t groups = role ? role.getGroups() : 1;
+  if (source.getRank() != 2 || result.getRank() != 2 ||
+      source.getElementType() != result.getElementType() ||
+      result.getDimSize(0) != source.getDimSize(1) ||
+      result.getDimSize(1) != source.getDimSize(0) * groups)
+    return emitOpError() << "joins " << source << " of " << groups
+                         << " groups into " << result
+                         << ", expected a matrix, transposed, with the rows of "
+                            "all groups as its columns";
   return verifyInRole(*this);
 }

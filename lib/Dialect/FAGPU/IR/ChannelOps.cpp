@@ -477,9 +477,6 @@ static LogicalResult verifyOrder(StoreOp op, RankedTensorType value) {
     return op.emitOpError() << "is transposed and stores " << value
                             << (op.getFragments() ? " in fragments" : "")
                             << ", expected a matrix, not in fragments";
-  if (op.getTransposed() && !op.getVia())
-    return op.emitOpError() << "is transposed, expected via(...) a channel of "
-                               "the engine 'tma_store'";
   if (!op.getFragments())
     return success();
   Attribute layout = value.getEncoding();

@@ -272,12 +272,15 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
 
     and `delta = 0`, `reference = +inf` where lse is -inf and in rows at or past
     `rows`: their weights `exp(x - reference)` are 0. Given delta itself in place
-    of o, it is copied. A `config` says how many rows a block has at most.
+    of o, it is copied. All of `clears`, to which blocks of keys will add the
+    gradient of the rows, is set to 0. A `config` says how many rows a block has
+    at most.
 
     | operand | shape | element type |
     |---|---|---|
     | `of`: o, do | 1 x rows x 1 x value head dim | f16, bf16 or f32 |
     | lse, dlse (optional), delta | 1 x 1 x rows | f32 |
+    | `clears` (optional) | any rank | f32 |
 
     Example:
 
@@ -290,7 +293,8 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
     Optional<AnyStridedMemRef>:$output, Optional<AnyStridedMemRef>:$output_gradient,
     Optional<AnyStridedMemRef>:$given_delta,
     AnyStridedMemRef:$lse, Optional<AnyStridedMemRef>:$lse_gradient,
-    AnyStridedMemRef:$delta, AnyStridedMemRef:$reference, Index:$rows,
+    AnyStridedMemRef:$delta, AnyStridedMemRef:$reference,
+    Optional<AnyStridedMemRef>:$query_sums, Index:$rows,
     OptionalAttr<FA_DimsAttr>:$output_dims,
     OptionalAttr<FA_DimsAttr>:$output_gradient_dims,
     OptionalAttr<FA_ConfigAttr>:$config);
@@ -300,6 +304,7 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
     `lse` `(` $lse `:` type($lse) `)`
     (`lse_gradient` `(` $lse_gradient^ `:` type($lse_gradient) `)`)?
     `outs` `(` $delta `,` $reference `:` type($delta) `,` type($reference) `)`
+    (`clears` `(` $query_sums^ `:` type($query_sums) `)`)?
     `rows` `(` $rows `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -314,7 +319,8 @@ def FA_PrepareGradientOp : FA_Op<"prepare_gradient", [
     }
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(),
-                                         getDeltaMutable().getOperandNumber(), 2);
+                                         getDeltaMutable().getOperandNumber(),
+                                         getQuerySums() ? 3 : 2);
     }
   }];
 }
@@ -325,7 +331,8 @@ def FA_FinalizeGradientOp : FA_Op<"finalize_gradient", [
   let summary = "Writes the gradient of a block";
   let description = [{
     Writes `scale * accumulator` (without `scale`: `accumulator`) to the rows
-    below `rows`, and 0 to the rows of the output behind them.
+    below `rows`, and 0 to the rows of the output behind them. A `config` says how
+    a kernel is made that does nothing else.
 
     | operand | shape | element type |
     |---|---|---|
@@ -341,7 +348,7 @@ def FA_FinalizeGradientOp : FA_Op<"finalize_gradient", [
   }];
   let arguments = (ins
     FA_Shaped:$accumulator, Optional<F32>:$scale, AnyStridedMemRef:$output,
-    Index:$rows, OptionalAttr<FA_DimsAttr>:$dims);
+    Index:$rows, OptionalAttr<FA_DimsAttr>:$dims, OptionalAttr<FA_ConfigAttr>:$config);
   let assemblyFormat = [{
     `ins` `(` $accumulator `:` type($accumulator) `)` (`scale` `(` $scale^ `)`)?
     `outs` `(` $output `:` type($output) `)` `rows` `(` $rows `)` attr-dict

@@ -263,7 +263,9 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     That is `gradient_form = two_pass` of the config. `three_pass` has a loop for
     keys and one for values in step 2. In `one_pass` an iteration takes a whole
     key head: its blocks of keys also add to the gradients of queries, in memory
-    of its own, and there is no step 3.
+    of its own, and there is no step 3. On a GPU blocks of keys stay parallel: they
+    add to memory that step 1 clears, in any order, and step 3 stores what is there
+    (`fa.finalize_gradient`).
 
     Gradients of captures, and of the scale, are added to in step 3, or in
     `one_pass` in step 2. Where batch, head or query index the same dimension of
@@ -271,7 +273,8 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     element. Else iterations get tables of their own, which are added up in order
     behind the loops: batches and heads where at most one index differs between
     pairs, blocks of queries where none does. Dimensions with neither become
-    sequential loops of their own. Gradients have the same bits in each run.
+    sequential loops of their own. Gradients have the same bits in each run, but
+    for those of queries in `one_pass` on a GPU.
 
     Fails where a gradient has no config or is on tensors, or where a score has
     no region of its gradient.

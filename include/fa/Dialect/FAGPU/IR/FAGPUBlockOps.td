@@ -146,8 +146,10 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
     result. `rows` bounds the dimension that it bounds in `fagpu.put`: indices
     from it on read as zero and touch no memory; without `rows` the dimension's
     size is the limit. `columns` bounds the last dimension alike; `align` and
-    `padded` are those of `fagpu.put`. What brings the box to the threads is
-    decided later: fagpu-form-channels makes a channel of it.
+    `padded` are those of `fagpu.put`. With `fragments` the box is one piece of the
+    last dimension, which a `fagpu.store` of `fragments` has written. What brings
+    the box to the threads is decided later: fagpu-form-channels makes a channel
+    of it.
 
     Example: `%k = fagpu.fetch %key[%b, %j, %h, %c0] [1, 64, 1, 128] rows(%n)
       : !mem -> tensor<64x128xbf16>`
@@ -156,14 +158,32 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
-                       UnitAttr:$padded);
+                       UnitAttr:$padded, UnitAttr:$fragments);
   let results = (outs FAGPU_BlockValue:$result);
   let assemblyFormat = [{
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
-    (`padded` $padded^)? attr-dict
+    (`padded` $padded^)? (`fragments` $fragments^)? attr-dict
     `:` type($source) `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+def FAGPU_ExchangeOp : FAGPU_NamedOp<"exchange", [Pure]> {
+  let summary = "Joins the values of all groups of a role";
+  let description = [{
+    Rows and columns change place: of G groups, element (j, R g + i) of the result
+    is element (i, j) of the value, of R rows, that group g gives. All groups get
+    the same result. fagpu-share-operands brings it to products by way of shared
+    memory.
+
+    Example: `%all = fagpu.exchange %ds
+      : tensor<64x80xbf16> -> tensor<80x128xbf16>`
+  }];
+  let arguments = (ins FAGPU_BlockValue:$source);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat =
+      "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
