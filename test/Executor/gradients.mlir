@@ -66,18 +66,20 @@ func.func @scatter(%to: memref<4xf32>) {
 }
 // SCATTER: argument 0: 4xf32 = [0, 0, 100, 210]
 
-func.func @prepare(%delta: memref<1x1x3xf32>, %reference: memref<1x1x3xf32>) {
+func.func @prepare(%delta: memref<1x1x3xf32>, %reference: memref<1x1x3xf32>, %sums: memref<2x2xf32>) {
   %c2 = arith.constant 2 : index
   %o = memref.get_global @o : memref<1x3x1x2xf32>
   %lse = memref.get_global @lse : memref<1x1x3xf32>
   fa.prepare_gradient of(%o, %o : memref<1x3x1x2xf32>, memref<1x3x1x2xf32>) lse(%lse : memref<1x1x3xf32>)
-      lse_gradient(%lse : memref<1x1x3xf32>) outs(%delta, %reference : memref<1x1x3xf32>, memref<1x1x3xf32>) rows(%c2)
+      lse_gradient(%lse : memref<1x1x3xf32>) outs(%delta, %reference : memref<1x1x3xf32>, memref<1x1x3xf32>)
+      clears(%sums : memref<2x2xf32>) rows(%c2)
   return
 }
 memref.global "private" constant @o : memref<1x3x1x2xf32> = dense<[[[[1.0, 2.0]], [[3.0, 4.0]], [[0x7FC00000, 1.0]]]]>
 memref.global "private" constant @lse : memref<1x1x3xf32> = dense<[[[1.0, 0xFF800000, 1.0]]]>
 // PREPARE: argument 0: 1x1x3xf32 = [4, 0, 0]
 // PREPARE-NEXT: argument 1: 1x1x3xf32 = [1, inf, inf]
+// PREPARE-NEXT: argument 2: 2x2xf32 = [0, 0, 0, 0]
 
 func.func @finalize(%out: memref<1x3x1x2xf32>) {
   %c2 = arith.constant 2 : index

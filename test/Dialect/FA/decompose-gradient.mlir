@@ -112,14 +112,15 @@ func.func @queries(%q: !q, %k: !k, %v: !k, %do: !q, %lse: !row, %delta: !row, %d
 // CHECK:      %[[REFERENCE:.+]] = arith.select %[[EMPTY]],
 // CHECK:      bufferization.materialize_in_destination %[[DELTA]] in
 // CHECK:      bufferization.materialize_in_destination %[[REFERENCE]] in
+// CHECK:      linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<4x16xf32>)
 // gradient = scale * accumulator, 0 behind the last row
 // CHECK:      tensor.extract_slice
 // CHECK:      %[[PADDED:.+]] = tensor.pad
 // CHECK:      %[[SCALED:.+]] = arith.mulf %[[PADDED]],
 // CHECK:      %[[OUT:.+]] = arith.truncf %[[SCALED]] : tensor<8x16xf32> to tensor<8x16xbf16>
 // CHECK:      bufferization.materialize_in_destination %[[OUT]] in
-func.func @ends(%o: !o, %do: !o, %lse: !row, %delta: !row, %reference: !row, %a: tensor<8x16xf32>, %out: !o, %scale: f32, %n: index) {
-  fa.prepare_gradient of(%o, %do : !o, !o) lse(%lse : !row) outs(%delta, %reference : !row, !row) rows(%n)
+func.func @ends(%o: !o, %do: !o, %lse: !row, %delta: !row, %reference: !row, %a: tensor<8x16xf32>, %out: !o, %scale: f32, %n: index, %sums: memref<4x16xf32>) {
+  fa.prepare_gradient of(%o, %do : !o, !o) lse(%lse : !row) outs(%delta, %reference : !row, !row) clears(%sums : memref<4x16xf32>) rows(%n)
   fa.finalize_gradient ins(%a : tensor<8x16xf32>) scale(%scale) outs(%out : !o) rows(%n)
   return
 }

@@ -199,3 +199,31 @@ func.func @three_pass(%q: !t, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !t, %dv
       {config = #fa.config<query_block = 64, key_block = 128, gradient_form = three_pass>}
   return
 }
+
+// -----
+
+!t = memref<2x?x8x64xbf16>
+!row = memref<2x8x?xf32>
+
+// On a GPU blocks of keys are parallel in one pass, too: they add to memory that the rows clear and another loop stores.
+// CHECK-LABEL: @one_pass_on_gpu
+// CHECK-COUNT-2: memref.alloc(
+// CHECK: %[[SUMS:.*]] = memref.alloc(%{{.*}}) : memref<2x8x?xf32>
+// CHECK: scf.forall
+// CHECK: memref.expand_shape %[[SUMS]] {{\[\[}}0], [1], [2, 3]] {{.*}} : memref<2x8x?xf32> into memref<2x8x?x64xf32>
+// CHECK: fa.prepare_gradient {{.*}} clears(%{{.*}})
+// CHECK: scf.forall
+// CHECK: memref.expand_shape %[[SUMS]]
+// CHECK: fa.gradient_keys {{.*}} query = %{{.*}} : memref<
+// CHECK: fa.finalize_gradient
+// CHECK: fa.finalize_gradient
+// CHECK: scf.forall
+// CHECK: memref.expand_shape %[[SUMS]]
+// CHECK: fa.finalize_gradient ins(%{{.*}} : memref<{{.*}}>) scale(%{{.*}}) {{.*}} {config = #fa.config<query_block = 128,
+// CHECK: memref.dealloc %[[SUMS]]
+func.func @one_pass_on_gpu(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>}
+  return
+}
