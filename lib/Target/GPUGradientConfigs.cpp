@@ -7,8 +7,8 @@
 //
 // Chooses the form of a gradient and the blocks of its kernels, and verifies
 // ones that are given. Two groups of warps have 64 rows each: of queries, or of
-// keys in `one_pass` and with the configuration `gradient_keys`. Read the table
-// and `getOnePassQueries`, then `getNeeds`.
+// keys in `one_pass` and with the configuration `gradient_keys`. Read the
+// table, then `getNeeds`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,10 +73,10 @@ static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
-                             int64_t keyBlock, const GPUPart &part,
-                             bool deterministic = true) {
+                             int64_t keyBlock, const GPUPart &part) {
   return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         deterministic, GPUConfigAttr::get(context, part));
+                         /*deterministic=*/true,
+                         GPUConfigAttr::get(context, part));
 }
 
 /// How groups can divide the gradient of a block of queries: by rows, by
@@ -88,23 +88,12 @@ static bool dividesQueries(int64_t queries, const AttentionProblem &problem) {
          (queries == rowsPerWarpGroup && headDim % (16 * groups) == 0);
 }
 
-/// Queries of a step of `one_pass`; 0 where another form is better or there is
-/// none. Measured without a score function: those of sm_90a_backward*.mlir.
-static int64_t getOnePassQueries(const AttentionProblem &problem) {
-  int64_t headDim = problem.queryHeadDim;
-  int64_t most = std::max(headDim, problem.valueHeadDim);
-  if (!problem.hasAllGradients || headDim % depthOfProduct || most > 128)
-    return 0;
-  int64_t queries;
-  if (most <= 64)
-    queries = problem.hasScore ? 64 : 128;
-  else if (headDim == 128)
-    queries = problem.hasScore                              ? 32
-              : problem.hasMask || problem.hasFloatGradient ? 64
-                                                            : 80;
-  else
-    queries = problem.hasScore ? 0 : 64;
-  return queries && dividesQueries(queries, problem) ? queries : 0;
+/// Whether a configuration that may add in any order has `one_pass`.
+static bool takesOnePass(int64_t queries, const AttentionProblem &problem) {
+  return problem.hasAllGradients &&
+         problem.queryHeadDim % depthOfProduct == 0 &&
+         std::max(problem.queryHeadDim, problem.valueHeadDim) <= 128 &&
+         dividesQueries(queries, problem);
 }
 
 static GPUPart getOnePassPart(const AttentionProblem &problem,
@@ -122,12 +111,6 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   const GradientRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
-  if (int64_t queries = getOnePassQueries(problem)) {
-    reason += "; its last bits may differ from run to run";
-    return makeConfig(context, queries, rows, getOnePassPart(problem, queries),
-                      /*deterministic=*/false)
-        .withGradientForm(GradientForm::one_pass);
-  }
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
   if (problem.hasScore)
@@ -149,9 +132,11 @@ ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
 ConfigAttr
 mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                                     const AttentionProblem &problem) {
-  bool mayAdd = !config.getDeterministic() && getOnePassQueries(problem);
+  // Where sums may have any order, queries are read once.
+  bool isOnePass = !config.getDeterministic() &&
+                   takesOnePass(config.getQueryBlock(), problem);
   GradientForm form = config.getGradientForm().value_or(
-      mayAdd ? GradientForm::one_pass : getRow(problem).form);
+      isOnePass ? GradientForm::one_pass : getRow(problem).form);
   if (!config.getTarget())
     config = ConfigAttr::get(
         config.getContext(), config.getQueryBlock(), config.getKeyBlock(),

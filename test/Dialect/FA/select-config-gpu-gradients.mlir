@@ -2,14 +2,18 @@
 
 // RUN: split-file %s %t
 // RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
-// SMALL: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
-// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
+// SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
+// SMALL-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
+
+// What may add in any order has one pass, where groups can divide the head dim.
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONCE
+// ONCE: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 80, key_block = 128, deterministic = false>/; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
 // WIDE: #fa.config<query_block = 80, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
-// RUN: sed 's/CONFIG//; s/DIM/96/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 128, deterministic = false>/; s/DIM/96/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
 // BETWEEN: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 
-// Head dims that groups cannot divide, and what is to be deterministic, have the other form.
-// RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
 // TWICE: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
 // TWICE-SAME: fa.gradient_keys = #fa.config<query_block = {{64|96}}, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>

@@ -286,6 +286,16 @@ def compare(name, got, expected, magnitude, element, weights="f32"):
     return "" if error <= bound else f"{name}: error {error}, bound {bound}"
 
 
+def queries_of_one_pass(problem):
+    """Queries of a step on a GPU that registers hold and two groups can divide; 0 where there are none."""
+    d, widest, is_plain = problem.d, max(problem.d, problem.e), problem.score == "none"
+    if d % 16 or widest > 128:
+        return 0
+    if d % 32 == 0 and (is_plain or widest <= 64):
+        return 64
+    return 128 if is_plain and widest <= 64 else 0
+
+
 def whole(problem, rng, runner):
     """fa.attention_gradient on the problem or on a piece of it."""
     full = [slice(0, size) for size in (problem.batch, problem.heads, problem.n, problem.m)]
@@ -362,7 +372,10 @@ def whole(problem, rng, runner):
                           f"key_block = {rng.choice([16, 40, 64])}{form}>")
     if runner.on_gpu:
         form = rng.choice(["", "two", "three"] if max(problem.d, problem.e) <= 128 else ["", "three"])
-        if form:
+        queries = queries_of_one_pass(problem) if len(names) == 3 else 0
+        if queries and rng.random() < 0.5:
+            attributes.append(f"config = #fa.config<query_block = {queries}, key_block = 128, deterministic = false>")
+        elif form:
             keys = 64 if problem.score == "none" else 32
             attributes.append(f"config = #fa.config<query_block = 128, key_block = {keys}, gradient_form = {form}_pass>")
     destinations, results, turns, elements = [], [], [], []
