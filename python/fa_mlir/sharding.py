@@ -6,10 +6,14 @@ indices, other than by their spellings, is replicated, since a shard would see o
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import combinations
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor.experimental import register_sharding
 
 from .problem import Specification, from_text
@@ -17,12 +21,25 @@ from .problem import Specification, from_text
 _SPELLED = re.compile(r"(causal|causal_top_left|window\(%left, %right\)|softcap\(%cap\)|\s)*")
 
 
-def _find_dims(specification: Specification, tensors: object) -> tuple[int, ...]:
+def _divides(mesh: DeviceMesh, heads: int) -> bool:
+    """Whether heads are in equal parts over whichever dims of a mesh share them: else key
+    heads go to other devices than their query heads. torch itself shares no fewer heads
+    than there are parts."""
+    sizes = [mesh.size(dim) for dim in range(mesh.ndim)]
+    parts = [math.prod(chosen) for count in range(len(sizes)) for chosen in combinations(sizes, count + 1)]
+    return all(heads % part == 0 or heads < part for part in parts)
+
+
+def _find_dims(specification: Specification, query: DTensorSpec, key: DTensorSpec,
+               tensors: object) -> tuple[int, ...]:
     """Dims of query, key, value and output that may be sharded."""
     is_spelled = _SPELLED.fullmatch(specification.score) and _SPELLED.fullmatch(specification.mask)
     if tensors or not is_spelled or specification.starts or specification.pages:
         return ()
-    return 0, 1 if specification.layout == "bhsd" else 2
+    heads = 1 if specification.layout == "bhsd" else 2
+    if not all(_divides(query.mesh, spec.shape[heads]) for spec in (query, key)):
+        return (0,)
+    return 0, heads
 
 
 def _lse_placement(specification: Specification, dim: int) -> object:
@@ -36,7 +53,7 @@ def shard_attention(query, key, value, tensors, numbers, text):
     specification = from_text(text)
     others = [Replicate()] * len(tensors or ())
     found = [([Replicate()] * 2, [Replicate()] * 3 + others)]
-    for dim in _find_dims(specification, tensors):
+    for dim in _find_dims(specification, query, key, tensors):
         found.append(([Shard(dim), _lse_placement(specification, dim)], [Shard(dim)] * 3))
     return found
 

@@ -6,6 +6,7 @@
 import os
 import subprocess
 import sys
+import types
 
 import torch
 
@@ -34,7 +35,25 @@ def work(rank, store):
             assert torch.allclose(got.full_tensor(), expected, atol=1e-5)
             for one, other in zip(found, right):
                 assert torch.allclose(one.full_tensor(), other, atol=1e-5)
+    # Heads that do not come in equal parts stay whole; so does the one head of all queries.
+    for heads, key_heads in (12, 3), (6, 3), (4, 1), (12, 4):
+        inputs = [torch.randn(2, 9, count, 16) for count in (heads, key_heads, key_heads)]
+        got = fa_mlir.attention(*[distribute_tensor(tensor, mesh, [Shard(2) if key_heads > 1 else Shard(0)])
+                                  for tensor in inputs])
+        assert (got.placements == (Shard(2),)) == (key_heads % 2 == 0), (heads, key_heads, got.placements)
+        assert torch.allclose(got.full_tensor(), fa_mlir.attention(*inputs), atol=1e-5), (heads, key_heads)
+    check_meshes()
     dist.destroy_process_group()
+
+
+def check_meshes():
+    """Which heads are shared over meshes of more dims: torch refuses fewer heads than parts itself."""
+    from fa_mlir.sharding import _divides
+
+    for sizes, heads, right in (((2, 4), 8, True), ((2, 4), 12, False), ((8, 4), 8, True), ((2, 2), 2, True),
+                                ((2, 2), 6, False), ((3,), 6, True), ((2,), 1, True)):
+        mesh = types.SimpleNamespace(ndim=len(sizes), size=sizes.__getitem__)
+        assert _divides(mesh, heads) == right, (sizes, heads)
 
 
 if __name__ == "__main__":
