@@ -8,7 +8,6 @@ The trace is by make_fx, as FlexAttention's; regions.py turns the graph into tex
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import contextvars
 import dis
@@ -36,6 +35,9 @@ from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupport
 aten = torch.ops.aten
 _ARGUMENTS = {"score": "sbhij", "mask": "bhij"}
 _MOST_KEPT = 1024
+# Packages of which a function that reads an attribute is traced once: their functions do
+# not change.
+_FIXED = {"builtins", "cmath", "functools", "math", "numpy", "operator", "torch"}
 _TORCH_FOLDER, _OWN_FOLDER = os.path.dirname(torch.__file__), os.path.dirname(__file__)
 
 
@@ -93,10 +95,8 @@ class _Walk:
                 tuple(sorted(value.keywords.items())))
         if isinstance(value, (tuple, list)):
             return type(value), tuple([self.fingerprint(item) for item in value])
-        if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type, torch._ops.OpOverloadPacket,
-                              torch._ops.OpOverload)):
-            return id(value)
-        self.is_known = False
+        if not _is_fixed(value):
+            self.is_known = False
         return id(value)
 
     def fingerprint_function(self, function: Any) -> Any:
@@ -121,11 +121,24 @@ class _Walk:
         return tuple(parts)
 
 
+def _is_fixed(value: Any) -> bool:
+    """Whether what is read of a value is the same in every call. Attributes of a user's
+    modules and classes may be set in between."""
+    if isinstance(value, types.BuiltinFunctionType):
+        # A method is bound to what it reads.
+        return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in _FIXED
+    if isinstance(value, type):
+        return value.__module__.partition(".")[0] in _FIXED
+    return isinstance(value, (torch._ops.OpOverloadPacket, torch._ops.OpOverload))
+
+
 @functools.lru_cache(maxsize=1024)
 def _find_globals(code: types.CodeType) -> tuple[str, ...]:
     """Names of globals that code reads, that of nested functions too."""
     names = [instruction.argval for instruction in dis.get_instructions(code)
-             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and not hasattr(builtins, instruction.argval)]
+             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names += _find_globals(constant)

@@ -1,0 +1,96 @@
+# REQUIRES: torch
+# RUN: rm -rf %t.cache
+# RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
+"""What calls on torch tensors do at their edges: values that change between calls, tensors
+that overlap, rows past lengths, and errors."""
+
+import math
+import os
+import sys
+import threading
+import types
+import unittest
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention as original
+
+import fa_mlir
+from fa_mlir import flash_attn
+from fa_mlir.problem import Specification
+from fa_mlir.sdpa import override_counts
+
+SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+print("seed", SEED)
+torch.manual_seed(SEED)
+
+
+def make_inputs(dtype=torch.float32):
+    return [torch.randn(2, 8, 4, 16, dtype=dtype) for _ in range(3)]
+
+
+def expect(query, key, value, mask=None, bias=None):
+    """In float64, differentiable."""
+    scores = torch.einsum("bihd,bjhd->bhij", query.double(), key.double()) / math.sqrt(query.shape[-1])
+    if bias is not None:
+        scores = scores + bias.double()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), value.double())
+
+
+def band(width):
+    return (torch.arange(8)[:, None] - torch.arange(8)).abs() < width
+
+
+class Edges(unittest.TestCase):
+    def close(self, got, expected, bound=2e-6):
+        error = (got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm()
+        self.assertLess(float(error), bound)
+
+
+class Functions(Edges):
+    """What functions of Python read is read in each call."""
+
+    def test_attributes(self):
+        settings = types.ModuleType("settings_of_a_test")
+        helpers = types.ModuleType("helpers_of_a_test")
+        exec("WIDTH = 2\ndef is_near(i, j): return (i - j).abs() < WIDTH", helpers.__dict__)
+
+        class Settings:
+            WIDTH = 2
+
+        table = {"width": 2}
+        read = table.get
+        inputs = make_inputs()
+        for name, owner, mask in (
+                ("module", settings, lambda b, h, i, j: (i - j).abs() < settings.WIDTH),
+                ("class", Settings, lambda b, h, i, j: (i - j).abs() < Settings.WIDTH),
+                ("function of a module", helpers, lambda b, h, i, j: helpers.is_near(i, j)),
+                ("method of a dict", None, lambda b, h, i, j: (i - j).abs() < read("width"))):
+            for width in 2, 4, 3:
+                with self.subTest(name, width=width):
+                    if owner is None:
+                        table["width"] = width
+                    else:
+                        owner.WIDTH = width
+                    self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, band(width)))
+
+    def test_global_with_the_name_of_a_builtin(self):
+        scope = {}
+        exec("len = 2\ndef mask(b, h, i, j): return (i - j).abs() < len", scope)
+        inputs = make_inputs()
+        for width in 2, 4:
+            scope["len"] = width
+            self.close(fa_mlir.attention(*inputs, mask=scope["mask"]), expect(*inputs, band(width)))
+
+    def test_functions_of_torch_are_traced_once(self):
+        """Modules whose functions are pure do not make a function unknown."""
+        from fa_mlir import tracing
+
+        walk = tracing._Walk()
+        walk.fingerprint(lambda s, b, h, i, j: torch.where(i > j, torch.nn.functional.silu(s) * math.pi, float(2)))
+        self.assertTrue(walk.is_known)
+
+
+if __name__ == "__main__":
+    unittest.main()
