@@ -87,7 +87,7 @@ class _Walk:
             return value
         if isinstance(value, (int, float)):
             self.leaves.append(value)
-            return type(value)
+            return type(value), _is_wide(value)
         if isinstance(value, types.FunctionType):
             return self.fingerprint_function(value)
         if isinstance(value, functools.partial):
@@ -294,6 +294,12 @@ def _get_number(graph: torch.fx.GraphModule, node: Any) -> float | int | bool | 
     return tensor.item() if type(tensor) is torch.Tensor and tensor.dtype in ELEMENTS else None
 
 
+def _is_wide(number: float | int) -> bool:
+    """Whether it loses bits as a float, which is how operators take numbers. Such ones are
+    constants of the code."""
+    return isinstance(number, int) and abs(number) > 1 << 53
+
+
 def _differ(value: float | int) -> float | int:
     """Another number of the same kind."""
     return value + 3 if isinstance(value, int) else value * 1.375 + 0.0625 if math.isfinite(value) else 1.5
@@ -310,7 +316,7 @@ def _lift(name: str, function: Callable, leaves: list, graph: torch.fx.GraphModu
     structure, constants = _find_constants(graph)
     lifted = {}
     for place, leaf in enumerate(leaves):
-        if isinstance(leaf, torch.Tensor):
+        if isinstance(leaf, torch.Tensor) or _is_wide(leaf):
             continue
         other = _differ(leaf)
         try:

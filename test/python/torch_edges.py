@@ -91,6 +91,18 @@ class Functions(Edges):
         walk.fingerprint(lambda s, b, h, i, j: torch.where(i > j, torch.nn.functional.silu(s) * math.pi, float(2)))
         self.assertTrue(walk.is_known)
 
+    def test_wide_integers(self):
+        """Those that a float does not hold keep their bits."""
+        inputs = make_inputs()
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+
+        def mask(b, h, i, j):
+            return ((i * 8 + j + 1) ^ number) % 3 != 0
+
+        for number in (5, 2**53 - 1, 2**53 + 1, 6364136223846793005, 6, -(2**53) - 1, 2**62 + 1, 2**63 - 1):
+            with self.subTest(number=number):
+                self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
+
 
 if __name__ == "__main__":
     unittest.main()
