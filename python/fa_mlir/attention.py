@@ -67,6 +67,16 @@ class TorchArrays:
     def requires_gradient(array: Any) -> bool:
         return array.requires_grad
 
+    @staticmethod
+    def repeats(array: Any) -> bool:
+        """Whether a dim of stride 0 is one element to autograd: it was expanded, and is
+        no tensor of its own that overlaps, whose elements have a gradient each."""
+        if not array.requires_grad:
+            return True
+        base = array if array.is_leaf else array._base
+        return base is not None and not any(
+            stride == 0 and size > 1 for size, stride in zip(base.shape, base.stride()))
+
 
 class NumpyArrays:
     """The same of numpy's arrays."""
@@ -90,6 +100,10 @@ class NumpyArrays:
     def requires_gradient(array: Any) -> bool:
         return False
 
+    @staticmethod
+    def repeats(array: Any) -> bool:
+        return True
+
 
 #===--- Descriptions of arguments -----------------------------------------===#
 # Each is a tuple of strings, numbers and tuples that decides text, with the array
@@ -103,7 +117,7 @@ def squeeze_broadcasts(array: Any, kind: Any, sizes: tuple) -> tuple[Any, tuple[
     for i in range(len(shape)):
         if shape[i] == 1:
             pattern.append(-1 if sizes[i] == 1 else 1)
-        elif strides[i] == 0 and shape[i] > 0:
+        elif strides[i] == 0 and shape[i] > 0 and kind.repeats(array):
             array = array[(slice(None),) * i + (slice(0, 1),)]
             pattern.append(1)
         else:

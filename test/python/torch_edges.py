@@ -104,5 +104,25 @@ class Functions(Edges):
                 self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
 
 
+class Tensors(Edges):
+    def test_gradient_of_an_overlapping_leaf(self):
+        inputs = make_inputs()
+        for name, view in ("leaf", lambda leaf: leaf), ("view", lambda leaf: leaf[:]):
+            with self.subTest(name):
+                leaf = torch.randn(1, 1, 8, 8).expand(2, 4, 8, 8).detach().requires_grad_()
+                dense = leaf.detach().contiguous().requires_grad_()
+                fa_mlir.attention(*inputs, bias=view(leaf)).square().sum().backward()
+                expect(*inputs, bias=dense).square().sum().backward()
+                self.close(leaf.grad, dense.grad, 4e-6)
+        # What is expanded from a tensor is not made whole.
+        small = torch.randn(1, 1, 8, 8, requires_grad=True)
+        other = small.detach().clone().requires_grad_()
+        output = fa_mlir.attention(*inputs, bias=small.expand(2, 4, 8, 8))
+        self.assertIn((1, 1, 8, 8), [tuple(tensor.shape) for tensor in output.grad_fn.saved_tensors])
+        output.square().sum().backward()
+        expect(*inputs, bias=other).square().sum().backward()
+        self.close(small.grad, other.grad, 4e-6)
+
+
 if __name__ == "__main__":
     unittest.main()
