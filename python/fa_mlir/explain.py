@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _PICTURE = 32
 # Beyond it a picture shows the first queries and keys.
-_MOST_PAIRS = 4096
+_MOST_SHOWN = 4096
+# Beyond it pairs are counted in some of the queries.
+_MOST_COUNTED = _MOST_SHOWN**2
 _SIGNS = " ▒█"
 
 
@@ -26,9 +28,10 @@ class Explanation:
     target: "cpu" or a chip; problem: the MLIR that is compiled; remarks: of passes,
     which say the configuration and the key ranges of the mask; picture: which blocks
     of the first batch item and head are full, partial or empty; visible: the share of
-    visible pairs there; operations: floating-point operations of the call, visible
-    pairs alone; seconds: measured, None where it was not run; kernel: what was
-    compiled; unsupported: why it was not.
+    visible pairs of all there, which beyond 4096 x 4096 pairs is estimated of a mask that
+    is a function or an array, by whole rows; operations: floating-point operations of
+    the call, visible pairs alone; seconds: measured, None where it was not run; kernel:
+    what was compiled; unsupported: why it was not.
     """
 
     target: str
@@ -59,33 +62,61 @@ class Explanation:
         return "\n".join([*lines, "", self.problem])
 
 
-def _find_visible(kind: Any, queries: int, keys: int, lengths: tuple[int, int], options: dict) -> Any:
-    """Whether each pair of the first batch item and head is visible."""
+def _find_ranges(rows: Any, keys: int, lengths: tuple[int, int], options: dict) -> tuple[Any, Any]:
+    """The first key that each query may see by lengths, causal and window, and the one
+    behind the last."""
     import numpy
 
-    shift = lengths[1] - lengths[0]
-    i, j = numpy.arange(min(queries, _MOST_PAIRS))[:, None], numpy.arange(min(keys, _MOST_PAIRS))[None]
-    visible = (i < lengths[0]) & (j < lengths[1])
-    causal, window, mask = (options.get(name) for name in ("causal", "window", "mask"))
-    diagonal = 0 if causal == "top_left" else shift
+    causal, window = options.get("causal"), options.get("window")
+    diagonal = rows + (0 if causal == "top_left" else lengths[1] - lengths[0])
+    first, end = numpy.zeros_like(rows), numpy.where(rows < lengths[0], min(keys, lengths[1]), 0)
     if causal:
-        visible = visible & (j <= i + diagonal)
-    if window:
-        left, right = (queries + keys if size is None or size < 0 else size for size in window)
-        visible = visible & (j >= i + diagonal - left) & (j <= i + diagonal + right)
+        end = numpy.minimum(end, diagonal + 1)
+    left, right = window or (None, None)
+    if left is not None and left >= 0:
+        first = numpy.maximum(first, diagonal - left)
+    if right is not None and right >= 0:
+        end = numpy.minimum(end, diagonal + right + 1)
+    return first, numpy.maximum(end, first)
+
+
+def _measure_share(kind: Any, queries: int, keys: int, lengths: tuple[int, int], options: dict) -> float:
+    """The share of pairs of the first batch item and head that are visible."""
+    import numpy
+
+    if not queries or not keys:
+        return 0.0
+    if options.get("mask") is None:
+        first, end = _find_ranges(numpy.arange(queries), keys, lengths, options)
+        return float((end - first).sum()) / (queries * keys)
+    # Rows in the middle of parts of one size.
+    count = max(1, min(queries, _MOST_COUNTED // keys))
+    rows = (2 * numpy.arange(count) + 1) * queries // (2 * count)
+    return float(_find_visible(kind, rows, keys, lengths, options).mean())
+
+
+def _find_visible(kind: Any, rows: Any, keys: int, lengths: tuple[int, int], options: dict,
+                  shown: int | None = None) -> Any:
+    """Whether each pair of some queries and the first `shown` keys is visible, of the first
+    batch item and head."""
+    import numpy
+
+    first, end = _find_ranges(rows, keys, lengths, options)
+    j, mask = numpy.arange(keys if shown is None else shown)[None], options.get("mask")
+    visible = (j >= first[:, None]) & (j < end[:, None])
     if callable(mask):
         import torch
 
         from .tracing import TransformGetItemToIndex
         zero = torch.zeros((), dtype=torch.int64)
         with torch.no_grad(), TransformGetItemToIndex():
-            rows = torch.vmap(torch.vmap(lambda q, k: mask(zero, zero, q, k), (None, 0)), (0, None))
-            shown = rows(torch.arange(i.shape[0]), torch.arange(j.shape[1]))
-        visible = visible & shown.expand(visible.shape).cpu().numpy()
+            ask = torch.vmap(torch.vmap(lambda q, k: mask(zero, zero, q, k), (None, 0)), (0, None))
+            answers = ask(torch.from_numpy(rows), torch.arange(j.shape[1]))
+        visible = visible & answers.expand(visible.shape).cpu().numpy()
     elif mask is not None:
         array = mask.detach().cpu().numpy() if kind is TorchArrays else mask
-        array = array.reshape((1,) * (4 - array.ndim) + array.shape)[0, 0, :_MOST_PAIRS, :_MOST_PAIRS]
-        visible = visible & array
+        array = array.reshape((1,) * (4 - array.ndim) + array.shape)[0, 0]
+        visible = visible & array[rows if array.shape[0] > 1 else slice(None), :j.shape[1]]
     return visible
 
 
@@ -112,6 +143,8 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     runs then. measure: run the call five times. A call that has no form is explained
     too: `unsupported` says why.
     """
+    import numpy
+
     from . import assembler, compilation
 
     torch = _find_torch()
@@ -127,12 +160,13 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     names = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths")
     is_cuda = kind is TorchArrays and query.is_cuda
     target = chip or (operator._find_chip(query.get_device()) if is_cuda else None)
-    visible = _find_visible(kind, queries, keys, lengths, options)
-    share = float(visible.mean()) if visible.size else 0.0
+    picture = draw(_find_visible(kind, numpy.arange(min(queries, _MOST_SHOWN)), keys, lengths, options,
+                                 min(keys, _MOST_SHOWN)))
+    share = _measure_share(kind, queries, keys, lengths, options)
     operations = 2.0 * batch * operands[0].shape[heads] * share * queries * keys * (
         operands[0].shape[3] + operands[2].shape[3])
     found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
-                        "", draw(visible), share, operations)
+                        "", picture, share, operations)
     try:
         decided, _, _ = plan(kind, *operands, *[options.get(name) for name in names], layout, wants_lse)
         types = Types(kind.type(operands[0]), operands[0].shape[3], operands[2].shape[3])

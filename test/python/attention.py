@@ -172,6 +172,28 @@ class Attention(unittest.TestCase):
         call(2, 130, 257, 2, 1, (40, 40), 50.0, 0.01)
         self.assertEqual(fa_mlir.stats()["compilations"], before)
 
+    def test_explain_of_long_sequences(self):
+        """Operations are those of all visible pairs, not of the first ones scaled."""
+        queries, keys, width = 9000, 10000, 128
+        query, key = draw(1, queries, 2, 16), draw(1, keys, 2, 16)
+        i, j = numpy.arange(queries), numpy.arange(keys)
+        last = i + keys - queries
+        band = lambda left, right: (numpy.minimum(keys - 1, last + right) - numpy.maximum(0, last - left) + 1).sum()
+        stripes = (j // 500 % 3 == 0) | (j > 7000)
+        for options, pairs, bound in (
+                ({}, queries * keys, 0), ({"causal": "bottom_right"}, band(keys, 0), 0),
+                ({"causal": "top_left"}, (i + 1).sum(), 0),
+                ({"causal": "bottom_right", "window": (width, 0)}, band(width, 0), 0),
+                ({"window": (width, 40)}, band(width, 40), 0), ({"window": (-1, 3)}, band(keys, 3), 0),
+                ({"causal": "top_left", "window": (width, -1)}, numpy.minimum(i + 1, width + 1).sum(), 0),
+                ({"query_lengths": numpy.array([100], numpy.int32), "key_lengths": numpy.array([9000], numpy.int32)},
+                 100 * 9000, 0),
+                ({"mask": stripes[None]}, queries * int(stripes.sum()), 0),
+                ({"mask": numpy.tri(queries, keys, dtype=bool)}, (i + 1).sum(), 1e-3)):
+            with self.subTest(options=list(options)):
+                found = fa_mlir.explain(query, key, key, measure=False, chip="sm_90a", **options)
+                self.assertLessEqual(abs(found.operations / (2 * 2 * 32 * int(pairs)) - 1), bound + 1e-12)
+
     def test_explain(self):
         inputs = make_inputs(queries=64, keys=64)
         found = fa_mlir.explain(*inputs, causal="bottom_right", window=(16, 0))
