@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .attention import attention, refuse
@@ -14,6 +15,10 @@ from .errors import ArgumentError, CompilationError, UnsupportedError
 
 UNSUPPORTED = ("error", "warn", "torch")
 _counts: collections.Counter = collections.Counter()
+# What stands in torch's place, the last one entered last, and torch's own while there is one.
+_replacements: list[Callable] = []
+_original: Any = None
+_lock = threading.Lock()
 
 
 def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
@@ -144,11 +149,15 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
 
     if on_unsupported not in UNSUPPORTED:
         raise ValueError(f"on_unsupported is {on_unsupported!r}, expected one of {', '.join(UNSUPPORTED)}")
-    original = torch.nn.functional.scaled_dot_product_attention
+    functional = torch.nn.functional
+    original = _original or functional.scaled_dot_product_attention
     warned = set()
 
     @functools.wraps(original)
     def replacement(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        if replacement not in _replacements:
+            # Whoever kept it calls torch's own.
+            return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         reason = _find_reason(torch, query)
         if not reason:
             try:
@@ -171,8 +180,28 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
             warnings.warn(f"torch's own attention is called: {reason}", stacklevel=2)
         return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
-    torch.nn.functional.scaled_dot_product_attention = replacement
+    _enter(functional, replacement)
     try:
         yield
     finally:
-        torch.nn.functional.scaled_dot_product_attention = original
+        _leave(functional, replacement)
+
+
+def _enter(functional: Any, replacement: Callable) -> None:
+    global _original
+    with _lock:
+        if not _replacements:
+            _original = functional.scaled_dot_product_attention
+        _replacements.append(replacement)
+        functional.scaled_dot_product_attention = replacement
+
+
+def _leave(functional: Any, replacement: Callable) -> None:
+    """Overrides are left in any order; what another has put in their place stays."""
+    global _original
+    with _lock:
+        _replacements.remove(replacement)
+        if functional.scaled_dot_product_attention is replacement:
+            functional.scaled_dot_product_attention = _replacements[-1] if _replacements else _original
+        if not _replacements:
+            _original = None

@@ -124,5 +124,59 @@ class Tensors(Edges):
         self.close(small.grad, other.grad, 4e-6)
 
 
+class Override(Edges):
+    """torch's own is back when the last override is left, in whichever order."""
+
+    def count(self):
+        before = override_counts().get("fa_mlir", 0)
+        torch.nn.functional.scaled_dot_product_attention(*[torch.randn(1, 2, 8, 16)] * 3)
+        return override_counts().get("fa_mlir", 0) - before
+
+    def test_order(self):
+        self.addCleanup(setattr, torch.nn.functional, "scaled_dot_product_attention", original)
+        one, two = fa_mlir.override_sdpa("torch"), fa_mlir.override_sdpa("error")
+        one.__enter__()
+        two.__enter__()
+        with self.assertRaises(fa_mlir.UnsupportedError):
+            torch.nn.functional.scaled_dot_product_attention(*[torch.randn(1, 2, 8, 16).double()] * 3)
+        one.__exit__(None, None, None)
+        self.assertEqual(self.count(), 1)
+        two.__exit__(None, None, None)
+        self.assertIs(torch.nn.functional.scaled_dot_product_attention, original)
+        self.assertEqual(self.count(), 0)
+
+    def test_threads(self):
+        self.addCleanup(setattr, torch.nn.functional, "scaled_dot_product_attention", original)
+        previous = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        self.addCleanup(sys.setswitchinterval, previous)
+
+        def work():
+            for _ in range(200):
+                with fa_mlir.override_sdpa("torch"):
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertIs(torch.nn.functional.scaled_dot_product_attention, original)
+
+    def test_others(self):
+        """What another puts in its place meanwhile stays, and calls torch's own afterwards."""
+        self.addCleanup(setattr, torch.nn.functional, "scaled_dot_product_attention", original)
+        with fa_mlir.override_sdpa("torch"):
+            inner = torch.nn.functional.scaled_dot_product_attention
+
+            def other(*operands):
+                return inner(*operands)
+
+            torch.nn.functional.scaled_dot_product_attention = other
+            self.assertEqual(self.count(), 1)
+        self.assertIs(torch.nn.functional.scaled_dot_product_attention, other)
+        self.assertEqual(self.count(), 0)
+
+
 if __name__ == "__main__":
     unittest.main()
