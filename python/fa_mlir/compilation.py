@@ -65,9 +65,9 @@ def stats() -> dict[str, int]:
     """What compile() did since the process began.
 
     compilations: by this process or a child (processes); memory_hits, disk_hits,
-    packaged_hits (kernels that came with the wheel): found; joined: waited for the same compilation in another thread; disk_misses,
-    disk_corrupted (found damaged, and compiled again), disk_evictions, disk_errors
-    (a folder that cannot be written).
+    packaged_hits (kernels that came with the wheel): found; joined: waited for the same
+    compilation in another thread; disk_misses, disk_corrupted (found damaged, and
+    compiled again), disk_evictions, disk_errors (a folder that cannot be written).
     """
     with _lock:
         return {name: _counts[name] for name in _COUNTERS}
