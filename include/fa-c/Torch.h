@@ -64,6 +64,10 @@ typedef const char *(*FaTorchCompile)(const char *key, FaTorchEntry *entry);
 __attribute__((visibility("default"))) const char *
 faTorchRegister(FaTorchCompile compile);
 
+/// Why the last call in this thread failed, where it was not for `compile`:
+/// a status of fa-c/Runtime.h, FA_SUCCESS when asked again.
+__attribute__((visibility("default"))) FaStatus faTorchTakeStatus(void);
+
 /// Forgets what `compile` gave. No call may be running.
 __attribute__((visibility("default"))) void faTorchClear(void);
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From torch's stack of values to a call of compiled code: `Call` takes the
-// inputs off the stack, `RecentEntries` finds what to run, `run` allocates the
-// outputs and calls. Read the three operators near the end first. Errors are
-// C++ exceptions, which torch turns into its own.
+// From torch's stack of values to a call of compiled code: `Stack` owns the
+// inputs, `Call` describes them, `RecentEntries` finds what to run, `run`
+// allocates the outputs and calls. Read the three operators near the end first.
+// Errors are C++ exceptions, which torch turns into its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,24 @@ using namespace fa::torch;
 
 static StableABI abi;
 static FaTorchCompile compileEntry;
+
+/// Of the last call in this thread that failed.
+static thread_local FaStatus lastStatus = FA_SUCCESS;
+
+FaStatus faTorchTakeStatus(void) {
+  return std::exchange(lastStatus, FA_SUCCESS);
+}
+
+namespace {
+/// What is wrong with an argument. Torch makes a RuntimeError of it; the host
+/// asks for the status.
+struct InvalidArgument : std::runtime_error {
+  explicit InvalidArgument(const std::string &message)
+      : std::runtime_error(message) {
+    lastStatus = FA_INVALID_ARGUMENT;
+  }
+};
+} // namespace
 
 static void check(Error error, const char *what) {
   if (error)
@@ -94,15 +112,16 @@ struct Types {
 
 static Types types;
 
-static FaArgument describe(Tensor tensor, int32_t *code = nullptr) {
+static FaArgument describe(Tensor tensor, const std::string &name,
+                           int32_t *code = nullptr) {
   FaArgument argument;
   std::memset(&argument, 0, sizeof argument);
   int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
   int32_t type = 0;
   check(abi.getRank(tensor, &rank), "rank");
   if (rank < 1 || rank > FA_MAX_RANK)
-    throw std::runtime_error("a tensor has rank " + std::to_string(rank) +
-                             ", expected 1 to 6");
+    throw InvalidArgument("argument '" + name + "' has rank " +
+                          std::to_string(rank) + ", expected 1 to 6");
   check(abi.getSizes(tensor, &sizes), "sizes");
   check(abi.getStrides(tensor, &strides), "strides");
   check(abi.getType(tensor, &type), "type");
@@ -243,34 +262,115 @@ private:
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What is in an optional that is there: behind an address that the kernel
-/// frees.
-static Value takeOptional(Value value) {
-  auto *held = reinterpret_cast<Value *>(value);
-  Value inner = *held;
-  delete held;
-  return inner;
-}
+namespace {
+/// The inputs of an operator, which are the callee's: whatever throws, those
+/// that nobody took are given back.
+class Stack {
+public:
+  /// kinds: of each value 't' for a tensor, 's' for a string, and of optional
+  /// ones 'o' for a tensor, 'T' for a list of tensors, 'N' for one of numbers.
+  Stack(const Value *values, const char *kinds) : kinds(kinds) {
+    lastStatus = FA_SUCCESS;
+    for (int i = 0; kinds[i]; ++i) {
+      held[i] = values[i];
+      bool isOptional = kinds[i] != 't' && kinds[i] != 's';
+      if (!isOptional || !held[i])
+        continue;
+      // Behind an address that the callee frees.
+      auto *optional = reinterpret_cast<Value *>(held[i]);
+      held[i] = *optional;
+      delete optional;
+    }
+  }
+  Stack(const Stack &) = delete;
+  ~Stack() {
+    for (int i = 0; kinds[i]; ++i) {
+      if (!held[i])
+        continue;
+      if (kinds[i] == 's')
+        abi.deleteString(reinterpret_cast<String>(held[i]));
+      else if (kinds[i] == 'N')
+        abi.deleteList(reinterpret_cast<List>(held[i]));
+      else if (kinds[i] == 'T')
+        takeItems(i);
+      else
+        abi.deleteTensor(reinterpret_cast<Tensor>(held[i]));
+    }
+  }
+
+  /// Null for an optional one that is not there.
+  OwnedTensor takeTensor(int i) {
+    return OwnedTensor(reinterpret_cast<Tensor>(std::exchange(held[i], 0)));
+  }
+  std::vector<OwnedTensor> takeTensors(int i) {
+    std::vector<OwnedTensor> tensors;
+    Error error = takeItems(i, &tensors);
+    check(error, "a list of tensors");
+    return tensors;
+  }
+  std::vector<double> getNumbers(int i) const {
+    auto list = reinterpret_cast<List>(held[i]);
+    size_t size = 0;
+    if (list)
+      check(abi.getListSize(list, &size), "a list of numbers");
+    std::vector<double> numbers(size);
+    for (size_t j = 0; j < size; ++j) {
+      Value item = 0;
+      check(abi.getListItem(list, j, &item), "a list of numbers");
+      std::memcpy(&numbers[j], &item, sizeof(double));
+    }
+    return numbers;
+  }
+  std::string getString(int i) const {
+    auto string = reinterpret_cast<String>(held[i]);
+    size_t size = 0;
+    const char *data = nullptr;
+    check(abi.getStringSize(string, &size), "a string");
+    check(abi.getStringData(string, &data), "a string");
+    return std::string(data, size);
+  }
+
+private:
+  /// Frees a list of tensors, whose items go to `tensors`, or are freed too.
+  Error takeItems(int i, std::vector<OwnedTensor> *tensors = nullptr) {
+    auto list = reinterpret_cast<List>(std::exchange(held[i], 0));
+    if (!list)
+      return 0;
+    size_t size = 0;
+    Error error = abi.getListSize(list, &size);
+    for (size_t j = 0; j < size && !error; ++j) {
+      Value item = 0;
+      error = abi.getListItem(list, j, &item);
+      OwnedTensor tensor(reinterpret_cast<Tensor>(item));
+      if (tensors && !error)
+        tensors->push_back(std::move(tensor));
+    }
+    abi.deleteList(list);
+    return error;
+  }
+
+  const char *kinds;
+  Value held[16] = {};
+};
+} // namespace
 
 namespace {
 /// Inputs of one call, in the order of the function's arguments.
 class Call {
 public:
-  void addTensor(Value value) {
-    add(OwnedTensor(reinterpret_cast<Tensor>(value)));
+  void addTensor(OwnedTensor tensor, const std::string &name) {
+    codes.emplace_back();
+    arguments.push_back(describe(tensor.get(), name, &codes.back()));
+    tensors.push_back(std::move(tensor));
   }
-  /// An optional one; returns whether it is there.
-  bool addOptional(Value value) {
-    if (!value)
-      return false;
-    addTensor(takeOptional(value));
-    return true;
+  /// Lengths and captures.
+  void addTensors(std::vector<OwnedTensor> added) {
+    firstTensor = tensors.size();
+    for (size_t i = 0; i < added.size(); ++i)
+      addTensor(std::move(added[i]), "tensors[" + std::to_string(i) + "]");
   }
-  /// Optional lists.
-  void addTensors(Value value);
-  void addNumbers(Value value);
-  void setSpecification(Value value) { specification = takeString(value); }
-  static std::string takeString(Value value);
+  void setNumbers(std::vector<double> values) { numbers = std::move(values); }
+  void setSpecification(std::string text) { specification = std::move(text); }
 
   /// Runs `operation` and returns the outputs. Where `into` is given it is the
   /// first output.
@@ -278,11 +378,6 @@ public:
                                Tensor into = nullptr);
 
 private:
-  void add(OwnedTensor tensor) {
-    codes.emplace_back();
-    arguments.push_back(describe(tensor.get(), &codes.back()));
-    tensors.push_back(std::move(tensor));
-  }
   Facts getFacts(const char *operation, const std::string &more,
                  bool isCUDA) const;
   OwnedTensor makeOutput(const FaTorchEntry &entry, int32_t kind,
@@ -298,51 +393,6 @@ private:
   size_t firstTensor = 0;
 };
 } // namespace
-
-void Call::addTensors(Value value) {
-  firstTensor = tensors.size();
-  if (!value)
-    return;
-  auto list = reinterpret_cast<List>(takeOptional(value));
-  size_t size = 0;
-  Error error = abi.getListSize(list, &size);
-  std::vector<Value> items(error ? 0 : size);
-  for (size_t i = 0; i < items.size() && !error; ++i)
-    error = abi.getListItem(list, i, &items[i]);
-  abi.deleteList(list);
-  check(error, "a list of tensors");
-  for (Value item : items)
-    addTensor(item);
-}
-
-void Call::addNumbers(Value value) {
-  if (!value)
-    return;
-  auto list = reinterpret_cast<List>(takeOptional(value));
-  size_t size = 0;
-  Error error = abi.getListSize(list, &size);
-  numbers.resize(error ? 0 : size);
-  for (size_t i = 0; i < numbers.size() && !error; ++i) {
-    Value item = 0;
-    error = abi.getListItem(list, i, &item);
-    std::memcpy(&numbers[i], &item, sizeof(double));
-  }
-  abi.deleteList(list);
-  check(error, "a list of numbers");
-}
-
-std::string Call::takeString(Value value) {
-  auto string = reinterpret_cast<String>(value);
-  size_t size = 0;
-  const char *data = nullptr;
-  Error error = abi.getStringSize(string, &size);
-  if (!error)
-    error = abi.getStringData(string, &data);
-  std::string taken(error ? "" : data, error ? 0 : size);
-  abi.deleteString(string);
-  check(error, "a string");
-  return taken;
-}
 
 Facts Call::getFacts(const char *operation, const std::string &more,
                      bool isCUDA) const {
@@ -411,18 +461,25 @@ std::vector<OwnedTensor> Call::run(const char *operation,
                                    const std::string &more, Tensor into) {
   for (int i = 0; i < 3; ++i)
     if (arguments[i].rank != 3 && arguments[i].rank != 4)
-      throw std::runtime_error("query, key or value has rank " +
-                               std::to_string(arguments[i].rank) +
-                               ", expected 4, or 3 of packed sequences");
+      throw InvalidArgument("query, key or value has rank " +
+                            std::to_string(arguments[i].rank) +
+                            ", expected 4, or 3 of packed sequences");
   int32_t deviceType = 0;
   check(abi.getDeviceType(tensors[0].get(), &deviceType), "device");
   bool isCUDA = deviceType == types.cuda;
-  for (const OwnedTensor &tensor : tensors) {
+  auto checkDevice = [&](Tensor tensor) {
     int32_t other = 0;
-    check(abi.getDeviceType(tensor.get(), &other), "device");
+    check(abi.getDeviceType(tensor, &other), "device");
     if (other != deviceType)
-      throw std::runtime_error("tensors are on different devices, expected "
-                               "all on that of the query");
+      throw InvalidArgument("tensors are on different devices, expected all on "
+                            "that of the query");
+  };
+  for (const OwnedTensor &tensor : tensors)
+    checkDevice(tensor.get());
+  FaArgument described;
+  if (into) {
+    checkDevice(into);
+    described = describe(into, "out");
   }
   thread_local RecentEntries recent;
   FaTorchEntry entry = recent.find(getFacts(operation, more, isCUDA));
@@ -442,11 +499,13 @@ std::vector<OwnedTensor> Call::run(const char *operation,
   std::vector<OwnedTensor> outputs;
   for (int32_t i = 0; i < entry.output_count; ++i) {
     if (into && entry.outputs[i] == FA_TORCH_OUTPUT) {
-      arguments.push_back(describe(into));
+      if (entry.zeroes_outputs)
+        check(abi.zero(into), "zeroing an output");
+      arguments.push_back(described);
       continue;
     }
     outputs.push_back(makeOutput(entry, entry.outputs[i], arguments[0].device));
-    arguments.push_back(describe(outputs.back().get()));
+    arguments.push_back(describe(outputs.back().get(), "output"));
   }
   FaStatus status;
   const char *message;
@@ -463,8 +522,10 @@ std::vector<OwnedTensor> Call::run(const char *operation,
         entry.call_function(entry.function, arguments.data(), arguments.size());
     message = status ? entry.get_function_error() : "";
   }
-  if (status)
+  if (status) {
+    lastStatus = status;
     throw std::runtime_error(message);
+  }
   return outputs;
 }
 
@@ -490,55 +551,64 @@ static void getDevice(Tensor tensor, int32_t &type, int32_t &index) {
   check(abi.getDeviceIndex(tensor, &index), "device");
 }
 
+static const char *const operandNames[] = {"query",  "key", "value",
+                                           "output", "lse", "output_gradient"};
+
 /// query, key, value, tensors, numbers, specification.
-static Call takeForward(Value *stack) {
+static Call takeForward(Stack &stack) {
   Call call;
   for (int i = 0; i < 3; ++i)
-    call.addTensor(stack[i]);
-  call.addTensors(stack[3]);
-  call.addNumbers(stack[4]);
-  call.setSpecification(stack[5]);
+    call.addTensor(stack.takeTensor(i), operandNames[i]);
+  call.addTensors(stack.takeTensors(3));
+  call.setNumbers(stack.getNumbers(4));
+  call.setSpecification(stack.getString(5));
   return call;
 }
 
-static void attention(Value *stack, uint64_t, uint64_t) {
+static void attention(Value *values, uint64_t, uint64_t) {
+  Stack stack(values, "tttTNs");
   int32_t type = 0, index = 0;
-  getDevice(reinterpret_cast<Tensor>(stack[0]), type, index);
+  getDevice(reinterpret_cast<Tensor>(values[0]), type, index);
   Call call = takeForward(stack);
   std::vector<OwnedTensor> outputs = call.run("forward", "");
   if (outputs.size() < 2)
     outputs.push_back(makeNothing(type, index));
-  stack[0] = release(outputs[0]);
-  stack[1] = release(outputs[1]);
+  values[0] = release(outputs[0]);
+  values[1] = release(outputs[1]);
 }
 
-static void attentionInto(Value *stack, uint64_t, uint64_t) {
+static void attentionInto(Value *values, uint64_t, uint64_t) {
+  Stack stack(values, "tttTNst");
   int32_t type = 0, index = 0;
-  getDevice(reinterpret_cast<Tensor>(stack[0]), type, index);
+  getDevice(reinterpret_cast<Tensor>(values[0]), type, index);
+  OwnedTensor into = stack.takeTensor(6);
   Call call = takeForward(stack);
-  OwnedTensor into(reinterpret_cast<Tensor>(stack[6]));
   std::vector<OwnedTensor> outputs = call.run("forward", "", into.get());
   if (outputs.empty())
     outputs.push_back(makeNothing(type, index));
-  stack[0] = release(outputs[0]);
+  values[0] = release(outputs[0]);
 }
 
-static void attentionBackward(Value *stack, uint64_t, uint64_t) {
+static void attentionBackward(Value *values, uint64_t, uint64_t) {
+  Stack stack(values, "ttttttoTNss");
   Call call;
   for (int i = 0; i < 6; ++i)
-    call.addTensor(stack[i]);
-  bool hasLse = call.addOptional(stack[6]);
-  call.addTensors(stack[7]);
-  call.addNumbers(stack[8]);
-  call.setSpecification(stack[9]);
-  std::string wanted = Call::takeString(stack[10]);
+    call.addTensor(stack.takeTensor(i), operandNames[i]);
+  OwnedTensor lseGradient = stack.takeTensor(6);
+  bool hasLse = bool(lseGradient);
+  if (hasLse)
+    call.addTensor(std::move(lseGradient), "lse_gradient");
+  call.addTensors(stack.takeTensors(7));
+  call.setNumbers(stack.getNumbers(8));
+  call.setSpecification(stack.getString(9));
+  std::string wanted = stack.getString(10);
   std::vector<OwnedTensor> outputs =
       call.run("backward", (hasLse ? "1" : "0") + wanted);
   List list = nullptr;
   check(abi.makeList(outputs.size(), &list), "a list");
   for (OwnedTensor &output : outputs)
     check(abi.appendToList(list, release(output)), "a list");
-  stack[0] = reinterpret_cast<Value>(list);
+  values[0] = reinterpret_cast<Value>(list);
 }
 
 const char *faTorchRegister(FaTorchCompile compile) {

@@ -433,6 +433,23 @@ def _refuse_options(layout: Any, causal: Any) -> None:
                  "(as torch's)")
 
 
+def _clear(out: Any) -> None:
+    array = _as_numpy(out)
+    if not array.flags.writeable:
+        raise refuse("out", "is read-only, expected memory that may be written")
+    array[...] = 0
+
+
+def _check_out(out: Any, query: Any, value: Any) -> None:
+    expected = (*query.shape[:-1], value.shape[-1])
+    if tuple(out.shape) != expected:
+        raise refuse("out", f"has shape {tuple(out.shape)}, expected {expected}")
+    if out.dtype != query.dtype:
+        raise refuse("out", f"has dtype {out.dtype}, expected {query.dtype}")
+    if getattr(out, "device", None) != getattr(query, "device", None):
+        raise refuse("out", f"is on {out.device}, expected {query.device}")
+
+
 def _check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
     if lengths is None:
         return None
@@ -465,6 +482,8 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
         numpy = importlib.import_module("numpy")
         if out is None:
             outputs["output"] = numpy.zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
+        else:
+            _clear(out)
         if specification.lse:
             outputs["lse"] = numpy.zeros(specification.find_lse_shape(query.shape), numpy.float32)
     result = function(*operands, *tensors, *numbers, **outputs)
@@ -485,6 +504,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: l
         if out is not None:
             return out, operators.attention_into(query, key, value, tensors, numbers, text, out)
         return operators.attention(query, key, value, tensors, numbers, text)
+    operator.forget_error()
     try:
         if needs_gradient:
             return operator.function()(query, key, value, numbers or None, text, *tensors)
@@ -493,12 +513,14 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: l
                 return _operator(query, key, value, tensors, numbers, text)
             return out, operators.attention_into.default(query, key, value, tensors, numbers, text, out)
     except RuntimeError as raised:
-        error = operator.take_error()
+        error, status = operator.take_error(), operator.take_status()
         if error is not None:
             raise error from raised
         # What was called checks its arguments; these are the words of this interface.
         if is_plain and "key_pages" not in text:
             _check_operands(query, key, value, layout, TorchArrays)
+        if status:
+            raise make_error(status, str(raised)) from raised
         raise
 
 
@@ -617,6 +639,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
         key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout)
+    # Arrays of others are checked where they are called with.
+    if out is not None and (is_torch or hasattr(out, "__array_interface__")):
+        _check_out(out, query, value)
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():
         needs_gradient = any(tensor.requires_grad for tensor in tensors)
         decided = (*decided[:-1], decided[-1] or needs_gradient)

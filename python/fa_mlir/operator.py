@@ -25,7 +25,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from .errors import CompilationError, UnsupportedError
+from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
 from .problem import Specification, Types, from_text, write_forward, write_gradient
 from .runtime import find_library
 
@@ -59,6 +59,17 @@ def take_error() -> BaseException | None:
     """Why the last call of an operator in this thread could not be compiled."""
     error, _thread.error = getattr(_thread, "error", None), None
     return error
+
+
+def forget_error() -> None:
+    """That of an earlier call, and its status."""
+    _thread.error = None
+    take_status()
+
+
+def take_status() -> int:
+    """The FaStatus for which the last call of an operator in this thread failed, or 0."""
+    return _state["c"].faTorchTakeStatus()
 
 
 @functools.lru_cache
@@ -138,7 +149,7 @@ def _fill(key: str, entry: _Entry) -> None:
         first = 6 + lse_gradient + len(specification.length_names)
         places = {"query": 0, "key": 1, "value": 2}
         places.update({capture.name: first + i for i, capture in enumerate(specification.tensors)})
-        outputs = [places[name] for name in wanted]
+        outputs = [places[name] for name in _check_wanted(wanted, specification)]
         compiled = compile_gradient(specification, types, lse_gradient, wanted, chip)
     if len(outputs) > _MOST_OUTPUTS:
         raise UnsupportedError("score", f"with {len(outputs) - 3} captures that require gradients",
@@ -164,6 +175,14 @@ def _fill(key: str, entry: _Entry) -> None:
         entry.launch_kernel = _address(kernel.runtime.library.faKernelLaunch)
         entry.get_kernel_error = _address(kernel.runtime.library.faRuntimeGetErrorMessage)
         _kept.append(kernel)
+
+
+def _check_wanted(wanted: tuple[str, ...], specification: Specification) -> tuple[str, ...]:
+    known = ["query", "key", "value", *(capture.name for capture in specification.tensors if capture.gradient)]
+    if not all(name in known for name in wanted):
+        raise make_error(INVALID_ARGUMENT, f"argument 'wanted' is '{','.join(wanted)}', expected names among "
+                         f"{', '.join(known)}, with commas between them")
+    return wanted
 
 
 @_COMPILE
@@ -239,7 +258,8 @@ def _differentiate_sink(specification, output, lse, output_gradient, lse_gradien
     heads_dim, row_dim = (0, 1) if specification.is_packed else (1, 2)
     shape = [1] * lse.dim()
     shape[heads_dim] = -1
-    weight = torch.exp(named["sink"].reshape(shape) - lse)
+    # Where nothing is seen and the sink is -inf nothing has a weight.
+    weight = torch.exp(named["sink"].reshape(shape) - lse.masked_fill(lse == -torch.inf, torch.inf))
     delta = (output_gradient.float() * output.float()).sum(-1)
     if specification.is_packed or specification.layout == "bshd":
         delta = delta.transpose(-1, -2)
@@ -436,6 +456,7 @@ def _register() -> None:
     c.faTorchRegister.restype = ctypes.c_char_p
     c.faTorchRegister.argtypes = [_COMPILE]
     c.faTorchClear.restype = None
+    c.faTorchTakeStatus.restype = ctypes.c_int
     wrong = c.faTorchRegister(_compile)
     if wrong:
         version = getattr(torch, "__version__", "of no version")

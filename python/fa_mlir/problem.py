@@ -13,6 +13,8 @@ import functools
 import json
 from dataclasses import asdict, dataclass
 
+from .errors import INVALID_ARGUMENT, make_error
+
 LAYOUTS = ("bshd", "bhsd")
 #: Element types of query, key and value.
 OPERAND_TYPES = ("f16", "bf16", "f32")
@@ -98,11 +100,19 @@ class Specification:
 
 @functools.lru_cache(maxsize=4096)
 def from_text(text: str) -> Specification:
-    fields = json.loads(text)
-    fields["captures"] = tuple(Capture(**dict(capture, shape=capture["shape"] and tuple(capture["shape"])))
-                               for capture in fields["captures"])
-    fields["score_captures"] = tuple(fields["score_captures"])
-    return Specification(**fields)
+    try:
+        fields = json.loads(text)
+        fields["captures"] = tuple(Capture(**dict(capture, shape=capture["shape"] and tuple(capture["shape"])))
+                                   for capture in fields["captures"])
+        fields["score_captures"] = tuple(fields["score_captures"])
+        specification = Specification(**fields)
+        is_known = specification.layout in LAYOUTS
+    except (KeyError, TypeError, ValueError):
+        is_known = False
+    if not is_known:
+        raise make_error(INVALID_ARGUMENT, f"argument 'specification' is {text!r}, expected the text of a "
+                         "fa_mlir.problem.Specification")
+    return specification
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,19 @@ class Attention(unittest.TestCase):
         call(2, 130, 257, 2, 1, (40, 40), 50.0, 0.01)
         self.assertEqual(fa_mlir.stats()["compilations"], before)
 
+    def test_out_past_lengths(self):
+        """Rows that nothing is computed for are 0, whatever was there."""
+        query, key, value = make_inputs()[:3]
+        lengths = numpy.array([3, 7], numpy.int32)
+        out = numpy.full_like(query, 7)
+        found = fa_mlir.attention(query, key, value, query_lengths=lengths, out=out)
+        numpy.testing.assert_array_equal(out, fa_mlir.attention(query, key, value, query_lengths=lengths))
+        self.assertFalse(out[0, 3:].any())
+        self.assertTrue(numpy.shares_memory(found, out))
+        out.setflags(write=False)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' is read-only"):
+            fa_mlir.attention(query, key, value, query_lengths=lengths, out=out)
+
     def test_explain_of_long_sequences(self):
         """Operations are those of all visible pairs, not of the first ones scaled."""
         queries, keys, width = 9000, 10000, 128

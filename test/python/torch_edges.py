@@ -123,6 +123,98 @@ class Tensors(Edges):
         expect(*inputs, bias=other).square().sum().backward()
         self.close(small.grad, other.grad, 4e-6)
 
+    def test_sinks_of_minus_infinity(self):
+        """Beside no key: no weight at all. Beside keys: none of the sink."""
+        inputs = [tensor.requires_grad_() for tensor in make_inputs()]
+        sink = torch.full((4,), -math.inf, requires_grad=True)
+        lengths = torch.tensor([0, 8], dtype=torch.int32)
+        output, lse = fa_mlir.attention(*inputs, sink=sink, key_lengths=lengths, return_lse=True)
+        self.assertFalse(output[0].any())
+        self.assertTrue((lse[0] == -math.inf).all())
+        self.close(output[1:], expect(*[tensor[1:] for tensor in inputs]))
+        for gradient in torch.autograd.grad(output.sum(), [*inputs, sink]):
+            self.assertTrue(gradient.isfinite().all())
+        output, lse = fa_mlir.attention(*[tensor.detach().numpy() for tensor in inputs], sink=sink.detach().numpy(),
+                                        key_lengths=lengths.numpy(), return_lse=True)
+        self.assertFalse(output[0].any())
+        self.assertTrue((lse[0] == -math.inf).all())
+
+    def test_rows_past_query_lengths(self):
+        inputs = make_inputs()
+        lengths = torch.tensor([3, 8], dtype=torch.int32)
+        expected, _ = fa_mlir.attention(*inputs, query_lengths=lengths, sink=torch.ones(4), return_lse=True)
+        out = torch.full_like(inputs[0], 7.0)
+        _, lse = fa_mlir.attention(*inputs, query_lengths=lengths, sink=torch.ones(4), return_lse=True, out=out)
+        self.assertFalse(out[0, 3:].any())
+        self.assertFalse(lse[0, :, 3:].any())
+        self.assertTrue(torch.equal(out, expected))
+        starts = torch.tensor([0, 3, 8], dtype=torch.int32)
+        packed = [tensor.flatten(0, 1) for tensor in inputs]
+        out = torch.full_like(packed[0], 7.0)
+        fa_mlir.attention(*packed, query_starts=starts, key_starts=starts, out=out)
+        self.assertFalse(out[8:].any())
+        self.assertTrue(torch.equal(out, fa_mlir.attention(*packed, query_starts=starts, key_starts=starts)))
+
+    def test_nothing_leaks_from_a_failed_call(self):
+        query, key, value = make_inputs()
+        wide = torch.randn(1, 1, 1, 1, 1, 1, 1)
+        text = Specification().text
+        run, run_back = torch.ops.fa_mlir.attention, torch.ops.fa_mlir.attention_backward
+        lse = torch.zeros(2, 4, 8)
+        for name, call in (
+                ("rank of a tensor", lambda: run(wide, key, value, [key, value], [1.0], text)),
+                ("rank in a list", lambda: run(query, key, value, [key, wide], None, text)),
+                ("specification", lambda: run(query, key, value, [key], None, "{}")),
+                ("out", lambda: torch.ops.fa_mlir.attention_into(query, key, value, [key], None, text, wide)),
+                ("backward", lambda: run_back(query, key, wide, query, lse, query, lse, [key], None, text, "query"))):
+            with self.subTest(name):
+                kept = query, key, value, wide, lse
+                before = [tensor._use_count() for tensor in kept]
+                for _ in range(5):
+                    with self.assertRaises(RuntimeError):
+                        call()
+                self.assertEqual([tensor._use_count() for tensor in kept], before)
+        with self.assertRaisesRegex(RuntimeError, "argument 'query' has rank 7, expected"):
+            run(wide, key, value, None, None, text)
+        with self.assertRaisesRegex(RuntimeError, r"argument 'tensors\[1\]' has rank 7, expected"):
+            run(query, key, value, [key, wide], None, text)
+        with self.assertRaisesRegex(RuntimeError, "argument 'output_gradient' has rank 7, expected"):
+            run_back(query, key, value, query, lse, wide, None, None, None, text, "query")
+
+
+class Errors(Edges):
+    def test_an_earlier_error_is_not_raised_again(self):
+        query, key, value = make_inputs()
+        with self.assertRaises(RuntimeError):
+            torch.ops.fa_mlir.attention(query.double(), key.double(), value.double(), None, None, Specification().text)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has head dim 32"):
+            fa_mlir.attention(query, torch.randn(2, 8, 4, 32), value)
+
+    def test_arguments(self):
+        query, key, value = make_inputs()
+        for options, message in (
+                ({"key_lengths": torch.tensor([-3, 8], dtype=torch.int32)}, "'key_lengths' has the length -3"),
+                ({"key_lengths": torch.tensor([3, 100], dtype=torch.int32)}, "'key_lengths' has the length 100"),
+                ({"out": torch.empty(2, 8, 4, 16, dtype=torch.float64)}, "'out' has dtype torch.float64, expected torch.float32"),
+                ({"out": torch.empty(2, 4, 4, 16)}, r"'out' has shape \(2, 4, 4, 16\), expected \(2, 8, 4, 16\)"),
+                ({"out": torch.empty(2, 8, 4, 16, device="meta")}, "'out' is on meta, expected cpu")):
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
+                fa_mlir.attention(query, key, value, **options)
+        wrong = torch.empty(2, 8, 4, 16).numpy()[:, :4]
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, r"'out' has shape \(2, 4, 4, 16\)"):
+            fa_mlir.attention(query.numpy(), key.numpy(), value.numpy(), out=wrong)
+
+    def test_operators(self):
+        query, key, value = make_inputs()
+        lse, text = torch.zeros(2, 4, 8), Specification().text
+        for wrong in "", "x", "{}", "|", '{"a":1}', "[]", text.replace("bshd", "dhsb"):
+            with self.subTest(wrong), self.assertRaisesRegex(RuntimeError, "argument 'specification' is .*expected the text"):
+                torch.ops.fa_mlir.attention(query, key, value, None, None, wrong)
+        for wrong in "", "nothing", "query,,key":
+            with self.subTest(wanted=wrong), self.assertRaisesRegex(
+                    RuntimeError, f"argument 'wanted' is '{wrong}', expected names among query, key, value"):
+                torch.ops.fa_mlir.attention_backward(query, key, value, query, lse, query, None, None, None, text, wrong)
+
 
 class Override(Edges):
     """torch's own is back when the last override is left, in whichever order."""
