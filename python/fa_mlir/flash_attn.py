@@ -130,6 +130,19 @@ def _store(cache: Any, new: Any, items: Any, places: Any, block_table: Any) -> N
     cache[items, places] = new.to(cache.dtype)
 
 
+def _check_room(lengths: Any, most: int) -> None:
+    """Rows are put behind those of each length. On a GPU, and in a graph, that is an
+    assertion, for which nothing waits."""
+    import torch
+
+    is_wrong = (lengths < 0) | (lengths > most)
+    if lengths.is_cuda or torch.compiler.is_compiling():
+        torch._assert_async(~is_wrong.any(), f"argument 'cache_seqlens' is not from 0 to {most}")
+    elif is_wrong.any():
+        raise refuse("cache_seqlens", f"has the length {int(lengths[is_wrong][0])}, expected 0 to {most}, which leaves "
+                     "room for k")
+
+
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, rotary_cos: Any = None,
                             rotary_sin: Any = None, cache_seqlens: Any = None, cache_batch_idx: Any = None,
                             cache_leftpad: Any = None, block_table: Any = None, softmax_scale: float | None = None,
@@ -172,6 +185,8 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
         if k is not None:
             if v is None or lengths is None:
                 raise refuse("k", "is given without v or cache_seqlens, expected all three")
+            size = k_cache.shape[1] if block_table is None else block_table.shape[1] * k_cache.shape[1]
+            _check_room(lengths, size - k.shape[1])
             places = lengths[:, None].long() + torch.arange(k.shape[1], device=q.device)
             if rotary_cos is not None:
                 k = rotate(k, rotary_cos, rotary_sin, places, rotary_interleaved)

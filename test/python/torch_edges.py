@@ -215,6 +215,17 @@ class Errors(Edges):
                     RuntimeError, f"argument 'wanted' is '{wrong}', expected names among query, key, value"):
                 torch.ops.fa_mlir.attention_backward(query, key, value, query, lse, query, None, None, None, text, wrong)
 
+    def test_cache_lengths(self):
+        query, key, value = (tensor[:, :1] for tensor in make_inputs())
+        for lengths, shown in ((torch.tensor([-1, 5], dtype=torch.int32), "-1"), (-1, "-1"), (16, "16"),
+                               (torch.tensor([3, 16], dtype=torch.int32), "16")):
+            cache, values = torch.randn(2, 16, 4, 16), torch.randn(2, 16, 4, 16)
+            before = cache.clone()
+            with self.subTest(lengths), self.assertRaisesRegex(
+                    fa_mlir.ArgumentError, f"'cache_seqlens' has the length {shown}, expected 0 to 15"):
+                flash_attn.flash_attn_with_kvcache(query, cache, values, k=key, v=value, cache_seqlens=lengths)
+            self.assertTrue(torch.equal(cache, before))
+
 
 class Override(Edges):
     """torch's own is back when the last override is left, in whichever order."""
