@@ -13,7 +13,10 @@
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 128, deterministic = false>/; s/DIM/96/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
 // BETWEEN: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 
-// RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=UNEVEN
+// UNEVEN: #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = two_pass>
+
+// What is to be deterministic has two.
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=TWICE
 // TWICE: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
 // TWICE-SAME: fa.gradient_keys = #fa.config<query_block = {{64|96}}, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>

@@ -57,6 +57,7 @@ private:
   FailureOr<int64_t> getMostRows(memref::SubViewOp slice);
   Value createScratch(int64_t rows);
   Value getPage(Value number);
+  bool takesRows(memref::SubViewOp slice);
   Value slicePage(Value page, Value row, Value count);
   void copyRows(Value scratch, Value first, Value count);
   void place(memref::SubViewOp slice, Value scratch);
@@ -69,6 +70,16 @@ private:
   Value pageRows;
 };
 } // namespace
+
+/// Whether a slice takes whole rows, one after the other.
+bool PagePlacer::takesRows(memref::SubViewOp slice) {
+  SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(),
+                            sizes = slice.getMixedSizes();
+  return llvm::all_of(slice.getMixedStrides(), isOneInteger) &&
+         isZeroInteger(offsets[0]) && isZeroInteger(offsets[2]) &&
+         isZeroInteger(offsets[3]) && isOneInteger(sizes[0]) &&
+         isOneInteger(sizes[2]) && isConstantIntValue(sizes[3], headDim);
+}
 
 /// A bound of the rows that a slice takes.
 FailureOr<int64_t> PagePlacer::getMostRows(memref::SubViewOp slice) {
@@ -206,7 +217,8 @@ void PagePlacer::place(memref::SubViewOp slice, Value scratch) {
 void PagePlacer::joinSlices() {
   SmallVector<memref::SubViewOp> slices;
   for (Operation *user : op->getUsers())
-    if (auto slice = dyn_cast<memref::SubViewOp>(user))
+    if (auto slice = dyn_cast<memref::SubViewOp>(user);
+        slice && takesRows(slice))
       slices.push_back(slice);
   AffineExpr s0, s1;
   bindSymbols(rewriter.getContext(), s0, s1);
@@ -220,7 +232,7 @@ void PagePlacer::joinSlices() {
         continue;
       }
       auto inner = dyn_cast<memref::SubViewOp>(user);
-      if (!inner)
+      if (!inner || !takesRows(inner))
         continue;
       rewriter.setInsertionPoint(inner);
       SmallVector<OpFoldResult> offsets(inner.getMixedOffsets());
@@ -236,6 +248,9 @@ void PagePlacer::joinSlices() {
 }
 
 LogicalResult PagePlacer::run() {
+  if (!op->getParentOfType<FunctionOpInterface>())
+    return op.emitOpError("stands in no function, which holds its scratch "
+                          "memory");
   joinSlices();
   SmallVector<memref::SubViewOp> slices;
   int64_t mostRows = 0;
@@ -247,21 +262,26 @@ LogicalResult PagePlacer::run() {
       }
     }
     auto slice = dyn_cast<memref::SubViewOp>(user);
-    FailureOr<int64_t> rows =
-        slice ? getMostRows(slice) : FailureOr<int64_t>(failure());
+    FailureOr<int64_t> rows = slice && takesRows(slice)
+                                  ? getMostRows(slice)
+                                  : FailureOr<int64_t>(failure());
     if (failed(rows))
       return op.emitOpError() << "is read by '" << user->getName()
                               << "', expected slices of a bounded number of "
-                                 "rows, as fa-specialize-mask makes them";
+                                 "whole rows, as fa-specialize-mask makes them";
     mostRows = std::max(mostRows, *rows);
     slices.push_back(slice);
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  pageRows = getValueOrCreateConstantIndexOp(
-      rewriter, loc,
-      getMixedSize(rewriter, loc, op.getPool(), op.getDims(),
-                   DimKind::Sequence));
+  // Pages without rows are never read, but rows are divided by their size.
+  pageRows = rewriter.createOrFold<arith::MaxSIOp>(
+      loc,
+      getValueOrCreateConstantIndexOp(rewriter, loc,
+                                      getMixedSize(rewriter, loc, op.getPool(),
+                                                   op.getDims(),
+                                                   DimKind::Sequence)),
+      index(1));
   if (!slices.empty()) {
     Value scratch = createScratch(mostRows);
     for (memref::SubViewOp slice : slices)

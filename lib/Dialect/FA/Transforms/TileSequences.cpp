@@ -57,6 +57,8 @@ Value SequenceTiler::countPages() {
 Value SequenceTiler::hasPages(Value batch, Value count) {
   Value rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
   Value pages = countPages();
+  // A sequence has no keys in pages without rows.
+  rows = rewriter.createOrFold<arith::MaxSIOp>(loc, rows, index(1));
   Value used = arith::CeilDivSIOp::create(rewriter, loc, count, rows);
   Value all = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
   auto loop = scf::ForOp::create(rewriter, loc, index(0), used, index(1), all);
