@@ -37,6 +37,8 @@ demo: configure venv
 check:
 	@$(MAKE) --no-print-directory build || \
 	  { echo "the build failed, no test was run"; echo "0 passed, 1 failed"; exit 1; }
+	@$(MAKE) --no-print-directory $(BUILD)/venv/requirements-check.txt || \
+	  { echo "packages of tests are missing, no test was run"; echo "0 passed, 1 failed"; exit 1; }
 	@$(PYTHON) scripts/check.py --build $(BUILD)
 
 build: configure venv
@@ -53,6 +55,11 @@ venv: $(BUILD)/venv/requirements.txt
 $(BUILD)/venv/requirements.txt: scripts/requirements.txt | dependencies
 	@echo "creating the Python environment $(BUILD)/venv"
 	@python3 -m venv $(BUILD)/venv
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
+	@cp $< $@
+
+# Front ends, which the demonstration does without.
+$(BUILD)/venv/requirements-check.txt: scripts/requirements-check.txt $(BUILD)/venv/requirements.txt
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
 	@cp $< $@
 
