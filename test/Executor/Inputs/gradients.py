@@ -288,7 +288,7 @@ def compare(name, got, expected, magnitude, element, weights="f32"):
 
 def queries_of_one_pass(problem):
     """Queries of a step on a GPU that registers hold and two groups can divide; 0 where there are none."""
-    d, widest, is_plain = problem.d, max(problem.d, problem.e), problem.score == "none"
+    d, widest, is_plain = problem.d, max(problem.d, problem.e), problem.score == "none" and not problem.dropout
     if d % 16 or widest > 128:
         return 0
     if d % 32 == 0 and (is_plain or widest <= 64):
