@@ -87,7 +87,8 @@ void fa::poisonPastLengths(func::FuncOp function,
     };
     if (data && bounds && mayChange(*data) &&
         std::max(*data, *bounds) < arguments.size() &&
-        llvm::count_if(all, isSame) == llvm::range_size(rows.operand.getUses()))
+        llvm::count_if(all, isSame) ==
+            std::distance(rows.operand.use_begin(), rows.operand.use_end()))
       poisonRows(arguments[*data], rows.order, arguments[*bounds]);
   }
 }
