@@ -14,6 +14,7 @@ import glob
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 from .compiler import Library
 from .errors import COMPILATION_FAILED, make_error
@@ -101,7 +102,7 @@ def find_nvjitlink() -> NvJitLink | None:
         return _open(os.environ.get("FA_NVJITLINK", ""))
 
 
-def describe(ask: object) -> str:
+def describe(ask: Callable[[str], str]) -> str:
     """What assembles kernels, as part of a key: code of one version is of use
     wherever it lies. `ask` says it of ptxas."""
     path = find_ptxas()

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import operator
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
-from .problem import LAYOUTS, Capture, Specification, Types, from_text
+from .problem import LAYOUTS, Capture, Specification, Traced, Types, from_text
 from .tensors import dense_strides
 
 CAUSAL = (None, "bottom_right", "top_left")
@@ -237,13 +237,13 @@ def find_text(key: tuple) -> str:
 
 # Under torch.compile the text is a constant of the graph: what
 # torch.compiler.assume_constant_result sets, without loading it.
-find_text._dynamo_marked_constant = True
+setattr(find_text, "_dynamo_marked_constant", True)
 
 
 def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, causal: Any, window: Any,
          softcap: Any, alibi: Any, bias: Any, scale: Any, query_lengths: Any, key_lengths: Any, layout: str,
          lse: bool, starts: tuple | None = None, sink: Any = None,
-         dropout: tuple | None = None) -> tuple[tuple, list, list[float]]:
+         dropout: tuple | None = None, deterministic: bool = False) -> tuple[tuple, list, list[float]]:
     """What decides the specification of a call, its tensors and its numbers. starts: of
     queries and keys, and pages; dropout: a probability, and seed and offset."""
     tensors, numbers = [], []
@@ -256,7 +256,11 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
         tensors.append(key_lengths)
     more: tuple = ()
     if starts is not None:
-        more = _add_starts(starts, tensors)
+        more = _add_starts(starts, tensors, key)
+    is_packed = starts is not None and (starts[0] is not None or starts[1] is not None)
+    sequence, heads = (2, 1) if layout == "bhsd" else (1, 2)
+    if not is_packed and query.shape[sequence] == 1:
+        more += (("one_query", (int(query.shape[heads]), int(key.shape[heads]))),)
     scale_kind = ""
     if scale is not None and scale != 1 / math.sqrt(query.shape[-1]):
         scale_kind = "positive" if scale > 0 else "any"
@@ -265,7 +269,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
         if not softcap > 0:
             raise refuse("softcap", f"is {softcap}, expected a number above 0, or None")
         numbers.append(float(softcap))
-    described = [None, None, None, None]
+    described: list[tuple | None] = [None, None, None, None]
     if alibi is not None or bias is not None or mask is not None or score is not None:
         shape = _find_pairs(query, key, layout, starts, bias, mask)
         if alibi is not None:
@@ -283,7 +287,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
         if has_window:
             numbers += [float(left), float(right)]
     if mask is not None:
-        if callable(mask):
+        if callable(mask) or isinstance(mask, Traced):
             described[3] = _add_function("mask", mask, kind, query, tensors, numbers)
         else:
             mask, pattern = _describe_mask(mask, kind, shape)
@@ -296,16 +300,21 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
         numbers.append(float(dropout[0]))
         tensors.append(dropout[1])
         more += (("dropout", True),)
+    if deterministic:
+        more += (("deterministic", True),)
     return (layout, causal, softcap is not None, described[0], described[1], described[2], has_window, described[3],
             scale_kind, lengths, more, lse), tensors, numbers
 
 
-def _add_starts(starts: tuple, tensors: list) -> tuple:
-    """The fields of a specification that packed sequences and pages need."""
+def _add_starts(starts: tuple, tensors: list, key: Any) -> tuple:
+    """The fields of a specification that packed sequences and pages need. A GPU
+    copies pages as boxes, whose rows its kernels know."""
     tensors += [each for each in starts if each is not None]
     packed = ("q" if starts[0] is not None else "") + ("k" if starts[1] is not None else "")
     more: tuple = (("starts", packed),) if packed else ()
-    return more + (("pages", True),) if starts[2] is not None else more
+    if starts[2] is None:
+        return more
+    return more + (("pages", key.shape[1] if getattr(key, "is_cuda", False) else -1),)
 
 
 def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: Any, mask: Any) -> tuple:
@@ -321,9 +330,12 @@ def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: A
     return batch, query.shape[-2], 0, 0
 
 
-def _add_function(name: str, function: Callable, kind: Any, query: Any, tensors: list, numbers: list) -> tuple:
+def _add_function(name: str, function: Callable | Traced, kind: Any, query: Any, tensors: list,
+                  numbers: list) -> tuple:
     """The clause and the captures of a function of Python."""
-    if _torch is not None and _torch.compiler.is_dynamo_compiling():
+    if isinstance(function, Traced):
+        clause, captures, values = function.clause, function.captures, function.values
+    elif _torch is not None and _torch.compiler.is_dynamo_compiling():
         from . import graph_regions
 
         clause, captures, values = graph_regions.trace_region(name, function, query)
@@ -384,7 +396,7 @@ def _check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, 
     if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
         raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
     batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
-    found = []
+    found: list[Any] = []
     for name, array, shape in (("query_starts", query_starts, (batch + 1,)), ("key_starts", key_starts, (batch + 1,)),
                                ("key_pages", key_pages, (batch,))):
         if array is None:
@@ -490,7 +502,7 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
     return result if specification.lse else (result, None)
 
 
-def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: list, out: Any,
+def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
                 needs_gradient: bool, layout: str) -> tuple:
     operators = torch.ops.fa_mlir
     query, key, value = operands
@@ -517,7 +529,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: list, numbers: l
         if error is not None:
             raise error from raised
         # What was called checks its arguments; these are the words of this interface.
-        if is_plain and "key_pages" not in text:
+        if is_plain and not from_text(text).pages:
             _check_operands(query, key, value, layout, TorchArrays)
         if status:
             raise make_error(status, str(raised)) from raised
@@ -549,7 +561,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
               scale: float | None = None, dropout_p: float = 0.0, query_lengths: Any = None,
               key_lengths: Any = None, layout: str = "bshd", return_lse: bool = False, out: Any = None,
               query_starts: Any = None, key_starts: Any = None, key_pages: Any = None,
-              dropout_state: Any = None) -> Any:
+              dropout_state: Any = None, deterministic: bool = False) -> Any:
     """Attention: softmax(scale Q K') V, exact, on CPU and CUDA.
 
     Arrays are torch tensors, numpy arrays, or others with __dlpack__ in host memory.
@@ -588,10 +600,13 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     dropout_state: int64, (2,): seed and offset of dropout, on the query's device. None
         takes them from torch's generator there (numpy: from numpy's). What is dropped
         depends on them and on (batch, head, query, key) alone: docs/Reference/FA.md.
+    deterministic: gradients have the same bits in each run, as they have under
+        torch.use_deterministic_algorithms. Without it the query's, on a GPU, is a sum in
+        any order.
 
-    Compiles once for each set of element types, head dims, ranks and functions; no
-    length, batch, number of heads, stride, window, cap or scale makes it compile
-    again. Raises ArgumentError for what is wrong, UnsupportedError for what has no
+    Compiles once for each set of element types, head dims, ranks and functions, and for
+    the heads and pages of one query; no length, batch, other number of heads, stride,
+    window, cap or scale makes it compile again. Raises ArgumentError for what is wrong, UnsupportedError for what has no
     form yet, CompilationError for what the compiler refuses.
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
@@ -638,7 +653,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
                               or _requires_gradient(alibi) or _requires_gradient(bias) or _requires_gradient(sink))
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
-        key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout)
+        key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout, deterministic and needs_gradient)
     # Arrays of others are checked where they are called with.
     if out is not None and (is_torch or hasattr(out, "__array_interface__")):
         _check_out(out, query, value)

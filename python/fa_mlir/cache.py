@@ -45,13 +45,13 @@ class DiskCache:
             chosen = os.path.join(home, "fa-mlir")
         return cls(Path(chosen), int(size), count)
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / (key + _SUFFIX)
+    def _path(self, key: str) -> Path | None:
+        return self.folder and self.folder / key[:2] / (key + _SUFFIX)
 
     def load(self, key: str) -> bytes | None:
-        if self.folder is None:
-            return None
         path = self._path(key)
+        if path is None:
+            return None
         try:
             data = path.read_bytes()
         except OSError:
@@ -71,14 +71,15 @@ class DiskCache:
         """Removes what turned out to be damaged."""
         self._count("disk_corrupted")
         try:
-            self._path(key).unlink()
+            if path := self._path(key):
+                path.unlink()
         except OSError:
             pass
 
     def store(self, key: str, contents: bytes) -> None:
-        if self.folder is None:
-            return
         path = self._path(key)
+        if self.folder is None or path is None:
+            return
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
@@ -89,18 +90,18 @@ class DiskCache:
             except BaseException:
                 os.unlink(name)
                 raise
-            self._evict(path)
+            self._evict(self.folder, path)
         except OSError:
             self._count("disk_errors")
 
-    def _evict(self, newest: Path) -> None:
+    def _evict(self, folder: Path, newest: Path) -> None:
         """Removes files, those not used for longest first, until the rest fits."""
         entries = []
         # What a process left that ended while it wrote.
-        for path in self.folder.glob("??/.*.tmp"):
+        for path in folder.glob("??/.*.tmp"):
             if path.stat().st_mtime < time.time() - _ABANDONED:
                 path.unlink(missing_ok=True)
-        for path in self.folder.glob("??/*" + _SUFFIX):
+        for path in folder.glob("??/*" + _SUFFIX):
             try:
                 status = path.stat()
             except FileNotFoundError:

@@ -352,14 +352,13 @@ def compile(source: Any, target: str = "cpu", pipeline: str | None = None, *, ch
             _kept.move_to_end(key)
             _counts["memory_hits"] += 1
             return _kept[key]
-        future = _running.get(key)
-        is_mine = future is None
-        if is_mine:
+        other = _running.get(key)
+        if other is None:
             future = _running[key] = Future()
         else:
             _counts["joined"] += 1
-    if not is_mine:
-        return future.result()
+    if other is not None:
+        return other.result()
     try:
         result = _find_or_make(request, key)
     except BaseException as error:

@@ -9,6 +9,7 @@ import ctypes
 import os
 import threading
 from dataclasses import dataclass
+from typing import Literal, overload
 
 from .errors import CompilationError, make_error
 from .runtime import COMPILER_LIBRARY, find_library
@@ -236,6 +237,12 @@ class Module:
         remarks = [each for each in self.context.diagnostics() if each.severity == "remark"]
         return raised.value, remarks
 
+    @overload
+    def print(self, form: Literal["text", "generic"] = "text") -> str: ...
+    @overload
+    def print(self, form: Literal["bytecode"]) -> bytes: ...
+    @overload
+    def print(self, form: str) -> str | bytes: ...
     def print(self, form: str = "text") -> str | bytes:
         """`form` is text, generic or bytecode; bytecode is bytes."""
         if form not in _FORMS:

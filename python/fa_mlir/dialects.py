@@ -18,6 +18,7 @@ import importlib.util
 import re
 import sys
 import threading
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,15 +57,17 @@ def _bind(name: str) -> ModuleType:
                           "jaxlib.mlir, iree.compiler or torch_mlir") from error
     path = Path(find_library(COMPILER_LIBRARY, "FA_COMPILER_LIBRARY")).with_name(BINDINGS)
     # A name in that package, as the file imports from beside itself.
-    spec = importlib.util.spec_from_file_location(f"{name}.dialects._fa_ops_gen", path)
+    loader = SourceFileLoader(f"{name}.dialects._fa_ops_gen", str(path))
+    spec = ModuleSpec(loader.name, loader, origin=str(path))
+    spec.has_location = True
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
+    sys.modules[loader.name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException:
-        del sys.modules[spec.name]
+        del sys.modules[loader.name]
         raise
-    module.build_attention = functools.partial(_build_attention, ir)
+    setattr(module, "build_attention", functools.partial(_build_attention, ir))
     return module
 
 
@@ -118,13 +121,13 @@ def _build_attention(ir: Any, query: Any, key: Any, value: Any, output: Any, *, 
     template = _write_template({name: str(each.type) for name, each in named.items()}, {**clauses, **(dims or {})})
     with Context() as context:
         text = Module(context, template, "attention").print("generic")
-    attributes = _SEGMENTS.search(text).group(2)
+    _, properties = _SEGMENTS.findall(text)[0]
     block_arguments = list(named.values())
     parsed = ir.Module.parse(text, query.context)
     function = parsed.body.operations[0]
     made = next(each for each in function.regions[0].blocks[0].operations if each.name == "fa.attention")
     operands = [block_arguments[ir.BlockArgument(each).arg_number] for each in made.operands]
-    attributes = {each.name: each.attr for each in ir.DictAttr(ir.Attribute.parse(attributes, query.context))}
+    attributes = {each.name: each.attr for each in ir.DictAttr(ir.Attribute.parse(properties, query.context))}
     operation = ir.Operation.create("fa.attention", results=[each.type for each in made.results],
                                     operands=operands, attributes=attributes, regions=len(made.regions), loc=loc,
                                     ip=ip)

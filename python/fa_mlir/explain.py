@@ -1,12 +1,20 @@
-"""explain(): what a call of attention() compiles to and why, for people."""
+"""explain(): what a call of attention() compiles to and why, for people.
+
+Read `explain`, at the end. `_list_sequences` finds the rows and keys of each batch
+item, `_count_visible` and `_find_picture` which pairs of them are visible.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import operator
-from .attention import NumpyArrays, TorchArrays, _as_numpy, _find_torch, attention, find_text, plan
+from .attention import (CAUSAL, LAYOUTS, NumpyArrays, TorchArrays, _as_numpy, _check_dropout, _check_lengths,
+                        _check_operands, _check_packed, _check_sink, _find_torch, _refuse_options, attention,
+                        find_text, plan)
 from .errors import Error
 from .problem import Types, from_text, write_forward
 
@@ -27,8 +35,9 @@ class Explanation:
 
     target: "cpu" or a chip; problem: the MLIR that is compiled; remarks: of passes,
     which say the configuration and the key ranges of the mask; picture: which blocks
-    of the first batch item and head are full, partial or empty; visible: the share of
-    visible pairs of all there, which beyond 4096 x 4096 pairs is estimated of a mask that
+    of the first head are full, partial or empty, of the first batch item, or of all rows
+    and keys where both are packed; visible: the share of visible pairs of all within a
+    batch item, which beyond 4096 x 4096 pairs is estimated of a mask that
     is a function or an array, by whole rows; operations: floating-point operations of
     the call, visible pairs alone; seconds: measured, None where it was not run; kernel:
     what was compiled; unsupported: why it was not.
@@ -62,14 +71,53 @@ class Explanation:
         return "\n".join([*lines, "", self.problem])
 
 
-def _find_ranges(rows: Any, keys: int, lengths: tuple[int, int], options: dict) -> tuple[Any, Any]:
+@dataclass(frozen=True)
+class _Sequence:
+    """A batch item: queries and keys there is room for, how many there are, and where
+    the first ones are in memory that several share."""
+
+    batch: int
+    sizes: tuple[int, int]
+    lengths: tuple[int, int]
+    first: tuple[int, int] = (0, 0)
+
+
+def _list_sequences(operands: list, options: dict) -> list[_Sequence]:
+    """operands: query, key and value of rank 4, or 3 where there are starts."""
+    heads_dim = 1 if options["layout"] == "bhsd" else 2
+    starts = [_find_numbers(options[name]) for name in ("query_starts", "key_starts")]
+    lengths = [_find_numbers(options[name]) for name in ("query_lengths", "key_lengths")]
+    batch = len(starts[0]) - 1 if starts[0] is not None else operands[0].shape[0]
+    found = []
+    for item in range(batch):
+        sizes, first = [], []
+        for operand, begins, length in zip(operands, starts, lengths):
+            if begins is not None:
+                first.append(begins[item])
+                sizes.append(max(0, begins[item + 1] - begins[item]))
+                continue
+            first.append(0)
+            if length is not None and operand is operands[1] and options["key_pages"] is not None:
+                sizes.append(length[item])
+            else:
+                sizes.append(operand.shape[3 - heads_dim])
+        there = [size if length is None else min(size, length[item]) for size, length in zip(sizes, lengths)]
+        found.append(_Sequence(item, (sizes[0], sizes[1]), (there[0], there[1]), (first[0], first[1])))
+    return found
+
+
+def _find_numbers(array: Any) -> list[int] | None:
+    return None if array is None else [int(number) for number in array]
+
+
+def _find_ranges(rows: Any, sequence: _Sequence, options: dict) -> tuple[Any, Any]:
     """The first key that each query may see by lengths, causal and window, and the one
     behind the last."""
     import numpy
 
-    causal, window = options.get("causal"), options.get("window")
-    diagonal = rows + (0 if causal == "top_left" else lengths[1] - lengths[0])
-    first, end = numpy.zeros_like(rows), numpy.where(rows < lengths[0], min(keys, lengths[1]), 0)
+    causal, window, (queries, keys) = options["causal"], options["window"], sequence.lengths
+    diagonal = rows + (0 if causal == "top_left" else keys - queries)
+    first, end = numpy.zeros_like(rows), numpy.where(rows < queries, keys, 0)
     if causal:
         end = numpy.minimum(end, diagonal + 1)
     left, right = window or (None, None)
@@ -80,44 +128,70 @@ def _find_ranges(rows: Any, keys: int, lengths: tuple[int, int], options: dict) 
     return first, numpy.maximum(end, first)
 
 
-def _measure_share(kind: Any, queries: int, keys: int, lengths: tuple[int, int], options: dict) -> float:
-    """The share of pairs of the first batch item and head that are visible."""
+def _count_visible(kind: Any, sequences: list[_Sequence], options: dict) -> float:
+    """The visible pairs of the first head."""
     import numpy
 
-    if not queries or not keys:
-        return 0.0
-    if options.get("mask") is None:
-        first, end = _find_ranges(numpy.arange(queries), keys, lengths, options)
-        return float((end - first).sum()) / (queries * keys)
-    # Rows in the middle of parts of one size.
-    count = max(1, min(queries, _MOST_COUNTED // keys))
-    rows = (2 * numpy.arange(count) + 1) * queries // (2 * count)
-    return float(_find_visible(kind, rows, keys, lengths, options).mean())
+    pairs = 0.0
+    if options["mask"] is None:
+        for (sizes, lengths), count in Counter((each.sizes, each.lengths) for each in sequences).items():
+            first, end = _find_ranges(numpy.arange(sizes[0]), _Sequence(0, sizes, lengths), options)
+            pairs += count * int((end - first).sum())
+        return pairs
+    budget = _MOST_COUNTED // max(1, sum(each.sizes[1] for each in sequences))
+    for sequence in sequences:
+        queries, keys = sequence.sizes
+        if not queries or not keys:
+            continue
+        # Rows in the middle of parts of one size.
+        count = max(1, min(queries, budget))
+        rows = (2 * numpy.arange(count) + 1) * queries // (2 * count)
+        pairs += float(_find_visible(kind, rows, sequence, options).mean()) * queries * keys
+    return pairs
 
 
-def _find_visible(kind: Any, rows: Any, keys: int, lengths: tuple[int, int], options: dict,
-                  shown: int | None = None) -> Any:
-    """Whether each pair of some queries and the first `shown` keys is visible, of the first
-    batch item and head."""
+def _find_visible(kind: Any, rows: Any, sequence: _Sequence, options: dict, shown: int | None = None) -> Any:
+    """Whether each pair of some queries and the first `shown` keys of a sequence is
+    visible, of the first head."""
     import numpy
 
-    first, end = _find_ranges(rows, keys, lengths, options)
-    j, mask = numpy.arange(keys if shown is None else shown)[None], options.get("mask")
+    first, end = _find_ranges(rows, sequence, options)
+    j, mask = numpy.arange(sequence.sizes[1] if shown is None else shown)[None], options["mask"]
     visible = (j >= first[:, None]) & (j < end[:, None])
     if callable(mask):
         import torch
 
         from .tracing import TransformGetItemToIndex
-        zero = torch.zeros((), dtype=torch.int64)
+        item, head = torch.tensor(sequence.batch), torch.zeros((), dtype=torch.int64)
         with torch.no_grad(), TransformGetItemToIndex():
-            ask = torch.vmap(torch.vmap(lambda q, k: mask(zero, zero, q, k), (None, 0)), (0, None))
+            ask = torch.vmap(torch.vmap(lambda q, k: mask(item, head, q, k), (None, 0)), (0, None))
             answers = ask(torch.from_numpy(rows), torch.arange(j.shape[1]))
         visible = visible & answers.expand(visible.shape).cpu().numpy()
     elif mask is not None:
         array = mask.detach().cpu().numpy() if kind is TorchArrays else mask
-        array = array.reshape((1,) * (4 - array.ndim) + array.shape)[0, 0]
+        array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+        array = array[sequence.batch if array.shape[0] > 1 else 0, 0]
         visible = visible & array[rows if array.shape[0] > 1 else slice(None), :j.shape[1]]
     return visible
+
+
+def _find_picture(kind: Any, sequences: list[_Sequence], options: dict) -> Any:
+    """Whether pairs are visible: of the first batch item that has any, or, where
+    queries and keys are packed, of all rows and keys."""
+    import numpy
+
+    there = [each for each in sequences if each.sizes[0] and each.sizes[1]]
+    if options["query_starts"] is None or options["key_starts"] is None:
+        there = there[:1]
+    ends = [max((each.first[i] + each.sizes[i] for each in there), default=0) for i in range(2)]
+    rows, keys = (min(end, _MOST_SHOWN) for end in ends)
+    picture = numpy.zeros((rows, keys), bool)
+    for each in there:
+        top, left = each.first
+        height, width = min(each.sizes[0], rows - top), min(each.sizes[1], keys - left)
+        if height > 0 and width > 0:
+            picture[top:top + height, left:left + width] = _find_visible(kind, numpy.arange(height), each, options, width)
+    return picture
 
 
 def draw(visible: Any, size: int = _PICTURE) -> str:
@@ -141,35 +215,35 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
 
     chip: explain for a GPU such as "sm_90a" instead of where the tensors are; nothing
     runs then. measure: run the call five times. A call that has no form is explained
-    too: `unsupported` says why.
+    too: `unsupported` says why. Raises ArgumentError for what is wrong, as attention().
     """
-    import numpy
-
     from . import assembler, compilation
 
     torch = _find_torch()
     kind: Any = TorchArrays if torch is not None and isinstance(query, torch.Tensor) else NumpyArrays
-    layout, wants_lse = options.get("layout", "bshd"), options.get("return_lse", False) or options.get("sink") is not None
-    operands = [query, key, value] if kind is TorchArrays else list(map(_as_numpy, (query, key, value)))
-    if len(operands[0].shape) == 3:
-        operands = [operand[None] for operand in operands]
-    heads = 1 if layout == "bhsd" else 2
-    batch, queries, keys = operands[0].shape[0], operands[0].shape[3 - heads], operands[1].shape[3 - heads]
-    lengths = tuple(int(options[name][0]) if options.get(name) is not None else size
-                    for name, size in (("query_lengths", queries), ("key_lengths", keys)))
-    names = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths")
+    given = _bind(options)
+    operands = [query, key, value]
+    if kind is NumpyArrays:
+        operands = list(map(_as_numpy, operands))
+        given.update((name, _as_numpy(given[name])) for name in _ARRAYS if not callable(given[name]))
+    starts, dropout = _check(kind, operands, given, torch if kind is TorchArrays else None)
     is_cuda = kind is TorchArrays and query.is_cuda
     target = chip or (operator._find_chip(query.get_device()) if is_cuda else None)
-    picture = draw(_find_visible(kind, numpy.arange(min(queries, _MOST_SHOWN)), keys, lengths, options,
-                                 min(keys, _MOST_SHOWN)))
-    share = _measure_share(kind, queries, keys, lengths, options)
-    operations = 2.0 * batch * operands[0].shape[heads] * share * queries * keys * (
-        operands[0].shape[3] + operands[2].shape[3])
+    sequences = _list_sequences(operands, given)
+    pairs = _count_visible(kind, sequences, given)
+    query_heads = operands[0].shape[1 if given["layout"] == "bhsd" else -2]
     found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
-                        "", picture, share, operations)
+                        "", draw(_find_picture(kind, sequences, given)),
+                        pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences)),
+                        2.0 * query_heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1]))
+    wants_lse = given["return_lse"] or torch is not None and torch.is_grad_enabled() and any(
+        kind.requires_gradient(array) for array in (*operands, *(given[name] for name in ("alibi", "bias", "sink")))
+        if array is not None)
     try:
-        decided, _, _ = plan(kind, *operands, *[options.get(name) for name in names], layout, wants_lse)
-        types = Types(kind.type(operands[0]), operands[0].shape[3], operands[2].shape[3])
+        query_operand, key_operand, value_operand = operands
+        decided, _, _ = plan(kind, query_operand, key_operand, value_operand, **{name: given[name] for name in _PLANNED},
+                             lse=wants_lse, starts=starts, dropout=dropout)
+        types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
         found.problem = write_forward(from_text(find_text(decided)), types)
         found.kernel = operator.compile_text(found.problem, target)
         found.remarks = found.kernel.remarks
@@ -179,6 +253,49 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         found.unsupported = str(error)
         found.remarks = error.diagnostics
     return found
+
+
+_PLANNED = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths",
+            "layout", "sink")
+_ARRAYS = ("mask", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
+
+
+def _bind(options: dict) -> dict[str, Any]:
+    """All options of attention(): as given, else as it has them."""
+    known = {name: parameter.default for name, parameter in inspect.signature(attention).parameters.items()
+             if parameter.kind is parameter.KEYWORD_ONLY}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"explain() got an unexpected keyword argument '{name}', expected one of "
+                            + ", ".join(sorted(known)))
+    return {**known, **options}
+
+
+def _check(kind: Any, operands: list, given: dict, torch: Any) -> tuple:
+    """As attention() checks: makes operands of rank 3 without starts rank 4, and arrays what
+    compiled code takes. Returns starts and dropout as plan() takes them."""
+    layout = given["layout"]
+    if layout not in LAYOUTS or given["causal"] not in CAUSAL:
+        _refuse_options(layout, given["causal"])
+    starts: Any = tuple(given[name] for name in ("query_starts", "key_starts", "key_pages"))
+    if all(each is None for each in starts):
+        starts = None
+        if all(len(operand.shape) == 3 for operand in operands):
+            operands[:] = [operand[None] for operand in operands]
+        query, key, value = operands
+        _check_operands(query, key, value, layout, kind)
+    else:
+        query, key, value = operands
+        starts = _check_packed(query, key, value, layout, starts, given["key_lengths"], kind)
+    batch = operands[0].shape[0] if given["query_starts"] is None else given["query_starts"].shape[0] - 1
+    for name in ("query_lengths", "key_lengths"):
+        given[name] = _check_lengths(name, given[name], kind, batch)
+    if given["sink"] is not None:
+        given["sink"] = _check_sink(given["sink"], operands[0].shape[1 if layout == "bhsd" else -2], torch)
+    dropout = None
+    if given["dropout_p"]:
+        dropout = _check_dropout(given["dropout_p"], given["dropout_state"], operands[0], torch)
+    return starts, dropout
 
 
 def _measure(torch: Any, query: Any, key: Any, value: Any, options: dict) -> float:

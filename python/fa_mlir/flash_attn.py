@@ -9,8 +9,8 @@ heads, queries) or packed (heads, rows), comes second, which is +inf in such row
 there, and None for the probabilities, which are never made.
 
 dropout_p draws by Philox from torch's generator: fa_mlir.attention's dropout_state is
-the way to name seed and offset. deterministic has no effect: sums have one order. What
-has no form raises UnsupportedError, which is a NotImplementedError.
+the way to name seed and offset. What has no form raises UnsupportedError, which is a
+NotImplementedError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None,
     if return_lse and dropout_p:
         raise UnsupportedError("return_attn_probs", "True with dropout_p", "False",
                                "attention(return_lse=True): probabilities and what is dropped are never made")
-    window = tuple([size if size is None else index(size) for size in window_size])
+    window: Any = tuple([size if size is None else index(size) for size in window_size])
     return attention(q, k, v, causal="bottom_right" if causal else None, window=window, scale=softmax_scale,
                      softcap=softcap or None, alibi=alibi_slopes, dropout_p=dropout_p, return_lse=return_lse, **more)
 
@@ -48,7 +48,7 @@ def flash_attn_func(q: Any, k: Any, v: Any, dropout_p: float = 0.0, softmax_scal
     """q: (batch, queries, heads, head dim); k, v: (batch, keys, key heads, head dim).
     Returns the output, or (output, lse, None) with return_attn_probs."""
     return _return(_call(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
-                         return_attn_probs), return_attn_probs)
+                         return_attn_probs, deterministic=deterministic), return_attn_probs)
 
 
 def flash_attn_kvpacked_func(q: Any, kv: Any, dropout_p: float = 0.0, softmax_scale: float | None = None,
@@ -84,7 +84,7 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
     else:
         more.update(key_pages=block_table, key_lengths=cu_seqlens_k.diff())
     return _return(_call(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
-                         return_attn_probs, **more), return_attn_probs)
+                         return_attn_probs, deterministic=deterministic, **more), return_attn_probs)
 
 
 def flash_attn_varlen_kvpacked_func(q: Any, kv: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,

@@ -35,7 +35,8 @@ def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, 
     num_splits, pack_gqa and sm_margin say how, which is decided here, and are not read."""
     _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
                   attention_chunk=attention_chunk)
-    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs)
+    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs,
+                 deterministic=deterministic)
 
 
 def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, causal: bool = False,
@@ -51,7 +52,7 @@ def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, caus
         key_heads = (qkv.shape[2] - num_heads_q) // 2
         q, k, v = qkv.split([num_heads_q, key_heads, key_heads], dim=2)
     return flash_attn_func(q, k, v, softmax_scale, causal, None, q_descale, k_descale, v_descale, window_size,
-                           attention_chunk, softcap, return_attn_probs=return_attn_probs)
+                           attention_chunk, softcap, deterministic=deterministic, return_attn_probs=return_attn_probs)
 
 
 def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_dtype: Any = None) -> Any:
@@ -78,7 +79,7 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
     _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
                   attention_chunk=attention_chunk)
     return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs,
-                 query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
+                 deterministic=deterministic, query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
 
 
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, qv: Any = None,

@@ -39,11 +39,11 @@ def _forward(query: Any, key: Any, value: Any, **options: Any) -> tuple:
 
 
 def _backward(gradient: Any, query: Any, key: Any, value: Any, output: Any, lse: Any, **options: Any) -> list:
-    operands = [tensor if tensor.stride(-1) == 1 else tensor.contiguous() for tensor in (query, key, value)]
-    tensors, numbers, text = _plan(*operands, **options)
+    query, key, value = (tensor if tensor.stride(-1) == 1 else tensor.contiguous() for tensor in (query, key, value))
+    tensors, numbers, text = _plan(query, key, value, **options)
     if output.stride(-1) != 1:
         output = output.contiguous()
-    found, _ = operator.backward(*operands, output, lse.contiguous(), (gradient, None), tensors or [], numbers, text,
+    found, _ = operator.backward(query, key, value, output, lse.contiguous(), (gradient, None), tensors or [], numbers, text,
                                  (True,) * 3, (False,) * len(tensors or ()))
     return found
 

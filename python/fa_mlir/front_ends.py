@@ -60,8 +60,8 @@ class Jax:
         made: list = []
 
         def flat(*leaves):
-            leaves = [leaf.reshape(shape) for leaf, shape in zip(leaves, shapes)]
-            arguments, named = jax.tree_util.tree_unflatten(self._structure, leaves)
+            arrays = [leaf.reshape(shape) for leaf, shape in zip(leaves, shapes)]
+            arguments, named = jax.tree_util.tree_unflatten(self._structure, arrays)
             results, structure = jax.tree_util.tree_flatten(self._function(*arguments, **named))
             results = [jax.numpy.asarray(result) for result in results]
             made.append((structure, [result.shape for result in results]))
@@ -97,7 +97,7 @@ class Torch:
     """A call of a torch function or module. Its leaves are the module's parameters and
     buffers, then the tensors among the arguments; other arguments are constants."""
 
-    def __init__(self, function: Callable, arguments: tuple, named: dict):
+    def __init__(self, function: Any, arguments: tuple, named: dict):
         self._torch = importlib.import_module("torch")
         self._function = function
         self._is_module = isinstance(function, self._torch.nn.Module)
@@ -131,7 +131,9 @@ class Torch:
         """The exported program, and the structure and the shapes of its results."""
         torch, shapes, made = self._torch, [leaf.shape for leaf in self.leaves], []
 
-        class Flat(torch.nn.Module):
+        module: Any = torch.nn.Module
+
+        class Flat(module):
             """The function of its parameters, too: these may change."""
 
             def forward(flat, *tensors):

@@ -56,7 +56,8 @@ def _make_example(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return torch.empty((), dtype=value.dtype).expand([_hint(size) for size in value.shape])
     if isinstance(value, (torch.SymInt, torch.SymFloat)):
-        return float(value.node.hint) if _is_float(value) else int(value.node.hint)
+        hint: Any = value.node.hint
+        return float(hint) if _is_float(value) else int(hint)
     return value
 
 

@@ -131,13 +131,13 @@ class Function:
         for i, value in zip(self._inputs, inputs):
             values[i] = value
         for name, value in named.items():
-            i = self._index.get(name)
-            if i is None:
+            place = self._index.get(name)
+            if place is None:
                 raise TypeError(f"function '{self.name}' has no argument '{name}'; there are "
                                 + ", ".join(self._index))
-            if values[i] is not None:
+            if values[place] is not None:
                 raise TypeError(f"function '{self.name}' got argument '{name}' twice")
-            values[i] = value
+            values[place] = value
         for i in self._inputs:
             if values[i] is None:
                 raise TypeError(f"function '{self.name}' misses argument '{self.arguments[i].name}'")
@@ -190,11 +190,14 @@ class Function:
         return dims
 
     def _pack(self, argument: _Argument, value: Any, description: tuple | None) -> bytes:
-        if argument.is_scalar:
+        """A scalar has no description."""
+        fields: tuple
+        if description is None:
             number = argument.convert(value)
             fields = (number, _F64 if argument.is_float else _I64, _SCALAR, 0, 0)
             form = argument.format
         else:
+            assert description is not None
             _, address, code, shape, strides, is_read_only = description
             fields = (address, code, len(shape), 0, _READ_ONLY * is_read_only, *shape, *strides)
             form = _tensor_format(len(shape))

@@ -15,13 +15,14 @@ import functools
 import importlib
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy
 
-from . import operator
+from . import jax_regions, operator
 from .attention import LAYOUTS, _check_operands, _check_sink, _refuse_options, find_text, plan
 from .attention import CAUSAL
 from .errors import UnsupportedError
@@ -140,25 +141,29 @@ def _differentiate_sink(specification: Any, named: dict, output: Any, lse: Any, 
 _attend.defvjp(_attend_forward, _attend_backward)
 
 
-def attention(query: Any, key: Any, value: Any, *, mask: Any = None, causal: str | None = None,
-              window: tuple[int | None, int | None] | None = None, softcap: float | None = None, alibi: Any = None,
-              bias: Any = None, sink: Any = None, scale: float | None = None, dropout_p: float = 0.0,
-              dropout_state: Any = None, query_lengths: Any = None, key_lengths: Any = None, layout: str = "bshd",
+def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None, mask: Any = None,
+              causal: str | None = None, window: tuple[int | None, int | None] | None = None,
+              softcap: float | None = None, alibi: Any = None, bias: Any = None, sink: Any = None,
+              scale: float | None = None, dropout_p: float = 0.0, dropout_state: Any = None,
+              query_lengths: Any = None, key_lengths: Any = None, layout: str = "bshd",
               return_lse: bool = False) -> Any:
     """fa_mlir.attention on JAX's arrays: shapes, units and errors are those there.
 
     query: (batch, queries, heads, head dim), or without a batch; float16, bfloat16 or
-    float32. mask is an array of bool. Numbers (window, softcap, scale, dropout_p) are
+    float32. Numbers (window, softcap, scale, dropout_p) are
     static. dropout_state, int64 (2,), is needed with dropout_p: two halves of random bits,
-    for which JAX has to allow int64. Gradients of alibi, bias and sink come along.
+    for which JAX has to allow int64.
 
-    Raises UnsupportedError for functions: masks and scores of Python are traced by torch.
+    score: a function (score, batch, head, query, key) -> score; mask: a function (batch,
+    head, query, key) -> bool, or an array of bool. Functions are written in jax.numpy on
+    scalars, float32 and int32, and may read elements of arrays. What they compute
+    of arrays alone runs once, outside. Gradients of alibi, bias, sink and of arrays of
+    floats that a score reads come along.
+
+    Raises UnsupportedError for functions that do something else, with the line.
     """
     if layout not in LAYOUTS or causal not in CAUSAL:
         _refuse_options(layout, causal)
-    if callable(mask):
-        raise UnsupportedError("mask", "a function", "an array of bool, causal or window",
-                               "fa_mlir.compile of a text with a mask region")
     _register()
     query, key, value = map(jnp.asarray, (query, key, value))
     is_unbatched = query.ndim == 3
@@ -175,7 +180,11 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, causal: str
             raise UnsupportedError("dropout_state", "not given as int64 (2,)", "seed and offset with dropout_p",
                                    "jax.config.update('jax_enable_x64', True) allows int64")
         dropout = dropout_p, dropout_state
-    decided, tensors, numbers = plan(JaxArrays, query, key, value, None, mask, causal, window, softcap, alibi, bias,
+    sizes = query.shape[0], query.shape[heads_dim], query.shape[3 - heads_dim], key.shape[3 - heads_dim]
+    traced = None if score is None else jax_regions.trace("score", score, sizes)
+    if callable(mask):
+        mask = jax_regions.trace("mask", mask, sizes)
+    decided, tensors, numbers = plan(JaxArrays, query, key, value, traced, mask, causal, window, softcap, alibi, bias,
                                      scale, query_lengths, key_lengths, layout, True, None, sink, dropout)
     output, lse = _attend(find_text(decided), tuple(numbers), (query, key, value), tuple(tensors))
     if query_lengths is not None:

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
-from .problem import Specification, Types, from_text, write_forward, write_gradient
+from .problem import Specification, Types, from_text, make_deterministic, write_forward, write_gradient
 from .runtime import find_library
 
 LIBRARY = "libFATorch.so"
@@ -88,7 +88,7 @@ def _find_chip(device: int) -> str:
     return known.get((major, 0), "sm_80")
 
 
-def _address(function: Any) -> int:
+def _address(function: Any) -> int | None:
     return ctypes.cast(function, ctypes.c_void_p).value
 
 
@@ -216,14 +216,24 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
     wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
                if is_wanted and capture.gradient]
     _alert_not_deterministic(query.is_cuda, wanted)
+    if torch.are_deterministic_algorithms_enabled():
+        text = make_deterministic(text)
     found = {}
     if "sink" in wanted:
         wanted.remove("sink")
         found["sink"] = _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors)
 
     def call(query, key, value, output, lse, output_gradient, lse_gradient, tensors):
-        return torch.ops.fa_mlir.attention_backward(query, key, value, output, lse, output_gradient, lse_gradient,
-                                                    tensors, numbers, text, ",".join(wanted))
+        _thread.error = None
+        try:
+            return torch.ops.fa_mlir.attention_backward(query, key, value, output, lse, output_gradient, lse_gradient,
+                                                        tensors, numbers, text, ",".join(wanted))
+        except RuntimeError as failure:
+            # The operator raises what it has as text.
+            error = take_error()
+            if isinstance(error, UnsupportedError):
+                raise error from failure
+            raise
 
     if wanted and hasattr(output, "placements"):
         sharding = importlib.import_module(".sharding", __package__)
@@ -237,8 +247,9 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
 
 
 def _alert_not_deterministic(is_cuda, wanted):
-    """Kernels sum in one order, but for gradients of captures on a GPU, which many
-    threads add to. What torch.use_deterministic_algorithms asks for is done then."""
+    """Gradients that are asked for so are summed in one order, but for those of captures
+    on a GPU, which many threads add to. What torch.use_deterministic_algorithms asks for
+    is done then."""
     import torch
 
     added = [name for name in wanted if name not in ("query", "key", "value", "sink")]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 
 from .errors import INVALID_ARGUMENT, make_error
 
@@ -43,6 +44,28 @@ class Capture:
 
 
 @dataclass(frozen=True)
+class Traced:
+    """A clause of fa.attention, its captures as fields of Capture, and their
+    values: tensors and numbers."""
+
+    clause: str
+    captures: tuple
+    values: list
+
+
+def write_float(value: float, type: str) -> str:
+    """A float as MLIR reads it."""
+    if math.isfinite(value):
+        text = repr(value)
+        mantissa, exponent, power = text.partition("e")
+        return (mantissa if "." in mantissa else mantissa + ".0") + exponent + power
+    digits = {"f16": ("0x7C00", "0xFC00", "0x7E00"), "bf16": ("0x7F80", "0xFF80", "0x7FC0"),
+              "f32": ("0x7F800000", "0xFF800000", "0x7FC00000"),
+              "f64": ("0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000")}[type]
+    return digits[2] if math.isnan(value) else digits[value < 0]
+
+
+@dataclass(frozen=True)
 class Specification:
     """score, mask: the clauses of fa.attention, "" for none, in the names of
     captures. scale: "" for 1 / sqrt(head dim), "positive" or "any" for a number.
@@ -60,9 +83,15 @@ class Specification:
     #: How many of the captures the score reads, in order: gradients count them.
     score_captures: tuple[str, ...] = ()
     starts: str = ""
-    pages: bool = False
+    #: Rows of a page; 0: there are no pages, -1: known when the code runs.
+    pages: int = 0
+    #: Heads of queries and of keys, where a sequence has one query: the heads of a key
+    #: head are then rows of one block, and read it once. Else known when the code runs.
+    one_query: tuple[int, int] | None = None
     sink: bool = False
     dropout: bool = False
+    #: Whether gradients have the same bits in each run.
+    deterministic: bool = False
 
     @functools.cached_property
     def text(self) -> str:
@@ -105,6 +134,7 @@ def from_text(text: str) -> Specification:
         fields["captures"] = tuple(Capture(**dict(capture, shape=capture["shape"] and tuple(capture["shape"])))
                                    for capture in fields["captures"])
         fields["score_captures"] = tuple(fields["score_captures"])
+        fields["one_query"] = fields["one_query"] and tuple(fields["one_query"])
         specification = Specification(**fields)
         is_known = specification.layout in LAYOUTS
     except (KeyError, TypeError, ValueError):
@@ -113,6 +143,12 @@ def from_text(text: str) -> Specification:
         raise make_error(INVALID_ARGUMENT, f"argument 'specification' is {text!r}, expected the text of a "
                          "fa_mlir.problem.Specification")
     return specification
+
+
+@functools.lru_cache(maxsize=4096)
+def make_deterministic(text: str) -> str:
+    """The text of the same specification, but for its gradients."""
+    return replace(from_text(text), deterministic=True).text
 
 
 @dataclass(frozen=True)
@@ -125,8 +161,10 @@ class Types:
     value_head_dim: int
     output: str = ""
 
-    def operand(self, head_dim: int, element: str = "", rank: int = 4) -> str:
-        return f"tensor<{'?x' * (rank - 1)}{head_dim}x{element or self.element}>"
+    def operand(self, head_dim: int, element: str = "", rank: int = 4, known: dict[int, int] | None = None) -> str:
+        """known: sizes of dims."""
+        sizes = "".join(f"{(known or {}).get(i, '?')}x" for i in range(rank - 1))
+        return f"tensor<{sizes}{head_dim}x{element or self.element}>"
 
 
 _LENGTHS = {"key_pages": "tensor<?x?xi32>"}
@@ -144,19 +182,24 @@ _SINK = """
 class _Writer:
     """Lines of one function."""
 
-    def __init__(self, specification: Specification, types: Types):
+    def __init__(self, specification: Specification, types: Types, knows_one_query: bool = False):
         self.specification = specification
         rank, key_rank = (3 if letter in specification.starts else 4 for letter in "qk")
-        self.query = types.operand(types.head_dim, rank=rank)
-        self.key = types.operand(types.head_dim, rank=key_rank)
-        self.value = types.operand(types.value_head_dim, rank=key_rank)
-        self.output = types.operand(types.value_head_dim, types.output, rank)
-        self.lse = f"tensor<{'?x' * (rank - 1)}f32>"
-        self.lines: list[str] = []
-        self._dims: dict[tuple[str, int], str] = {}
         # Places of heads and sequence.
         self.heads, self.sequence = (1, 2) if specification.layout == "bhsd" else (2, 1)
         self.rows = (1, 0) if specification.is_packed else (0, self.heads, self.sequence)
+        known: dict[int, int] = {}
+        known_keys = {self.sequence: specification.pages} if specification.pages > 0 else {}
+        if knows_one_query and specification.one_query:
+            known = {self.sequence: 1, self.heads: specification.one_query[0]}
+            known_keys[self.heads] = specification.one_query[1]
+        self.query = types.operand(types.head_dim, rank=rank, known=known)
+        self.key = types.operand(types.head_dim, rank=key_rank, known=known_keys)
+        self.value = types.operand(types.value_head_dim, rank=key_rank, known=known_keys)
+        self.output = types.operand(types.value_head_dim, types.output, rank, known)
+        self.lse = f"tensor<{''.join(str(known.get(i, '?')) + 'x' for i in self.rows)}f32>"
+        self.lines: list[str] = []
+        self._dims: dict[tuple[str, int], str] = {}
 
     def arguments(self, fixed: list[tuple[str, str]]) -> str:
         specification = self.specification
@@ -185,7 +228,8 @@ class _Writer:
         return f"%{name}"
 
     def empty_lse(self, name: str) -> str:
-        dims = ", ".join(self.dim("query", i, self.query) for i in self.rows)
+        sizes = self.lse[len("tensor<"):].split("x")
+        dims = ", ".join(self.dim("query", i, self.query) for i, size in zip(self.rows, sizes) if size == "?")
         self.lines.append(f"%{name} = tensor.empty({dims}) : {self.lse}")
         return f"%{name}"
 
@@ -211,13 +255,13 @@ class _Writer:
             text += "\n      dropout(%dropout_p, %seed, %offset : f32, tensor<i64>, tensor<i64>)"
         return text
 
-    def attributes(self, names: tuple[str, ...]) -> str:
+    def attributes(self, names: tuple[str, ...], is_deterministic: bool = False) -> str:
         specification, order = self.specification, _DIMS[self.specification.layout]
         query_order = _PACKED if specification.is_packed else order
         key_order = _PACKED if "k" in specification.starts else _PAGED if specification.pages else order
         orders = [(name, key_order if name.split("_")[0] in ("key", "value") else query_order) for name in names]
-        written = ", ".join(f"{name}_dims = {order}" for name, order in orders if order)
-        return "\n      {" + written + "}" if written else ""
+        written = [f"{name}_dims = {order}" for name, order in orders if order] + ["deterministic"] * is_deterministic
+        return "\n      {" + ", ".join(written) + "}" if written else ""
 
     def finish(self, name: str, arguments: str, results: list[str], values: list[str]) -> str:
         body = "".join(f"  {line}\n" for line in self.lines)
@@ -227,10 +271,9 @@ class _Writer:
 
 def write_forward(specification: Specification, types: Types) -> str:
     """@attention(query, key, value, lengths, tensors, numbers) -> (output, lse)."""
-    writer = _Writer(specification, types)
+    writer = _Writer(specification, types, knows_one_query=True)
     arguments = writer.arguments([("query", writer.query), ("key", writer.key), ("value", writer.value)])
-    dims = ", ".join(writer.dim("query", i, writer.query) for i in range(len(writer.rows)))
-    writer.lines.append(f"%init = tensor.empty({dims}) : {writer.output}")
+    writer.empty_like("init", "query", writer.query, writer.output)
     results, values, inits = [writer.output], ["%output"], ["%init"]
     if specification.lse:
         inits.append(writer.empty_lse("lse_init"))
@@ -275,5 +318,6 @@ def write_gradient(specification: Specification, types: Types, lse_gradient: boo
         f"{', '.join(name for name, _ in gradients)} : {', '.join(text for _, text in gradients)})\n      outs("
         + ", ".join(outs) + f"){clauses}"
         + writer.attributes(("query", "key", "value", "output", "output_gradient", "query_gradient",
-                             "key_gradient", "value_gradient")))
+                             "key_gradient", "value_gradient"),
+                              specification.deterministic))
     return writer.finish("attention_gradient", arguments, results, values)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from .errors import UnsupportedError
+from .problem import write_float
 
 aten = torch.ops.aten
 TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
@@ -166,18 +167,6 @@ class Body:
         if name == "i64":
             return self.add(f"arith.index_cast {element.name} : i64 to index", torch.int64)
         return element
-
-
-def write_float(value: float, type: str) -> str:
-    """A float as MLIR reads it."""
-    if math.isfinite(value):
-        text = repr(value)
-        mantissa, exponent, power = text.partition("e")
-        return (mantissa if "." in mantissa else mantissa + ".0") + exponent + power
-    digits = {"f16": ("0x7C00", "0xFC00", "0x7E00"), "bf16": ("0x7F80", "0xFF80", "0x7FC0"),
-              "f32": ("0x7F800000", "0xFF800000", "0x7FC00000"),
-              "f64": ("0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000")}[type]
-    return digits[2] if math.isnan(value) else digits[value < 0]
 
 
 #===--- Rules -------------------------------------------------------------===#

@@ -83,7 +83,7 @@ class Runtime:
 
     def __init__(self, library: str | None = None, driver: str | os.PathLike | None = None):
         self.library = open_library(library)
-        self.handle = ctypes.c_void_p()
+        self.handle: ctypes.c_void_p | None = ctypes.c_void_p()
         self.check(self.library.faRuntimeCreate(
             None if driver is None else os.fsencode(driver), ctypes.byref(self.handle)))
 
@@ -110,4 +110,4 @@ class Runtime:
         """Unloads all kernels and frees the workspace. No launch may be running,
         and no kernel of this runtime may be used afterwards."""
         self.library.faRuntimeDestroy(self.handle)
-        self.handle = None
+        self.handle = ctypes.c_void_p()

@@ -30,6 +30,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import regions
 from .errors import UnsupportedError
+from .problem import Traced
 from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupported
 
 aten = torch.ops.aten
@@ -39,16 +40,6 @@ _MOST_KEPT = 1024
 # not change.
 _FIXED = {"builtins", "cmath", "functools", "math", "numpy", "operator", "torch"}
 _TORCH_FOLDER, _OWN_FOLDER = os.path.dirname(torch.__file__), os.path.dirname(__file__)
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A clause of fa.attention, its captures as fields of problem.Capture, and their
-    values: tensors and numbers."""
-
-    clause: str
-    captures: tuple
-    values: list
 
 
 @dataclass
@@ -236,7 +227,7 @@ class _Lines(TorchFunctionMode):
     def _find_place() -> tuple[str, int] | None:
         if place := _place.get():
             return place
-        frame = sys._getframe(2)
+        frame: types.FrameType | None = sys._getframe(2)
         while frame is not None and not _is_user_file(frame.f_code.co_filename):
             frame = frame.f_back
         return (frame.f_code.co_filename, frame.f_lineno) if frame else None
@@ -258,8 +249,9 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
         examples.insert(0, torch.zeros((), dtype=torch.float32))
     examples += [torch.empty(tensor.shape, dtype=tensor.dtype) if tensor.numel() < 1 << 20 else
                  torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
+    decompositions: Any = get_decompositions(_DECOMPOSED)
     with torch.no_grad():
-        return make_fx(scalars, tracing_mode="symbolic", decomposition_table=get_decompositions(_DECOMPOSED),
+        return make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
                        _allow_non_fake_inputs=True)(*examples)
 
 
@@ -495,7 +487,8 @@ def trace(name: str, function: Any, query: Any = None) -> Traced:
             if len(_templates) >= _MOST_KEPT:
                 _templates.clear()
             _templates.setdefault(key, []).append(template)
-    values, captures = [], []
+    values: list[Any] = []
+    captures: list[tuple] = []
     for capture, place in zip(template.names, template.leaves):
         value = leaves[place] if place >= 0 else template.others[-place - 1]
         if isinstance(value, torch.Tensor):

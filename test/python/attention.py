@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy
 
 import fa_mlir
+import fa_mlir.problem
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
 print("seed", SEED)
@@ -168,9 +169,31 @@ class Attention(unittest.TestCase):
         call(2, 7, 19, 4, 2, (5, 0), 3.0, 0.4)
         before = fa_mlir.stats()["compilations"]
         call(3, 40, 8, 6, 6, (2, 9), 11.0, 0.2)
-        call(3, 1, 100, 8, 1, (-1, 9), 0.5, 5.0)
+        call(3, 2, 100, 8, 1, (-1, 9), 0.5, 5.0)
         call(2, 130, 257, 2, 1, (40, 40), 50.0, 0.01)
         self.assertEqual(fa_mlir.stats()["compilations"], before)
+        # One query has code of its own for its heads.
+        call(3, 1, 100, 8, 1, (-1, 9), 0.5, 5.0)
+        once = fa_mlir.stats()["compilations"]
+        self.assertGreater(once, before)
+        call(2, 1, 31, 8, 1, (3, 9), 2.0, 0.3)
+        self.assertEqual(fa_mlir.stats()["compilations"], once)
+
+    def test_one_query(self):
+        lengths = numpy.array([5, 300], numpy.int32)
+        for layout, (heads, key_heads), key_lengths in itertools.product(
+                ("bshd", "bhsd"), ((8, 2), (3, 3), (6, 1)), (None, lengths)):
+            with self.subTest(layout=layout, heads=heads, key_lengths=key_lengths):
+                inputs = make_inputs(2, 1, 300, heads, key_heads, layout=layout)
+                self.check(inputs, layout=layout, key_lengths=key_lengths, causal="bottom_right",
+                           alibi=abs(draw(heads)))
+
+    def test_gradients_say_that_they_are_deterministic(self):
+        text = fa_mlir.problem.Specification().text
+        types = fa_mlir.problem.Types("f32", 64, 64)
+        for each, is_said in (text, False), (fa_mlir.problem.make_deterministic(text), True):
+            written = fa_mlir.problem.write_gradient(fa_mlir.problem.from_text(each), types, False, ("query",))
+            self.assertEqual("{deterministic}" in written, is_said)
 
     def test_out_past_lengths(self):
         """Rows that nothing is computed for are 0, whatever was there."""
@@ -225,6 +248,53 @@ class Attention(unittest.TestCase):
         self.assertTrue(any(remark.pass_name == "fa-select-config" for remark in found.remarks))
         found = fa_mlir.explain(*[array.astype(numpy.float64) for array in inputs])
         self.assertIn("f64", found.unsupported)
+
+    def test_explain_of_every_option(self):
+        """Sinks, dropout, packed sequences and pages: the problem has them, pairs are counted
+        by each sequence, and the picture has a block for each."""
+        heads, dim = 2, 16
+        sizes = numpy.array([5, 0, 12, 15]), numpy.array([9, 3, 12, 8])
+        starts = [numpy.concatenate([[0], each.cumsum()]).astype(numpy.int32) for each in sizes]
+        query, key = draw(32, heads, dim), draw(32, heads, dim)
+        packed = {"query_starts": starts[0], "key_starts": starts[1]}
+        # By the definition, row by row.
+        seen = numpy.zeros((32, 32), bool)
+        for top, left, queries, keys in zip(*starts, *sizes):
+            for i in range(queries):
+                seen[top + i, left:left + max(0, i + keys - queries + 1)] = True
+        found = fa_mlir.explain(query, key, key, causal="bottom_right", **packed)
+        self.assertEqual(found.unsupported, "")
+        self.assertEqual(found.operations, 2 * heads * 2 * dim * seen.sum())
+        self.assertAlmostEqual(found.visible, seen.sum() / (sizes[0] * sizes[1]).sum())
+        self.assertEqual(found.picture, "\n".join("".join(" \u2588"[int(pair)] for pair in row) for row in seen))
+        self.assertIn("query_starts(%query_starts", found.problem)
+        self.assertGreater(found.seconds, 0)
+
+        found = fa_mlir.explain(query, key, key, key_lengths=numpy.array([4, 3, 0, 8], numpy.int32), **packed)
+        self.assertEqual(found.operations, 2 * heads * 2 * dim * (5 * 4 + 15 * 8))
+        inputs = make_inputs(batch=2, queries=8, keys=24, heads=heads, key_heads=heads, head_dim=dim)
+        found = fa_mlir.explain(*inputs, sink=draw(heads), dropout_p=0.25)
+        self.assertEqual((found.unsupported, found.visible), ("", 1))
+        self.assertIn("sink(%b, %h, %i)", found.problem)
+        self.assertIn("dropout(%dropout_p", found.problem)
+        self.assertNotIn("lse", found.problem)
+        lengths = numpy.array([24, 6], numpy.int32)
+        found = fa_mlir.explain(*inputs, key_lengths=lengths, mask=numpy.arange(2)[:, None, None, None] == numpy.array([[[[1]]]]))
+        self.assertEqual(found.operations, 2 * heads * 2 * dim * 8 * 6)
+        pages = draw(4, 16, heads, dim)
+        found = fa_mlir.explain(inputs[0], pages, pages, key_pages=numpy.array([[3, 0], [1, 2]], numpy.int32),
+                                key_lengths=lengths)
+        self.assertEqual((found.unsupported, found.operations), ("", 2 * heads * 2 * dim * 8 * (24 + 6)))
+        self.assertIn("key_pages(%key_pages", found.problem)
+        found = fa_mlir.explain(query, key, key, bias=draw(32), **packed)
+        self.assertIn("'bias' is an array with packed", found.unsupported)
+        for message, options in (("'sink' has shape", {"sink": draw(3)}), ("'dropout_p' is 2", {"dropout_p": 2}),
+                                 ("'causal' is True", {"causal": True}), ("'key' has rank 3", {"query_starts": starts[0]}),
+                                 ("'layout'", {"layout": "bhsd", **packed})):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, message):
+                fa_mlir.explain(query, key, key, **options)
+        with self.assertRaisesRegex(TypeError, "'casual', expected one of alibi"):
+            fa_mlir.explain(*inputs, casual="bottom_right")
 
     def test_errors(self):
         query, key, value = make_inputs()

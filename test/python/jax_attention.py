@@ -32,8 +32,18 @@ def make_inputs(batch=2, queries=7, keys=9, heads=4, key_heads=2, head_dim=16, d
         draw(batch, keys, key_heads, head_dim, dtype=dtype) for _ in range(2)]
 
 
+def apply(function, *arguments):
+    """A function of scalars on all pairs: (batch, heads, queries, keys)."""
+    *scores, (batch, heads, queries, keys) = arguments
+    for dim in 3, 2, 1, 0:
+        places = [None] * 4
+        places[dim] = 0
+        function = jax.vmap(function, ([0] if scores else []) + places)
+    return function(*scores, *(jnp.arange(size, dtype="int32") for size in (batch, heads, queries, keys)))
+
+
 def expect(query, key, value, causal=None, window=None, softcap=None, alibi=None, bias=None, mask=None, sink=None,
-           key_lengths=None, scale=None):
+           key_lengths=None, scale=None, score=None):
     """Output and lse by the definition, in float64."""
     query, key, value = (array.astype("float64").swapaxes(1, 2) for array in (query, key, value))
     key, value = (jnp.repeat(array, query.shape[1] // key.shape[1], 1) for array in (key, value))
@@ -47,6 +57,8 @@ def expect(query, key, value, causal=None, window=None, softcap=None, alibi=None
         scores = scores - alibi.astype("float64")[:, None, None] * abs(i - j)
     if bias is not None:
         scores = scores + bias
+    if score is not None:
+        scores = apply(lambda s, *places: score(s, *places).astype("float64"), scores, scores.shape)
     visible = j < lengths[:, None, None, None]
     if causal == "bottom_right":
         visible = visible & (j <= i)
@@ -55,7 +67,7 @@ def expect(query, key, value, causal=None, window=None, softcap=None, alibi=None
     if window is not None:
         visible = visible & (j >= i - window[0]) & (j <= i + window[1])
     if mask is not None:
-        visible = visible & mask
+        visible = visible & (apply(mask, scores.shape) if callable(mask) else mask)
     scores = jnp.where(visible, scores, -1e300)
     if sink is not None:
         scores = jnp.concatenate([scores, jnp.broadcast_to(sink.astype("float64")[:, None, None], (*scores.shape[:3], 1))], -1)
@@ -93,6 +105,105 @@ class Attention(unittest.TestCase):
                 right = jax.tree.leaves(pull_expected(tuple(weight.astype("float64") for weight in weights)))
                 for one, other in zip(found, right):
                     self.close(one, numpy.asarray(other, "float64"), 1e-5)
+
+    def compare(self, given, make_options, captures, compiled=False, bound=2e-6):
+        """Output, lse and gradients of operands and captures; make_options: of captures."""
+        def run(function):
+            def call(operands, values):
+                return function(*operands, **make_options(*values))
+            return jax.jit(call) if compiled else call
+        got, pull = jax.vjp(run(lambda *args, **named: attention(*args, return_lse=True, **named)), given, captures)
+        expected, pull_expected = jax.vjp(run(expect), given, captures)
+        for one, other in zip(got, expected):
+            self.close(one, other, bound)
+        weights = draw(*got[0].shape), draw(*got[1].shape)
+        found = jax.tree.leaves(pull(weights))
+        right = jax.tree.leaves(pull_expected(tuple(weight.astype("float64") for weight in weights)))
+        for one, other in zip(found, right, strict=True):
+            other = numpy.asarray(other, "float64")
+            if numpy.linalg.norm(other):
+                self.close(one, other, 1e-5)
+
+    def test_masks(self):
+        documents, lengths = jnp.asarray(RANDOM.integers(0, 3, (2, 9)), "int32"), jnp.array([4, 9], "int32")
+        seen, order = jnp.asarray(RANDOM.random((4, 7, 9)) < 0.6), jnp.asarray(RANDOM.permutation(9), "int32")
+        masks = {
+            "causal": lambda b, h, q, k: q >= k, "band": lambda b, h, q, k: (q - k < 3) & ~(k > q) | (k < 2),
+            "documents": lambda b, h, q, k: documents[b, q] == documents[b, k],
+            "length": lambda b, h, q, k: k < lengths[b], "blocks": lambda b, h, q, k: q // 3 == k // 4,
+            "signed blocks": lambda b, h, q, k: (q - k) // 3 != -1, "stripes": lambda b, h, q, k: (k - q) % 3 != 1,
+            "remainder": lambda b, h, q, k: jax.lax.rem(q - k, jnp.int32(3)) != -1, "heads": lambda b, h, q, k: seen[h][q, k],
+            "order": lambda b, h, q, k: order[q] >= order[k], "last": lambda b, h, q, k: seen[-1, q, -k - 1],
+            "take": lambda b, h, q, k: jnp.take(seen, q + 2, axis=1, mode="clip")[h, k],
+            "filled": lambda b, h, q, k: jnp.take(order, k + 3, mode="fill", fill_value=5) > 3,
+            "past": lambda b, h, q, k: order[k + 4] > 2, "turned": lambda b, h, q, k: seen.T[k, q, h],
+            "outside": lambda b, h, q, k: (seen | (jnp.arange(9) == 0))[h, q, k],
+            "wraps": lambda b, h, q, k: (q * 715827883 + k * 1431655765) % 7 < 4,
+            "where": lambda b, h, q, k: jnp.where(h < 2, q >= k, jnp.abs(q - k) <= 2),
+            "clip": lambda b, h, q, k: jnp.clip(q + 1, 2, 5) >= jnp.minimum(k, jnp.maximum(q, 3)),
+            "cond": lambda b, h, q, k: jax.lax.cond(h == 1, lambda: q > k, lambda: q <= k),
+            "float": lambda b, h, q, k: jnp.sin(q * 1.5 + k) > -0.5, "sign": lambda b, h, q, k: jnp.sign(q - k) != 1,
+            "all": lambda b, h, q, k: True, "number": lambda b, h, q, k: (q - k) & 3,
+        }
+        for name, mask in masks.items():
+            with self.subTest(name):
+                first = (lambda *pair: mask(*pair).astype(bool) | (pair[3] == 0)) if name != "all" else (
+                    lambda *pair: jnp.asarray(True))
+                operands = make_inputs()
+                got, expected = (function(*operands, mask=first) for function in (attention, lambda *args, **named: expect(
+                    *args, **named)[0]))
+                self.close(got, expected, 2e-6)
+
+    def test_scores(self):
+        bias, slopes, buckets, factor = draw(4, 7, 9), draw(2, 4), draw(32, 4), jnp.float32(1.7)
+
+        def find_bucket(distance):
+            wide = 4 + (jnp.log(distance / 4.0) / jnp.log(16.0) * 12).astype("int32")
+            return jnp.where(distance < 4, distance, jnp.minimum(wide, 15))
+
+        scores = {
+            "cap": (lambda f: lambda s, b, h, q, k: f * jnp.tanh(s / f), [factor]),
+            "slopes": (lambda t: lambda s, b, h, q, k: s + t[b, h] * (k - q), [slopes]),
+            "bias": (lambda t: lambda s, b, h, q, k: s + t[h][q][k] * 0.5, [bias]),
+            "outside": (lambda t: lambda s, b, h, q, k: s * (t * t).mean() + jax.nn.softmax(t)[h, q, k], [bias]),
+            "buckets": (lambda t: lambda s, b, h, q, k: s + t[find_bucket(jnp.maximum(q - k, 0)), h], [buckets]),
+            "activations": (lambda: lambda s, b, h, q, k: jax.nn.silu(s) + jax.nn.gelu(s) + jax.nn.softplus(s)
+                            - jnp.exp2(-(h + 1.0)), []),
+            "powers": (lambda: lambda s, b, h, q, k: s ** 3 - jnp.sqrt(s ** 2 + 1) + (s * s + 0.5) ** 0.3 + s ** -2 * 0, []),
+            "branches": (lambda t: lambda s, b, h, q, k: jnp.where(k > q + 3, -jnp.inf, jnp.where(k < q, s, t[b, h] * s)),
+                         [slopes]),
+            "constant": (lambda: lambda s, b, h, q, k: jnp.where(q == k, 1.0, s.astype("bfloat16").astype("float32") * 0), []),
+        }
+        for name, (make, captures) in scores.items():
+            for compiled in False, True:
+                with self.subTest(name, compiled=compiled):
+                    self.compare(make_inputs(), lambda *values: {"score": make(*values), "softcap": 9.0}, captures,
+                                 compiled)
+
+    def test_grads_of_functions(self):
+        operands = make_inputs(1, 3, 4, 2, 1, 8)
+        check_grads(lambda operands, bias, cap: attention(
+            *operands, score=lambda s, b, h, q, k: cap * jnp.tanh((s + jnp.asarray(bias)[h, k - q]) / cap),
+            mask=lambda b, h, q, k: (q + 1 >= k) | (h == 1)), (operands, draw(2, 6), jnp.float32(1.5)), order=1,
+            modes=["rev"], eps=1e-2, atol=5e-3, rtol=5e-2)
+
+    def test_functions_of_other_lengths(self):
+        def run(batch, queries, keys):
+            documents, bias = jnp.zeros((batch, keys), "int32"), draw(4, queries, keys)
+            return attention(*make_inputs(batch, queries, keys), score=lambda s, b, h, q, k: s + bias[h, q, k],
+                             mask=lambda b, h, q, k: (documents[b, k] == 0) & (q // 2 >= k // 2))
+        run(2, 7, 9)
+        count = fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"]
+        for sizes in (3, 20, 31), (2, 64, 80):
+            run(*sizes)
+        self.assertEqual(fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"], count)
+
+    def test_functions_in_a_batch(self):
+        operands, slopes = make_inputs(), draw(3, 4)
+        run = lambda slope: attention(*operands, score=lambda s, b, h, q, k: s * slope[h])
+        got = jax.vmap(run)(slopes)
+        for i in range(3):
+            self.assertTrue(numpy.array_equal(got[i], run(slopes[i])))
 
     def test_types(self):
         for dtype, bound in ("bfloat16", 6e-3), ("float16", 1e-3):
@@ -138,8 +249,24 @@ class Attention(unittest.TestCase):
 
     def test_errors(self):
         query, key, value = make_inputs()
-        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'mask' is a function"):
-            attention(query, key, value, mask=lambda b, h, q, k: q >= k)
+        table, wide = draw(9, 9), jnp.zeros(9, "uint32")
+
+        @jax.custom_jvp
+        def own(x):
+            return x
+
+        own.defjvps(lambda t, y, x: 2 * t)
+        for reason, name, function in (
+                ("cannot be traced .TracerBoolConversionError.*jax_attention.py:", "mask", lambda b, h, q, k: q if q > k else k),
+                ("cannot be traced .NameError.*missing", "score", lambda s, *_: s + missing),
+                ("the operation cumsum .*jax_attention.py:", "score", lambda s, b, h, q, k: s + jnp.cumsum(table[q])[k]),
+                ("add on a whole array", "score", lambda s, b, h, q, k: (s + table)[q, k]),
+                ("division by what is not a constant", "mask", lambda b, h, q, k: k // (q + 1) == 0),
+                ("uint32", "mask", lambda b, h, q, k: wide[k] == 0), ("stop_gradient", "score", lambda s, *_: jax.lax.stop_gradient(s)),
+                ("custom_jvp", "score", lambda s, *_: own(s)), ("an array as a result", "score", lambda s, b, h, q, k: table[q]),
+                ("2 results", "mask", lambda b, h, q, k: (q > k, k > q)), ("the operation igamma", "score", lambda s, *_: jax.lax.igamma(s, s))):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, f"'{name}' is a function with .*{reason}"):
+                attention(query, key, value, **{name: function})
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "dropout_state"):
             attention(query, key, value, dropout_p=0.5)
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has 3 heads"):
