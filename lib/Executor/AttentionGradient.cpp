@@ -101,8 +101,11 @@ LogicalResult executor::compileGradientOperands(GradientLikeOpInterface op,
   plan.outputGradientOrder = op.getOutputGradientOrder();
   plan.lse = builder.getRegister(op.getLse());
   Region *region = &op.getScoreGradient();
-  if (auto whole = dyn_cast<AttentionGradientOp>(op.getOperation());
-      whole && region->empty() && !attention.getScore().empty()) {
+  auto whole = dyn_cast<AttentionGradientOp>(op.getOperation());
+  bool needsSink = whole && whole.getSinkGradient().empty() &&
+                   !whole.getDifferentiatedSink().empty();
+  if (needsSink ||
+      (whole && region->empty() && !attention.getScore().empty())) {
     plan.derived = std::shared_ptr<Operation>(
         whole->clone(), [](Operation *copy) { copy->destroy(); });
     auto copy = cast<AttentionGradientOp>(plan.derived.get());
@@ -135,8 +138,9 @@ struct WholeGradientPlan : GradientPlan {
   std::optional<unsigned> output, lseGradient;
   DimsAttr outputOrder;
   std::optional<Destination> query, key, value, scale;
-  SmallVector<unsigned> captureRegisters;
-  SmallVector<std::pair<unsigned, Destination>> captures;
+  SmallVector<unsigned> captureRegisters, sinkRegisters;
+  SmallVector<std::pair<unsigned, Destination>> captures, sinkCaptures;
+  CompiledRegion sink, sinkGradient;
   bool onTensors = false;
 };
 
@@ -156,6 +160,7 @@ struct WholeGradientRun {
   OrderedOperand outputGradient;
   GradientRow row;
   Gradients gradients;
+  LaneState sink, sinkGradient;
 };
 } // namespace
 
@@ -186,6 +191,22 @@ static void writeRow(const OrderedOperand &target, int64_t batch,
   Slot *to = target.getRow(batch, sequence, head);
   for (int64_t dim = 0; dim < target.getSize(DimKind::HeadDim); ++dim)
     to[dim * target.getStep()].real = factor * from[dim];
+}
+
+/// A sink is one more key, of value zero.
+static LogicalResult addSink(WholeGradientRun &run, const RowPosition &position,
+                             const GradientInputs &inputs) {
+  const WholeGradientPlan &plan = run.plan;
+  if (plan.sinkGradient.isEmpty())
+    return success();
+  plan.sink.setRow(run.sink, position);
+  plan.sinkGradient.setRow(run.sinkGradient, position);
+  if (failed(plan.sink.run(run.sink, 1)))
+    return failure();
+  double weight = std::exp(plan.sink.getResult(run.sink)->real - inputs.lse);
+  plan.sinkGradient.getElements(run.sinkGradient)->real =
+      -weight * inputs.delta;
+  return plan.sinkGradient.run(run.sinkGradient, 1);
 }
 
 /// Rows of one query head: writes gradients of queries, adds the others.
@@ -222,7 +243,8 @@ static LogicalResult runQueryHead(WholeGradientRun &run, int64_t batch,
       operands.query.read(batch, i, head, query.data());
       run.outputGradient.read(batch, i, head, outputGradient.data());
       inputs.delta = getDelta(run, batch, head, i, outputGradient);
-      if (failed(run.row.run(*position, data, MaskUse::Apply, inputs)))
+      if (failed(addSink(run, *position, inputs)) ||
+          failed(run.row.run(*position, data, MaskUse::Apply, inputs)))
         return failure();
       targets.query = gradient.data();
       addRow(run.row, data, inputs, targets);
@@ -296,18 +318,14 @@ static LogicalResult bindLike(const WholeGradientPlan &plan, Frame &frame,
   return checkLive(plan.op, *array);
 }
 
-static LogicalResult bindGradients(const WholeGradientPlan &plan, Frame &frame,
-                                   const AttentionRun &run,
-                                   Gradients &gradients, GradientRow &row) {
-  if (failed(bindLike(plan, frame, run, plan.query, "query", run.query,
-                      gradients.query, gradients)) ||
-      failed(bindLike(plan, frame, run, plan.key, "key", run.key, gradients.key,
-                      gradients)) ||
-      failed(bindLike(plan, frame, run, plan.value, "value", run.value,
-                      gradients.value, gradients)))
-    return failure();
-  auto captures = cast<AttentionLikeOpInterface>(plan.op).getScoreCaptures();
-  for (const auto &[number, destination] : plan.captures) {
+/// Binds destinations that have the shapes of captures.
+static LogicalResult
+bindCaptures(const WholeGradientPlan &plan, Frame &frame, OperandRange captures,
+             ArrayRef<unsigned> registers,
+             ArrayRef<std::pair<unsigned, Destination>> destinations,
+             StringRef name, Gradients &gradients,
+             function_ref<void(unsigned, const ArrayRefPtr &)> set) {
+  for (const auto &[number, destination] : destinations) {
     ArrayRefPtr array = getDestination(frame, destination.use, plan.onTensors);
     gradients.results.push_back({destination.result, array});
     if (failed(checkLive(plan.op, *array)))
@@ -317,13 +335,40 @@ static LogicalResult bindGradients(const WholeGradientPlan &plan, Frame &frame,
     for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
       if (failed(checkEqual(
               plan.op,
-              ("size of the gradient of capture " + Twine(number)).str(),
-              array->shape[dim],
-              frame.array(plan.captureRegisters[number]).shape[dim])))
+              ("size of the gradient of " + name + " " + Twine(number)).str(),
+              array->shape[dim], frame.array(registers[number]).shape[dim])))
         return failure();
     fillElements(*array, Slot::ofReal(0));
-    row.setCaptureGradient(number, array);
+    set(number, array);
   }
+  return success();
+}
+
+static LogicalResult bindGradients(WholeGradientRun &run) {
+  const WholeGradientPlan &plan = run.plan;
+  Frame &frame = run.frame;
+  Gradients &gradients = run.gradients;
+  const AttentionRun &operands = run.operands;
+  auto op = cast<AttentionGradientOp>(plan.op);
+  if (failed(bindLike(plan, frame, operands, plan.query, "query",
+                      operands.query, gradients.query, gradients)) ||
+      failed(bindLike(plan, frame, operands, plan.key, "key", operands.key,
+                      gradients.key, gradients)) ||
+      failed(bindLike(plan, frame, operands, plan.value, "value",
+                      operands.value, gradients.value, gradients)) ||
+      failed(bindCaptures(plan, frame, op.getScoreCaptures(),
+                          plan.captureRegisters, plan.captures, "capture",
+                          gradients,
+                          [&](unsigned number, const ArrayRefPtr &array) {
+                            run.row.setCaptureGradient(number, array);
+                          })) ||
+      failed(bindCaptures(plan, frame, op.getSinkCaptures(), plan.sinkRegisters,
+                          plan.sinkCaptures, "sink capture", gradients,
+                          [&](unsigned number, const ArrayRefPtr &array) {
+                            plan.sinkGradient.setGradient(run.sinkGradient,
+                                                          number, array);
+                          })))
+    return failure();
   if (!plan.scale)
     return success();
   gradients.scale = getDestination(frame, plan.scale->use, plan.onTensors);
@@ -378,9 +423,11 @@ static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
                        OrderedOperand(frame.array(plan.outputGradient),
                                       plan.outputGradientOrder),
                        GradientRow(plan, frame),
-                       Gradients()};
+                       Gradients(),
+                       plan.sink.bind(frame),
+                       plan.sinkGradient.bind(frame)};
   run.outputGradient.starts = operands->query.starts;
-  if (failed(bindGradients(plan, frame, *operands, run.gradients, run.row)))
+  if (failed(bindGradients(run)))
     return failure();
   if (AttentionWork *work = frame.execution->countedWork) {
     if (failed(countWork(plan, frame, *operands, workFactor, *work)))
@@ -394,10 +441,33 @@ static LogicalResult runGradient(const WholeGradientPlan &plan, Frame &frame) {
   return success();
 }
 
+/// The sink and its gradient, where one is asked for.
+static LogicalResult compileSink(AttentionGradientOp op,
+                                 WholeGradientPlan &plan,
+                                 ProgramBuilder &builder) {
+  if (op.getDifferentiatedSink().empty())
+    return success();
+  auto derived = cast_if_present<AttentionGradientOp>(plan.derived.get());
+  Region &gradient = op.getSinkGradient().empty() && derived
+                         ? derived.getSinkGradient()
+                         : op.getSinkGradient();
+  auto sink = CompiledRegion::compile(
+      {&op.getSink(), /*numElements=*/0, op.getSinkCaptures(), 3}, builder);
+  auto compiled = CompiledRegion::compile(
+      {&gradient, /*numElements=*/1, op.getSinkCaptures(), 3}, builder);
+  if (failed(sink) || failed(compiled))
+    return failure();
+  plan.sink = std::move(*sink);
+  plan.sinkGradient = std::move(*compiled);
+  plan.sinkRegisters = builder.getRegisters(op.getSinkCaptures());
+  return success();
+}
+
 static LogicalResult compileGradient(AttentionGradientOp op,
                                      ProgramBuilder &builder) {
   WholeGradientPlan plan;
-  if (failed(compileGradientOperands(op, plan, builder)))
+  if (failed(compileGradientOperands(op, plan, builder)) ||
+      failed(compileSink(op, plan, builder)))
     return failure();
   auto getOptional = [&](Value value) -> std::optional<unsigned> {
     return value ? std::optional(builder.getRegister(value)) : std::nullopt;
@@ -430,6 +500,10 @@ static LogicalResult compileGradient(AttentionGradientOp op,
     plan.captures.push_back({number, getNext(operand, DimsAttr())});
   for (OpOperand &operand : op.getScaleGradientMutable())
     plan.scale = getNext(operand, DimsAttr());
+  for (auto [number, operand] : llvm::zip_equal(
+           op.getDifferentiatedSink(),
+           MutableArrayRef<OpOperand>(op.getSinkCaptureGradientsMutable())))
+    plan.sinkCaptures.push_back({number, getNext(operand, DimsAttr())});
   builder.emit([plan = std::move(plan)](Frame &frame) {
     return runGradient(plan, frame);
   });

@@ -14,6 +14,8 @@ namespace mlir::fa::executor {
 
 /// fa.apply.
 void addApplySemantics(Semantics &semantics);
+/// fa.append.
+void addAppendSemantics(Semantics &semantics);
 /// fa.attention_gradient.
 void addWholeGradientSemantics(Semantics &semantics);
 /// Its steps, their begin and end, and what adds to gradients.

@@ -343,6 +343,7 @@ static LogicalResult compileStep(OnlineAttentionOp op,
 void executor::addFASemantics(Semantics &semantics) {
   semantics.add<AttentionOp>(compileAttention);
   semantics.add<OnlineAttentionOp>(compileStep);
+  addAppendSemantics(semantics);
   addApplySemantics(semantics);
   addWholeGradientSemantics(semantics);
   addGradientSemantics(semantics);

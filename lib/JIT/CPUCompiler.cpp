@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/JIT/CPUCompiler.h"
+#include "NarrowFloats.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Runtime/ParallelFor.h"
 #include "fa/Support/FatalErrors.h"
@@ -239,9 +240,14 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
 /// The functions of the runtime that compiled code may call.
 static llvm::Error defineRuntime(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
-  symbols[jit.mangleAndIntern("fa_parallel_for")] = {
-      llvm::orc::ExecutorAddr::fromPtr(&fa_parallel_for),
-      llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  auto add = [&](StringRef name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  add("fa_parallel_for", &fa_parallel_for);
+  add("__truncsfbf2", static_cast<float (*)(float)>(&truncateToBF16));
+  add("__truncdfbf2", static_cast<float (*)(double)>(&truncateToBF16));
   return jit.getMainJITDylib().define(
       llvm::orc::absoluteSymbols(std::move(symbols)));
 }

@@ -41,6 +41,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFAVersionBounds());
   manager.addPass(createFASplitKeys());
   manager.addPass(createFASplitKV());
+  manager.addPass(createFAAppendToLoops());
   manager.addPass(createFATile());
   manager.addPass(createFATileGradient());
   manager.addPass(createFAConvertToOnline());

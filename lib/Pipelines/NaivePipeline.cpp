@@ -23,6 +23,7 @@ void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());
+  manager.addPass(createFAAppendToLoops());
   manager.addPass(createFANaive());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -26,6 +26,8 @@ struct Row {
   StringRef chips[3] = {};
   Elements elements = Elements::Any;
   int64_t maxHeadDim = 0, fromKeys = 0;
+  /// 0 for any number, known or not.
+  int64_t mostQueries = 0;
   int64_t queryBlock = 0, keyBlock = 0;
   GPUPart part;
   bool putsLongestFirst = false;
@@ -52,6 +54,9 @@ struct Row {
   /// same chips, form, elements and head dim, where there is no score function
   /// and the mask bounds keys on one side at most.
   constexpr Row &from(int64_t keys) { return set(fromKeys, keys); }
+
+  /// Queries that are known to be so many at most.
+  constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
 
   // The configuration.
 
@@ -97,6 +102,10 @@ struct Row {
 // regions that hold values of their own.
 // clang-format off
 inline constexpr Row table[] = {
+    // Memory bounds the time of few queries: one group, and what two stages
+    // keep in flight (benchmarks/results, serving).
+    Row("sm_90a").packed().headDim(128).upToQueries(64).block(64, 64).groups(1)
+        .overKeys(),
     // Every tile overlaps with the next one.
     Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
         .takingTurns().longestFirstIfMasked(),

@@ -61,9 +61,11 @@ static bool takesElements(const Row &row, const AttentionProblem &problem) {
 }
 
 static bool takes(const Row &row, const AttentionProblem &problem) {
+  bool hasFew = !ShapedType::isDynamic(problem.queries) &&
+                problem.queries <= row.mostQueries;
   return std::max(problem.queryHeadDim, problem.valueHeadDim) <=
              row.maxHeadDim &&
-         takesElements(row, problem);
+         takesElements(row, problem) && (!row.mostQueries || hasFew);
 }
 
 /// Whether `row` is for more keys of what `other` is for.
@@ -71,7 +73,8 @@ static bool isLonger(const Row &row, const Row &other) {
   return row.fromKeys > other.fromKeys &&
          ArrayRef<StringRef>(row.chips) == ArrayRef<StringRef>(other.chips) &&
          row.part.form == other.part.form && row.elements == other.elements &&
-         row.maxHeadDim == other.maxHeadDim;
+         row.maxHeadDim == other.maxHeadDim &&
+         row.mostQueries == other.mostQueries;
 }
 
 static std::string describe(const Row &row, const GPUTarget &target) {

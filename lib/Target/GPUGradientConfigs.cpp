@@ -22,20 +22,21 @@ using namespace mlir::fa;
 namespace {
 /// How many columns a step takes: keys of a block of queries, and queries of a
 /// block of keys, without and with a mask. With a score function they are at
-/// most `ifScored`: its gradient holds as many values again.
+/// most `ifScored`: its gradient holds as many values again. `once` queries
+/// where sums may have any order; 0 where `form` is faster than one pass.
 struct GradientRow {
   int64_t maxHeadDim;
   GradientForm form;
-  int64_t keys, queries, queriesIfMasked, ifScored;
+  int64_t keys, queries, queriesIfMasked, ifScored, once;
 };
 } // namespace
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
 // scores.
 static constexpr GradientRow table[] = {
-    {64, GradientForm::two_pass, 128, 96, 64, 32},
-    {128, GradientForm::two_pass, 128, 64, 64, 32},
-    {256, GradientForm::three_pass, 64, 64, 64, 32},
+    {64, GradientForm::two_pass, 128, 96, 64, 32, 128},
+    {128, GradientForm::two_pass, 128, 64, 64, 32, 64},
+    {256, GradientForm::three_pass, 64, 64, 64, 32, 0},
 };
 
 static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
@@ -73,10 +74,10 @@ static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
-                             int64_t keyBlock, const GPUPart &part) {
+                             int64_t keyBlock, const GPUPart &part,
+                             bool deterministic = true) {
   return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         /*deterministic=*/true,
-                         GPUConfigAttr::get(context, part));
+                         deterministic, GPUConfigAttr::get(context, part));
 }
 
 /// How groups can divide the gradient of a block of queries: by rows, by
@@ -88,7 +89,7 @@ static bool dividesQueries(int64_t queries, const AttentionProblem &problem) {
          (queries == rowsPerWarpGroup && headDim % (16 * groups) == 0);
 }
 
-/// Whether a configuration that may add in any order has `one_pass`.
+/// Whether sums in any order can have `one_pass`.
 static bool takesOnePass(int64_t queries, const AttentionProblem &problem) {
   return problem.hasAllGradients &&
          problem.queryHeadDim % depthOfProduct == 0 &&
@@ -104,6 +105,34 @@ static GPUPart getOnePassPart(const AttentionProblem &problem,
   return part;
 }
 
+/// What a kernel takes whose rows sum up so many columns, and go by `columns`.
+static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
+                         bool isOnePass, const AttentionProblem &problem) {
+  int64_t elements = 0;
+  // Numbers of queries come with them.
+  constexpr int64_t bytes = 2, numberBytes = 4;
+  for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
+    elements += llvm::alignTo(headDim, depthOfProduct);
+  // At least one of both operands has a stage of its own.
+  int64_t stages = columns * elements +
+                   (part.stages - 1) * columns *
+                       llvm::alignTo(problem.queryHeadDim, depthOfProduct);
+  if (isOnePass) {
+    // All operands have their stages; gradients of scores have two, and their
+    // products leave through a tile of f32.
+    stages = columns * (part.stages * elements + 2 * rows) +
+             columns * problem.queryHeadDim * numberBytes / bytes;
+  }
+  return {(rows * elements + stages) * bytes +
+              2 * part.stages * columns * numberBytes,
+          columns * (problem.hasScore ? 2 : 1) + sums / 2 + registersBeside, 0};
+}
+
+static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
+  return needs.registers <= limits.registers &&
+         needs.sharedBytes <= limits.sharedBytes;
+}
+
 ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
                                              const GPUTarget &target,
                                              const AttentionProblem &problem,
@@ -111,6 +140,17 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   const GradientRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
+  // One pass is five products for seven of two.
+  if (row.once && !problem.mustBeDeterministic && !problem.hasScore &&
+      takesOnePass(row.once, problem)) {
+    GPUPart part = getOnePassPart(problem, row.once);
+    GPUNeeds needs =
+        getNeeds(part, row.once, problem.queryHeadDim + problem.valueHeadDim,
+                 /*isOnePass=*/true, problem);
+    if (fits(needs, getGPULimits(target, part)))
+      return makeConfig(context, row.once, rows, part, /*deterministic=*/false)
+          .withGradientForm(GradientForm::one_pass);
+  }
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
   if (problem.hasScore)
@@ -148,29 +188,6 @@ mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
   return config.withGradientForm(form);
 }
 
-/// What a kernel takes whose rows sum up so many columns, and go by `columns`.
-static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
-                         bool isOnePass, const AttentionProblem &problem) {
-  int64_t elements = 0;
-  // Numbers of queries come with them.
-  constexpr int64_t bytes = 2, numberBytes = 4;
-  for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
-    elements += llvm::alignTo(headDim, depthOfProduct);
-  // At least one of both operands has a stage of its own.
-  int64_t stages = columns * elements +
-                   (part.stages - 1) * columns *
-                       llvm::alignTo(problem.queryHeadDim, depthOfProduct);
-  if (isOnePass) {
-    // All operands have their stages; gradients of scores have two, and their
-    // products leave through a tile of f32.
-    stages = columns * (part.stages * elements + 2 * rows) +
-             columns * problem.queryHeadDim * numberBytes / bytes;
-  }
-  return {(rows * elements + stages) * bytes +
-              2 * part.stages * columns * numberBytes,
-          columns * (problem.hasScore ? 2 : 1) + sums / 2 + registersBeside, 0};
-}
-
 static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
                                   const GPUTarget &target, ConfigAttr config,
                                   int64_t ofRows, StringRef rowsName,
@@ -198,18 +215,16 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "stages is " << stages << ", expected 1 to 64";
   GPUNeeds needs = getNeeds(gpu.getPart(), columns, sums, isOnePass, problem);
   GPULimits limits = getGPULimits(target, gpu.getPart());
-  bool fitsRegisters = needs.registers <= limits.registers;
-  if (fitsRegisters && needs.sharedBytes <= limits.sharedBytes)
+  if (fits(needs, limits))
     return success();
+  bool fitsRegisters = needs.registers <= limits.registers;
   int64_t nearest = columns;
-  auto fits = [&](int64_t number) {
-    GPUNeeds smaller =
-        getNeeds(gpu.getPart(), number, sums, isOnePass, problem);
+  auto isFit = [&](int64_t number) {
     return (!isOnePass || dividesQueries(number, problem)) &&
-           smaller.registers <= limits.registers &&
-           smaller.sharedBytes <= limits.sharedBytes;
+           fits(getNeeds(gpu.getPart(), number, sums, isOnePass, problem),
+                limits);
   };
-  while (nearest > depthOfProduct && !fits(nearest))
+  while (nearest > depthOfProduct && !isFit(nearest))
     nearest -= depthOfProduct;
   InFlightDiagnostic diagnostic = emitError() << columnsName << " = " << columns
                                               << " needs at least ";
@@ -220,7 +235,7 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   else
     diagnostic << needs.registers << " registers a thread, but there are "
                << limits.registers;
-  if (fits(nearest))
+  if (isFit(nearest))
     return diagnostic << "; the nearest is " << nearest;
   return diagnostic << "; no smaller block fits";
 }

@@ -94,6 +94,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
       RegionWork());
   problem.isGradient = true;
+  problem.mustBeDeterministic = op.getDeterministic();
   problem.hasAllGradients =
       op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();
   problem.hasFloatGradient =

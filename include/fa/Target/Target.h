@@ -105,6 +105,8 @@ struct AttentionProblem {
   int64_t alignment;
   /// What the score and mask regions do for each pair of a query and a key.
   RegionWork regions;
+  /// Whether the gradients must have the same bits in each run.
+  bool mustBeDeterministic = false;
   /// Whether the gradients are asked for.
   bool isGradient = false;
   /// Those of query, key and value; that of the query in f32.

@@ -110,8 +110,8 @@ private:
       SmallVector<Value> coordinates =
           getCoordinates(emit, kernel, map, op.getDestination(), at, rows);
       Value panel = emit.add(tile, copy * panelBytes);
-      if (op.getAdd())
-        addPanel(op, emit, map, panel, coordinates);
+      if (op.getAdd() || op.getCache())
+        leaveAsPanel(op, emit, map, panel, coordinates);
       else
         NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
             emit.builder, emit.location, kernel.getTensorMapParameter(map),
@@ -121,10 +121,10 @@ private:
     }
   }
 
-  /// The operation of NVVM takes no predicate, and a branch would make the loop
-  /// around it divergent.
-  void addPanel(StoreOp op, Emitter &emit, const TensorMap &map, Value panel,
-                ValueRange coordinates) const {
+  /// The operations of NVVM for sums, and with a cache policy, take no
+  /// predicate, and a branch would make the loop around them divergent.
+  void leaveAsPanel(StoreOp op, Emitter &emit, const TensorMap &map,
+                    Value panel, ValueRange coordinates) const {
     SmallVector<Value> inputs = {
         LLVM::PtrToIntOp::create(emit.builder, emit.location,
                                  emit.builder.getI64Type(),
@@ -136,11 +136,20 @@ private:
       inputs.push_back(coordinate);
       constraints += ",r";
     }
-    emit.inlinePTX("@$2 cp.reduce.async.bulk.tensor." +
-                       std::to_string(coordinates.size()) +
-                       "d.global.shared::cta.add.tile.bulk_group [$0, {" +
-                       list + "}], [$1];",
-                   constraints + ",~{memory}", inputs, {});
+    std::string policy, hint;
+    if (Value cache = emit.createCachePolicy(op.getCache())) {
+      policy = ", $" + std::to_string(inputs.size());
+      hint = ".L2::cache_hint";
+      inputs.push_back(cache);
+      constraints += ",l";
+    }
+    std::string text = (Twine("@$2 cp.") + (op.getAdd() ? "reduce." : "") +
+                        "async.bulk.tensor." + Twine(coordinates.size()) +
+                        "d.global.shared::cta." + (op.getAdd() ? "add." : "") +
+                        "tile.bulk_group" + hint + " [$0, {" + list +
+                        "}], [$1]" + policy + ";")
+                           .str();
+    emit.inlinePTX(text, constraints + ",~{memory}", inputs, {});
   }
 };
 

@@ -213,7 +213,7 @@ private:
     NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
         emit.builder, emit.location, clusterPointer(emit, data), source,
         barrier, emit.constant(bytes), /*multicastMask=*/Value(),
-        /*l2CacheHint=*/Value());
+        emit.createCachePolicy(op.getCache()));
   }
 
   void emitCopy(PutOp op, Adaptor adaptor, Emitter &emit, Value data,
@@ -246,7 +246,7 @@ private:
           emit.builder, emit.location, target,
           kernel.getTensorMapParameter(map), coordinates, barrier,
           /*im2colOffsets=*/ValueRange{},
-          /*multicastMask=*/blocks, /*l2CacheHint=*/Value(),
+          /*multicastMask=*/blocks, emit.createCachePolicy(op.getCache()),
           NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
           NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
     }

@@ -83,6 +83,24 @@ SmallVector<Value> Emitter::inlinePTX(StringRef text, StringRef constraints,
   return values;
 }
 
+Value Emitter::createCachePolicy(std::optional<CachePriority> priority) {
+  if (!priority)
+    return Value();
+  MLIRContext *context = builder.getContext();
+  std::string text =
+      ("createpolicy.fractional.L2::" + stringifyCachePriority(*priority) +
+       ".b64 $0, 1.0;")
+          .str();
+  // Without effects, so that one serves all copies.
+  return LLVM::InlineAsmOp::create(
+             builder, location, builder.getI64Type(), ValueRange{}, text, "=l",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
+}
+
 void Emitter::arrive(Value barrier, Value predicate) {
   inlinePTX("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}",
             {barrier, predicate}, {});

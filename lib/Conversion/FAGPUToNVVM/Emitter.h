@@ -8,6 +8,7 @@
 #ifndef FA_LIB_CONVERSION_FAGPUTONVVM_EMITTER_H
 #define FA_LIB_CONVERSION_FAGPUTONVVM_EMITTER_H
 
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -42,6 +43,10 @@ public:
   /// Inline PTX; `constraints` as of LLVM, outputs first. Always has effects.
   SmallVector<Value> inlinePTX(StringRef text, StringRef constraints,
                                ValueRange inputs, TypeRange outputs);
+
+  /// A policy that tells the L2 cache when to give up what is copied (PTX ISA,
+  /// "createpolicy"); no value for the usual one.
+  Value createCachePolicy(std::optional<CachePriority> priority);
 
   /// Arrives at an mbarrier where the predicate is true, without a branch.
   void arrive(Value barrier, Value predicate);

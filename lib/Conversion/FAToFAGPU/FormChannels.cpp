@@ -180,7 +180,8 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
                 fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
                 fetch.getRows(), fetch.getColumns(), Value(), Value(), Value(),
-                fetch.getAlignment(), fetch.getPadded());
+                fetch.getAlignment(), fetch.getPadded(),
+                /*l2Promotion=*/128, /*cache=*/CachePriorityAttr());
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());

@@ -417,7 +417,7 @@ LogicalResult GradientBlock::storeQueries(OpBuilder &inside, Value sums,
       inside.getDenseI64ArrayAttr({1, 1, elements}), /*rows=*/Value(),
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
       /*alignment=*/16, /*padded=*/false, /*add=*/true, /*transposed=*/false,
-      /*fragments=*/true);
+      /*fragments=*/true, /*cache=*/fagpu::CachePriorityAttr());
   return success();
 }
 

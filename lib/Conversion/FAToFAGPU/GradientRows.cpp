@@ -114,7 +114,7 @@ LogicalResult GradientResult::runSums() {
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
       getAlignment(memory, from.getDimSize(1)),
       /*padded=*/false, /*add=*/false, part->transposed,
-      /*fragments=*/false);
+      /*fragments=*/false, /*cache=*/fagpu::CachePriorityAttr());
   finalize.erase();
   return success();
 }
@@ -205,7 +205,7 @@ LogicalResult GradientRows::clear(Value slice) {
       builder.getDenseI64ArrayAttr({1, 1, rows * headDim}), /*rows=*/Value(),
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(), /*alignment=*/16,
       /*padded=*/false, /*add=*/false, /*transposed=*/false,
-      /*fragments=*/true);
+      /*fragments=*/true, /*cache=*/fagpu::CachePriorityAttr());
   return success();
 }
 

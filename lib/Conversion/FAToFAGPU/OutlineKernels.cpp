@@ -56,7 +56,7 @@ private:
   void chooseCluster();
   LogicalResult checkView(Value memory);
   LogicalResult collectArguments();
-  void passArgument(Value value);
+  void passArgument(Value value, bool isCount = false);
   LogicalResult countTiles();
   func::FuncOp makeKernel();
   fagpu::RoleOp makeRole();
@@ -243,13 +243,14 @@ LogicalResult Outliner::collectArguments() {
   return success();
 }
 
-void Outliner::passArgument(Value value) {
+void Outliner::passArgument(Value value, bool isCount) {
   captured.push_back(value);
   if (value.getType().isIndex()) {
     constexpr int64_t limit = IndexWidths::shortLimit;
-    // What is computed from sizes, or given, need not be short.
-    Type type = ranges.isWithin(value, -limit, limit) ? builder.getI32Type()
-                                                      : builder.getI64Type();
+    // What is computed from sizes, or given, need not be short. A number of
+    // tiles is: a launcher refuses a greater one.
+    bool isShort = isCount || ranges.isWithin(value, -limit, limit);
+    Type type = isShort ? builder.getI32Type() : builder.getI64Type();
     value = arith::IndexCastOp::create(builder, loc, type, value);
   }
   passed.push_back(value);
@@ -381,14 +382,14 @@ LogicalResult Outliner::run() {
   ranges.setSizes(host);
   if (failed(collectArguments()))
     return failure();
-  auto needs = [&](Value value) {
+  auto needs = [&](Value value, bool isCount = false) {
     if (!value.getDefiningOp<arith::ConstantOp>() &&
         !llvm::is_contained(captured, value))
-      passArgument(value);
+      passArgument(value, isCount);
   };
-  llvm::for_each(llvm::make_filter_range(
-                     grid.counts, [&](Value count) { return isPassed(count); }),
-                 needs);
+  for (Value count : grid.counts)
+    if (isPassed(count))
+      needs(count, /*isCount=*/true);
   if (grid.together)
     needs(grid.together);
   for (OpFoldResult bound : llvm::concat<OpFoldResult>(

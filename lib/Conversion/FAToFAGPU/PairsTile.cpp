@@ -296,7 +296,9 @@ void PairsTile::store(OpBuilder &builder, Value value, const Tile &tile,
     bound = boundColumns(builder, loc, headDim, getColumns(headDim));
   fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes, end,
                          bound, Value(), Value(),
-                         isVector ? 16 : getAlignment(memory, headDim));
+                         isVector ? 16 : getAlignment(memory, headDim),
+                         /*padded=*/false, /*add=*/false, /*transposed=*/false,
+                         /*fragments=*/false, fagpu::CachePriorityAttr());
 }
 
 FailureOr<PairBlock> PairsTile::getPlace(OpBuilder &outside,

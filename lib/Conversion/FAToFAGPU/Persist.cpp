@@ -14,6 +14,7 @@
 
 #include "CarryScalars.h"
 #include "KernelConfig.h"
+#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -122,7 +123,8 @@ LogicalResult Persister::findTile() {
     block = id;
   }
   for (Operation &op : kernel.getBody().front())
-    if (!isa<RoleOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) {
+    if (!isa<RoleOp>(op) &&
+        llvm::any_of(getReadValues(&op), [&](Value operand) {
           Operation *source = operand.getDefiningOp();
           return source == block || ofTile.contains(source);
         }))

@@ -228,7 +228,9 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
     align = tileType.getElementTypeBitWidth() / 8;
   }
   fagpu::StoreOp::create(at, loc, tile, destination, offsets, box, ends[0],
-                         ends[1], /*via=*/Value(), /*bank=*/Value(), align);
+                         ends[1], /*via=*/Value(), /*bank=*/Value(), align,
+                         /*padded=*/false, /*add=*/false, /*transposed=*/false,
+                         /*fragments=*/false, fagpu::CachePriorityAttr());
 }
 
 LogicalResult CopyTiler::run() {

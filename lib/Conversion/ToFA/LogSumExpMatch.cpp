@@ -7,14 +7,17 @@
 //
 // A source may return the logarithm of a softmax's sums, in a base of its own:
 // a log(sum(exp(x - m))) + b m, with log and exp of base e or 2 and numbers a
-// and b. It is ln(sum(exp(score))) times a number where a and b fit each other.
+// and b. It is ln(sum(exp(score))) times a number where a and b fit each other
+// to the rounding of float64: ln(2) as a number of f32 does not fit.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SoftmaxMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
@@ -98,12 +101,20 @@ SoftmaxMatcher::matchLogSumExp(const Node *node) {
         graph.get<arith::MulFOp>({exponent, writtenFactor}, written->type);
     unit *= *getDouble(writtenFactor);
   }
-  // A constant such as ln(2) is a number of f32, half a unit off at most.
-  double wanted = result.factor * unit;
-  constexpr double rounding = 1.0 / (1 << 24);
-  if (term->operand(0) != exponent ||
-      std::abs(terms.ofShift - wanted) > rounding * std::abs(wanted))
+  if (term->operand(0) != exponent)
     return std::nullopt;
+  // Some roundings of float64, here and where constants were multiplied.
+  double wanted = result.factor * unit;
+  constexpr double rounding = 0x1p-50;
+  if (std::abs(terms.ofShift - wanted) > rounding * std::abs(wanted)) {
+    std::string reason;
+    llvm::raw_string_ostream(reason)
+        << "the maximum's factor in this logarithm of sums is "
+        << llvm::format("%.17g", terms.ofShift) << ", expected "
+        << llvm::format("%.17g", wanted);
+    (void)refuse(node, reason, 10);
+    return std::nullopt;
+  }
   // The difference of -inf and -inf.
   if (terms.shift->kind == NodeKind::Reduce)
     result.isNaNWithoutKeys = hasEmptyScores && !hidesWeights &&

@@ -306,22 +306,47 @@ const Node *SoftmaxMatcher::getEmptiness(const Node *node) {
   return emptiness[node] = condition;
 }
 
+namespace {
+/// A number times a positive constant: which operand the number is, and the
+/// constant.
+struct Scaling {
+  unsigned side;
+  double factor;
+};
+} // namespace
+
+static std::optional<Scaling> getScaling(const Node *node) {
+  bool multiplies = node->isa<arith::MulFOp>();
+  if (!multiplies && !node->isa<arith::DivFOp>())
+    return std::nullopt;
+  std::optional<double> right = getDouble(node->operand(1)),
+                        left = getDouble(node->operand(0));
+  if (right && *right > 0)
+    return Scaling{0, multiplies ? *right : 1 / *right};
+  if (multiplies && left && *left > 0)
+    return Scaling{1, *left};
+  return std::nullopt;
+}
+
 /// A number without the positive factors that multiply it: -inf just where the
 /// product is.
 static const Node *withoutFactors(const Node *node) {
-  while (true) {
-    bool multiplies = node->isa<arith::MulFOp>();
-    if (!multiplies && !node->isa<arith::DivFOp>())
-      return node;
-    std::optional<double> right = getDouble(node->operand(1)),
-                          left = getDouble(node->operand(0));
-    if (right && *right > 0)
-      node = node->operand(0);
-    else if (multiplies && left && *left > 0)
-      node = node->operand(1);
-    else
-      return node;
-  }
+  while (std::optional<Scaling> scaling = getScaling(node))
+    node = node->operand(scaling->side);
+  return node;
+}
+
+/// `node` with the number in place of what its positive factors multiply.
+static const Node *replaceScaled(NodeGraph &graph, const Node *node,
+                                 const Node *number) {
+  std::optional<Scaling> scaling = getScaling(node);
+  if (!scaling)
+    return number;
+  SmallVector<const Node *> operands(node->operands.begin(),
+                                     node->operands.end());
+  const Node *&scaled = operands[scaling->side];
+  scaled = replaceScaled(graph, scaled, number);
+  return graph.getOp(*node->name, operands, node->type, node->source);
 }
 
 /// Whether the condition holds just where the scores of a row are all -inf.
@@ -429,6 +454,17 @@ bool SoftmaxMatcher::seesKey(const Node *mask) {
   });
 }
 
+/// Whether what fills hidden places is multiplied by less than half. Constants
+/// such as log2(e) and ln(2) leave it a number that hides.
+static bool isScaledDown(const Node *score) {
+  double factor = 1;
+  while (std::optional<Scaling> scaling = getScaling(score)) {
+    factor *= scaling->factor;
+    score = score->operand(scaling->side);
+  }
+  return factor < 0.5;
+}
+
 /// Whether the score may be -inf: by a constant or by what is loaded.
 bool SoftmaxMatcher::mayBeEmpty(const Node *node) {
   std::optional<APInt> known = getInteger(getEmptiness(node));
@@ -475,12 +511,13 @@ LogicalResult SoftmaxMatcher::takeApart(SoftmaxMatch &match) {
     hidesByNumber = false;
     while (true) {
       const Node *inner = nullptr;
-      std::optional<Hiding> hiding = look(rest, inner, /*adds=*/false);
-      if (!hiding && rest->isa<arith::AddFOp>())
+      const Node *fill = isScaledDown(rest) ? rest : withoutFactors(rest);
+      std::optional<Hiding> hiding = look(fill, inner, /*adds=*/false);
+      if (!hiding && fill->isa<arith::AddFOp>())
         for (unsigned side : {0, 1}) {
           const Node *unused;
-          hiding = look(rest->operand(side), unused, /*adds=*/true);
-          inner = rest->operand(1 - side);
+          hiding = look(fill->operand(side), unused, /*adds=*/true);
+          inner = fill->operand(1 - side);
           if (hiding)
             break;
         }
@@ -489,7 +526,7 @@ LogicalResult SoftmaxMatcher::takeApart(SoftmaxMatch &match) {
       hidesByInfinity |= !hiding->number;
       hidesByNumber |= hiding->number.has_value();
       visible.push_back(hiding->visible);
-      rest = inner;
+      rest = fill == rest ? inner : replaceScaled(graph, rest, inner);
     }
   };
   auto join = [&] {

@@ -49,19 +49,6 @@ func.func @f(%x: tensor<8xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-func.func @f(%q: tensor<1x8x2x16xf32>, %sinks: tensor<2xf32>) -> tensor<1x8x2x16xf32> {
-  %e = tensor.empty() : tensor<1x8x2x16xf32>
-  // expected-error @below {{'fa.attention' op has a sink that depends on an argument, of which fa-differentiate makes no gradient; expected one that does not}}
-  %o = fa.attention ins(%q, %q, %q : tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>) outs(%e : tensor<1x8x2x16xf32>)
-      sink(%b, %h, %i) captures(%t = %sinks : tensor<2xf32>) {
-        %x = tensor.extract %t[%h] : tensor<2xf32>
-        fa.yield %x : f32
-      }
-  return %o : tensor<1x8x2x16xf32>
-}
-
-// -----
-
 func.func @f(%q: tensor<2x8x2x16xf32>, %l: tensor<2xi32>, %t: tensor<2x4xi32>) -> tensor<2x8x2x16xf32> {
   %e = tensor.empty() : tensor<2x8x2x16xf32>
   // expected-error @below {{'fa.attention' op has pages, of which fa-differentiate makes no gradient; expected a batch or packed sequences}}

@@ -150,3 +150,26 @@ func.func @narrow(%q: !q, %r: !row) -> !q {
       }
   return %0 : !q
 }
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+// A sink is differentiated where the gradient of a capture is asked for.
+// CHECK-LABEL: @sink
+// CHECK: sink_gradient(%[[DX:.*]], %{{.*}}, %[[H:.*]], %{{.*}}, %[[T:.*]]) {
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: %[[D:.*]] = arith.mulf
+// CHECK: arith.select
+// CHECK: fa.scatter_gradient %{{.*}} to %[[T]][%[[H]]] : f32, tensor<2xf32>
+// CHECK-NEXT: fa.yield
+func.func @sink(%q: !q, %r: !row, %s: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %s : tensor<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        %y = math.exp %x : f32
+        fa.yield %y : f32
+      }
+  return %0 : tensor<2xf32>
+}

@@ -20,3 +20,44 @@ func.func @plain(%q: !t, %k: !t) -> !t {
   %o = fa.attention ins(%q, %k, %k : !t, !t, !t) outs(%e : !t) mask causal
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x8x2x16xf32>
+
+// What a sink captures has a gradient; a sink that no argument reaches is left to lse.
+// CHECK-LABEL: func.func @sinks_vjp(
+// CHECK-SAME: -> (tensor<1x8x2x16xf32>, tensor<2xf32>)
+// CHECK: %[[G:.*]]:4 = fa.attention_gradient
+// CHECK-SAME: outs(query = {{.*}}, key = {{.*}}, value = {{.*}}, sink_capture[0] = %{{[0-9]+}} : tensor<2xf32>)
+// CHECK: sink_gradient(%[[DX:.*]], %{{.*}}, %[[H:.*]], %{{.*}}, %[[T:.*]]) {
+// CHECK-NEXT: fa.scatter_gradient %[[DX]] to %[[T]][%[[H]]] : f32, tensor<2xf32>
+// CHECK-NEXT: fa.yield
+// CHECK: return %{{.*}}, %[[G]]#3
+func.func @sinks(%q: !t, %sinks: tensor<2xf32>) -> !t {
+  %e = tensor.empty() : !t
+  %o = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%e : !t)
+      sink(%b, %h, %i) captures(%t = %sinks : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      }
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x8x2x16xf32>
+
+// CHECK-LABEL: func.func @constant_sink_vjp(
+// CHECK: fa.attention_gradient
+// CHECK-NOT: sink
+// CHECK: return
+func.func @constant_sink(%q: !t) -> !t {
+  %e = tensor.empty() : !t
+  %o = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%e : !t)
+      sink(%b, %h, %i) {
+        %x = arith.constant 1.0 : f32
+        fa.yield %x : f32
+      }
+  return %o : !t
+}

@@ -16,7 +16,7 @@ func.func @ins(%q: !q, %r: !row) {
 !row = tensor<1x2x8xf32>
 
 func.func @out_name(%q: !q, %r: !row) {
-  // expected-error @below {{outs expects one of query, key, value, capture, scale, then '=', a value and its type}}
+  // expected-error @below {{outs expects one of query, key, value, capture, scale, sink_capture, then '=', a value and its type}}
   %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(%q : !q)
   return
 }
@@ -38,7 +38,7 @@ func.func @out_twice(%q: !q, %r: !row) {
 !row = tensor<1x2x8xf32>
 
 func.func @no_out(%q: !q, %r: !row) {
-  // expected-error @below {{has no gradient in outs, expected at least one of query, key, value, capture[n], scale}}
+  // expected-error @below {{has no gradient in outs, expected at least one of query, key, value, capture[n], scale, sink_capture[n]}}
   fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs()
   return
 }
@@ -61,7 +61,7 @@ func.func @arguments(%q: !q, %r: !row, %c: f32) {
 !row = tensor<1x2x8xf32>
 
 func.func @order(%q: !q, %r: !row) {
-  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: scale, query_lengths, key_lengths, query_starts, key_starts, offsets, extents, score, score_gradient, mask, dropout, attributes}}
+  // expected-error @below {{'scale' is out of place, expected each clause once, in this order: scale, query_lengths, key_lengths, query_starts, key_starts, offsets, extents, score, score_gradient, mask, sink, sink_gradient, dropout, attributes}}
   %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q) mask causal scale(%c)
   return
 }
@@ -372,5 +372,162 @@ func.func @scatter_place(%x: tensor<8x8xf32>, %t: memref<8xf32>) {
 func.func @scatter_yield(%x: tensor<8x8xf32>, %t: memref<8xf32>, %c: index) {
   // expected-error @below {{pair region yields ('index', 'index'), expected ('index')}}
   fa.scatter_add %x : tensor<8x8xf32> to %t : memref<8xf32> offsets(%c, %c, %c, %c) extents(%c, %c) pairs(%b, %h, %i, %j) { fa.yield %h, %i : index, index }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @deterministic_in_any_order(%q: !q, %r: !row) {
+  // expected-error @below {{'fa.attention_gradient' op is deterministic and its config has deterministic = false, expected sums in one order; the nearest is deterministic = true, with gradient_form = two_pass on a GPU}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      {config = #fa.config<query_block = 16, key_block = 16, deterministic = false>, deterministic}
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @deterministic_up_to_some_keys(%q: !q, %r: !row) {
+  // expected-error @below {{is deterministic and its config has deterministic = false}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      {config = #fa.config<query_block = 16, key_block = 16, longer = #fa.config<query_block = 16, key_block = 16, deterministic = false, from_keys = 64>>, deterministic}
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @deterministic_queries_alone(%q: !q, %r: !row) {
+  // expected-error @below {{is deterministic and its fa.gradient_keys has deterministic = false}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      {config = #fa.config<query_block = 16, key_block = 16>, deterministic, fa.gradient_keys = #fa.config<query_block = 16, key_block = 16, deterministic = false>}
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @deterministic_misspelt(%q: !q, %r: !row) {
+  // expected-error @below {{has an attribute 'determinstic', which it does not know; the nearest is 'deterministic'}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      {determinstic}
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_number(%q: !q, %r: !row, %s: tensor<2xf32>) {
+  // expected-error @below {{sink_capture[1] has a gradient but the sink captures 1 values, expected 0 to 0}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[1] = %s : tensor<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_shape(%q: !q, %r: !row, %s: tensor<2xf32>, %d: tensor<3xf32>) {
+  // expected-error @below {{sink_capture[0] has type 'tensor<2xf32>' but its gradient has type 'tensor<3xf32>', expected the same shape}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %d : tensor<3xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @no_sink(%q: !q, %r: !row, %s: tensor<2xf32>) {
+  // expected-error @below {{sink_capture[0] has a gradient but the sink captures 0 values}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %s : tensor<2xf32>)
+
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_gradient_alone(%q: !q, %r: !row) {
+  // expected-error @below {{has a sink_gradient region but no sink region, expected both}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      sink_gradient(%dx, %b, %h, %i) {
+        fa.yield
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_gradient_yields(%q: !q, %r: !row, %s: tensor<2xf32>) {
+  // expected-error @below {{sink_gradient region yields ('f32'), expected ()}}
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %s : tensor<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      } sink_gradient(%dx, %b, %h, %i, %t) {
+        fa.yield %dx : f32
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_gradient_arguments(%q: !q, %r: !row, %s: tensor<2xf32>) {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %s : tensor<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      }
+      // expected-error @below {{sink_gradient names 4 arguments, expected 5 (gradient, batch, head, query, and one for each of 1 captures of the sink)}}
+      sink_gradient(%dx, %b, %h, %i) {
+        fa.yield
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
+func.func @sink_adds_to_its_query(%q: !q, %r: !row, %s: tensor<2xf32>) {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(sink_capture[0] = %s : tensor<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : tensor<2xf32>) {
+        %x = tensor.extract %t[%h] : tensor<2xf32>
+        fa.yield %x : f32
+      } sink_gradient(%dx, %b, %h, %i, %t) {
+        // expected-error @below {{adds to the gradient of a value that is no capture, expected an argument behind the fourth}}
+        fa.scatter_gradient %dx to %dx[] : f32, f32
+        fa.yield
+      }
   return
 }

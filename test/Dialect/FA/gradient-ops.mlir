@@ -57,6 +57,38 @@ func.func @short_spelling(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !row, %do: !o, %
   return %0 : !q
 }
 
+// A promise of the same bits in each run.
+// CHECK-LABEL: @deterministic
+// CHECK: fa.attention_gradient {{.*}} {config = #fa.config<query_block = 16, key_block = 32>, deterministic}
+func.func @deterministic(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !row, %do: !o, %dq: !q) -> !q {
+  %0 = fa.attention_gradient ins(%q, %k, %v : !q, !k, !v) of(%o, %lse : !o, !row) gradients(%do : !o)
+      outs(query = %dq : !q) {config = #fa.config<query_block = 16, key_block = 32>, deterministic}
+  return %0 : !q
+}
+
+// The gradient of what a sink captures, behind all others.
+// CHECK-LABEL: @sink
+// CHECK: outs(query = %{{.*}} : tensor<2x?x8x64xbf16>, sink_capture[1] = %{{.*}} : tensor<8xf32>)
+// CHECK-SAME: mask(
+// CHECK: sink(%{{.*}}, %[[H:.*]], %{{.*}}) captures(%{{.*}} = %{{.*}} : f32, %[[T:.*]] = %{{.*}} : tensor<8xf32>)
+// CHECK: tensor.extract %[[T]][%[[H]]]
+// CHECK: sink_gradient(%[[DX:.*]], %{{.*}}, %[[H:.*]], %{{.*}}, %{{.*}}, %[[T:.*]])
+// CHECK: fa.scatter_gradient %[[DX]] to %[[T]][%[[H]]] : f32, tensor<8xf32>
+// CHECK-NEXT: fa.yield{{$}}
+func.func @sink(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !row, %do: !o, %more: f32, %sinks: tensor<8xf32>, %dq: !q, %ds: tensor<8xf32>) -> (!q, tensor<8xf32>) {
+  %0:2 = fa.attention_gradient ins(%q, %k, %v : !q, !k, !v) of(%o, %lse : !o, !row) gradients(%do : !o)
+      outs(sink_capture[1] = %ds : tensor<8xf32>, query = %dq : !q) mask causal
+      sink(%b, %h, %i) captures(%m = %more : f32, %t = %sinks : tensor<8xf32>) {
+        %s = tensor.extract %t[%h] : tensor<8xf32>
+        %x = arith.addf %s, %m : f32
+        fa.yield %x : f32
+      } sink_gradient(%dx, %b, %h, %i, %m, %t) {
+        fa.scatter_gradient %dx to %t[%h] : f32, tensor<8xf32>
+        fa.yield
+      }
+  return %0#0, %0#1 : !q, tensor<8xf32>
+}
+
 !qs = memref<1x1x?x64xf32>
 !qm = memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
 !km = memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>

@@ -6,9 +6,9 @@
 
 // CHECK-LABEL: func @decode(
 // CHECK-SAME:      %[[Q:[^ :,)]*]]: memref<?x1x32x128xf16>
-// CHECK:         %[[SPLIT:[^ :,)]*]] = memref.expand_shape %[[Q]] {{\[\[}}0], [1], [2, 3], [4]] {{.*}} into memref<?x1x4x8x128xf16>
-// CHECK:         %[[VIEW:[^ :,)]*]] = memref.subview %[[SPLIT]]{{.*}} to memref<?x4x8x128xf16, strided<[4096, 1024, 128, 1]>>
-// CHECK:         %[[LSE:[^ :,)]*]] = memref.subview {{.*}} to memref<?x4x8xf32
+// CHECK:         %[[ROWS:[^ :,)]*]] = memref.subview %[[Q]]{{.*}} to memref<?x32x128xf16, strided<[4096, 128, 1]>>
+// CHECK:         %[[VIEW:[^ :,)]*]] = memref.expand_shape %[[ROWS]] {{\[\[}}0], [1, 2], [3]] {{.*}} into memref<?x4x8x128xf16, strided<[4096, 1024, 128, 1]>>
+// CHECK:         %[[LSE:[^ :,)]*]] = memref.expand_shape {{.*}} into memref<?x4x8xf32
 // CHECK:         fa.attention ins(%[[VIEW]], %{{.*}}, %{{.*}} : memref<?x4x8x128xf16, {{.*}}>, memref<?x?x4x128xf16>, memref<?x?x4x128xf16>)
 // CHECK-SAME:        mask(%{{.*}}, %[[H:[^ :,)]*]], %[[I:[^ :,)]*]], %[[J:[^ :,)]*]]) captures(%[[TABLE:[^ :,)]*]] = %{{.*}} : memref<32xindex>) {
 // CHECK:           %[[FIRST:[^ :,)]*]] = arith.muli %[[H]], %{{.*}} : index
@@ -28,6 +28,17 @@ func.func @decode(%q: memref<?x1x32x128xf16>, %k: memref<?x?x4x128xf16>, %ends: 
         %x = arith.cmpi slt, %j, %low : index
         fa.yield %x : i1
       }
+  return
+}
+
+// One key head is no dimension to drop.
+
+// CHECK-LABEL: func @one_key_head(
+// CHECK:         fa.attention ins(%{{.*}} : memref<?x1x6x16xf32, strided<[96, 96, 16, 1]>>, memref<?x1x?x16xf32>, memref<?x1x?x16xf32>)
+func.func @one_key_head(%q: memref<?x6x1x16xf32>, %k: memref<?x1x?x16xf32>, %o: memref<?x6x1x16xf32>, %lse: memref<?x6x1xf32>) {
+  fa.attention ins(%q, %k, %k : memref<?x6x1x16xf32>, memref<?x1x?x16xf32>, memref<?x1x?x16xf32>)
+      outs(%o, %lse : memref<?x6x1x16xf32>, memref<?x6x1xf32>)
+      {query_dims = #fa.dims<b, h, s, d>, key_dims = #fa.dims<b, h, s, d>, value_dims = #fa.dims<b, h, s, d>, output_dims = #fa.dims<b, h, s, d>}
   return
 }
 

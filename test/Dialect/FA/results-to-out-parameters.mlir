@@ -281,3 +281,17 @@ func.func @residual(%q: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
   %o = arith.addf %n, %q : tensor<2x16x4x8xf32>
   return %o : tensor<2x16x4x8xf32>
 }
+
+// -----
+
+!t = tensor<1x8x2x16xf32>
+
+// A promise about a gradient stays with it.
+// CHECK-LABEL: @deterministic
+// CHECK: fa.attention_gradient {{.*}} {deterministic}
+func.func @deterministic(%q: !t, %o: !t, %lse: tensor<1x2x8xf32>, %do: !t) -> !t {
+  %e = tensor.empty() : !t
+  %0 = fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !t, tensor<1x2x8xf32>) gradients(%do : !t)
+      outs(query = %e : !t) {deterministic}
+  return %0 : !t
+}

@@ -1,11 +1,19 @@
 // Gradients on a GPU: the configuration that the table gives, and what is refused.
 
 // RUN: split-file %s %t
-// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
+// One pass, where groups can divide the head dim.
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONCE
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
+// RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
+// NEITHER: gradient_form = two_pass
+// Two for the same bits in each run, with a score function, and for some of the gradients.
+// RUN: sed 's/CONFIG/deterministic/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
+// RUN: fa-opt %t/scored.mlir -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
+// RUN: sed 's/{config.*//' %t/keys.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
 // SMALL-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 
-// What may add in any order has one pass, where groups can divide the head dim.
+// What may add in any order by its own configuration has one pass.
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONCE
 // ONCE: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 80, key_block = 128, deterministic = false>/; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
@@ -131,12 +139,22 @@
 // CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU
 // RUN: not fa-opt %t/scale.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SCALE --implicit-check-not=error:
 // SCALE: error: 'fa.attention_gradient' op asks for the gradient of the scale, which has no lowering for sm_90a
+// RUN: not fa-opt %t/sink.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SINK --implicit-check-not=error:
+// SINK: error: 'fa.attention_gradient' op asks for the gradient of a capture of the sink, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU
 
 //--- problem.mlir
 !t = memref<1x?x4xDIMxTYPE>
 func.func @problem(%t: !t, %lse: memref<1x4x?xf32>) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
       outs(query = %t : !t, key = %t : !t, value = %t : !t) {CONFIG}
+  return
+}
+
+//--- scored.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @scored(%t: !t, %lse: memref<1x4x?xf32>, %cap: f32) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t) score softcap(%cap)
   return
 }
 
@@ -171,6 +189,18 @@ func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to:
 func.func @scale(%t: !t, %lse: memref<1x4x?xf32>, %scale: f32, %to: memref<f32>) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
       outs(query = %t : !t, scale = %to : memref<f32>) scale(%scale)
+  return
+}
+
+//--- sink.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @sink(%t: !t, %lse: memref<1x4x?xf32>, %sinks: memref<4xf32>, %to: memref<4xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, sink_capture[0] = %to : memref<4xf32>)
+      sink(%b, %h, %i) captures(%table = %sinks : memref<4xf32>) {
+        %x = memref.load %table[%h] : memref<4xf32>
+        fa.yield %x : f32
+      }
   return
 }
 

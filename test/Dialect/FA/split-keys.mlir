@@ -92,7 +92,12 @@ func.func @counts(%q: memref<3x4x8x64xf32>, %pool: memref<?x16x8x64xf32>, %o: me
 // CHECK:         %[[MANY:.+]] = arith.ceildivui %[[MOST]], %{{.+}}
 // CHECK:         %[[PARTS:.+]] = arith.maxui %[[MANY]]
 // CHECK:         %[[OS:.+]] = memref.alloc(%[[PARTS]], %{{.+}}) {{.*}} : memref<?x?x8x64xf32>
-// CHECK:         scf.forall (%[[P:.+]], %[[I:.+]], %[[H:.+]], %[[N:.+]]) = (0, 0, 0, 0) to (%[[PARTS]], %{{.+}}, 8, %{{.+}}) step (1, 1, 1, 64) {
+// CHECK:         scf.forall (%[[P:.+]], %[[T:.+]]) in (%[[PARTS]], %{{.+}}) {
+// CHECK:           scf.while
+// CHECK:             scf.yield
+// CHECK:           %[[COUNT:.+]] = arith.select {{.+}} : index
+// CHECK:           %[[AT:.+]] = arith.select {{.+}} : index
+// CHECK:           %[[H:.+]] = arith.divui %[[AT]], %[[COUNT]]
 // CHECK:           memref.subview %[[OS]][%[[P]], %{{.+}}, %[[H]], 0] [1, %{{.+}}, 1, 64]
 func.func @packed(%q: memref<?x8x64xf32>, %k: memref<?x8x64xf32>, %o: memref<?x8x64xf32>, %starts: memref<?xi32>) {
   fa.attention ins(%q, %k, %k : memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?x8x64xf32>) outs(%o : memref<?x8x64xf32>)

@@ -32,3 +32,18 @@ func.func @underived(%q: !t, %r: !row, %c: f32) {
       score softcap(%c) {config = #fa.config<query_block = 64, key_block = 128>}
   return
 }
+
+// -----
+
+!t = memref<1x8x2x16xf32>
+!row = memref<1x2x8xf32>
+
+func.func @underived_sink(%q: !t, %r: !row, %s: memref<2xf32>) {
+  // expected-error @below {{has a sink region but no sink_gradient region; fa-differentiate-score derives it}}
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %r : !t, !row) gradients(%q : !t) outs(sink_capture[0] = %s : memref<2xf32>)
+      sink(%b, %h, %i) captures(%t = %s : memref<2xf32>) {
+        %x = memref.load %t[%h] : memref<2xf32>
+        fa.yield %x : f32
+      } {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -split-input-file -fa-tile -canonicalize -cse | FileCheck %s
 
-// A tile of a packed sequence is a slice of its rows; the loop goes to the longest one. Starts that are out of bounds, or fall, give no
-// keys and a sink of NaN.
+// A tile of a packed sequence is a slice of its rows. There are rows / block + batch slots, of 8 heads each, and a search finds the
+// sequence that a slot is of. Starts that are out of bounds, or fall, give no keys and a sink of NaN.
 
 // CHECK-LABEL: func @packed(
 // CHECK-SAME:      %[[Q:.*]]: memref<?x8x64xf32>, %[[K:.*]]: memref<?x2x64xf32>, %[[S:.*]]: memref<?xi32>, %[[O:.*]]: memref<?x8x64xf32>, %[[LSE:.*]]: memref<8x?xf32>
@@ -9,10 +9,23 @@
 // CHECK-DAG:     %[[O4:.*]] = memref.expand_shape %[[O]]
 // CHECK-DAG:     %[[K4:.*]] = memref.expand_shape %[[K]]
 // CHECK-DAG:     %[[L3:.*]] = memref.expand_shape %[[LSE]] {{.*}} into memref<1x8x?xf32>
-// CHECK:         %[[MOST:.*]] = scf.for
-// CHECK:           arith.maxsi
-// CHECK:         scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) = (0, 0, 0) to (%{{.*}}, 8, %[[MOST]]) step (1, 1, 16) {
-// CHECK:           memref.load %[[S]][%[[B]]]
+// CHECK:         %[[BATCH:.*]] = arith.subi %{{.*}}, %[[C1:.*]] : index
+// CHECK:         %[[SOME:.*]] = arith.minui %[[BATCH]], %[[C1]]
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %{{.*}}, %[[C16:.*]] : index
+// CHECK:         %[[WHOLE:.*]] = arith.muli %[[BLOCKS]], %[[SOME]]
+// CHECK:         %[[SLOTS:.*]] = arith.addi %[[WHOLE]], %[[BATCH]]
+// CHECK:         %[[TILES:.*]] = arith.muli %[[SLOTS]], %[[C8:.*]] overflow<nsw>
+// CHECK:         scf.forall (%[[T:.*]]) in (%[[TILES]]) {
+// CHECK:           %[[SLOT:.*]] = arith.divui %[[T]], %[[C8]]
+// CHECK:           %[[B:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[BATCH]])
+// CHECK:             memref.load %[[S]]
+// CHECK:             arith.cmpi slt, %[[SLOT]]
+// CHECK:           memref.load %[[S]][%[[B]]#0]
+// CHECK:           %[[COUNT:.*]] = arith.select {{.*}} : index
+// CHECK:           %[[AT:.*]] = arith.select {{.*}} : index
+// CHECK:           %[[H:.*]] = arith.divui %[[AT]], %[[COUNT]]
+// CHECK:           %[[NUMBER:.*]] = arith.remui %[[AT]], %[[COUNT]]
+// CHECK:           %[[I:.*]] = arith.muli %[[NUMBER]], %[[C16]]
 // CHECK:           %[[BEGIN:.*]] = affine.min {{.*}}%[[I]]
 // CHECK:           %[[ROWS:.*]] = affine.min
 // CHECK:           %[[KH:.*]] = affine.apply {{.*}}%[[H]]
@@ -21,7 +34,7 @@
 // CHECK:           memref.subview %[[O4]][0, %{{.*}}, %[[H]], 0] [1, %[[ROWS]], 1, 64]
 // CHECK:           memref.subview %[[L3]][0, %[[H]], %{{.*}}] [1, 1, %[[ROWS]]]
 // CHECK:           fa.attention ins(%[[TILE]]
-// CHECK-SAME:          offsets(%[[B]], %[[H]], %[[BEGIN]], %{{.*}}) extents(%{{.*}}, %[[KEYS]])
+// CHECK-SAME:          offsets(%[[B]]#0, %[[H]], %[[BEGIN]], %{{.*}}) extents(%{{.*}}, %[[KEYS]])
 // CHECK-SAME:          sink({{.*}}) captures(%[[VALID:.*]] = %{{.*}} : i1) {
 // CHECK:             arith.select %[[VALID]], %{{.*}}, %{{.*}} : f32
 func.func @packed(%q: memref<?x8x64xf32>, %k: memref<?x2x64xf32>, %starts: memref<?xi32>, %o: memref<?x8x64xf32>, %lse: memref<8x?xf32>) {

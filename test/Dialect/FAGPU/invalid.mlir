@@ -1498,6 +1498,36 @@ func.func @f(%m: memref<?x64xbf16>, %c: i32) {
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 func.func @f(%m: memref<?x64xbf16>, %c: i32) {
+  %ch = fagpu.channel cp_async : !t
+  // expected-error @below {{'fagpu.put' op has cache(evict_first), which the engine 'cp_async' does not do; leave it out, or take the engine 'tma'}}
+  fagpu.put %ch, %m[%c, %c] [64, 64] cache(evict_first) : memref<?x64xbf16> into !t
+  return
+}
+
+// -----
+
+#acc = #fagpu.acc<4>
+func.func @f(%x: tensor<64x64xbf16, #acc>, %m: memref<?x64xbf16>, %c: i32) {
+  // expected-error @below {{'fagpu.store' op has cache(evict_last), which threads do not do; leave it out, or take the engine 'tma_store'}}
+  fagpu.store %x, %m[%c, %c] cache(evict_last) : tensor<64x64xbf16, #acc> into memref<?x64xbf16>
+  return
+}
+
+// -----
+
+#acc = #fagpu.acc<4>
+!t = !fagpu.channel<64x64xf32, #fagpu.smem<128>, 1>
+func.func @f(%x: tensor<64x64xf32, #acc>, %m: memref<?x64xf32>, %c: i32) {
+  %ch = fagpu.channel tma_store : !t
+  // expected-error @below {{'fagpu.store' op has cache(evict_first) and add, expected one of them}}
+  fagpu.store %x, %m[%c, %c] cache(evict_first) add via(%ch : !t) : tensor<64x64xf32, #acc> into memref<?x64xf32>
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @f(%m: memref<?x64xbf16>, %c: i32) {
   %ch = fagpu.channel loads : !t
   // expected-error @below {{'fagpu.put' op is aligned to 6 bytes, expected a power of two from 2, an element, to 16}}
   fagpu.put %ch, %m[%c, %c] [64, 64] align(6) : memref<?x64xbf16> into !t

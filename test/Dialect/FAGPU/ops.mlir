@@ -50,6 +50,8 @@ func.func @copies(%m: !memory, %v: memref<?x?xf32>, %n: i32, %p: i1,
         : !memory into !tile
     // CHECK: fagpu.put %[[K]], %{{.*}} [1, 128, 1, 128] l2_promotion(256) : memref
     fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] l2_promotion(256) : !memory into !tile
+    // CHECK: fagpu.put %[[K]], %{{.*}} [1, 128, 1, 128] l2_promotion(64) cache(evict_first) : memref
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] l2_promotion(64) cache(evict_first) : !memory into !tile
     // What is usual is not written.
     // CHECK: fagpu.put %[[K]], %{{.*}} [1, 128, 1, 128] : memref
     fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 128, 1, 128] l2_promotion(128) : !memory into !tile

@@ -4,7 +4,7 @@
     python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K] [--target cpu|interpret] [--most SIZE]
 
 Random problems: sizes, grouped heads, orders of dimensions, lengths with NaN behind them, masks, score functions with their
-gradients and captures, delta in place of the output, pieces of a problem, subsets of gradients, elements of f16. Each case runs
+gradients and captures, sinks, delta in place of the output, pieces of a problem, subsets of gradients, elements of f16. Each case runs
 as a whole, or as the steps that tiling makes of it. Then one problem is held against finite differences of fa.attention.
 A seed is printed. The last line is `N passed, N failed`.
 
@@ -66,6 +66,21 @@ MASKS = {
             " %three = arith.constant 3 : index\n %z = arith.constant 0 : index\n %e = arith.remui %a2, %three : index\n"
             " %seen = arith.cmpi ne, %e, %z : index\n fa.yield %seen : i1\n }", lambda at, n, m: (at[2] + at[3] + at[1]) % 3 != 0),
 }
+# Sinks: shape of the capture `u`, body, gradient, the sink and its derivative by the element that it reads, and the index of this.
+SINKS = {
+    "sink_of_heads": (
+        "heads", "%w = tensor.extract %u[%h] : tensor<HxF>\n EXT fa.yield %wf : f32",
+        "fa.scatter_gradient %dx to %u[%h] : f32, tensor<HxF>\n fa.yield", lambda w: (w, 1 + 0 * w), "h"),
+    # A table that ends early, which all heads share: behind its end it reads 0, and nothing is added.
+    "sink_of_rows": (
+        "relative", "%w = tensor.extract %u[%i] : tensor<RxF>\n EXT %y = arith.mulf %wf, %wf : f32\n fa.yield %y : f32",
+        "%w = tensor.extract %u[%i] : tensor<RxF>\n EXT %y = arith.addf %wf, %wf : f32\n %d = arith.mulf %dx, %y : f32\n"
+        " fa.scatter_gradient %d to %u[%i] : f32, tensor<RxF>\n fa.yield", lambda w: (w * w, 2 * w), "i"),
+    "sink_of_all": (
+        "f32", "%y = math.exp %u : f32\n fa.yield %y : f32",
+        "%y = math.exp %u : f32\n %d = arith.mulf %dx, %y : f32\n fa.scatter_gradient %d to %u[] : f32, f32\n fa.yield",
+        lambda w: (np.exp(w), np.exp(w)), ""),
+}
 ORDERS = ["bshd", "bhsd", "sbhd", "hbsd", "shbd"]
 
 
@@ -102,6 +117,7 @@ class Problem:
         if on_gpu:
             self.d, self.e, self.element = rng.choice([8, 24, 48, 64, 96, 128, 192]), rng.choice([8, 40, 128]), "f16"
         self.score, self.mask = rng.choice(list(SCORES)), rng.choice(list(MASKS))
+        self.sink = rng.choice(["", "", *SINKS])
         self.scale = float(np.float32(rng.uniform(0.3, 1.2)))
         number = self.number
         self.q, self.k = number(self.batch, self.n, self.heads, self.d), number(self.batch, self.m, self.key_heads, self.d)
@@ -117,6 +133,8 @@ class Problem:
         shape = {"heads": (self.heads,), "pairs": (self.heads, self.n, self.m), "relative": (self.relative,)}
         kind = SCORES[self.score][0]
         self.t = float(np.float32(rng.uniform(1, 3))) if kind == "f32" else number(*shape[kind]) if kind else None
+        kind = SINKS[self.sink][0] if self.sink else None
+        self.u = float(np.float32(rng.uniform(-1, 1))) if kind == "f32" else number(*shape[kind]) if kind else None
         self.compute()
 
     def number(self, *shape, element=None):
@@ -141,9 +159,15 @@ class Problem:
             x, slope = SCORES[self.score][3](s, self.t, at)
         self.visible = MASKS[self.mask][1](at, n, m) & (at[2] < n) & (at[3] < m) & np.ones_like(s, bool)
         x = np.where(self.visible, x, -np.inf)
+        self.sinks = np.full(s.shape[:3], -np.inf)
+        if self.sink:
+            self.element_of_sink, self.has_element = self.read_sink(*at[:3])
+            self.sinks, self.sink_slope = SINKS[self.sink][3](self.element_of_sink)
+        self.has_row = (at[2] < n)[..., 0] & np.ones_like(self.sinks, bool)
         with np.errstate(all="ignore"):
-            top = np.where(np.isfinite(x.max(-1)), x.max(-1), 0)
-            total = np.exp(x - top[..., None]).sum(-1)
+            most = np.maximum(x.max(-1), self.sinks)
+            top = np.where(np.isfinite(most), most, 0)
+            total = np.exp(x - top[..., None]).sum(-1) + np.exp(self.sinks - top)
             self.lse = np.where(total > 0, top + np.log(total), -np.inf)
             # What f32 holds of it is what the evaluator is given.
             self.lse = self.lse.astype(np.float32).astype(np.float64)
@@ -155,12 +179,39 @@ class Problem:
         self.delta = (np.einsum("bihe,bihe->bhi", self.do, self.o) - self.dlse).astype(np.float32).astype(np.float64)
         self.x, self.s, self.slope, self.p = x, s, slope, p
 
+    def read_sink(self, b, h, i):
+        """What the sink of each row reads of its capture, and whether that is there."""
+        b, h, i = (a[..., 0] for a in np.broadcast_arrays(b, h, i))
+        kind, at = SINKS[self.sink][0], SINKS[self.sink][4]
+        if kind == "f32":
+            return np.full(h.shape, self.u), np.ones(h.shape, bool)
+        index = h if at == "h" else i
+        has = index < len(self.u)
+        return np.where(has, self.u[np.where(has, index, 0)], 0), has
+
+    def sums_of_sink(self, delta, piece, part, weight):
+        """The gradient of what the sink captures: the sink is one more key, of value zero."""
+        b, h, i = piece[:3]
+        rows = self.has_row[b, h, i] & np.isfinite(self.lse[b, h, i]) & self.has_element[b, h, i]
+        with np.errstate(all="ignore"):
+            p = np.exp(self.sinks - self.lse)[b, h, i] * weight[b, h, i]
+        each = np.where(rows, -p * part(delta[b, h, i]) * part(self.sink_slope[b, h, i]), 0)
+        if SINKS[self.sink][0] == "f32":
+            return each.sum()
+        du = np.zeros_like(self.u)
+        at = np.ogrid[b, h, i]
+        np.add.at(du, np.where(rows, (at[1] if SINKS[self.sink][4] == "h" else at[2]) + 0 * each.astype(int), 0), each)
+        return du
+
     def gradients(self, delta, piece):
         """Gradients of a piece (slices of batch, head, query and key) of the problem, and their conditions, by name."""
         condition = 1 + np.abs(np.where(self.visible, self.x, 0))
-        return self.sums(delta, piece, self.p, lambda a: a, lambda a, b: a - b), \
-            {name: np.linalg.norm(sums)
-             for name, sums in self.sums(delta, piece, self.p * condition, np.abs, lambda a, b: a + b).items()}
+        sums = self.sums(delta, piece, self.p, lambda a: a, lambda a, b: a - b)
+        most = self.sums(delta, piece, self.p * condition, np.abs, lambda a, b: a + b)
+        if self.sink:
+            sums["sink_capture[0]"] = self.sums_of_sink(delta, piece, lambda a: a, np.ones_like(self.sinks))
+            most["sink_capture[0]"] = -self.sums_of_sink(delta, piece, np.abs, 1 + np.abs(self.sinks))
+        return sums, {name: np.linalg.norm(each) for name, each in most.items()}
 
     def sums(self, delta, piece, weights, part, subtract):
         b, h, i, j = piece
@@ -222,8 +273,15 @@ class Problem:
         return (f"  %drop_p = arith.constant {p!r} : f32\n  %drop_seed = arith.constant {seed} : i64\n"
                 f"  %drop_offset = arith.constant {offset} : i64\n")
 
-    def clauses(self, is_step=False):
-        """The score with its gradient, the mask, and dropout. What tiling makes is given all regions."""
+    def sink_clause(self, is_derived):
+        """The sink with its gradient, which may be left to be derived."""
+        kind, body, gradient = SINKS[self.sink][:3]
+        kind = "f32" if kind == "f32" else typed(self.u, self.element)
+        text = f" sink(%b, %h, %i) captures(%u = %sinks : {kind}) {{\n {self.region(body)}\n }}"
+        return text if is_derived else text + f" sink_gradient(%dx, %b, %h, %i, %u) {{\n {self.region(gradient)}\n }}"
+
+    def clauses(self, is_step=False, sink=""):
+        """The score with its gradient, the mask, the sink and dropout. What tiling makes is given all regions."""
         kind, score, gradient, _ = SCORES[self.score]
         text = ""
         if is_step and self.dropout and self.score == "none":
@@ -233,7 +291,7 @@ class Problem:
             more = ", %t" if kind else ""
             text += f" score(%s, %b, %h, %i, %j){captures} {{\n {self.region(score)}\n }}"
             text += f" score_gradient(%dx, %s, %b, %h, %i, %j{more}) {{\n {self.region(gradient)}\n }}"
-        return text + " " + MASKS[self.mask][0] + (" dropout(%drop_p, %drop_seed, %drop_offset)" if self.dropout else "")
+        return text + " " + MASKS[self.mask][0] + sink + (" dropout(%drop_p, %drop_seed, %drop_offset)" if self.dropout else "")
 
 
 class Runner:
@@ -347,6 +405,10 @@ def whole(problem, rng, runner):
     if has_capture:
         scalar = isinstance(problem.t, float)
         add("%capture", f"f32={problem.t!r}" if scalar else stored(problem.t, problem.element), problem.capture_type())
+    if problem.sink:
+        scalar = isinstance(problem.u, float)
+        add("%sinks", f"f32={problem.u!r}" if scalar else stored(problem.u, problem.element),
+            "f32" if scalar else typed(problem.u, problem.element))
     uses_delta, uses_dlse = rng.random() < 0.3, rng.random() < 0.5
     if uses_delta:
         delta_used = problem.delta
@@ -359,7 +421,7 @@ def whole(problem, rng, runner):
     else:
         given = f"gradients(%output_gradient : {types['output_gradient']})"
     expected, magnitudes = problem.gradients(delta_used, piece)
-    names = [name for name in ("query", "key", "value", "capture[0]", "scale") if name in expected and rng.random() < 0.7]
+    names = [name for name in ("query", "key", "value", "capture[0]", "scale", "sink_capture[0]") if name in expected and rng.random() < 0.7]
     if runner.on_gpu:
         names = [name for name in names if name in ("query", "key", "value")]
         # All of them come in one pass, where there is one.
@@ -381,7 +443,8 @@ def whole(problem, rng, runner):
     destinations, results, turns, elements = [], [], [], []
     for number, name in enumerate(names):
         array = np.asarray(expected[name])
-        element = "f32" if name == "scale" or isinstance(problem.t, float) and name == "capture[0]" else \
+        captured = {"capture[0]": problem.t, "sink_capture[0]": problem.u}.get(name)
+        element = "f32" if name == "scale" or isinstance(captured, float) else \
             rng.choice(["f32", problem.element])
         if name in ("query", "key", "value"):
             array, attribute, letters = order(array, name + "_gradient")
@@ -391,6 +454,7 @@ def whole(problem, rng, runner):
         results.append(typed(array, element))
         add(f"%out{number}", stored(np.full(array.shape, np.nan), element), results[-1])
         destinations.append(f"{name} = %out{number} : {results[-1]}")
+    sink = problem.sink_clause(rng.random() < 0.5) if "sink_capture[0]" in names else ""
     clauses = " scale(%scale)"
     for name, lengths in (("query_lengths", problem.query_lengths), ("key_lengths", problem.key_lengths)):
         if lengths:
@@ -403,7 +467,7 @@ def whole(problem, rng, runner):
         clauses += " offsets(%c0, %c1, %c2, %c3) extents(%c4, %c5)"
     text = f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{problem.constants()}{constants}"
     text += f"  %r:{len(names)} = fa.attention_gradient ins(%query, %key, %value : {types['query']}, {types['key']}, {types['value']})"
-    text += f"\n    {of} {given}\n    outs({', '.join(destinations)})\n   {clauses}{problem.clauses()} {{{', '.join(attributes)}}}\n"
+    text += f"\n    {of} {given}\n    outs({', '.join(destinations)})\n   {clauses}{problem.clauses(sink=sink)} {{{', '.join(attributes)}}}\n"
     text += f"  return {', '.join(f'%r#{n}' for n in range(len(names)))} : {', '.join(results)}\n}}\n"
     outputs = runner.run(text, inputs, len(names))
     # A GPU rounds weights to the type of the operands.
@@ -532,8 +596,13 @@ def finite_differences(rng, runner):
         return np.round(g.standard_normal(shape) * 16) / 16
 
     q, k, v, do, dlse = grid(b, n, hq, d), grid(b, m, hk, d), grid(b, m, hk, e), grid(b, n, hq, e), grid(b, hq, n)
-    table, cap, scale = grid(hq), 1.5, 0.75
+    table, cap, scale, sinks = grid(hq), 1.5, 0.75, grid(hq)
     kinds = [typed(a, "f32") for a in (q, k, v, do, dlse, table)]
+    sink = """sink(%b, %h, %i) captures(%u = %sinks : tensor<4xf32>) {
+          %w = tensor.extract %u[%h] : tensor<4xf32>
+          %x = arith.mulf %w, %w : f32
+          fa.yield %x : f32
+        }"""
     kq, kk, kv, ko, kl, kt = kinds
     score = """score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<4xf32>, %c = %cap : f32) {
           %w = tensor.extract %t[%h] : tensor<4xf32>
@@ -562,8 +631,8 @@ def finite_differences(rng, runner):
     forward = f"""%o0 = tensor.empty() : {ko}
         %l0 = tensor.empty() : {kl}
         %o, %lse = fa.attention ins(%q, %k, %v : {kq}, {kk}, {kv}) outs(%o0, %l0 : {ko}, {kl}) scale(%scale)
-        {score} mask causal"""
-    signature = f"%q: {kq}, %k: {kk}, %v: {kv}, %do: {ko}, %dlse: {kl}, %table: {kt}, %cap: f32, %scale: f32"
+        {score} mask causal {sink}"""
+    signature = f"%q: {kq}, %k: {kk}, %v: {kv}, %do: {ko}, %dlse: {kl}, %table: {kt}, %sinks: {kt}, %cap: f32, %scale: f32"
     loss = f"""#m4 = affine_map<(a, b, c, d) -> (a, b, c, d)>
       #m3 = affine_map<(a, b, c) -> (a, b, c)>
       #z4 = affine_map<(a, b, c, d) -> ()>
@@ -591,7 +660,7 @@ def finite_differences(rng, runner):
         }} -> tensor<f64>
         return %z : tensor<f64>
       }}"""
-    results = [kq, kk, kv, kt, "tensor<f32>", "tensor<f32>"]
+    results = [kq, kk, kv, kt, "tensor<f32>", "tensor<f32>", kt]
     backward = f"""func.func @main({signature}) -> ({', '.join(results)}) {{
         {forward}
         %e0 = tensor.empty() : {kq}
@@ -599,22 +668,22 @@ def finite_differences(rng, runner):
         %e2 = tensor.empty() : {kv}
         %e3 = tensor.empty() : {kt}
         %e4 = tensor.empty() : tensor<f32>
-        %g:6 = fa.attention_gradient ins(%q, %k, %v : {kq}, {kk}, {kv}) of(%o, %lse : {ko}, {kl}) gradients(%do, %dlse : {ko}, {kl})
+        %g:7 = fa.attention_gradient ins(%q, %k, %v : {kq}, {kk}, {kv}) of(%o, %lse : {ko}, {kl}) gradients(%do, %dlse : {ko}, {kl})
             outs(query = %e0 : {kq}, key = %e1 : {kk}, value = %e2 : {kv}, capture[0] = %e3 : {kt}, capture[1] = %e4 : tensor<f32>,
-                 scale = %e4 : tensor<f32>) scale(%scale)
-            {score} {gradient} mask causal
-        return {', '.join(f'%g#{n}' for n in range(6))} : {', '.join(results)}
+                 scale = %e4 : tensor<f32>, sink_capture[0] = %e3 : {kt}) scale(%scale)
+            {score} {gradient} mask causal {sink}
+        return {', '.join(f'%g#{n}' for n in range(7))} : {', '.join(results)}
       }}"""
-    values = [q, k, v, table, np.float64(cap), np.float64(scale)]
+    values = [q, k, v, table, np.float64(cap), np.float64(scale), sinks]
     direction = [np.sign(grid(*np.shape(value))) + 0.0 for value in values]
 
     def run(text, step, count):
         moved = [value + step * way for value, way in zip(values, direction)]
-        inputs = [moved[0], moved[1], moved[2], do, dlse, moved[3]]
+        inputs = [moved[0], moved[1], moved[2], do, dlse, moved[3], moved[6]]
         inputs = [a.astype(np.float32) for a in inputs] + [f"f32={float(moved[4])!r}", f"f32={float(moved[5])!r}"]
         return runner.run(text, inputs, count)
 
-    gradients = run(backward, 0.0, 6)
+    gradients = run(backward, 0.0, 7)
     slope = sum((got * way).sum() for got, way in zip(gradients, direction))
     h = 2.0**-7
     at = {k: float(run(loss, k * h, 1)[0]) for k in (-2, -1, 1, 2)}

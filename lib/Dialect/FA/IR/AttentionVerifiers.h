@@ -36,6 +36,16 @@ LogicalResult verifyHasBatches(Operation *op, StringRef name, DimsAttr order);
 /// them.
 LogicalResult verifySequences(AttentionOp op);
 LogicalResult verifySequences(AttentionGradientOp op);
+/// A table of `batch` + `more` rows, or null; sets `batches`, a name and its
+/// number, where that is known.
+LogicalResult verifyTable(Operation *op, StringRef name, Value table,
+                          int64_t rank, int64_t more,
+                          std::pair<StringRef, int64_t> &batches);
+/// `interleaved` or `halves`.
+ParseResult parseRotary(OpAsmParser &parser, RotaryAttr &rotary);
+void printRotary(OpAsmPrinter &printer, Operation *op, RotaryAttr rotary);
+/// A configuration whose results have the same bits in each run.
+LogicalResult verifyDeterministic(AttentionGradientOp op);
 /// A configuration by which a sequence gives the same bits in any batch.
 LogicalResult verifyBatchInvariant(AttentionOp op);
 /// Lengths of a batch, or null.

@@ -74,7 +74,7 @@ ParseResult mlir::fa::checkNoClause(OpAsmParser &parser,
   for (StringRef clause : clauses)
     if (hasLengths ||
         (!clause.ends_with("_lengths") && !clause.ends_with("_starts") &&
-         clause != "key_pages" && clause != "sink"))
+         clause != "key_pages" && !clause.starts_with("sink")))
       order.push_back(clause);
   return parser.emitError(loc)
          << "'" << name << "' is out of place, expected each clause once, in "

@@ -26,10 +26,11 @@ LogicalResult mlir::fa::fillGradientWithoutPairs(RewriterBase &rewriter,
   auto isEmpty = [&](DimKind kind) {
     return sizeOf(op.getQuery(), op.getQueryOrder(), kind) == 0;
   };
-  bool hasNoPairs =
-      isEmpty(DimKind::Batch) || isEmpty(DimKind::Heads) ||
-      isEmpty(DimKind::Sequence) ||
-      sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) == 0;
+  bool hasNoPairs = isEmpty(DimKind::Batch) || isEmpty(DimKind::Heads) ||
+                    isEmpty(DimKind::Sequence);
+  // A sink is a key that is always there.
+  if (op.getSinkCaptureGradients().empty())
+    hasNoPairs |= sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence) == 0;
   if (!hasNoPairs || op.getQueryStarts())
     return failure();
   OpBuilder::InsertionGuard guard(rewriter);

@@ -8,15 +8,18 @@
 //   fa.attention_gradient ins(%q, %k, %v : types) of([%o,] %lse : types)
 //       [delta(%d : type)] gradients(%do [, %dlse] : types)
 //       outs(query = %x : type, key = %x : type, value = %x : type,
-//            capture[0] = %x : type, scale = %x : type)
+//            capture[0] = %x : type, scale = %x : type,
+//            sink_capture[0] = %x : type)
 //       [scale] [query_lengths] [key_lengths] [query_starts] [key_starts]
 //       [offsets] [extents]
 //       [score] [score_gradient(arguments) region] [mask]
+//       [sink(%b, %h, %i) region] [sink_gradient(arguments) region]
 //       [dropout(%p, %seed, %offset)] [attr-dict]
 //
 // A step has `ins` of four operands and `rows(%lse, %delta : types)` in place
-// of the first four clauses, and no lengths. The region of `score_gradient`
-// names an argument for each capture of the score.
+// of the first four clauses, and neither lengths nor sinks. The regions of
+// `score_gradient` and `sink_gradient` name an argument for each capture of the
+// score and of the sink.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +31,22 @@ using namespace mlir::fa;
 namespace {
 /// The destinations of `outs`, by name.
 struct NamedOuts {
-  TypedOperands query, key, value, captures, scale;
-  SmallVector<int64_t> differentiated;
+  TypedOperands query, key, value, captures, scale, sinkCaptures;
+  SmallVector<int64_t> differentiated, differentiatedSink;
 
   TypedOperands *get(StringRef name) {
-    return name == "query"     ? &query
-           : name == "key"     ? &key
-           : name == "value"   ? &value
-           : name == "capture" ? &captures
-                               : &scale;
+    return name == "query"          ? &query
+           : name == "key"          ? &key
+           : name == "value"        ? &value
+           : name == "capture"      ? &captures
+           : name == "sink_capture" ? &sinkCaptures
+                                    : &scale;
+  }
+  /// The numbers of the captures of `name`, null where it has none.
+  SmallVector<int64_t> *getNumbers(StringRef name) {
+    return name == "capture"        ? &differentiated
+           : name == "sink_capture" ? &differentiatedSink
+                                    : nullptr;
   }
 };
 
@@ -55,12 +65,15 @@ private:
                          StringRef expected, TypedOperands &group);
   ParseResult parseOuts();
   ParseResult parseOut();
-  ParseResult parseScoreGradient();
+  ParseResult parseGradientRegion(StringRef keyword, StringRef of,
+                                  ArrayRef<StringRef> fixed,
+                                  const RegionClause &clause, Region &region);
+  ParseResult parseSink();
   ParseResult parseDropout();
-  ParseResult parseRest(bool hasLengths);
+  ParseResult parseRest(bool isWhole);
   ParseResult add(const TypedOperands &group);
-  ParseResult addRest();
-  ParseResult finish();
+  ParseResult addRest(bool isWhole);
+  ParseResult finish(bool isWhole);
 
   OpAsmParser &parser;
   OperationState &result;
@@ -70,8 +83,9 @@ private:
   SmallVector<int32_t> segments;
   TypedOperands ins, scale, queryLengths, keyLengths, queryStarts, keyStarts,
       offsets, extents;
-  RegionClause score, mask;
+  RegionClause score, mask, sink;
   std::unique_ptr<Region> scoreGradient = std::make_unique<Region>();
+  std::unique_ptr<Region> sinkGradient = std::make_unique<Region>();
   NamedOuts outs;
   CaptureSizes captureSizes;
 };
@@ -112,11 +126,11 @@ ParseResult GradientParser::parseOut() {
            << ", then '=', a value and its type";
   TypedOperands *group = outs.get(name);
   group->loc = loc;
-  if (name != "capture" && !group->operands.empty())
+  SmallVector<int64_t> *numbers = outs.getNumbers(name);
+  if (!numbers && !group->operands.empty())
     return parser.emitError(loc) << "outs names " << name << " twice";
-  if (name == "capture" &&
-      (parser.parseLSquare() ||
-       parser.parseInteger(outs.differentiated.emplace_back()) ||
+  if (numbers &&
+      (parser.parseLSquare() || parser.parseInteger(numbers->emplace_back()) ||
        parser.parseRSquare()))
     return failure();
   return failure(parser.parseEqual() ||
@@ -130,26 +144,41 @@ ParseResult GradientParser::parseOuts() {
                                                 [&] { return parseOut(); }));
 }
 
-// [`score_gradient` `(` arguments `)` region]
-ParseResult GradientParser::parseScoreGradient() {
-  if (failed(parser.parseOptionalKeyword("score_gradient")))
+// [keyword `(` arguments `)` region]. Arguments are `fixed`, of which gradient
+// and score are f32 and the others indices, then the captures of the clause.
+ParseResult GradientParser::parseGradientRegion(StringRef keyword, StringRef of,
+                                                ArrayRef<StringRef> fixed,
+                                                const RegionClause &clause,
+                                                Region &region) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<OpAsmParser::Argument> arguments;
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
     return failure();
-  SmallVector<Type> types(2, builder.getF32Type());
-  types.append(4, builder.getIndexType());
-  llvm::append_range(types, score.captures.types);
+  SmallVector<Type> types;
+  for (StringRef name : fixed)
+    types.push_back(name == "gradient" || name == "score"
+                        ? Type(builder.getF32Type())
+                        : Type(builder.getIndexType()));
+  llvm::append_range(types, clause.captures.types);
   if (arguments.size() != types.size())
     return parser.emitError(loc)
-           << "score_gradient names " << arguments.size()
-           << " arguments, expected " << types.size()
-           << " (gradient, score, batch, head, query, key, and one for each of "
-           << score.captures.types.size() << " captures of the score)";
+           << keyword << " names " << arguments.size()
+           << " arguments, expected " << types.size() << " ("
+           << llvm::join(fixed, ", ") << ", and one for each of "
+           << clause.captures.types.size() << " captures of the " << of << ')';
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
-  return parser.parseRegion(*scoreGradient, arguments);
+  return parser.parseRegion(region, arguments);
+}
+
+// [`sink` ...] [`sink_gradient` `(` arguments `)` region]
+ParseResult GradientParser::parseSink() {
+  return failure(parseSinkClause(parser, sink) ||
+                 parseGradientRegion("sink_gradient", "sink",
+                                     {"gradient", "batch", "head", "query"},
+                                     sink, *sinkGradient));
 }
 
 /// The region of the score's gradient has an argument for what dropout captures
@@ -167,30 +196,33 @@ ParseResult GradientParser::parseDropout() {
   return success();
 }
 
-ParseResult GradientParser::parseRest(bool hasLengths) {
+ParseResult GradientParser::parseRest(bool isWhole) {
   static const StringRef clauses[] = {
-      "scale",          "query_lengths", "key_lengths", "query_starts",
-      "key_starts",     "offsets",       "extents",     "score",
-      "score_gradient", "mask",          "dropout"};
+      "scale",   "query_lengths", "key_lengths", "query_starts",   "key_starts",
+      "offsets", "extents",       "score",       "score_gradient", "mask",
+      "sink",    "sink_gradient", "dropout"};
   if (parseOptionalPlain(parser, "scale", builder.getF32Type(), 1, scale) ||
-      (hasLengths &&
-       (parseOptionalTyped(parser, "query_lengths", queryLengths) ||
-        parseOptionalTyped(parser, "key_lengths", keyLengths) ||
-        parseOptionalTyped(parser, "query_starts", queryStarts) ||
-        parseOptionalTyped(parser, "key_starts", keyStarts))))
+      (isWhole && (parseOptionalTyped(parser, "query_lengths", queryLengths) ||
+                   parseOptionalTyped(parser, "key_lengths", keyLengths) ||
+                   parseOptionalTyped(parser, "query_starts", queryStarts) ||
+                   parseOptionalTyped(parser, "key_starts", keyStarts))))
     return failure();
   Type index = builder.getIndexType();
   if (parseOptionalPlain(parser, "offsets", index, 4, offsets) ||
       parseOptionalPlain(parser, "extents", index, 2, extents) ||
       parseRegionClause(parser, /*isScore=*/true, captureSizes, score) ||
-      parseScoreGradient() ||
+      parseGradientRegion(
+          "score_gradient", "score",
+          {"gradient", "score", "batch", "head", "query", "key"}, score,
+          *scoreGradient) ||
       parseRegionClause(parser, /*isScore=*/false, captureSizes, mask) ||
-      parseDropout() || checkNoClause(parser, clauses, hasLengths) ||
+      (isWhole && parseSink()) || parseDropout() ||
+      checkNoClause(parser, clauses, isWhole) ||
       parseOwnAttributes(parser, result) ||
-      checkNoClause(parser, clauses, hasLengths))
+      checkNoClause(parser, clauses, isWhole))
     return failure();
   // A piece of a larger problem keeps the captures of the whole.
-  if (!hasLengths || !offsets.operands.empty())
+  if (!isWhole || !offsets.operands.empty())
     return success();
   return captureSizes.check(parser, ins.types[0],
                             getWrittenOrder(result, "query_dims"), ins.types[1],
@@ -204,12 +236,12 @@ ParseResult GradientParser::add(const TypedOperands &group) {
 }
 
 /// What follows the rows and lengths in the order of operands.
-ParseResult GradientParser::addRest() {
+ParseResult GradientParser::addRest(bool isWhole) {
   return failure(add(offsets) || add(extents) || add(score.captures) ||
-                 add(mask.captures));
+                 add(mask.captures) || (isWhole && add(sink.captures)));
 }
 
-ParseResult GradientParser::finish() {
+ParseResult GradientParser::finish(bool isWhole) {
   for (StringRef name : outNames) {
     TypedOperands *group = outs.get(name);
     if (add(*group))
@@ -221,11 +253,18 @@ ParseResult GradientParser::finish() {
   if (!outs.differentiated.empty())
     result.addAttribute("differentiated",
                         builder.getDenseI64ArrayAttr(outs.differentiated));
+  if (!outs.differentiatedSink.empty())
+    result.addAttribute("differentiated_sink",
+                        builder.getDenseI64ArrayAttr(outs.differentiatedSink));
   result.addAttribute("operandSegmentSizes",
                       builder.getDenseI32ArrayAttr(segments));
   result.addRegion(std::move(score.region));
   result.addRegion(std::move(scoreGradient));
   result.addRegion(std::move(mask.region));
+  if (isWhole) {
+    result.addRegion(std::move(sink.region));
+    result.addRegion(std::move(sinkGradient));
+  }
   return success();
 }
 
@@ -236,7 +275,7 @@ ParseResult GradientParser::parseWhole() {
       parseOptionalTyped(parser, "delta", delta) ||
       parseGroup("gradients", 1, 2,
                  "1 (gradient of the output) or 2 (and of lse)", gradients) ||
-      parseOuts() || parseRest(/*hasLengths=*/true))
+      parseOuts() || parseRest(/*isWhole=*/true))
     return failure();
   bool hasOutput = of.operands.size() == 2;
   bool hasLseGradient = gradients.operands.size() == 2;
@@ -244,12 +283,12 @@ ParseResult GradientParser::parseWhole() {
   for (size_t i = 0; i < 3; ++i)
     if (add(takeOne(ins, i)))
       return failure();
-  return failure(add(hasOutput ? takeOne(of, 0) : none) ||
-                 add(takeOne(of, hasOutput)) || add(delta) ||
-                 add(takeOne(gradients, 0)) ||
-                 add(hasLseGradient ? takeOne(gradients, 1) : none) ||
-                 add(scale) || add(queryLengths) || add(keyLengths) ||
-                 add(queryStarts) || add(keyStarts) || addRest() || finish());
+  return failure(
+      add(hasOutput ? takeOne(of, 0) : none) || add(takeOne(of, hasOutput)) ||
+      add(delta) || add(takeOne(gradients, 0)) ||
+      add(hasLseGradient ? takeOne(gradients, 1) : none) || add(scale) ||
+      add(queryLengths) || add(keyLengths) || add(queryStarts) ||
+      add(keyStarts) || addRest(/*isWhole=*/true) || finish(/*isWhole=*/true));
 }
 
 ParseResult GradientParser::parseStep() {
@@ -257,13 +296,13 @@ ParseResult GradientParser::parseStep() {
   if (parseGroup("ins", 4, 4, "4 (query, key, value, gradient of the output)",
                  ins) ||
       parseGroup("rows", 2, 2, "2 (lse, delta)", rows) || parseOuts() ||
-      parseRest(/*hasLengths=*/false))
+      parseRest(/*isWhole=*/false))
     return failure();
   for (size_t i = 0; i < 4; ++i)
     if (add(takeOne(ins, i)))
       return failure();
   return failure(add(takeOne(rows, 0)) || add(takeOne(rows, 1)) || add(scale) ||
-                 addRest() || finish());
+                 addRest(/*isWhole=*/false) || finish(/*isWhole=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,18 +338,27 @@ static void addCaptures(SmallVectorImpl<NamedOut> &outs, OpTy op) {
   addOut(outs, "scale", op.getScaleGradient());
 }
 
+static void printGradientRegion(OpAsmPrinter &printer, StringRef keyword,
+                                Region &region) {
+  if (region.empty())
+    return;
+  printer << ' ' << keyword << '(' << ValueRange(region.getArguments()) << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
 template <typename OpTy> static void printRest(OpTy op, OpAsmPrinter &printer) {
   printPlain(printer, "offsets", op.getOffsets());
   printPlain(printer, "extents", op.getExtents());
   printRegionClause(printer, "score", op.getScore(), op.getScoreCaptures());
-  if (!op.getScoreGradient().empty()) {
-    printer << " score_gradient("
-            << ValueRange(op.getScoreGradient().getArguments()) << ") ";
-    printer.printRegion(op.getScoreGradient(), /*printEntryBlockArgs=*/false);
-  }
+  printGradientRegion(printer, "score_gradient", op.getScoreGradient());
   printRegionClause(printer, "mask", op.getMask(), op.getMaskCaptures());
-  printer.printOptionalAttrDict(op->getAttrs(),
-                                {"operandSegmentSizes", "differentiated"});
+  if constexpr (std::is_same_v<OpTy, AttentionGradientOp>) {
+    printRegionClause(printer, "sink", op.getSink(), op.getSinkCaptures());
+    printGradientRegion(printer, "sink_gradient", op.getSinkGradient());
+  }
+  printer.printOptionalAttrDict(
+      op->getAttrs(),
+      {"operandSegmentSizes", "differentiated", "differentiated_sink"});
 }
 
 template <typename OpTy>
@@ -330,10 +378,18 @@ static void nameArguments(OpTy op, Region &region,
                           OpAsmSetValueNameFn setName) {
   static constexpr StringLiteral names[] = {"gradient", "score", "batch",
                                             "head",     "query", "key"};
+  static constexpr StringLiteral sinkNames[] = {"gradient", "batch", "head",
+                                                "query"};
   unsigned missing = &region == &op.getScoreGradient() ? 0
                      : &region == &op.getScore()       ? 1
                                                        : 2;
   ArrayRef<StringLiteral> fixed = ArrayRef(names).drop_front(missing);
+  if constexpr (std::is_same_v<OpTy, AttentionGradientOp>) {
+    if (&region == &op.getSink())
+      fixed = ArrayRef(sinkNames).drop_front();
+    else if (&region == &op.getSinkGradient())
+      fixed = sinkNames;
+  }
   for (auto [position, argument] : llvm::enumerate(region.getArguments()))
     setName(argument, position < fixed.size() ? StringRef(fixed[position])
                                               : StringRef("capture"));
@@ -345,7 +401,8 @@ static void nameArguments(OpTy op, Region &region,
 
 ParseResult AttentionGradientOp::parse(OpAsmParser &parser,
                                        OperationState &result) {
-  StringRef names[] = {"query", "key", "value", "capture", "scale"};
+  StringRef names[] = {"query",   "key",   "value",
+                       "capture", "scale", "sink_capture"};
   return GradientParser(parser, result, names).parseWhole();
 }
 
@@ -366,6 +423,9 @@ void AttentionGradientOp::print(OpAsmPrinter &printer) {
   addOut(outs, "key", getKeyGradient());
   addOut(outs, "value", getValueGradient());
   addCaptures(outs, *this);
+  for (auto [number, value] :
+       llvm::zip_equal(getDifferentiatedSink(), getSinkCaptureGradients()))
+    outs.push_back({("sink_capture[" + Twine(number) + "]").str(), value});
   printOuts(printer, outs);
   if (getScale())
     printPlain(printer, "scale", getScale());

@@ -119,45 +119,62 @@ static LogicalResult verifyScaleGradient(Operation *op, Value gradient) {
   return verifyElementType(op, "scale", gradient.getType(), f32);
 }
 
+namespace {
+/// Captures of a region, and the gradients of some of them.
+struct Captured {
+  /// What captures them, and what an error calls them.
+  StringRef of, prefix, attribute;
+  OperandRange captures, gradients;
+  ArrayRef<int64_t> numbers;
+};
+} // namespace
+
 /// Destinations of gradients of captures: `capture[n]` has a gradient, and the
 /// destination its shape.
-template <typename OpTy> static LogicalResult verifyCaptureGradients(OpTy op) {
-  ArrayRef<int64_t> numbers = op.getDifferentiated();
-  if (numbers.size() != op.getCaptureGradients().size())
-    return op.emitOpError() << "has " << op.getCaptureGradients().size()
-                            << " gradients of captures but 'differentiated' "
-                            << "names " << numbers.size();
-  int64_t count = op.getScoreCaptures().size();
+static LogicalResult verifyCaptured(Operation *op, const Captured &captured) {
+  ArrayRef<int64_t> numbers = captured.numbers;
+  if (numbers.size() != captured.gradients.size())
+    return op->emitOpError()
+           << "has " << captured.gradients.size()
+           << " gradients of captures but '" << captured.attribute << "' names "
+           << numbers.size();
+  int64_t count = captured.captures.size();
   for (auto [position, number] : llvm::enumerate(numbers)) {
-    std::string name = ("capture[" + Twine(number) + "]").str();
+    std::string name = (captured.prefix + "[" + Twine(number) + "]").str();
     if (number < 0 || number >= count) {
       InFlightDiagnostic diagnostic =
-          op.emitOpError() << name << " has a gradient but the score captures "
-                           << count << " values";
+          op->emitOpError() << name << " has a gradient but the " << captured.of
+                            << " captures " << count << " values";
       return count ? diagnostic << ", expected 0 to " << count - 1 : diagnostic;
     }
     if (llvm::is_contained(numbers.take_front(position), number))
-      return op.emitOpError() << name << " has two gradients, expected one";
-    Type capture = op.getScoreCaptures()[number].getType();
-    auto destination =
-        cast<ShapedType>(op.getCaptureGradients()[position].getType());
+      return op->emitOpError() << name << " has two gradients, expected one";
+    Type capture = captured.captures[number].getType();
+    auto destination = cast<ShapedType>(captured.gradients[position].getType());
     Type element = getElementTypeOrSelf(capture);
     if (!isa<FloatType>(element))
-      return op.emitOpError() << name << " has type " << capture
-                              << ", which has no gradient: expected numbers of "
-                                 "f16, bf16 or f32";
-    if (failed(verifyElementOrF32(op, name, op.getCaptureGradients()[position],
+      return op->emitOpError()
+             << name << " has type " << capture
+             << ", which has no gradient: expected numbers of "
+                "f16, bf16 or f32";
+    if (failed(verifyElementOrF32(op, name, captured.gradients[position],
                                   element, "the capture")))
       return failure();
     ArrayRef<int64_t> shape;
     if (auto shaped = dyn_cast<ShapedType>(capture))
       shape = shaped.getShape();
     if (failed(verifyCompatibleShape(shape, destination.getShape())))
-      return op.emitOpError()
+      return op->emitOpError()
              << name << " has type " << capture << " but its gradient has type "
              << destination << ", expected the same shape";
   }
   return success();
+}
+
+template <typename OpTy> static LogicalResult verifyCaptureGradients(OpTy op) {
+  return verifyCaptured(op, {"score", "capture", "differentiated",
+                             op.getScoreCaptures(), op.getCaptureGradients(),
+                             op.getDifferentiated()});
 }
 
 /// The three regions. A score without the region of its gradient waits for
@@ -201,7 +218,8 @@ static LogicalResult verifyDelta(AttentionGradientOp op) {
 static LogicalResult verifyDestinations(AttentionGradientOp op) {
   if (op.getDpsInits().empty())
     return op.emitOpError("has no gradient in outs, expected at least one of "
-                          "query, key, value, capture[n], scale");
+                          "query, key, value, capture[n], scale, "
+                          "sink_capture[n]");
   std::tuple<StringRef, Value, DimsAttr, StringRef, Value, DimsAttr>
       gradients[] = {{"gradient of query", op.getQueryGradient(),
                       op.getQueryGradientOrder(), "query", op.getQuery(),
@@ -229,6 +247,46 @@ static LogicalResult verifyDestinations(AttentionGradientOp op) {
   return success();
 }
 
+/// The sink and its gradient. One without the other waits for
+/// `fa-differentiate-score`, or needs no gradient.
+static LogicalResult verifySink(AttentionGradientOp op) {
+  Type f32 = Float32Type::get(op.getContext());
+  if (op.getSink().empty() && !op.getSinkGradient().empty())
+    return op.emitOpError("has a sink_gradient region but no sink region, "
+                          "expected both");
+  if (failed(verifyPairRegion(
+          op, "sink", {&op.getSink(), 0, op.getSinkCaptures(), 3}, {}, f32)))
+    return failure();
+  if (!op.getSinkGradient().empty() &&
+      failed(verifyPairRegion(
+          op, "sink_gradient",
+          {&op.getSinkGradient(), 1, op.getSinkCaptures(), 3}, f32, {})))
+    return failure();
+  return verifyCaptured(op, {"sink", "sink_capture", "differentiated_sink",
+                             op.getSinkCaptures(), op.getSinkCaptureGradients(),
+                             op.getDifferentiatedSink()});
+}
+
+LogicalResult mlir::fa::verifyDeterministic(AttentionGradientOp op) {
+  if (!op.getDeterministic())
+    return success();
+  // A target may have another configuration beside that of the operation.
+  SmallVector<std::pair<StringRef, ConfigAttr>> configs = {
+      {"config", op.getConfigAttr()}};
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (auto config = dyn_cast<ConfigAttr>(attribute.getValue()))
+      configs.push_back({attribute.getName(), config});
+  for (auto [name, config] : configs)
+    for (; config; config = config.getLonger())
+      if (!config.getDeterministic())
+        return op.emitOpError()
+               << "is deterministic and its " << name
+               << " has deterministic = false, expected sums in one order; the "
+                  "nearest is deterministic = true, with gradient_form = "
+                  "two_pass on a GPU";
+  return success();
+}
+
 LogicalResult AttentionGradientOp::verify() {
   if (failed(verifyAttributeNames(*this, getAttributeNames())) ||
       failed(verifySequences(*this)) ||
@@ -246,7 +304,8 @@ LogicalResult AttentionGradientOp::verify() {
       failed(verifyLengths(*this, "key_lengths", getKeyLengths())) ||
       failed(verifyDestinations(*this)) ||
       failed(verifyCaptureGradients(*this)) ||
-      failed(verifyScaleGradient(*this, getScaleGradient())))
+      failed(verifyScaleGradient(*this, getScaleGradient())) ||
+      failed(verifySink(*this)) || failed(verifyDeterministic(*this)))
     return failure();
   std::tuple<StringRef, Value, DimsAttr> operands[] = {
       {"query", getQuery(), getQueryOrder()},
@@ -266,7 +325,7 @@ static MutableOperandRange getLastOperands(OpTy op, unsigned group) {
 }
 
 MutableOperandRange AttentionGradientOp::getDpsInitsMutable() {
-  return getLastOperands(*this, /*group=*/17);
+  return getLastOperands(*this, /*group=*/18);
 }
 
 void AttentionGradientOp::getEffects(
@@ -295,14 +354,18 @@ void AttentionGradientOp::getCanonicalizationPatterns(
 
 LogicalResult ScatterGradientOp::verify() {
   auto parent = cast<GradientLikeOpInterface>((*this)->getParentOp());
-  if ((*this)->getParentRegion() != &parent.getScoreGradient())
+  auto whole = dyn_cast<AttentionGradientOp>(parent.getOperation());
+  Region *region = (*this)->getParentRegion();
+  bool isOfSink = whole && region == &whole.getSinkGradient();
+  if (!isOfSink && region != &parent.getScoreGradient())
     return emitOpError("stands outside of the score_gradient region, which "
                        "alone adds to gradients");
   auto argument = dyn_cast<BlockArgument>(getCapture());
   if (!argument || argument.getOwner() != (*this)->getBlock() ||
-      argument.getArgNumber() < 6)
+      argument.getArgNumber() < (isOfSink ? 4 : 6))
     return emitOpError("adds to the gradient of a value that is no capture, "
-                       "expected an argument behind the sixth");
+                       "expected an argument behind the ")
+           << (isOfSink ? "fourth" : "sixth");
   auto shaped = dyn_cast<ShapedType>(getCapture().getType());
   int64_t rank = shaped ? shaped.getRank() : 0;
   if (static_cast<int64_t>(getIndices().size()) != rank)

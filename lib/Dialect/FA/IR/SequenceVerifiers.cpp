@@ -69,10 +69,9 @@ static LogicalResult verifyOrder(Operation *op, const RowOperand &operand) {
   return success();
 }
 
-/// A table of `batch` + `more` rows; sets `batches` where it is known.
-static LogicalResult verifyTable(Operation *op, StringRef name, Value table,
-                                 int64_t rank, int64_t more,
-                                 std::pair<StringRef, int64_t> &batches) {
+LogicalResult mlir::fa::verifyTable(Operation *op, StringRef name, Value table,
+                                    int64_t rank, int64_t more,
+                                    std::pair<StringRef, int64_t> &batches) {
   if (!table)
     return success();
   auto type = cast<ShapedType>(table.getType());

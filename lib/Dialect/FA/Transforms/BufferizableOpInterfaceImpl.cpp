@@ -50,6 +50,7 @@ static bool readsDestination(AttentionOp op) {
   return op.getQueryLengths() || op.getQueryStarts();
 }
 static bool readsDestination(AttentionGradientOp op) { return false; }
+static bool readsDestination(AppendOp op) { return true; }
 static bool readsDestination(OnlineAttentionOp op) { return true; }
 static bool readsDestination(GradientKeysOp op) { return true; }
 static bool readsDestination(GradientQueriesOp op) { return true; }
@@ -337,6 +338,7 @@ void mlir::fa::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, FADialect *dialect) {
     AttentionOp::attachInterface<DestinationStyleModel<AttentionOp>>(*context);
+    AppendOp::attachInterface<DestinationStyleModel<AppendOp>>(*context);
     AttentionGradientOp::attachInterface<
         DestinationStyleModel<AttentionGradientOp>>(*context);
     GradientKeysOp::attachInterface<DestinationStyleModel<GradientKeysOp>>(

@@ -37,6 +37,9 @@ static SmallVector<Ordered> getInputs(Operation *op) {
     return {{"query", &attention.getQueryMutable(), attention.getQueryOrder()},
             {"key", &attention.getKeyMutable(), attention.getKeyOrder()},
             {"value", &attention.getValueMutable(), attention.getValueOrder()}};
+  if (auto append = dyn_cast<AppendOp>(op))
+    return {{"key", &append.getKeyMutable(), append.getKeyOrder()},
+            {"value", &append.getValueMutable(), append.getValueOrder()}};
   auto gradient = dyn_cast<AttentionGradientOp>(op);
   if (!gradient)
     return {};
@@ -56,6 +59,11 @@ static SmallVector<Ordered> getOutputs(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return {
         {"output", &attention.getOutputMutable(), attention.getOutputOrder()}};
+  if (auto append = dyn_cast<AppendOp>(op))
+    return {
+        {"key_cache", &append.getKeyCacheMutable(), append.getKeyCacheOrder()},
+        {"value_cache", &append.getValueCacheMutable(),
+         append.getValueCacheOrder()}};
   auto gradient = dyn_cast<AttentionGradientOp>(op);
   if (!gradient)
     return {};

@@ -25,6 +25,7 @@ namespace {
 struct CommonGradient {
   OpOperand *operand;
   Value sum, part;
+  bool isOfSink;
 };
 
 class GradientCutter : SequenceViews {
@@ -87,7 +88,11 @@ void GradientCutter::openCommon() {
     operands.push_back(&operand);
   for (OpOperand &operand : op.getScaleGradientMutable())
     operands.push_back(&operand);
-  for (OpOperand *operand : operands) {
+  size_t ofPairs = operands.size();
+  for (OpOperand &operand :
+       MutableArrayRef<OpOperand>(op.getSinkCaptureGradientsMutable()))
+    operands.push_back(&operand);
+  for (auto [number, operand] : llvm::enumerate(operands)) {
     SmallVector<OpFoldResult> sizes =
         memref::getMixedSizes(rewriter, loc, operand->get());
     auto allocate = [&] {
@@ -97,7 +102,7 @@ void GradientCutter::openCommon() {
     };
     bool isSingle = getElementTypeOrSelf(operand->get().getType()).isF32();
     CommonGradient gradient{operand, isSingle ? operand->get() : allocate(),
-                            allocate()};
+                            allocate(), number >= ofPairs};
     fill(gradient.sum, APFloat(0.0f));
     common.push_back(gradient);
   }
@@ -210,8 +215,15 @@ AttentionGradientOp GradientCutter::cut() {
   part.getQueryLengthsMutable().clear();
 
   rewriter.setInsertionPointAfter(part);
-  for (const CommonGradient &gradient : common)
+  for (const CommonGradient &gradient : common) {
+    OpBuilder::InsertionGuard inside(rewriter);
+    // A broken sequence has no pairs, but its rows have an lse of NaN.
+    if (gradient.isOfSink) {
+      auto branch = scf::IfOp::create(rewriter, loc, isValid);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+    }
     add(gradient.part, gradient.sum, /*isSum=*/true);
+  }
   if (ofQueries) {
     Value isTrue = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
     Value isBroken = arith::XOrIOp::create(rewriter, loc, isValid, isTrue);

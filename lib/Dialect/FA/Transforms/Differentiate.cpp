@@ -91,12 +91,6 @@ static LogicalResult differentiateAttention(AttentionOp op,
   if (op.getKeyPages())
     return op.emitOpError("has pages, of which fa-differentiate makes no "
                           "gradient; expected a batch or packed sequences");
-  // The lse includes the sink, so gradients of all else need nothing of it.
-  if (llvm::any_of(op.getSinkCaptures(),
-                   [&](Value value) { return gradients.isActive(value); }))
-    return op.emitOpError("has a sink that depends on an argument, of which "
-                          "fa-differentiate makes no gradient; expected one "
-                          "that does not");
   if ((op.getQueryLengths() || op.getQueryStarts()) &&
       gradients.isActive(op.getOutput()))
     return op.emitError()
@@ -138,21 +132,36 @@ static LogicalResult differentiateAttention(AttentionOp op,
   Value scale;
   if (op.getScale())
     scale = makeDestination(op.getScale());
+  // The lse includes the sink, so gradients of all else need nothing of it.
+  SmallVector<Value> sinks;
+  SmallVector<int64_t> sinkNumbers;
+  for (auto [number, capture] : llvm::enumerate(op.getSinkCaptures()))
+    if (Value destination = makeDestination(capture)) {
+      sinks.push_back(destination);
+      sinkNumbers.push_back(number);
+    }
+  ValueRange sinkCaptures;
+  if (!sinks.empty())
+    sinkCaptures = op.getSinkCaptures();
   auto gradient = AttentionGradientOp::create(
       builder, loc, types, op.getQuery(), op.getKey(), op.getValue(), output,
       lse, /*delta=*/Value(), ofOutput, gradients.get(lse), op.getScale(),
       op.getQueryLengths(), op.getKeyLengths(), op.getQueryStarts(),
       op.getKeyStarts(), op.getOffsets(), op.getExtents(),
-      op.getScoreCaptures(), op.getMaskCaptures(), query, key, value, captures,
-      scale, numbers, op.getQueryDimsAttr(), op.getKeyDimsAttr(),
-      op.getValueDimsAttr(), op.getOutputDimsAttr(),
+      op.getScoreCaptures(), op.getMaskCaptures(), sinkCaptures, query, key,
+      value, captures, scale, sinks, numbers, sinkNumbers,
+      op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
+      op.getOutputDimsAttr(),
       /*output_gradient_dims=*/op.getOutputDimsAttr(),
       /*query_gradient_dims=*/op.getQueryDimsAttr(),
       /*key_gradient_dims=*/op.getKeyDimsAttr(),
-      /*value_gradient_dims=*/op.getValueDimsAttr(), ConfigAttr());
+      /*value_gradient_dims=*/op.getValueDimsAttr(), ConfigAttr(),
+      /*deterministic=*/false);
   IRMapping none;
   op.getScore().cloneInto(&gradient.getScore(), none);
   op.getMask().cloneInto(&gradient.getMask(), none);
+  if (!sinks.empty())
+    op.getSink().cloneInto(&gradient.getSink(), none);
   for (auto [operand, result] : llvm::zip_equal(wanted, gradient->getResults()))
     gradients.add(operand, isa<RankedTensorType>(operand.getType())
                                ? Value(result)

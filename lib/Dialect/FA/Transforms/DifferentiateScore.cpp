@@ -34,21 +34,25 @@ static BlockArgument getLoadedArgument(Operation *op) {
 }
 
 namespace {
-/// The region to make of one score.
+/// The region to make of one score, or of one sink.
 struct Derivation {
   AttentionGradientOp op;
   OpBuilder builder;
+  /// What is differentiated, and what is made of it.
   Block &score, &gradient;
+  /// Arguments before captures: of a score itself and four indices, of a sink
+  /// three indices.
+  unsigned firstCapture;
+  /// The captures of which gradients are wanted.
+  ArrayRef<int64_t> differentiated;
   IRMapping copies;
 
-  /// Arguments of the score: the score, four indices, then captures.
-  static constexpr unsigned firstCapture = 5;
-
+  bool isOfSink() { return score.getParent() == &op.getSink(); }
   /// Whether a gradient of the capture that is argument `argument` of the score
   /// is wanted.
   bool isDifferentiated(BlockArgument argument) {
     return argument.getArgNumber() >= firstCapture &&
-           llvm::is_contained(op.getDifferentiated(),
+           llvm::is_contained(differentiated,
                               argument.getArgNumber() - firstCapture);
   }
   void scatter(Location loc, Value value, BlockArgument capture,
@@ -61,9 +65,11 @@ struct Derivation {
 } // namespace
 
 static LogicalResult derive(Derivation &derivation) {
-  auto &[op, builder, score, gradient, copies] = derivation;
+  auto &[op, builder, score, gradient, firstCapture, differentiated, copies] =
+      derivation;
   ScalarGradients gradients(builder, copies);
-  gradients.want(score.getArgument(0));
+  if (!derivation.isOfSink())
+    gradients.want(score.getArgument(0));
   SmallVector<Operation *> loads;
   for (BlockArgument argument : score.getArguments())
     if (isa<FloatType>(argument.getType()) &&
@@ -81,7 +87,8 @@ static LogicalResult derive(Derivation &derivation) {
 
   for (BlockArgument argument : score.getArguments())
     copies.map(argument, gradient.getArgument(argument.getArgNumber() + 1));
-  for (BlockArgument argument : gradient.getArguments().drop_front(6))
+  for (BlockArgument argument :
+       gradient.getArguments().drop_front(firstCapture + 1))
     gradients.share(argument);
   for (Operation &nested : score.without_terminator())
     builder.clone(nested, copies);
@@ -94,9 +101,13 @@ static LogicalResult derive(Derivation &derivation) {
                                              [&](Value index) {
                                                return copies.lookup(index);
                                              }));
-  for (BlockArgument argument : score.getArguments().drop_front(1))
+  for (BlockArgument argument : score.getArguments().drop_front(firstCapture))
     if (Value value = gradients.get(argument))
       derivation.scatter(op.getLoc(), value, argument, {});
+  if (derivation.isOfSink()) {
+    YieldOp::create(builder, op.getLoc());
+    return success();
+  }
   Value ofScore = gradients.get(score.getArgument(0));
   if (!ofScore)
     ofScore = arith::ConstantOp::create(builder, op.getLoc(),
@@ -105,18 +116,26 @@ static LogicalResult derive(Derivation &derivation) {
   return success();
 }
 
-LogicalResult fa::differentiateScore(RewriterBase &rewriter,
-                                     AttentionGradientOp op) {
-  if (op.getScore().empty() || !op.getScoreGradient().empty())
+/// Fills the empty region `gradient` with that of `of`, a score or a sink.
+static LogicalResult fillGradient(RewriterBase &rewriter,
+                                  AttentionGradientOp op, Region &of,
+                                  Region &gradient, unsigned firstCapture,
+                                  ArrayRef<int64_t> differentiated) {
+  if (of.empty() || !gradient.empty())
     return success();
-  Block &score = op.getScore().front();
+  Block &score = of.front();
   SmallVector<Type> types{rewriter.getF32Type()};
   llvm::append_range(types, score.getArgumentTypes());
   SmallVector<Location> locs(types.size(), op.getLoc());
   OpBuilder::InsertionGuard guard(rewriter);
-  Region &region = op.getScoreGradient();
-  Block *block = rewriter.createBlock(&region, {}, types, locs);
-  Derivation derivation{op, OpBuilder::atBlockEnd(block), score, *block, {}};
+  Block *block = rewriter.createBlock(&gradient, {}, types, locs);
+  Derivation derivation{op,
+                        OpBuilder::atBlockEnd(block),
+                        score,
+                        *block,
+                        firstCapture,
+                        differentiated,
+                        {}};
   if (failed(derive(derivation))) {
     rewriter.eraseBlock(block);
     return failure();
@@ -128,6 +147,18 @@ LogicalResult fa::differentiateScore(RewriterBase &rewriter,
   DominanceInfo dominance;
   eliminateCommonSubExpressions(rewriter, dominance, op);
   return success();
+}
+
+LogicalResult fa::differentiateScore(RewriterBase &rewriter,
+                                     AttentionGradientOp op) {
+  if (failed(fillGradient(rewriter, op, op.getScore(), op.getScoreGradient(),
+                          /*firstCapture=*/5, op.getDifferentiated())))
+    return failure();
+  // A sink whose gradient nobody asks for needs none.
+  if (op.getDifferentiatedSink().empty())
+    return success();
+  return fillGradient(rewriter, op, op.getSink(), op.getSinkGradient(),
+                      /*firstCapture=*/3, op.getDifferentiatedSink());
 }
 
 namespace {

@@ -62,41 +62,43 @@ private:
 Value HeadPacker::split(Value memory, int64_t heads, int64_t queries,
                         SmallVectorImpl<int64_t> &kept) {
   auto type = cast<MemRefType>(memory.getType());
-  SmallVector<int64_t> shape, of;
+  // First the queries, while no other dimension but the batch may be of one.
+  SmallVector<OpFoldResult> whole,
+      one(type.getRank(), rewriter.getIndexAttr(1)),
+      zero(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<int64_t> left;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    whole.push_back(memref::getMixedSize(rewriter, loc, memory, dim));
+    if (dim != queries)
+      left.push_back(type.getDimSize(dim));
+  }
+  MemRefType rows = memref::SubViewOp::inferRankReducedResultType(
+      left, type, zero, whole, one);
+  Value view =
+      memref::SubViewOp::create(rewriter, loc, rows, memory, zero, whole, one);
+  SmallVector<int64_t> shape;
   SmallVector<ReassociationIndices> groups;
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (dim == queries)
+      continue;
     ReassociationIndices &parts = groups.emplace_back();
     auto add = [&](int64_t size, OpFoldResult mixed, int64_t from) {
       parts.push_back(shape.size());
       shape.push_back(size);
       sizes.push_back(mixed);
-      of.push_back(from);
+      kept.push_back(from);
     };
     if (dim != heads) {
-      add(type.getDimSize(dim),
-          memref::getMixedSize(rewriter, loc, memory, dim), dim);
+      add(type.getDimSize(dim), whole[dim], dim);
       continue;
     }
     int64_t keyHeads = type.getDimSize(dim) / group;
     add(keyHeads, rewriter.getIndexAttr(keyHeads), dim);
     add(group, rewriter.getIndexAttr(group), -1);
   }
-  Value expanded = memref::ExpandShapeOp::create(rewriter, loc, shape, memory,
-                                                 groups, sizes);
-  SmallVector<OpFoldResult> offsets(shape.size(), rewriter.getIndexAttr(0)),
-      strides(shape.size(), rewriter.getIndexAttr(1));
-  SmallVector<int64_t> reduced;
-  for (auto [position, from] : llvm::enumerate(of)) {
-    if (from == queries)
-      continue;
-    reduced.push_back(shape[position]);
-    kept.push_back(from);
-  }
-  MemRefType result = memref::SubViewOp::inferRankReducedResultType(
-      reduced, cast<MemRefType>(expanded.getType()), offsets, sizes, strides);
-  return memref::SubViewOp::create(rewriter, loc, result, expanded, offsets,
-                                   sizes, strides);
+  return memref::ExpandShapeOp::create(rewriter, loc, shape, view, groups,
+                                       sizes);
 }
 
 /// The order of an operand in which the group stands for the queries.

@@ -57,7 +57,7 @@ static bool hasTensor(TypeRange types) {
 static bool capturesTensor(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return isa<AttentionOp, AttentionGradientOp>(op) &&
+        return isa<AttentionOp, AttentionGradientOp, AppendOp>(op) &&
                        hasTensor(op->getOperandTypes())
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
@@ -128,6 +128,11 @@ static SmallVector<Tile> getTiles(Operation *user) {
             {op.getKey(), op.getKeyOrder()},
             {op.getValue(), op.getValueOrder()},
             {op.getOutput(), op.getOutputOrder()}};
+  if (auto op = dyn_cast<AppendOp>(user))
+    return {{op.getKey(), op.getKeyOrder()},
+            {op.getValue(), op.getValueOrder()},
+            {op.getKeyCache(), op.getKeyCacheOrder()},
+            {op.getValueCache(), op.getValueCacheOrder()}};
   if (auto op = dyn_cast<AttentionGradientOp>(user))
     return {{op.getQuery(), op.getQueryOrder()},
             {op.getKey(), op.getKeyOrder()},
@@ -158,8 +163,9 @@ static int64_t getContiguousDim(Value result) {
   if (auto loop = result.getDefiningOp<scf::ForOp>())
     return getContiguousDim(
         loop.getYieldedValues()[cast<OpResult>(result).getResultNumber()]);
-  if (auto op = result.getDefiningOp<AttentionLikeOpInterface>()) {
-    auto style = cast<DestinationStyleOpInterface>(op.getOperation());
+  if (auto op = result.getDefiningOp();
+      isa_and_present<AttentionLikeOpInterface, AppendOp>(op)) {
+    auto style = cast<DestinationStyleOpInterface>(op);
     Value destination = style.getTiedOpOperand(cast<OpResult>(result))->get();
     SmallVector<Tile> tiles = getTiles(op);
     for (const Tile &tile : llvm::reverse(tiles))
@@ -254,6 +260,8 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
     } else if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
       destinations = gradient.getDpsInitsMutable();
       isRead = false;
+    } else if (auto append = dyn_cast<AppendOp>(op)) {
+      destinations = append.getDpsInitsMutable();
     } else if (auto combine = dyn_cast<CombineOp>(op)) {
       destinations = combine.getDpsInitsMutable();
       isRead = static_cast<bool>(combine.getQueryLengths());

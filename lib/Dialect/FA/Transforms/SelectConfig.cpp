@@ -182,6 +182,31 @@ static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
       split.withLengths(least, /*fromQueries=*/0, /*longer=*/{}));
 }
 
+/// Parts of the keys for multiprocessors that few queries leave without work:
+/// so many keys each at least, or exactly where results may not depend on the
+/// batch.
+static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
+                             const Target &target, std::string &reason) {
+  constexpr int64_t leastKeys = 256, exactKeys = 2048;
+  if (target.isCPU() || op.getQueryStarts() || !op.getOffsets().empty() ||
+      !op.getExtents().empty() || !isa<MemRefType>(op.getQuery().getType()))
+    return config;
+  int64_t queries =
+      cast<ShapedType>(op.getQuery().getType())
+          .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
+  int64_t keys = getKeyCapacity(op), rows = config.getQueryBlock();
+  auto gpu = cast<GPUConfigAttr>(config.getTarget());
+  int64_t size = llvm::alignTo(op.getBatchInvariant() ? exactKeys : leastKeys,
+                               config.getKeyBlock());
+  if (ShapedType::isDynamic(queries) || queries > rows ||
+      gpu.getPart().blockTable || gpu.getPart().groups != 1 ||
+      (!ShapedType::isDynamic(keys) && keys < 2 * size))
+    return config;
+  reason += llvm::formatv("; parts of {0} keys{1}, for one query block", size,
+                          op.getBatchInvariant() ? "" : " at least");
+  return config.forAnyLengths().withKeySplits(/*keySplits=*/1, size);
+}
+
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   if (!target.isCPU() && failed(verifyTables(op, target.getName())))
     return failure();
@@ -205,8 +230,10 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
     config = config.forAnyLengths().withoutKeySplits();
   if (!given && op.isRagged())
     config = fitSequences(config, op);
-  if (!given)
+  if (!given) {
     config = fillThreads(config, op, target, reason);
+    config = fillDevice(config, op, target, reason);
+  }
   if (!target.isCPU() &&
       failed(
           verifyPages(op, config, static_cast<bool>(given), target.getName())))
@@ -234,11 +261,14 @@ static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
            << element << ", which has no lowering for " << target
            << "; the nearest is an output gradient of " << element
            << " there, and this one on a CPU";
-  if (op.getCaptureGradients().empty() && !op.getScaleGradient())
+  if (op.getCaptureGradients().empty() && !op.getScaleGradient() &&
+      op.getSinkCaptureGradients().empty())
     return success();
   return op.emitOpError()
          << "asks for the gradient of "
-         << (op.getScaleGradient() ? "the scale" : "a capture")
+         << (op.getScaleGradient()               ? "the scale"
+             : !op.getCaptureGradients().empty() ? "a capture"
+                                                 : "a capture of the sink")
          << ", which has no lowering for " << target
          << "; the nearest is query, key and value there, and this one on a "
             "CPU";
@@ -291,6 +321,11 @@ struct SelectConfigPass
             return selectConfig(attention, *selected);
           if (auto gradient = dyn_cast<AttentionGradientOp>(op))
             return selectConfig(gradient, *selected);
+          if (isa<AppendOp>(op) && !selected->isCPU())
+            return op->emitOpError()
+                   << "has no lowering for " << selected->getName()
+                   << "; the nearest is fa.append on a CPU, or a cache that "
+                      "holds the new rows before the kernel starts";
           return success();
         });
     if (result.wasInterrupted())

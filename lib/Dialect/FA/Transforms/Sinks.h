@@ -9,6 +9,7 @@
 #define FA_LIB_DIALECT_FA_TRANSFORMS_SINKS_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::fa {
 
@@ -17,6 +18,12 @@ namespace mlir::fa {
 /// a sink. `lengths` are the valid queries and keys of the batch.
 Value buildSink(OpBuilder &builder, AttentionOp op, OpFoldResult rows,
                 ValueRange lengths);
+
+/// Fills the destinations that a gradient has for captures of its sink, from
+/// the numbers of each query row (fa.prepare_gradient), batch x heads x
+/// queries.
+void addSinkGradients(RewriterBase &rewriter, AttentionGradientOp op,
+                      Value delta, Value reference);
 
 } // namespace mlir::fa
 

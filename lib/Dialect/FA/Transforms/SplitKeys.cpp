@@ -15,6 +15,7 @@
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -41,13 +42,15 @@ public:
   void run();
 
 private:
+  bool isOnGPU();
+  bool fillsDevice();
   OpFoldResult countParts();
   Value createMemory(ArrayRef<OpFoldResult> sizes);
   void createMemory();
   TileResults getResults(Value batch, Value part);
   int64_t getMergedRows();
   void addParts();
-  void buildMerge(ValueRange place, int64_t block);
+  void buildMerge(const TilePlace &place, int64_t block);
   Value createState(ArrayRef<int64_t> sizes, float value);
 
   RewriterBase &rewriter;
@@ -63,16 +66,44 @@ private:
 };
 } // namespace
 
+bool KeySplitter::isOnGPU() {
+  TargetConfigAttrInterface target = config.getTarget();
+  return target && target.getTargetName() != "cpu";
+}
+
+/// Whether parts may be larger than the configuration says, where the device
+/// has no multiprocessors for more of them.
+bool KeySplitter::fillsDevice() {
+  return isOnGPU() && config.getSplitKeys() && !op.getBatchInvariant() &&
+         !op.getQueryStarts();
+}
+
 /// At least one, which gives the result of no keys.
 OpFoldResult KeySplitter::countParts() {
   int64_t size = config.getSplitKeys();
   if (!size)
     return rewriter.getIndexAttr(config.getKeySplits());
   // Operations that a launcher of kernels has too.
+  Value one = tiler.index(1);
   Value parts = rewriter.createOrFold<arith::CeilDivUIOp>(
       loc, tiler.getMostKeys(), tiler.index(size));
+  if (fillsDevice()) {
+    auto size = [&](DimKind kind) {
+      return tiler.toValue(
+          getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(), kind));
+    };
+    Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(
+        loc, size(DimKind::Sequence), tiler.index(tiler.getQueryBlock()));
+    Value heads = rewriter.createOrFold<arith::MulIOp>(
+        loc, tiler.toValue(tiler.countBatches()), size(DimKind::Heads));
+    Value tiles = rewriter.createOrFold<arith::MaxUIOp>(
+        loc, rewriter.createOrFold<arith::MulIOp>(loc, heads, blocks), one);
+    Value most = fagpu::MultiprocessorsOp::create(rewriter, loc);
+    Value fitting = arith::DivUIOp::create(rewriter, loc, most, tiles);
+    parts = arith::MinUIOp::create(rewriter, loc, parts, fitting);
+  }
   return getAsOpFoldResult(
-      rewriter.createOrFold<arith::MaxUIOp>(loc, parts, tiler.index(1)));
+      rewriter.createOrFold<arith::MaxUIOp>(loc, parts, one));
 }
 
 Value KeySplitter::createMemory(ArrayRef<OpFoldResult> sizes) {
@@ -131,14 +162,13 @@ Value KeySplitter::createState(ArrayRef<int64_t> sizes, float value) {
 /// Rows of a merged block. On a GPU it has no products, and small blocks keep
 /// more of it busy; a warp has 16 rows.
 int64_t KeySplitter::getMergedRows() {
-  TargetConfigAttrInterface target = config.getTarget();
-  if (!target || target.getTargetName() == "cpu")
+  if (!isOnGPU())
     return config.getQueryBlock();
   return tiler.getQueryBlock() <= 16 ? 16 : 64;
 }
 
-void KeySplitter::buildMerge(ValueRange place, int64_t block) {
-  Value batch = place[0], head = place[1];
+void KeySplitter::buildMerge(const TilePlace &place, int64_t block) {
+  Value batch = place.batch, head = place.head;
   SequenceTiler::Rows rows = tiler.findTileRows(place, block);
   int64_t stateRows = getMergedRows();
   int64_t headDim =
@@ -174,7 +204,7 @@ void KeySplitter::addParts() {
   scf::ForallOp loop = tiler.createLoop({}, block);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(loop.getTerminator());
-  buildMerge(loop.getInductionVars(), block);
+  buildMerge(tiler.findPlace(loop.getInductionVars(), block), block);
 }
 
 void KeySplitter::run() {
@@ -188,9 +218,10 @@ void KeySplitter::run() {
     rewriter.setInsertionPoint(loop.getTerminator());
     SmallVector<Value> indices = loop.getInductionVars();
     Value number = indices.front();
-    ValueRange place = ValueRange(indices).drop_front();
-    tiler.buildTile(place, block, {number, parts, config.getSplitKeys()},
-                    getResults(place[0], number));
+    TilePlace place = tiler.findPlace(ValueRange(indices).drop_front(), block);
+    tiler.buildTile(place, block,
+                    {number, parts, fillsDevice() ? 0 : config.getSplitKeys()},
+                    getResults(place.batch, number));
   }
   addParts();
   for (Value memory : {outputs, lses})
@@ -223,7 +254,7 @@ namespace {
 struct SplitKeysPass : public mlir::fa::impl::FASplitKeysBase<SplitKeysPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     FASplitKeysBase::getDependentDialects(registry);
-    registry.insert<cf::ControlFlowDialect>();
+    registry.insert<cf::ControlFlowDialect, fagpu::FAGPUDialect>();
   }
 
   void runOnOperation() override {

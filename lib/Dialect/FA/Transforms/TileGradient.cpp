@@ -17,6 +17,7 @@
 #include "CaptureSums.h"
 #include "CutGradient.h"
 #include "Lengths.h"
+#include "Sinks.h"
 #include "fa/Dialect/FA/IR/EmptyFolds.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
@@ -27,6 +28,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -145,6 +147,7 @@ private:
   Value getQueryHead(Value keyHead, Value member);
   void tileQueries(const CaptureGroup &captures, bool withQueries);
   Value getOrdinal(Value first, int64_t block);
+  void fillWithoutKeys();
 
   RewriterBase &rewriter;
   AttentionGradientOp op;
@@ -681,6 +684,21 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
   });
 }
 
+/// Nothing but the sink has a gradient where there are no keys.
+void GradientTiler::fillWithoutKeys() {
+  OperandRange ofSink = op.getSinkCaptureGradients();
+  for (Value destination : cast<DestinationStyleOpInterface>(*op).getDpsInits())
+    if (!llvm::is_contained(ofSink, destination)) {
+      Value zero = arith::ConstantOp::create(
+          rewriter, loc,
+          rewriter.getZeroAttr(getElementTypeOrSelf(destination.getType())));
+      linalg::FillOp::create(rewriter, loc, zero, destination);
+    }
+  for (Value memory : workspaces)
+    memref::DeallocOp::create(rewriter, loc, memory);
+  rewriter.eraseOp(op);
+}
+
 void GradientTiler::tile() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -696,6 +714,9 @@ void GradientTiler::tile() {
   bool isOnePass = form == GradientForm::one_pass && hasKeys;
   bool addsInParallel = isOnePass && hasWholeBlocks && op.getQueryGradient();
   prepare(addsInParallel);
+  addSinkGradients(rewriter, op, delta, reference);
+  if (isConstantIntValue(keys, 0))
+    return fillWithoutKeys();
   if (isOnePass)
     ofKeys.query = op.getQueryGradient();
   CaptureGroup ofQueries;
@@ -750,6 +771,9 @@ LogicalResult mlir::fa::tileGradient(RewriterBase &rewriter,
   if (!op.getScore().empty() && op.getScoreGradient().empty())
     return op.emitOpError("has a score region but no score_gradient region; "
                           "fa-differentiate-score derives it");
+  if (!op.getDifferentiatedSink().empty() && op.getSinkGradient().empty())
+    return op.emitOpError("has a sink region but no sink_gradient region; "
+                          "fa-differentiate-score derives it");
   if (op.isRagged())
     op = cutGradient(rewriter, op);
   GradientTiler(rewriter, op).tile();
@@ -761,7 +785,7 @@ struct TileGradientPass
     : public fa::impl::FATileGradientBase<TileGradientPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     FATileGradientBase::getDependentDialects(registry);
-    registry.insert<gpu::GPUDialect>();
+    registry.insert<gpu::GPUDialect, math::MathDialect>();
   }
 
   void runOnOperation() override {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes attention on packed sequences or pages a parallel loop over (batch,
-// head, query block) around attention on views of one sequence: slices of the
+// Makes attention on packed sequences or pages a parallel loop over query
+// blocks of one head around attention on views of one sequence: slices of the
 // rows where they lie one behind the other, fa.paged_rows where they do not. A
 // sequence whose starts, lengths or pages are none that can be has no keys, and
 // a sink of NaN. Read `tileSequences`, then
@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileSequences.h"
-#include "SequenceViews.h"
+#include "SequenceSlots.h"
 #include "fa/Dialect/FA/IR/PartialResults.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -72,26 +72,6 @@ Value SequenceTiler::hasPages(Value batch, Value count) {
   return loop.getResult(0);
 }
 
-/// The most rows that a packed sequence has, of `rows` of all.
-Value SequenceTiler::getMostRows(Value starts, Value lengths, Value rows,
-                                 bool keepRows) {
-  // For all that the host knows all rows are of one sequence.
-  if (!starts || isOnDevice())
-    return rows;
-  Value one = index(1), zero = index(0);
-  Value end = memref::DimOp::create(rewriter, loc, starts, 0);
-  Value batches = arith::SubIOp::create(rewriter, loc, end, one);
-  auto loop = scf::ForOp::create(rewriter, loc, zero, batches, one, zero);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToStart(loop.getBody());
-  SequenceRows sequence =
-      findRows(starts, lengths, rows, loop.getInductionVar(), keepRows);
-  Value most = arith::MaxSIOp::create(rewriter, loc, loop.getRegionIterArg(0),
-                                      sequence.count);
-  scf::YieldOp::create(rewriter, loc, most);
-  return loop.getResult(0);
-}
-
 /// The rows of all keys, or those that a sequence has room for.
 Value SequenceTiler::getKeyCapacity() {
   Value rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
@@ -102,8 +82,23 @@ Value SequenceTiler::getKeyCapacity() {
 }
 
 Value SequenceTiler::getMostKeys() {
-  return getMostRows(op.getKeyStarts(), op.getKeyLengths(), getKeyCapacity(),
-                     /*keepRows=*/false);
+  Value starts = op.getKeyStarts(), capacity = getKeyCapacity();
+  // For all that the host knows all rows are of one sequence.
+  if (!starts || isOnDevice())
+    return capacity;
+  Value one = index(1), zero = index(0);
+  Value end = memref::DimOp::create(rewriter, loc, starts, 0);
+  Value batches = arith::SubIOp::create(rewriter, loc, end, one);
+  auto loop = scf::ForOp::create(rewriter, loc, zero, batches, one, zero);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  SequenceRows sequence =
+      findRows(starts, op.getKeyLengths(), capacity, loop.getInductionVar(),
+               /*keepRows=*/false);
+  Value most = arith::MaxSIOp::create(rewriter, loc, loop.getRegionIterArg(0),
+                                      sequence.count);
+  scf::YieldOp::create(rewriter, loc, most);
+  return loop.getResult(0);
 }
 
 Value SequenceTiler::getKeys(Value operand, DimsAttr order, const RowView &view,
@@ -129,13 +124,11 @@ Value SequenceTiler::getKeys(Value operand, DimsAttr order, const RowView &view,
                        first, count);
 }
 
-SequenceTiler::Rows SequenceTiler::findTileRows(ValueRange place,
+SequenceTiler::Rows SequenceTiler::findTileRows(const TilePlace &place,
                                                 int64_t block) {
   Rows tile;
-  tile.queries = findRows(
-      op.getQueryStarts(), op.getQueryLengths(),
-      getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence), place[0],
-      /*keepRows=*/true);
+  tile.queries = findRows(op.getQueryStarts(), op.getQueryLengths(),
+                          countQueries(), place.batch, /*keepRows=*/true);
   // One block of all rows has a static size.
   if (!op.getQueryStarts() && !op.getQueryLengths() &&
       isConstantIntValue(getAsOpFoldResult(tile.queries.count), block)) {
@@ -148,7 +141,7 @@ SequenceTiler::Rows SequenceTiler::findTileRows(ValueRange place,
   bindSymbols(rewriter.getContext(), s0, s1);
   tile.first = affine::makeComposedFoldedAffineMin(
       rewriter, loc, AffineMap::get(0, 2, {s0, s1}, rewriter.getContext()),
-      {place[2], tile.queries.count});
+      {place.first, tile.queries.count});
   tile.count = affine::makeComposedFoldedAffineMin(
       rewriter, loc,
       AffineMap::get(0, 2, {rewriter.getAffineConstantExpr(block), s0 - s1},
@@ -197,13 +190,22 @@ cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
         arith::IntegerOverflowFlags::nsw);
   } else {
     // Of whole key blocks, so that parts share none.
-    int64_t parts = *getConstantIntValue(part.count);
-    Value equal = getValueOrCreateConstantIndexOp(
-        rewriter, loc,
-        affine::makeComposedFoldedAffineApply(
-            rewriter, loc,
-            s0.ceilDiv(constant(parts * keyBlock)) * constant(keyBlock),
-            {OpFoldResult(count)}));
+    Value equal;
+    if (std::optional<int64_t> parts = getConstantIntValue(part.count)) {
+      equal = getValueOrCreateConstantIndexOp(
+          rewriter, loc,
+          affine::makeComposedFoldedAffineApply(
+              rewriter, loc,
+              s0.ceilDiv(constant(*parts * keyBlock)) * constant(keyBlock),
+              {OpFoldResult(count)}));
+    } else {
+      Value block = arith::ConstantIndexOp::create(rewriter, loc, keyBlock);
+      Value blocks = arith::CeilDivSIOp::create(rewriter, loc, count, block);
+      Value ofPart = arith::CeilDivSIOp::create(rewriter, loc, blocks,
+                                                cast<Value>(part.count));
+      equal = arith::MulIOp::create(rewriter, loc, ofPart, block,
+                                    arith::IntegerOverflowFlags::nsw);
+    }
     size = equal;
     begin = arith::MulIOp::create(rewriter, loc, part.number, equal,
                                   arith::IntegerOverflowFlags::nsw);
@@ -217,9 +219,9 @@ cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
   return {first, keys};
 }
 
-void SequenceTiler::buildTile(ValueRange place, int64_t block,
+void SequenceTiler::buildTile(const TilePlace &place, int64_t block,
                               const KeyPart &part, const TileResults &results) {
-  Value batch = place[0], head = place[1];
+  Value batch = place.batch, head = place.head;
   Rows rows = findTileRows(place, block);
   SequenceRows keys = findRows(op.getKeyStarts(), op.getKeyLengths(),
                                getKeyCapacity(), batch, /*keepRows=*/false);
@@ -300,20 +302,32 @@ void SequenceTiler::checkPages() {
 
 scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
                                         int64_t block) {
-  Value queries =
-      getMostRows(op.getQueryStarts(), op.getQueryLengths(),
-                  getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence),
-                  /*keepRows=*/true);
   OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
+  OpFoldResult heads = getMixedSize(rewriter, loc, op.getQuery(),
+                                    op.getQueryOrder(), DimKind::Heads);
   SmallVector<OpFoldResult> ends(before);
-  ends.push_back(countBatches());
-  ends.push_back(getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(),
-                              DimKind::Heads));
-  ends.push_back(getAsOpFoldResult(queries));
+  bool isPacked = static_cast<bool>(op.getQueryStarts());
+  if (isPacked) {
+    SequenceSlots slots(rewriter, loc, op.getQueryStarts(), countQueries(),
+                        block);
+    ends.push_back(slots.countTiles(toValue(heads)));
+  } else {
+    ends.append({countBatches(), heads, getAsOpFoldResult(countQueries())});
+  }
   SmallVector<OpFoldResult> begins(ends.size(), zero), steps(ends.size(), one);
-  steps.back() = rewriter.getIndexAttr(block);
+  if (!isPacked)
+    steps.back() = rewriter.getIndexAttr(block);
   return scf::ForallOp::create(rewriter, loc, begins, ends, steps, ValueRange(),
                                std::nullopt);
+}
+
+TilePlace SequenceTiler::findPlace(ValueRange indices, int64_t block) {
+  if (!op.getQueryStarts())
+    return {indices[0], indices[1], indices[2]};
+  SequenceSlots slots(rewriter, loc, op.getQueryStarts(), countQueries(),
+                      block);
+  Value heads = getSize(op.getQuery(), op.getQueryOrder(), DimKind::Heads);
+  return slots.findPlace(indices.front(), heads);
 }
 
 FailureOr<scf::ForallOp> mlir::fa::tileSequences(RewriterBase &rewriter,
@@ -329,8 +343,8 @@ FailureOr<scf::ForallOp> mlir::fa::tileSequences(RewriterBase &rewriter,
   int64_t block = tiler.getQueryBlock();
   scf::ForallOp loop = tiler.createLoop({}, block);
   rewriter.setInsertionPoint(loop.getTerminator());
-  SmallVector<Value> place = loop.getInductionVars();
-  tiler.buildTile(place, block, KeyPart(), tiler.getResults(place[0]));
+  TilePlace place = tiler.findPlace(loop.getInductionVars(), block);
+  tiler.buildTile(place, block, KeyPart(), tiler.getResults(place.batch));
   rewriter.eraseOp(op);
   return loop;
 }

@@ -31,6 +31,13 @@ struct TileResults {
   Value lse, batch;
 };
 
+/// What an iteration of the loop over tiles computes.
+struct TilePlace {
+  Value batch, head;
+  /// The first row of the block in its sequence, which may have fewer rows.
+  Value first;
+};
+
 /// Builds query blocks of attention on memrefs, a sequence each.
 class SequenceTiler : public SequenceViews {
 public:
@@ -39,8 +46,11 @@ public:
 
   /// A GPU may read the first entry of a table before it knows of no key.
   void checkPages();
-  /// A loop over `before` and then (batch, head, query block).
+  /// A loop over `before` and then (batch, head, query block), or the tiles of
+  /// packed queries.
   scf::ForallOp createLoop(ArrayRef<OpFoldResult> before, int64_t block);
+  /// Where an iteration stands, by the indices behind `before`.
+  TilePlace findPlace(ValueRange indices, int64_t block);
   /// Queries of a block: fewer than the configuration has where there are
   /// fewer.
   int64_t getQueryBlock();
@@ -50,21 +60,22 @@ public:
   Value getMostKeys();
   /// The memory of the results of the whole.
   TileResults getResults(Value batch);
-  /// What an iteration of the loop computes at (batch, head, query).
   struct Rows {
     SequenceRows queries;
     OpFoldResult first, count;
   };
-  Rows findTileRows(ValueRange place, int64_t block);
+  Rows findTileRows(const TilePlace &place, int64_t block);
   Value sliceOutput(const TileResults &results, const Rows &rows, Value head);
   Value sliceLse(const TileResults &results, const Rows &rows, Value head);
-  void buildTile(ValueRange place, int64_t block, const KeyPart &part,
+  void buildTile(const TilePlace &place, int64_t block, const KeyPart &part,
                  const TileResults &results);
 
 private:
   bool isOnDevice();
   Value countPages();
-  Value getMostRows(Value starts, Value lengths, Value rows, bool keepRows);
+  Value countQueries() {
+    return getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);
+  }
   Value getKeyCapacity();
   Value hasPages(Value batch, Value count);
   Value getKeys(Value operand, DimsAttr order, const RowView &view, Value batch,
@@ -77,7 +88,7 @@ private:
 };
 
 /// Replaces attention on packed sequences or pages by a parallel loop over
-/// (batch, head, query block) around attention on views of one sequence.
+/// query blocks of one head around attention on views of one sequence.
 FailureOr<scf::ForallOp> tileSequences(RewriterBase &rewriter, AttentionOp op);
 
 } // namespace mlir::fa

@@ -284,6 +284,26 @@ static LogicalResult verifyPromotion(PutOp op) {
                              "'tma'";
 }
 
+/// Bulk copies alone tell the L2 cache what to keep.
+static LogicalResult verifyCache(Operation *op,
+                                 std::optional<CachePriority> cache,
+                                 TypedValue<ChannelType> channel,
+                                 Engine wanted) {
+  if (!cache)
+    return success();
+  auto by = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
+  if (channel && (!by || by.getEngine() == wanted))
+    return success();
+  return op->emitOpError() << "has cache(" << stringifyCachePriority(*cache)
+                           << "), which "
+                           << (by ? "the engine '" +
+                                        stringifyEngine(by.getEngine()).str() +
+                                        "' does"
+                                  : "threads do")
+                           << " not do; leave it out, or take the engine '"
+                           << stringifyEngine(wanted) << "'";
+}
+
 /// One piece of memory, which is copied whole: nothing bounds it, and the
 /// hardware moves 16 bytes at a time.
 static LogicalResult verifyPiece(Operation *op, StringRef what,
@@ -365,7 +385,8 @@ LogicalResult PutOp::verify() {
       failed(verifyColumns(*this, getColumns(), tile)) ||
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
                              getChannel())) ||
-      failed(verifyPadded(*this)) || failed(verifyPromotion(*this)))
+      failed(verifyPadded(*this)) || failed(verifyPromotion(*this)) ||
+      failed(verifyCache(*this, getCache(), getChannel(), Engine::tma)))
     return failure();
   SmallVector<int64_t> box;
   if (tile.size() == 2)
@@ -512,8 +533,13 @@ LogicalResult StoreOp::verify() {
                              getVia())) ||
       failed(verifyPadded(*this)) ||
       failed(verifyAdd(*this, value.getElementType())) ||
-      failed(verifyOrder(*this, value)))
+      failed(verifyOrder(*this, value)) ||
+      failed(verifyCache(*this, getCache(), getVia(), Engine::tma_store)))
     return failure();
+  if (getCache() && (getAdd() || getFragments()))
+    return emitOpError() << "has cache(" << stringifyCachePriority(*getCache())
+                         << ") and " << (getAdd() ? "add" : "fragments")
+                         << ", expected one of them";
   if (!getVia()) {
     if (getBank())
       return emitOpError() << "names a bank without via(...)";

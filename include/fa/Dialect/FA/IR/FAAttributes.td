@@ -57,6 +57,13 @@ def FA_GradientForm : FA_Enum<"GradientForm", "how gradients are summed", [
   I32EnumAttrCase<"one_pass", 0>, I32EnumAttrCase<"two_pass", 1>,
   I32EnumAttrCase<"three_pass", 2>]>;
 
+def FA_Rotary : FA_Enum<"Rotary", "which elements of a head dim turn together", [
+  I32EnumAttrCase<"interleaved", 0>, I32EnumAttrCase<"halves", 1>]>;
+
+def FA_RotaryAttr : EnumAttr<FA_Dialect, FA_Rotary, "rotary"> {
+  let assemblyFormat = "$value";
+}
+
 def FA_ConfigAttr : FA_Attr<"Config", "config"> {
   let summary = "How an attention is to be tiled";
   let description = [{
@@ -67,6 +74,8 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     Keys may be split: into `key_splits` parts, or into parts of `split_keys` keys
     each, a multiple of the key block. Parts are computed side by side and merged
     (`fa-split-keys`). A sequence has the same parts of a fixed size in any batch.
+    A GPU takes fewer and larger ones than `split_keys` says where it has no
+    multiprocessors for more, unless the operation is `batch_invariant` or packed.
 
     What suits few keys may not suit many: `longer` is another configuration, in
     place of this one where there are `from_keys` keys and more, and

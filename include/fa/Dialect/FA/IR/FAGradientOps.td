@@ -37,7 +37,7 @@ class FA_GradientLikeOp<string mnemonic, list<Trait> traits>
     ::mlir::fa::DimsAttr orderOrDefault(::mlir::fa::DimsAttr order) {
       return order ? order : ::mlir::fa::DimsAttr::getDefault(getContext());
     }
-    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getScoreAndMask() {
       ::llvm::SmallVector<::mlir::fa::PairRegion> regions;
       if (!getScore().empty())
         regions.push_back({&getScore(), 1, getScoreCaptures()});
@@ -79,6 +79,7 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
     | `outs`: any of `query`, `key`, `value` | as the operand | as the operand, or f32 |
     | `outs`: `capture[n]` | as capture `n` of the score | as the capture, or f32 |
     | `outs`: `scale` | none | f32 |
+    | `outs`: `sink_capture[n]` | as capture `n` of the sink | as the capture, or f32 |
 
     `of(%lse) delta(%delta)` takes delta (f32, as lse) in place of o and `dlse`.
 
@@ -86,11 +87,16 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
     and rows that see no key, have the gradient 0. Query heads that share a key
     head add up. Queries of a broken packed sequence have the gradient NaN.
 
-    A sink needs nothing here: the `lse` of the forward includes it.
+    The `lse` of the forward includes a sink, so all else needs nothing of it. `sink`
+    is written, as in the forward, where gradients of its captures are asked for:
+    `sink_gradient` is given the gradient of the sink, `-exp(sink - lse) * delta`,
+    then what `sink` is given, and yields nothing.
+
+    `deterministic` promises that two runs give the same bits.
 
     `score_gradient` is given the gradient of `x`, then what `score` is given,
     and yields the gradient of `s`. It adds to gradients of captures by
-    `fa.scatter_gradient`. A score needs one; `fa-differentiate-score` derives it.
+    `fa.scatter_gradient`. `fa-differentiate-score` derives both from the forward.
     Offsets and extents are those of `fa.attention`: a piece yields its part of
     the sums.
 
@@ -124,18 +130,30 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
     Optional<FA_Shaped>:$query_starts, Optional<FA_Shaped>:$key_starts,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$score_captures, Variadic<FA_Capture>:$mask_captures,
+    Variadic<FA_Capture>:$sink_captures,
     Optional<FA_Shaped>:$query_gradient, Optional<FA_Shaped>:$key_gradient,
     Optional<FA_Shaped>:$value_gradient, Variadic<FA_Shaped>:$capture_gradients,
-    Optional<FA_Shaped>:$scale_gradient,
+    Optional<FA_Shaped>:$scale_gradient, Variadic<FA_Shaped>:$sink_capture_gradients,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$differentiated,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$differentiated_sink,
     OptionalAttr<FA_DimsAttr>:$query_dims, OptionalAttr<FA_DimsAttr>:$key_dims,
     OptionalAttr<FA_DimsAttr>:$value_dims, OptionalAttr<FA_DimsAttr>:$output_dims,
     OptionalAttr<FA_DimsAttr>:$output_gradient_dims,
     OptionalAttr<FA_DimsAttr>:$query_gradient_dims,
     OptionalAttr<FA_DimsAttr>:$key_gradient_dims,
     OptionalAttr<FA_DimsAttr>:$value_gradient_dims,
-    OptionalAttr<FA_ConfigAttr>:$config);
+    OptionalAttr<FA_ConfigAttr>:$config, UnitAttr:$deterministic);
+  let regions = (region AnyRegion:$score, AnyRegion:$score_gradient, AnyRegion:$mask,
+                        AnyRegion:$sink, AnyRegion:$sink_gradient);
   let extraClassDeclaration = commonDeclarations # [{
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      ::llvm::SmallVector<::mlir::fa::PairRegion> regions = getScoreAndMask();
+      if (!getSink().empty())
+        regions.push_back({&getSink(), 0, getSinkCaptures(), 3});
+      if (!getSinkGradient().empty())
+        regions.push_back({&getSinkGradient(), 1, getSinkCaptures(), 3});
+      return regions;
+    }
     /// Whether sequences are packed: fa-tile-gradient cuts such a problem.
     bool isRagged() { return getQueryStarts() || getKeyStarts(); }
     ::mlir::fa::DimsAttr getOutputOrder() { return orderOrDefault(getOutputDimsAttr()); }
@@ -155,6 +173,9 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
 // Step of a block: operands of one batch and head, state in tensors.
 class FA_GradientStepOp<string mnemonic> : FA_GradientLikeOp<mnemonic, []> {
   code stepDeclarations = commonDeclarations # [{
+    ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
+      return getScoreAndMask();
+    }
     ::mlir::MutableOperandRange getDpsInitsMutable();
   }];
 }

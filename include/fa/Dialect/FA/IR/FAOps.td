@@ -29,6 +29,7 @@ def FA_Sink : AnyTypeOf<[F32, FA_Shaped], "f32, or a ranked tensor or memref of 
 
 include "fa/Dialect/FA/IR/FAAttentionOps.td"
 include "fa/Dialect/FA/IR/FABlockOps.td"
+include "fa/Dialect/FA/IR/FACacheOps.td"
 include "fa/Dialect/FA/IR/FAGradientOps.td"
 include "fa/Dialect/FA/IR/FAStateOps.td"
 include "fa/Dialect/FA/IR/FARegionOps.td"

@@ -101,7 +101,7 @@ def FA_ScatterGradientOp : FA_Op<"scatter_gradient", [
     MemoryEffects<[MemWrite]>]> {
   let summary = "Adds to the gradient of an element of a capture";
   let description = [{
-    Inside `score_gradient`: adds `value` to the gradient of the element of a
+    Inside `score_gradient` or `sink_gradient`: adds `value` to the gradient of the element of a
     capture at `indices`, where the capture has a gradient among the
     operation's `outs`, else does nothing. A scalar capture has no indices. An
     index out of bounds adds nothing, as its load reads 0.

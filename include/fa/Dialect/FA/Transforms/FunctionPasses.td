@@ -26,13 +26,19 @@ def FAResultsToOutParameters
     stride 1: the head dim of an operand or result of `fa.attention`, the last
     dimension of anything else.
 
-    An attention whose result is returned writes to the out-parameter, without
-    a copy or a temporary: whatever its destination was where all of it is
-    overwritten; else (with `query_lengths`) the destination is copied into the
-    out-parameter first, unless it is a `tensor.empty`. What is no result, and
-    does not become one by updates in place, lies in temporary memory, freed at
-    the end. The rest of the body goes through upstream's one-shot bufferization;
-    copies are `linalg.copy`.
+    An attention whose result is returned writes to the out-parameter. Copies,
+    which are `linalg.copy` or `linalg.transpose`, are made of
+
+    - a destination of which rows are kept (`query_lengths`, `query_starts`);
+      nothing is copied of one that is overwritten, or of a `tensor.empty`;
+    - an operand or result of attention or its gradient whose head dim would
+      not be contiguous in memory: a transposed copy;
+    - an argument that is returned, or that a loop updates, and a second result
+      of the same value;
+    - what one-shot bufferization copies in the rest of the body.
+
+    What is no result, and does not become one by updates in place, lies in
+    temporary memory, freed at the end.
 
     Arithmetic on whole tensors beside an attention becomes `linalg.generic`. An
     attention may be in an `scf.for`, which then updates what it carries in
@@ -148,7 +154,8 @@ def FADifferentiateScore : Pass<"fa-differentiate-score"> {
   let description = [{
     Gives `fa.attention_gradient` the region `score_gradient` where its score has
     none: reverse mode over the operations of `score`. Loads of captures that have
-    a gradient among `outs` become `fa.scatter_gradient`.
+    a gradient among `outs` become `fa.scatter_gradient`. So with a sink of which
+    captures have gradients, and `sink_gradient`.
 
     Comparisons, integers, `floor`, `ceil`, `round`, `roundeven` and `trunc` have
     the gradient 0. Of equal operands a maximum or minimum chooses the first. A

@@ -276,8 +276,11 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     sequential loops of their own. Gradients have the same bits in each run, but
     for those of queries in `one_pass` on a GPU.
 
-    Fails where a gradient has no config or is on tensors, or where a score has
-    no region of its gradient.
+    Gradients of what a sink captures are added row by row behind step 1. Heads are
+    parallel where the head is an index of all that a capture is added to.
+
+    Fails where a gradient has no config or is on tensors, or where a score, or a
+    sink with a gradient, has no region of its gradient.
 
     Blocks of keys are those of `fa.gradient_keys` on the operation, a
     `#fa.config` that `fa-select-config` sets where a target wants others there.
@@ -363,6 +366,49 @@ def FAPackHeads : Pass<"fa-pack-heads"> {
                            "memref::MemRefDialect"];
 }
 
+def FAAppendToLoops : Pass<"fa-append-to-loops"> {
+  let summary = "Write new keys and values into a cache by loops";
+  let description = [{
+    Replaces each `fa.append` on memrefs by a parallel loop over (sequence, block
+    of 64 new rows). A block checks what says where its sequence is, starts,
+    lengths and pages, and does nothing where that is none that can be. Else it
+    writes row by row: all key heads of one row lie in one page. Copies and turns
+    of a row are `linalg.generic`, so any target can take what results.
+
+    Fails where an append is on tensors: `fa-results-to-out-parameters` makes
+    memrefs.
+
+    Before:
+
+    ```mlir
+    fa.append ins(%k, %v : ...) outs(%keys, %values : ...) key_lengths(%lengths : ...)
+        rotary halves(%cos, %sin : ...)
+    ```
+
+    After (`...` for strided types):
+
+    ```mlir
+    scf.forall (%b, %i) = (0, 0) to (%batches, %rows) step (1, 64) {
+      ...
+      scf.if %can_be {
+        scf.for %row = %first to %end step %c1 {
+          %x = memref.subview %k[%b, %row, 0, 0] [1, 1, 2, 32] [1, 1, 1, 1] : ...
+          %y = memref.subview %k[%b, %row, 0, 32] [1, 1, 2, 32] [1, 1, 1, 1] : ...
+          ...
+          linalg.generic ... ins(%x, %y, %cos1, %sin1 : ...) outs(%x1, %y1 : ...)
+          linalg.generic ... ins(%v1 : ...) outs(%v2 : ...)
+        }
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
 def FAPlacePages : Pass<"fa-place-pages"> {
   let summary = "Find the memory of key blocks that lie in pages";
   let description = [{
@@ -412,10 +458,21 @@ def FATile : Pass<"fa-tile"> {
     left alone. An `fa.combine` outside of an `scf.forall` becomes one over
     (batch, head, block of queries) in the same way.
 
-    Of packed sequences and pages (on memrefs) the loop runs over (batch, head,
-    query block of the longest sequence). A tile sees one sequence: slices of its
-    rows, or `fa.paged_rows`. A sequence whose starts, lengths or pages are out of
-    bounds has no keys and a sink of NaN.
+    Packed queries (on memrefs) have `rows / block + batch` slots of each head.
+    Sequence `i` has those from `starts[i] / block + i` on, up to those of the
+    next one, which a tile finds by binary search:
+
+    ```mlir
+    scf.forall (%t) in (%tiles) {           // before: (batch, head, all rows / block)
+      %slot = arith.divui %t, %heads : index
+      %b:2 = scf.while (%first = %c0, %end = %batch) : (index, index) -> (index, index) { ... }
+      ...                                   // head and block, by the tile's place in the sequence
+    }
+    ```
+
+    A tile of packed sequences or pages sees one sequence: slices of its rows, or
+    `fa.paged_rows`. A sequence whose starts, lengths or pages are out of bounds
+    has no keys and a sink of NaN.
 
     Fails where an attention has no config or still has `key_splits` above 1.
 

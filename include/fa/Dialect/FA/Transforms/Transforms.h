@@ -89,6 +89,10 @@ FailureOr<QueryRangesOp> specializeMask(RewriterBase &rewriter,
                                         GradientKeysOp op);
 /// @}
 
+/// Replaces an append on memrefs by a parallel loop over new rows, as
+/// `fa-append-to-loops` does.
+FailureOr<scf::ForallOp> appendToLoops(RewriterBase &rewriter, AppendOp op);
+
 /// Replaces the gradient of a whole problem, on memory and with a config, by
 /// parallel loops over its blocks, as `fa-tile-gradient` does.
 LogicalResult tileGradient(RewriterBase &rewriter, AttentionGradientOp op);

@@ -112,6 +112,12 @@ def FAGPU_Engine : FAGPU_Enum<"Engine", "what fills a channel", [
   I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"tma_store", 3>,
   I32EnumAttrCase<"loads", 4>]>;
 
+// What the L2 cache does with a line that a bulk copy moves: gives it up before
+// others, or after them.
+def FAGPU_CachePriority : FAGPU_Enum<"CachePriority",
+  "when the L2 cache gives up what is copied", [
+  I32EnumAttrCase<"evict_first", 0>, I32EnumAttrCase<"evict_last", 1>]>;
+
 def FAGPU_MatrixForm : FAGPU_Enum<"MatrixForm",
   "how the operands are stored: the first as M x K (n) or K x M (t), the second "
   "as K x N (n) or N x K (t)", [

@@ -273,7 +273,8 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     channel's shared memory and leaves by a bulk store (engine `tma_store`) or by
     the threads, 16 bytes each (engine `threads`). Of a `padded` box, indices from
     the size of any dimension on are not written; only `tma_store` does that, and
-    without `rows` and `columns`.
+    without `rows` and `columns`. `cache` is that of `fagpu.put`, for boxes by
+    `tma_store` without `add`.
 
     With `add` the elements, f32, are added to those in memory, which nothing else
     in the kernel reads or writes. They come in any order, so the last bits of a
@@ -296,12 +297,13 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
                        Optional<FAGPU_ChannelType>:$via, Optional<I32>:$bank,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
                        UnitAttr:$padded, UnitAttr:$add,
-                       UnitAttr:$transposed, UnitAttr:$fragments);
+                       UnitAttr:$transposed, UnitAttr:$fragments,
+                       OptionalAttr<FAGPU_CachePriority>:$cache);
   let assemblyFormat = [{
     $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
     (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
-    (`align` `(` $alignment^ `)`)? (`padded` $padded^)? (`add` $add^)?
-    (`transposed` $transposed^)? (`fragments` $fragments^)?
+    (`align` `(` $alignment^ `)`)? (`cache` `(` $cache^ `)`)?
+    (`padded` $padded^)? (`add` $add^)? (`transposed` $transposed^)? (`fragments` $fragments^)?
     (`via` `(` $via^ `:` type($via) `)`)? (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
   }];

@@ -77,8 +77,9 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     the distances of its rows are multiples of, 16 unless said otherwise: `tma`
     needs 16, `cp_async` 4, `loads` one element. `l2_promotion` is how many bytes
     the L2 cache fetches at least where `tma` misses it: 64, 128 or 256, or 0 for
-    no more than it needs; 128 unless said otherwise. In a
-    `padded` box indices from the size of any dimension on read as zero; only
+    no more than it needs; 128 unless said otherwise. `cache` asks the L2 cache
+    to give up what `tma` fetches before other lines (`evict_first`, for what is
+    read once) or after them (`evict_last`). In a `padded` box indices from the size of any dimension on read as zero; only
     `tma` does that, and without `rows` and `columns`. A vector is one piece of
     the last dimension to `tma`: it copies all of it, without bounds, so a call
     is refused whose last dimension is no multiple of the vector.
@@ -95,13 +96,14 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
                        Optional<I32>:$phase,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
                        UnitAttr:$padded,
-                       DefaultValuedAttr<I64Attr, "128">:$l2Promotion);
+                       DefaultValuedAttr<I64Attr, "128">:$l2Promotion,
+                       OptionalAttr<FAGPU_CachePriority>:$cache);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
     $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
-    (`l2_promotion` `(` $l2Promotion^ `)`)? (`padded` $padded^)?
-    (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
+    (`l2_promotion` `(` $l2Promotion^ `)`)? (`cache` `(` $cache^ `)`)?
+    (`padded` $padded^)? (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?
     attr-dict `:` type($source) `into` type($channel)
   }];
   let extraClassDeclaration = [{

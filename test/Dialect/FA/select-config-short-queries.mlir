@@ -1,0 +1,55 @@
+// Few queries on a GPU: one group of warps, and parts of the keys, as many as fill the device.
+
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fa-opt %s -fa-select-config=chip=sm_90a -fa-split-keys | FileCheck %s --check-prefix=SPLIT
+
+!q = memref<?x8x8x128xbf16>
+!k = memref<?x?x8x128xbf16>
+!few = memref<?x200x8x128xbf16>
+!many = memref<?x65x8x128xbf16>
+
+// CHECK-LABEL: func.func @few(
+// CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>
+// REMARK: parts of 256 keys at least, for one query block
+// No more parts than there are multiprocessors for each (batch, head).
+// SPLIT-LABEL: func.func @few(
+// SPLIT: %[[PARTS:.*]] = arith.ceildivui
+// SPLIT: %[[HEADS:.*]] = arith.muli
+// SPLIT: %[[TILES:.*]] = arith.maxui %[[HEADS]], %c1
+// SPLIT: %[[ALL:.*]] = fagpu.multiprocessors
+// SPLIT: %[[MOST:.*]] = arith.divui %[[ALL]], %[[TILES]]
+// SPLIT: %[[FEWER:.*]] = arith.minui %[[PARTS]], %[[MOST]]
+// SPLIT: %[[COUNT:.*]] = arith.maxui %[[FEWER]], %c1
+// SPLIT: scf.forall {{.*}}%[[COUNT]]
+func.func @few(%q: !q, %k: !k, %v: !k, %o: !q) {
+  fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q)
+  return
+}
+
+// Parts of one size give a sequence the same bits in any batch.
+// CHECK-LABEL: func.func @invariant(
+// CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 2048,
+// REMARK: parts of 2048 keys, for one query block
+// SPLIT-LABEL: func.func @invariant(
+// SPLIT-NOT: fagpu.multiprocessors
+// SPLIT: return
+func.func @invariant(%q: !q, %k: !k, %v: !k, %o: !q) {
+  fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q) {batch_invariant}
+  return
+}
+
+// CHECK-LABEL: func.func @few_keys(
+// CHECK: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>
+func.func @few_keys(%q: !q, %k: !few, %v: !few, %o: !q) {
+  fa.attention ins(%q, %k, %v : !q, !few, !few) outs(%o : !q)
+  return
+}
+
+// CHECK-LABEL: func.func @more_queries(
+// CHECK: config = #fa.config<query_block = 128, key_block = 128,
+// CHECK-NOT: split_keys
+func.func @more_queries(%q: !many, %k: !k, %v: !k, %o: !many) {
+  fa.attention ins(%q, %k, %v : !many, !k, !k) outs(%o : !many)
+  return
+}
