@@ -71,6 +71,7 @@ llvm_config.add_tool_substitutions(tools, search_dirs)
 
 config.substitutions += [
     ("%python", config.fa_python),
+    ("%mutate", f"{config.fa_python} {config.test_source_root}/Inputs/mutate.py"),
     ("%fa_src_root", config.fa_source_root),
     ("%fa_obj_root", config.fa_build_root),
     ("%fa_grid", os.path.join(config.fa_tools_dir, "fa-grid")),

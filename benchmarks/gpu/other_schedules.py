@@ -143,7 +143,7 @@ def main():
         found, wrong = measure(make(size), kernels["matmul" if make is Matmul else "rms_norm"], arguments.rounds)
         records += found
         problems += wrong
-    results = device.describe() | {"rounds": arguments.rounds, "problems": problems, "schedules": records}
+    results = device.describe(arguments.kernels) | {"rounds": arguments.rounds, "problems": problems, "schedules": records}
     print(f"written to {device.write(arguments.out, results, 'other-schedules')}")
     for problem in problems:
         print(f"error: {problem}")

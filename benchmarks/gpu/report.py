@@ -113,6 +113,8 @@ def plot(results, path):
     import matplotlib.pyplot as plt
 
     cells = [cell for cell in results["cells"] if cell["mode"] == "burst" and cell["own"]]
+    if not cells:
+        return
     groups = list(dict.fromkeys(cell["group"] for cell in cells))
     # The same colour for the same series in every group.
     series = list(dict.fromkeys(name for cell in cells for name in rates(cell)))

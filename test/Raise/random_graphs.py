@@ -36,7 +36,7 @@ BREAKS = ["sum over queries", "sum of squares", "sum from one", "returns probabi
           "drops below a threshold", "second exponential", "masks after the division", "masks the dividend", "other scale",
           "output from one", "maximum over queries", "maximum from zero", "maximum of magnitudes", "transposed", "mixes heads",
           "softmax over heads", "no exponential", "subtracts twice the maximum from the dividend", "squares probabilities",
-          "logarithm of another base"]
+          "logarithm of another base", "logarithm beside ln(2) in f32"]
 
 
 class Graph:
@@ -270,7 +270,7 @@ class Graph:
         if factor != 1.0:
             scores = self.scaled(scores, factor)
         scores = self.modified(scores)
-        self.base2 = self.chance(0.2)
+        self.base2 = self.chance(0.2) or broken == "logarithm beside ln(2) in f32"
         if self.chance(0.5) and broken not in ("masks the dividend", "masks after the division"):
             scores = self.masked(scores, self.mask())
         if self.base2:
@@ -278,7 +278,7 @@ class Graph:
             scores = self.elementwise([scores], scores[1], f"%r = arith.mulf %i0, {log2e} : f32")
         p, total, shift = self.softmax(scores)
         self.finish(p, total, v, outer)
-        if broken == "logarithm of another base" or shift and broken is None and self.chance(0.2):
+        if broken and broken.startswith("logarithm") or shift and broken is None and self.chance(0.2):
             self.results.append(self.logsumexp(total, shift))
 
     def softmax(self, scores):
@@ -320,12 +320,16 @@ class Graph:
         log = "log2" if self.base2 != bool(self.broken) else "log"
         lines = [f"%l = math.{log} %i0 : f32"]
         names, element = ["%l", "%i1"], "f32"
+        if self.broken == "logarithm beside ln(2) in f32":
+            lines.append(f"%s = arith.mulf %i1, {self.constant('6.93147182E-01')} : f32")
+            names[1] = "%s"
         self.rng.shuffle(names)
-        lines.append(f"%r0 = arith.addf {', '.join(names)} : f32")
+        result = "%r0"
+        lines.append(f"{result} = arith.addf {', '.join(names)} : f32")
         if self.chance(0.3):
             number = self.constant(self.rng.choice(["6.93147182E-01", "-1.000000e+00", "2.000000e+00"]))
-            lines.append(f"%r1 = arith.mulf {number}, %r0 : f32")
-        result = f"%r{len(lines) - 2}"
+            result = "%r1"
+            lines.append(f"{result} = arith.mulf {number}, %r0 : f32")
         if self.chance(0.3):
             element = "bf16"
             lines.append(f"%r = arith.truncf {result} : f32 to bf16")

@@ -35,7 +35,7 @@ def heads(dtype=f32, queries=128, keys=128, dim=64, value_dim=None, kv_heads=4, 
 
 
 def program(expected, *specs, arguments=None):
-    """Registers a function under its name; `arguments` are the sizes that tests give dynamic dimensions."""
+    """Registers a function under its name; `arguments` are those that tests give, as wide.py of test/Raise reads them."""
     def register(function):
         PROGRAMS[function.__name__] = (function, specs, expected, arguments)
         return function
@@ -430,7 +430,10 @@ def jax_gemma2_softcap_gqa_bf16(q, k, v):
     return jnp.einsum("btkgs,bskh->btkgh", probabilities, v).reshape(2, 128, 8, 64)
 
 
-@program(1, spec(2, 128, 256), *[spec(256, 256)] * 4)
+# Weights of the size that models have, by their inputs: with others scores are in the hundreds, and numpy in f32 has an error
+# of 6.9e-6 where these give 1.4e-7.
+@program(1, spec(2, 128, 256), *[spec(256, 256)] * 4,
+         arguments="2x128x256xf32" + ", 256x256xf32 / 16" * 4)
 def jax_mha_block_causal(x, wq, wk, wv, wo):
     q, k, v = ((x @ w).reshape(2, 128, 4, 64) for w in (wq, wk, wv))
     return x + dpa(q, k, v, is_causal=True).reshape(2, 128, 256) @ wo
