@@ -9,23 +9,24 @@ def heads_to_check(batch, heads):
     return sorted({(0, 0), (batch - 1, heads - 1), (batch // 2, heads // 3)})
 
 
-def attention(q, k, v, score=None, mask=None, rows=None, block=2048):
+def attention(q, k, v, score=None, mask=None, rows=None, block=2048, lse=False):
     """One head in float64: q (queries, dim), k and v (keys, dim). `score(s, i, j)` and `mask(i, j)` take
-    the scaled scores, and the numbers of queries and keys as a column and a row. `rows`: which queries."""
+    the scaled scores, and the numbers of queries and keys as a column and a row. `rows`: which queries.
+    With `lse`, also the log-sum-exp of each."""
     rows = torch.arange(len(q), device=q.device) if rows is None else rows
     k, v = k.double(), v.double()
-    output = torch.empty(len(rows), v.shape[1], dtype=torch.float64, device=q.device)
+    outputs, sums = [], []
     key = torch.arange(len(k), device=q.device)
-    for first in range(0, len(rows), block):
-        query = rows[first:first + block]
+    for query in rows.split(block):
         scores = q[query].double() @ k.T / math.sqrt(q.shape[1])
         query = query[:, None]
         if score:
             scores = score(scores, query, key)
         if mask:
             scores = scores.masked_fill(~mask(query, key), -math.inf)
-        output[first:first + block] = torch.softmax(scores, -1) @ v
-    return output
+        outputs.append(torch.softmax(scores, -1) @ v)
+        sums.append(torch.logsumexp(scores, -1))
+    return (torch.cat(outputs), torch.cat(sums)) if lse else torch.cat(outputs)
 
 
 class Reference:
@@ -47,37 +48,27 @@ class Reference:
         return (difference / norm).sqrt().item()
 
 
-def gradients(q, k, v, gradient, mask=None, block=2048):
-    """dq, dk and dv of one head in float64: P (dO V' - rowsum(dO O)) and the products with it; arguments as
-    `attention`'s. `gradient` is dO."""
-    q, k, v, gradient = (x.double() for x in (q, k, v, gradient))
-    scale = 1 / math.sqrt(q.shape[1])
-    dq, dk, dv = (torch.zeros_like(x) for x in (q, k, v))
-    key = torch.arange(len(k), device=q.device)
-    for first in range(0, len(q), block):
-        rows = slice(first, first + block)
-        scores = q[rows] @ k.T * scale
-        if mask:
-            query = torch.arange(len(q), device=q.device)[rows, None]
-            scores = scores.masked_fill(~mask(query, key), -math.inf)
-        p = torch.softmax(scores, -1).nan_to_num_(0.0)
-        dv += p.T @ gradient[rows]
-        dp = gradient[rows] @ v.T
-        dp -= (p * dp).sum(-1, keepdim=True)
-        ds = p * dp * scale
-        dq[rows] = ds @ k
-        dk += ds.T @ q[rows]
-    return dq, dk, dv
+def gradients(q, k, v, gradient, score=None, mask=None, block=2048):
+    """dq, dk and dv of one head, by torch's autograd in float64; arguments as `attention`'s. `gradient` is dO."""
+    q, k, v = (x.double().detach().requires_grad_() for x in (q, k, v))
+    sums = [torch.zeros_like(x) for x in (q, k, v)]
+    with torch.enable_grad():
+        for rows in torch.arange(len(q), device=q.device).split(block):
+            output = attention(q, k, v, score, mask, rows, block)
+            for total, part in zip(sums, torch.autograd.grad(output, (q, k, v), gradient[rows].double())):
+                total += part
+    return sums
 
 
 class GradientReference:
     """dq, dk and dv in float64, of some heads. Of grouped heads a key head needs its whole group."""
 
-    def __init__(self, q, k, v, gradient, mask=None):
+    def __init__(self, q, k, v, gradient, score=None, mask=None):
         self.group = group = q.shape[2] // k.shape[2]
         self.heads = {}
         for b, h in heads_to_check(q.shape[0], k.shape[2]):
-            found = [gradients(q[b, :, i], k[b, :, h], v[b, :, h], gradient[b, :, i], mask and mask(b, i))
+            found = [gradients(q[b, :, i], k[b, :, h], v[b, :, h], gradient[b, :, i],
+                               score and score(b, i), mask and mask(b, i))
                      for i in range(h * group, (h + 1) * group)]
             dq, dk, dv = zip(*found)
             self.heads[b, h] = torch.stack(dq, 1), sum(dk), sum(dv)

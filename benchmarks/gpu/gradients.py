@@ -89,7 +89,7 @@ class Gradients:
                              for n, heads in shapes)
         with torch.no_grad():
             output, lse = forward_results(case, q, k, v)
-            reference = GradientReference(q, k, v, gradient, causal(case.queries, case.keys) if case.causal else None)
+            reference = GradientReference(q, k, v, gradient, mask=causal(case.queries, case.keys) if case.causal else None)
         own = [kernel for suffix in ("", "_deterministic")
                for kernel in self.kernels.find(f"gradient_{case.problem}{suffix}", case.head_dim, case.element)
                if kernel.kind in self.arguments.kinds]

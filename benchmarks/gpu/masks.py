@@ -101,10 +101,12 @@ CASES = {"alibi": alibi, "softcap": softcap, "approx_softcap": approx_softcap, "
 
 
 class Masks:
+    part = "masks"
+
     def __init__(self, arguments):
         self.arguments = arguments
         self.bench = Bench(arguments.seed, {"burst": arguments.rounds}, arguments.kernels, arguments.out,
-                           f"{arguments.form}-masks")
+                           f"{arguments.form}-{self.part}")
         self.kernels = Kernels(arguments.kernels, arguments.form)
         self.flash = find_flash_attention(self.bench.note)
         self.flex = flex.find_backends(self.bench.note, has_flash="fa4" in self.flash)
@@ -124,15 +126,22 @@ class Masks:
             return result[0] if isinstance(result, tuple) else result
         return launch
 
+    def draw(self, count):
+        """Random tensors (batch, length, heads, head dim), the same for each case."""
+        torch.manual_seed(self.arguments.seed)
+        shape = self.arguments.batch, self.arguments.length, self.arguments.heads, HEAD_DIM
+        return [torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(count)]
+
+    def captures(self, case):
+        """What a kernel takes beside tensors, by its names: ids of documents for each sequence."""
+        return {name: value.expand(self.arguments.batch, -1).contiguous() if name == "documents" else value
+                for name, value in case.values.items()}
+
     def cell(self, case):
         arguments, bench = self.arguments, self.bench
-        torch.manual_seed(arguments.seed)
-        q, k, v = (torch.randn(arguments.batch, arguments.length, arguments.heads, HEAD_DIM, device="cuda",
-                               dtype=torch.bfloat16) for _ in range(3))
+        q, k, v = self.draw(3)
         reference = Reference(q, k, v, case.score, case.mask)
-        values = dict(case.values)
-        if "documents" in values:
-            values["documents"] = values["documents"].expand(arguments.batch, -1).contiguous()
+        values = self.captures(case)
         own = self.kernels.find(case.problem, HEAD_DIM, "bf16")
         if not own:
             bench.note(f"no kernel for {case.problem} in {arguments.kernels}")
@@ -146,12 +155,12 @@ class Masks:
                       length=arguments.length, form=arguments.form)
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(description, cases):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=Path, required=True, help="folder of manifests")
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON, the table and the plot")
     parser.add_argument("--chip", dest="form", choices=["sm_90a", "sm_80"], default="sm_90a")
-    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--cases", nargs="+", choices=cases, default=cases)
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--length", type=int, default=8192)
@@ -160,20 +169,20 @@ def parse():
     return parser.parse_args()
 
 
-def main():
-    arguments = parse()
+def run(contest, arguments):
+    """Times the cases that were asked for; gives the exit status."""
     if not torch.cuda.is_available():
         sys.exit("error: torch sees no GPU")
-    masks = Masks(arguments)
-    with torch.no_grad():
-        for name in arguments.cases:
-            if not masks.bench.is_stopped:
-                masks.cell(CASES[name](arguments.heads, arguments.length))
-                torch.cuda.empty_cache()
+    masks = contest(arguments)
+    for name in arguments.cases:
+        if not masks.bench.is_stopped:
+            masks.cell(CASES[name](arguments.heads, arguments.length))
+            torch.cuda.empty_cache()
     results = masks.bench.write(bars=bars.judge(masks.bench.cells))
     bars.show(results["bars"])
     return 1 if masks.bench.failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with torch.no_grad():
+        sys.exit(run(Masks, parse(__doc__, list(CASES))))
