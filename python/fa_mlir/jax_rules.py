@@ -316,30 +316,27 @@ RULES["sub"] = _arithmetic("subf", "subi", lambda left, right: (left.low - right
 RULES["mul"] = _arithmetic("mulf", "muli", _find_product)
 
 
-@_rule("max")
-def maximum(body: Writer, left: Value, right: Value, **_: Any) -> Value:
-    if left.dtype in _FLOATS:
-        return body.operate("arith.maximumf", left, right)
-    if left.dtype == "bool":
-        return _logical("ori")(body, left, right)
-    if left.low >= right.high:
-        return left
-    if right.low >= left.high:
-        return right
-    return body.integer("arith.maxsi", left, right, low=max(left.low, right.low), high=max(left.high, right.high))
+def _extremum(float_name: str, logical_name: str, integer_name: str, choose: Callable) -> Rule:
+    def is_always(one: Value, other: Value) -> bool:
+        return all(choose(end, bound) == end for end in (one.low, one.high) for bound in (other.low, other.high))
+
+    def rule(body: Writer, left: Value, right: Value, **_: Any) -> Value:
+        if left.dtype in _FLOATS:
+            return body.operate(f"arith.{float_name}", left, right)
+        if left.dtype == "bool":
+            return _logical(logical_name)(body, left, right)
+        # Ranges that do not overlap decide it.
+        if is_always(left, right):
+            return left
+        if is_always(right, left):
+            return right
+        return body.integer(f"arith.{integer_name}", left, right, low=choose(left.low, right.low),
+                            high=choose(left.high, right.high))
+    return rule
 
 
-@_rule("min")
-def minimum(body: Writer, left: Value, right: Value, **_: Any) -> Value:
-    if left.dtype in _FLOATS:
-        return body.operate("arith.minimumf", left, right)
-    if left.dtype == "bool":
-        return _logical("andi")(body, left, right)
-    if left.high <= right.low:
-        return left
-    if right.high <= left.low:
-        return right
-    return body.integer("arith.minsi", left, right, low=min(left.low, right.low), high=min(left.high, right.high))
+maximum = RULES["max"] = _extremum("maximumf", "ori", "maxsi", max)
+minimum = RULES["min"] = _extremum("minimumf", "andi", "minsi", min)
 
 
 @_rule("clamp")
