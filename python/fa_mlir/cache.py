@@ -12,15 +12,16 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _MAGIC = b"fa-mlir cache 1\n"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".fac"
+_TEMPORARY = ".tmp"
 DEFAULT_SIZE = 1 << 30
-# Seconds after which nobody writes a file any more.
-_ABANDONED = 3600
+# After which nobody writes a temporary file any more.
+_ABANDONED_SECONDS = 3600
 
 
 class DiskCache:
@@ -56,7 +57,7 @@ class DiskCache:
             data = path.read_bytes()
         except OSError:
             return None
-        digest, contents = data[len(_MAGIC):len(_MAGIC) + _DIGEST], data[len(_MAGIC) + _DIGEST:]
+        digest, contents = data[len(_MAGIC):len(_MAGIC) + _DIGEST_BYTES], data[len(_MAGIC) + _DIGEST_BYTES:]
         if not data.startswith(_MAGIC) or hashlib.sha256(contents).digest() != digest:
             self.reject(key)
             return None
@@ -81,37 +82,49 @@ class DiskCache:
         if self.folder is None or path is None:
             return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(contents).digest() + contents)
-                os.replace(name, path)
-            except BaseException:
-                os.unlink(name)
-                raise
+            _write(path, _MAGIC + hashlib.sha256(contents).digest() + contents)
+            _remove_abandoned(self.folder)
             self._evict(self.folder, path)
         except OSError:
             self._count("disk_errors")
 
     def _evict(self, folder: Path, newest: Path) -> None:
         """Removes files, those not used for longest first, until the rest fits."""
-        entries = []
-        # What a process left that ended while it wrote.
-        for path in folder.glob("??/.*.tmp"):
-            if path.stat().st_mtime < time.time() - _ABANDONED:
-                path.unlink(missing_ok=True)
-        for path in folder.glob("??/*" + _SUFFIX):
-            try:
-                status = path.stat()
-            except FileNotFoundError:
-                continue
-            entries.append((path != newest, status.st_mtime_ns, status.st_size, path))
-        total = sum(size for _, _, size, _ in entries)
+        files = list(_list_files(folder, "??/*" + _SUFFIX))
+        total = sum(status.st_size for _, status in files)
         # The new one goes last, even where it alone is too large.
-        for is_older, _, size, path in sorted(entries, key=lambda entry: (not entry[0], entry[1])):
+        for path, status in sorted(files, key=lambda file: (file[0] == newest, file[1].st_mtime_ns)):
             if total <= self.limit:
                 return
             path.unlink(missing_ok=True)
             self._count("disk_evictions")
-            total -= size
+            total -= status.st_size
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Readers find all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=_TEMPORARY)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _list_files(folder: Path, pattern: str) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in folder.glob(pattern):
+        try:
+            yield path, path.stat()
+        except FileNotFoundError:
+            # Another process renamed or removed it.
+            continue
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """What a process left that ended while it wrote."""
+    for path, status in _list_files(folder, "??/.*" + _TEMPORARY):
+        if status.st_mtime < time.time() - _ABANDONED_SECONDS:
+            path.unlink(missing_ok=True)

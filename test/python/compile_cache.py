@@ -74,6 +74,15 @@ class Cache(unittest.TestCase):
         run(self.folder)
         self.assertEqual([path.suffix for path in self.folder.rglob("*") if path.is_file()], [".fac"])
 
+    def test_files_that_vanish_are_no_error(self):
+        # As where another process renames its own between the listing and the look at it.
+        for name in "00/.x.tmp", "00/x.fac":
+            gone = self.folder / name
+            gone.parent.mkdir(parents=True, exist_ok=True)
+            gone.symlink_to("nothing")
+        self.assertEqual(run(self.folder)[1], {"compilations": 1, "disk_misses": 1})
+        self.assertEqual(run(self.folder)[1], {"disk_hits": 1})
+
     def test_damage_is_compiled_again(self):
         run(self.folder)
         path, = self.files()
