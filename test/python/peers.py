@@ -33,14 +33,14 @@ FILES = {"flash2": "tests/test_flash_attn.py", "flash3": "hopper/test_flash_attn
 LEFT_OUT = "bw_compatibility"
 
 
-def fetch(folder):
-    """The source package of flash-attn, unpacked."""
+def fetch(package, version, folder):
+    """The source package of PyPI, unpacked."""
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
-                    "--no-build-isolation", "--dest", folder, f"flash-attn=={VERSION}"], check=True)
+                    "--no-build-isolation", "--dest", folder, f"{package}=={version}"], check=True)
     archive, = Path(folder).glob("*.tar.gz")
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
-    return Path(folder) / f"flash_attn-{VERSION}"
+    return Path(folder) / archive.name.removesuffix(".tar.gz")
 
 
 class Sample:
@@ -135,7 +135,7 @@ def main():
     print(f"seed {options.seed}, torch {torch.__version__}, {options.device}")
     torch.manual_seed(options.seed)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = (options.folder or fetch(temporary)).resolve()
+        folder = (options.folder or fetch("flash-attn", VERSION, temporary)).resolve()
         sample = Sample(options)
         arguments = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
         install(folder, options.device)
