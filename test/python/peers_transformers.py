@@ -91,6 +91,9 @@ class Tester:
 class Models(Sample):
     """Counts by model too."""
 
+    # Asks that a model's tests include those of generation, which the source package lacks.
+    left_out = "generation_tester_mixin_inheritance"
+
     def __init__(self, options):
         super().__init__(options)
         self.models = collections.Counter()
@@ -154,7 +157,7 @@ def main():
         tests.write_text(TESTS)
         sys.path.insert(0, str(folder))
         models = Models(options)
-        status = pytest.main(["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore", "-c", "/dev/null",
+        status = pytest.main(["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--disable-warnings", "-c", "/dev/null",
                               "--rootdir", str(folder), "--import-mode=importlib", str(tests)], plugins=[models])
     for name, count in models.unsupported.most_common():
         print(f"  unsupported, {name}: {count}")
