@@ -22,6 +22,7 @@
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -198,17 +199,18 @@ void faTorchClear(void) {
 
 namespace {
 /// What decides which code runs: no length, no batch, no number of heads, no
-/// stride, no number.
-struct Facts {
+/// stride, no number. Of a call, its texts are views of the inputs.
+template <typename Text> struct BasicFacts {
   const char *operation;
   int32_t device, queryType, valueType;
   int64_t headDim, valueHeadDim;
   /// Bit n: tensor n of those behind the operands is aligned.
   uint64_t aligned;
   uint32_t flagCount;
-  std::string more, specification;
+  Text more, specification;
 
-  bool operator==(const Facts &other) const {
+  template <typename Other>
+  bool operator==(const BasicFacts<Other> &other) const {
     return operation == other.operation && device == other.device &&
            queryType == other.queryType && valueType == other.valueType &&
            headDim == other.headDim && valueHeadDim == other.valueHeadDim &&
@@ -223,14 +225,16 @@ struct Facts {
            std::to_string(valueType) + ',' + std::to_string(valueHeadDim) + '|';
     for (uint32_t i = 0; i < flagCount; ++i)
       key += aligned >> i & 1 ? '1' : '0';
-    return key + '|' + more + '|' + specification;
+    return key.append("|").append(more).append("|").append(specification);
   }
 };
+using Facts = BasicFacts<std::string_view>;
+using OwnedFacts = BasicFacts<std::string>;
 
 /// The last entries of a thread: most programs make the same few calls.
 class RecentEntries {
 public:
-  const FaTorchEntry &find(Facts &&facts) {
+  const FaTorchEntry &find(const Facts &facts) {
     unsigned now = generation;
     if (known != now) {
       count = next = 0;
@@ -243,14 +247,19 @@ public:
     Slot &slot = slots[next];
     next = (next + 1) % size;
     count = std::min(count + 1, size);
-    slot = {std::move(facts), entry};
+    slot.facts = {facts.operation,         facts.device,
+                  facts.queryType,         facts.valueType,
+                  facts.headDim,           facts.valueHeadDim,
+                  facts.aligned,           facts.flagCount,
+                  std::string(facts.more), std::string(facts.specification)};
+    slot.entry = entry;
     return slot.entry;
   }
 
 private:
   static constexpr unsigned size = 8;
   struct Slot {
-    Facts facts;
+    OwnedFacts facts;
     FaTorchEntry entry;
   };
   Slot slots[size];
@@ -321,13 +330,14 @@ public:
     }
     return numbers;
   }
-  std::string getString(int i) const {
+  /// Lives as long as the stack.
+  std::string_view getString(int i) const {
     auto string = reinterpret_cast<String>(held[i]);
     size_t size = 0;
     const char *data = nullptr;
     check(abi.getStringSize(string, &size), "a string");
     check(abi.getStringData(string, &data), "a string");
-    return std::string(data, size);
+    return {data, size};
   }
 
 private:
@@ -358,6 +368,11 @@ namespace {
 /// Inputs of one call, in the order of the function's arguments.
 class Call {
 public:
+  Call() {
+    tensors.reserve(usual);
+    codes.reserve(usual);
+    arguments.reserve(usual);
+  }
   void addTensor(OwnedTensor tensor, const std::string &name) {
     codes.emplace_back();
     arguments.push_back(describe(tensor.get(), name, &codes.back()));
@@ -370,15 +385,19 @@ public:
       addTensor(std::move(added[i]), "tensors[" + std::to_string(i) + "]");
   }
   void setNumbers(std::vector<double> values) { numbers = std::move(values); }
-  void setSpecification(std::string text) { specification = std::move(text); }
+  /// The text outlives the call.
+  void setSpecification(std::string_view text) { specification = text; }
 
   /// Runs `operation` and returns the outputs. Where `into` is given it is the
   /// first output.
-  std::vector<OwnedTensor> run(const char *operation, const std::string &more,
+  std::vector<OwnedTensor> run(const char *operation, std::string_view more,
                                Tensor into = nullptr);
 
 private:
-  Facts getFacts(const char *operation, const std::string &more,
+  /// Of most calls, with numbers and outputs.
+  static constexpr size_t usual = 16;
+
+  Facts getFacts(const char *operation, std::string_view more,
                  bool isCUDA) const;
   OwnedTensor makeOutput(const FaTorchEntry &entry, int32_t kind,
                          int32_t device) const;
@@ -388,13 +407,13 @@ private:
   /// Torch's element types.
   std::vector<int32_t> codes;
   std::vector<double> numbers;
-  std::string specification;
+  std::string_view specification;
   /// Of lengths and captures.
   size_t firstTensor = 0;
 };
 } // namespace
 
-Facts Call::getFacts(const char *operation, const std::string &more,
+Facts Call::getFacts(const char *operation, std::string_view more,
                      bool isCUDA) const {
   const FaArgument &query = arguments[0], &value = arguments[2];
   Facts facts = {operation,
@@ -457,8 +476,8 @@ OwnedTensor Call::makeOutput(const FaTorchEntry &entry, int32_t kind,
   return output;
 }
 
-std::vector<OwnedTensor> Call::run(const char *operation,
-                                   const std::string &more, Tensor into) {
+std::vector<OwnedTensor> Call::run(const char *operation, std::string_view more,
+                                   Tensor into) {
   for (int i = 0; i < 3; ++i)
     if (arguments[i].rank != 3 && arguments[i].rank != 4)
       throw InvalidArgument("query, key or value has rank " +
@@ -497,6 +516,8 @@ std::vector<OwnedTensor> Call::run(const char *operation,
     arguments.push_back(number);
   }
   std::vector<OwnedTensor> outputs;
+  // And a log-sum-exp that was not asked for.
+  outputs.reserve(entry.output_count + 1);
   for (int32_t i = 0; i < entry.output_count; ++i) {
     if (into && entry.outputs[i] == FA_TORCH_OUTPUT) {
       if (entry.zeroes_outputs)
@@ -601,9 +622,9 @@ static void attentionBackward(Value *values, uint64_t, uint64_t) {
   call.addTensors(stack.takeTensors(7));
   call.setNumbers(stack.getNumbers(8));
   call.setSpecification(stack.getString(9));
-  std::string wanted = stack.getString(10);
-  std::vector<OwnedTensor> outputs =
-      call.run("backward", (hasLse ? "1" : "0") + wanted);
+  std::string more = hasLse ? "1" : "0";
+  more += stack.getString(10);
+  std::vector<OwnedTensor> outputs = call.run("backward", more);
   List list = nullptr;
   check(abi.makeList(outputs.size(), &list), "a list");
   for (OwnedTensor &output : outputs)

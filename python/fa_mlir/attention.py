@@ -504,32 +504,29 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
 
 def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
                 needs_gradient: bool, layout: str) -> tuple:
-    operators = torch.ops.fa_mlir
     query, key, value = operands
-    if not needs_gradient or torch.compiler.is_compiling():
-        # An exported program has no empty lists.
-        tensors, numbers = tensors or None, numbers or None
-    is_plain = query.ndim == key.ndim == 4
+    # An exported program has no empty lists.
+    numbers = numbers or None
     if torch.compiler.is_compiling():
-        if is_plain:
+        if query.ndim == key.ndim == 4:
             _check_operands(query, key, value, layout, TorchArrays)
         if out is not None:
-            return out, operators.attention_into(query, key, value, tensors, numbers, text, out)
-        return operators.attention(query, key, value, tensors, numbers, text)
+            return out, torch.ops.fa_mlir.attention_into(query, key, value, tensors or None, numbers, text, out)
+        return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
     operator.forget_error()
     try:
         if needs_gradient:
-            return operator.function()(query, key, value, numbers or None, text, *tensors)
+            return _differentiable(query, key, value, numbers, text, *tensors)
         with _below_autograd():
             if out is None:
-                return _operator(query, key, value, tensors, numbers, text)
-            return out, operators.attention_into.default(query, key, value, tensors, numbers, text, out)
+                return _operator(query, key, value, tensors or None, numbers, text)
+            return out, torch.ops.fa_mlir.attention_into.default(query, key, value, tensors or None, numbers, text, out)
     except RuntimeError as raised:
         error, status = operator.take_error(), operator.take_status()
         if error is not None:
             raise error from raised
         # What was called checks its arguments; these are the words of this interface.
-        if is_plain and not from_text(text).pages:
+        if query.ndim == key.ndim == 4 and not from_text(text).pages:
             _check_operands(query, key, value, layout, TorchArrays)
         if status:
             raise make_error(status, str(raised)) from raised
@@ -539,16 +536,18 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
 # torch, where it was loaded when it was first asked for, with the operators in it.
 _torch: Any = None
 _operator: Any = None
+_differentiable: Any = None
 _below_autograd: Any = None
 _is_any_autocast_enabled: Any = None
 
 
 def _find_torch() -> Any:
-    global _torch, _operator, _below_autograd, _is_any_autocast_enabled
+    global _torch, _operator, _differentiable, _below_autograd, _is_any_autocast_enabled
     if _torch is None and "torch" in sys.modules:
         operator.ready()
         torch = sys.modules["torch"]
         _operator = torch.ops.fa_mlir.attention.default
+        _differentiable = operator.function()
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
         _torch = torch
