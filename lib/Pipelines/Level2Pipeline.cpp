@@ -30,9 +30,6 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   FAPackHeadsOptions packing;
   // A GPU has no sink that depends on the row.
   packing.sinks = !lookupGPUTarget(options.chip);
-  // Nor copies of rows that a launcher could describe to it.
-  if (lookupGPUTarget(options.chip))
-    packing.queries = 1;
   manager.addPass(createFAPackHeads(packing));
   FASelectConfigOptions selection;
   selection.chip = options.chip;

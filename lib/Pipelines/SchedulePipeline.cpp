@@ -65,9 +65,15 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   manager.addPass(createFAOutlineKernelsPass(kernels));
   manager.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
   addCleanUp(manager);
+  manager.addNestedPass<func::FuncOp>(createFADecomposeToBlocksPass());
+  addCleanUp(manager);
+  manager.addPass(createFAForwardCopiesPass());
+  // Kernels of the copies that are left.
+  manager.addNestedPass<func::FuncOp>(createFATileCopiesPass());
+  manager.addPass(createFAOutlineKernelsPass(kernels));
   {
     OpPassManager &functions = manager.nest<func::FuncOp>();
-    functions.addPass(createFADecomposeToBlocksPass());
+    addCleanUp(functions);
     functions.addPass(createFAGPUDropMaximumPass());
     functions.addPass(createFAGPUExponentsToBase2Pass());
     functions.addPass(createFAGPUSkipEmptyRowCheckPass());

@@ -19,6 +19,29 @@ int64_t mlir::fagpu::getBytesPerAdd(Operation *op) {
   return fa::lookupGPUTarget(chip.getValue())->hasVectorAdds ? 16 : 4;
 }
 
+/// The dimension that rows go on in, where the one that is bounded has not all
+/// of them.
+static std::optional<unsigned> getInnerDim(StoreOp store) {
+  SmallVector<int64_t> box = store.getBox();
+  unsigned end = box.size() - (store.getTile().size() > 1);
+  for (unsigned dim = store.getRowDim() + 1; dim < end; ++dim)
+    if (box[dim] > 1)
+      return dim;
+  return std::nullopt;
+}
+
+Value mlir::fagpu::addRow(Emitter &emit, StoreOp store,
+                          MutableArrayRef<Value> indices, Value row) {
+  Value &bounded = indices[store.getRowDim()];
+  if (std::optional<unsigned> inner = getInnerDim(store)) {
+    Value size = emit.constant(store.getBox()[*inner]);
+    Value rest = arith::RemUIOp::create(emit.builder, emit.location, row, size);
+    row = arith::DivUIOp::create(emit.builder, emit.location, row, size);
+    indices[*inner] = emit.add(indices[*inner], rest);
+  }
+  return bounded = emit.add(bounded, row);
+}
+
 /// Emits a store of `list`, where $0 is the address and $1 on are the words.
 static void emitStore(Emitter &emit, const RowPiece &piece, StringRef before,
                       StringRef type, StringRef list, StringRef after) {

@@ -42,6 +42,11 @@ void storePiece(Emitter &emit, const RowPiece &piece);
 void storePiece(Emitter &emit, const RowPiece &piece, const ColumnBound &bound,
                 int64_t first, int64_t span, Value column);
 
+/// Moves the indices of a box by a row of the value, which counts through all
+/// dimensions but that of columns, and gives the index that `rows` bounds.
+Value addRow(Emitter &emit, StoreOp store, MutableArrayRef<Value> indices,
+             Value row);
+
 } // namespace mlir::fagpu
 
 #endif // FA_LIB_CONVERSION_FAGPUTONVVM_GLOBALSTORES_H

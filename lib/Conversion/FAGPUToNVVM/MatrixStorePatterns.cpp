@@ -77,10 +77,9 @@ private:
     const RoleThreads &threads = kernel.getThreads(op);
     SmallVector<Value> indices =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
-    Value &row = indices[op.getRowDim()];
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
-    row = emit.add(emit.add(row, ofThread), rowOffset);
+    Value row = addRow(emit, op, indices, emit.add(ofThread, rowOffset));
     Value isStored;
     if (!adaptor.getRows().empty())
       isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),

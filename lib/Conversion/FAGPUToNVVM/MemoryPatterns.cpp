@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GlobalStores.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -120,24 +121,25 @@ struct StoreRowsPattern : public LoweringPattern<StoreOp> {
   Registers lower(StoreOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     LayoutInterface layout = getBlockLayout(type);
-    SmallVector<Value> indices =
+    SmallVector<Value> offsets =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
     // Row of element 0: four lanes share a row, rows of a warp are adjacent.
     const RoleThreads &threads = kernel.getThreads(op);
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
-    Value first = emit.add(indices.back(), ofThread);
     Value isWriter = emit.equal(emit.bitAnd(threads.lane, 3), emit.constant(0));
     for (auto [index, value] : llvm::enumerate(adaptor.getValue())) {
+      SmallVector<Value> indices(offsets);
       Value row =
-          emit.add(first, layout.getElementOffset(type.getShape(), index)[0]);
+          addRow(emit, op, indices,
+                 emit.add(ofThread,
+                          layout.getElementOffset(type.getShape(), index)[0]));
       Value predicate = isWriter;
       if (!adaptor.getRows().empty())
         predicate = emit.logicalAnd(
             predicate, arith::CmpIOp::create(emit.builder, emit.location,
                                              arith::CmpIPredicate::slt, row,
                                              adaptor.getRows().front()));
-      indices.back() = row;
       Value address = getAddress(emit.builder, emit.location, kernel,
                                  op.getDestination(), indices);
       emit.inlinePTX(op.getAdd() ? "@$2 red.global.add.f32 [$0], $1;"

@@ -29,17 +29,18 @@ public:
   RowsInMemory(StoreOp op, Emitter &emit, const KernelContext &kernel,
                ValueRange offsets, Value rows)
       : emit(emit), kernel(kernel), op(op),
-        type(cast<MemRefType>(op.getDestination().getType())),
-        rowDim(op.getRowDim()), offsets(offsets), rows(rows) {}
+        type(cast<MemRefType>(op.getDestination().getType())), offsets(offsets),
+        rows(rows) {}
 
   /// The address of a row of the value and a column of it, and whether the row
   /// is to be written.
   std::pair<Value, Value> get(Value row, Value column) {
     Value pointer = kernel.getPointer(op.getDestination());
-    Value inMemory = emit.add(offsets[rowDim], row);
+    SmallVector<Value> indices(offsets);
+    Value bounded = addRow(emit, op, indices, row);
     Value offset;
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      Value index = dim == rowDim ? inMemory : offsets[dim];
+      Value index = indices[dim];
       if (dim + 1 == type.getRank())
         index = emit.add(index, column);
       Value part = arith::MulIOp::create(
@@ -58,7 +59,7 @@ public:
     if (!rows)
       return {address, Value()};
     Value isWritten = arith::CmpIOp::create(
-        emit.builder, emit.location, arith::CmpIPredicate::slt, inMemory, rows);
+        emit.builder, emit.location, arith::CmpIPredicate::slt, bounded, rows);
     return {address, isWritten};
   }
 
@@ -67,7 +68,6 @@ private:
   const KernelContext &kernel;
   StoreOp op;
   MemRefType type;
-  unsigned rowDim;
   ValueRange offsets;
   Value rows;
 };

@@ -183,18 +183,16 @@ static LogicalResult verifyWrite(WriteOp op) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Threads store the rows of a matrix along one dimension.
+/// Threads store the rows of a value along one dimension, or two.
 static LogicalResult verifyRowsOfStore(StoreOp op, RankedTensorType type) {
   SmallVector<int64_t> box = op.getBox();
-  unsigned rowDim = op.getRowDim();
-  if (box.size() > 1 && box[rowDim] == type.getDimSize(0) &&
-      box.back() == type.getDimSize(1))
+  ArrayRef<int64_t> ofRows = ArrayRef(box).drop_back(type.getRank() - 1);
+  auto dims = llvm::count_if(ofRows, [](int64_t size) { return size > 1; });
+  if (dims <= 2 && (type.getRank() == 1 || box.back() == type.getDimSize(1)))
     return success();
-  return op.emitOpError() << "stores " << type.getDimSize(0) << " rows of "
-                          << type.getDimSize(1) << " columns as " << box[rowDim]
-                          << " of dimension " << rowDim << " and " << box.back()
-                          << " of the last one by "
-                             "threads, expected all rows in one dimension; on "
+  return op.emitOpError() << "stores " << type.getDimSize(0) << " rows along "
+                          << dims
+                          << " dimensions by threads, expected at most 2; on "
                              "sm_90a a channel of the engine tma_store takes "
                              "several";
 }
@@ -240,11 +238,7 @@ static LogicalResult verifyStore(StoreOp op) {
     return op.emitOpError() << "stores " << type
                             << " from registers, expected f32, f16 or bf16 in "
                                "#fagpu.acc, or f32 in #fagpu.row";
-  if (op.getSizes())
-    return op.emitOpError() << "stores a vector to a box of its own sizes, "
-                               "expected it in the last dimension, without "
-                               "sizes";
-  return success();
+  return verifyRowsOfStore(op, type);
 }
 
 static LogicalResult verifyDrain(DrainOp op) {

@@ -20,6 +20,7 @@
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUFORMCHANNELSPASS
@@ -157,6 +158,28 @@ static RankedTensorType getNarrowestPart(FetchOp fetch) {
   return narrowest;
 }
 
+/// A map of a box of several rows of several dimensions has no dimension left
+/// for an end of rows: it ends where the memory does. False where that is not
+/// the same.
+template <typename OpTy>
+static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
+  unsigned rowDim = getRowDim(box, /*tileRank=*/2);
+  if (!op.getRows() || llvm::all_of(box.drop_front(rowDim + 1).drop_back(),
+                                    [](int64_t size) { return size == 1; }))
+    return true;
+  APInt rows, columns;
+  if (!matchPattern(op.getRows(), m_ConstantInt(&rows)) ||
+      rows.getSExtValue() != memory.getDimSize(rowDim) ||
+      (op.getColumns() &&
+       (!matchPattern(op.getColumns(), m_ConstantInt(&columns)) ||
+        columns.getSExtValue() != memory.getShape().back())))
+    return false;
+  op.getRowsMutable().clear();
+  op.getColumnsMutable().clear();
+  op.setPadded(true);
+  return true;
+}
+
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   if (fetch->use_empty()) {
     fetch.erase();
@@ -166,6 +189,9 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
     return fetch.emitOpError()
            << "is padded at the ends of " << fetch.getSource().getType()
            << ", which only bulk copies do; expected warp_groups";
+  if (hasGroups && fetch.getType().getRank() == 2)
+    endWithMemory(fetch, fetch.getSizes(),
+                  cast<MemRefType>(fetch.getSource().getType()));
   auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
   if (countBanks(fetch) > 1)
@@ -253,6 +279,9 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
     return;
   ChannelOp via = findFree(store, tile);
   if (!via && !fits(bytes))
+    return;
+  if (!endWithMemory(store, store.getBox(),
+                     cast<MemRefType>(store.getDestination().getType())))
     return;
   if (!via || via.getEngine() != Engine::tma_store)
     via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -204,9 +205,11 @@ void Outliner::chooseCluster() {
 }
 
 /// Memory that a kernel is given is the caller's: an argument of the function,
-/// or a view of one.
+/// or a view of one; or the device's.
 LogicalResult Outliner::checkView(Value memory) {
   while (Operation *source = memory.getDefiningOp()) {
+    if (isa<fagpu::WorkspaceOp>(source))
+      return success();
     if (!isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
              memref::TransposeOp, memref::CastOp>(source))
       return source->emitOpError()
@@ -235,8 +238,7 @@ LogicalResult Outliner::collectArguments() {
     if (source && (source->hasTrait<OpTrait::ConstantLike>() ||
                    isa<memref::GetGlobalOp>(source)))
       continue;
-    if (isa<MemRefType>(value.getType()) &&
-        !value.getDefiningOp<fagpu::WorkspaceOp>() && failed(checkView(value)))
+    if (isa<MemRefType>(value.getType()) && failed(checkView(value)))
       return failure();
     passArgument(value);
   }
@@ -449,8 +451,8 @@ static memref::AllocOp findAllocation(Value memory) {
   return memory.getDefiningOp<memref::AllocOp>();
 }
 
-/// Numbers of query rows, which the loops of a gradient share, and results of
-/// parts of the keys are memory of the device.
+/// Numbers of query rows, which the loops of a gradient share, results of parts
+/// of the keys and copies of rows are memory of the device.
 static void allocateOnDevice(func::FuncOp host) {
   llvm::SmallSetVector<memref::AllocOp, 4> allocations;
   auto add = [&](Value memory) {
@@ -464,6 +466,10 @@ static void allocateOnDevice(func::FuncOp host) {
   host.walk([&](AddPartialOp op) {
     add(op.getOutput());
     add(op.getLse());
+  });
+  host.walk([&](linalg::CopyOp op) {
+    add(op.getInputs().front());
+    add(op.getOutputs().front());
   });
   for (memref::AllocOp allocation : allocations) {
     OpBuilder builder(allocation);

@@ -260,6 +260,14 @@ LogicalResult CopyTiler::run() {
   return success();
 }
 
+/// A copy from or to memory that the function allocates: fa-forward-copies may
+/// find that no kernel needs it.
+static bool isOfAllocation(linalg::LinalgOp copy) {
+  return llvm::any_of(copy->getOperands(), [](Value memory) {
+    return memory.getDefiningOp<memref::AllocOp>() != nullptr;
+  });
+}
+
 namespace {
 struct TileCopiesPass : public fa::impl::FATileCopiesPassBase<TileCopiesPass> {
   void runOnOperation() override {
@@ -268,7 +276,8 @@ struct TileCopiesPass : public fa::impl::FATileCopiesPassBase<TileCopiesPass> {
     Block &body = getOperation().getBody().front();
     for (auto copy : llvm::to_vector(body.getOps<linalg::LinalgOp>()))
       if (isa<linalg::CopyOp, linalg::FillOp>(copy) &&
-          copy->getNumResults() == 0 && failed(CopyTiler(copy).run()))
+          copy->getNumResults() == 0 && !isOfAllocation(copy) &&
+          failed(CopyTiler(copy).run()))
         return signalPassFailure();
   }
 };

@@ -189,17 +189,17 @@ func.func @store_swizzle(%m: memref<64x64xbf16>, %x: f32) attributes {fagpu.kern
 
 // -----
 
-// Threads store rows along one dimension.
+// Threads store rows along two dimensions at most.
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !h = tensor<64x64xbf16, #fagpu.acc<4>>
-func.func @store_two_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
+func.func @store_three_dimensions(%m: memref<8x8x8x64xbf16>, %x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel threads offset(0) : !t
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64x64xf32, #fagpu.acc<4>>
     %h = arith.truncf %f : tensor<64x64xf32, #fagpu.acc<4>> to !h
-    // expected-error @below {{'fagpu.store' op stores 64 rows of 64 columns as 8 of dimension 1 and 64 of the last one by threads, expected all rows in one dimension; on sm_90a a channel of the engine tma_store takes several}}
-    fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [1, 8, 8, 64] via(%t : !t) : !h into memref<8x8x8x64xbf16>
+    // expected-error @below {{'fagpu.store' op stores 64 rows along 3 dimensions by threads, expected at most 2; on sm_90a a channel of the engine tma_store takes several}}
+    fagpu.store %h, %m[%c0, %c0, %c0, %c0] sizes [2, 8, 4, 64] via(%t : !t) : !h into memref<8x8x8x64xbf16>
   }
   return
 }

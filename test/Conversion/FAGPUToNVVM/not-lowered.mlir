@@ -226,12 +226,12 @@ func.func @store_from_quad(%m: memref<64x4xf32>, %x: f32) attributes {fagpu.kern
 
 // -----
 
-func.func @vector_sizes(%m: memref<64x4xf32>, %x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+func.func @vector_sizes(%m: memref<4x4x4xf32>, %x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
   fagpu.role @a groups(1) {
     %f = tensor.splat %x : tensor<64xf32, #fagpu.row<4>>
-    // expected-error @below {{'fagpu.store' op stores a vector to a box of its own sizes, expected it in the last dimension, without sizes}}
-    fagpu.store %f, %m[%c0, %c0] sizes [64, 1] : tensor<64xf32, #fagpu.row<4>> into memref<64x4xf32>
+    // expected-error @below {{'fagpu.store' op stores 64 rows along 3 dimensions by threads, expected at most 2; on sm_90a a channel of the engine tma_store takes several}}
+    fagpu.store %f, %m[%c0, %c0, %c0] sizes [4, 4, 4] : tensor<64xf32, #fagpu.row<4>> into memref<4x4x4xf32>
   }
   return
 }

@@ -7,7 +7,10 @@
 !q = memref<?x8x8x128xbf16>
 !k = memref<?x?x8x128xbf16>
 !few = memref<?x200x8x128xbf16>
-!many = memref<?x65x8x128xbf16>
+!wide = memref<?x8x8x256xbf16>
+!wide_k = memref<?x?x8x256xbf16>
+!more = memref<?x128x8x128xbf16>
+!many = memref<?x129x8x128xbf16>
 
 // CHECK-LABEL: func.func @few(
 // CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>
@@ -47,9 +50,25 @@ func.func @few_keys(%q: !q, %k: !few, %v: !few, %o: !q) {
 }
 
 // CHECK-LABEL: func.func @more_queries(
+// CHECK: config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>
+func.func @more_queries(%q: !more, %k: !k, %v: !k, %o: !more) {
+  fa.attention ins(%q, %k, %v : !more, !k, !k) outs(%o : !more)
+  return
+}
+
+// A merge of rows of 256 columns fits no registers.
+// CHECK-LABEL: func.func @wide(
+// CHECK: config = #fa.config<query_block = 128, key_block = 80,
+// CHECK-NOT: split_keys
+func.func @wide(%q: !wide, %k: !wide_k, %v: !wide_k, %o: !wide) {
+  fa.attention ins(%q, %k, %v : !wide, !wide_k, !wide_k) outs(%o : !wide)
+  return
+}
+
+// CHECK-LABEL: func.func @many_queries(
 // CHECK: config = #fa.config<query_block = 128, key_block = 128,
 // CHECK-NOT: split_keys
-func.func @more_queries(%q: !many, %k: !k, %v: !k, %o: !many) {
+func.func @many_queries(%q: !many, %k: !k, %v: !k, %o: !many) {
   fa.attention ins(%q, %k, %v : !many, !k, !k) outs(%o : !many)
   return
 }

@@ -87,6 +87,44 @@ def FAPutHeadDimsLastPass
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def FAForwardCopiesPass : Pass<"fa-forward-copies", "::mlir::ModuleOp"> {
+  let summary = "Let kernels read and write what the host copies for them where it lies";
+  let description = [{
+    fa-pack-heads copies the queries of a key head, queries x group rows, to lie one
+    behind the other, and results back. A box of a kernel can have both dimensions:
+    a kernel that reads such a copy by boxes of whole groups reads the memory that
+    it is made of, and one that writes it writes where it is copied to. The copy
+    goes. Numbers of rows become numbers of queries; a bulk copy reads a box up to
+    the ends of the memory (`padded`).
+
+    Copies stay where a group does not divide the rows of a box, a kernel gathers
+    from the copy, or rows end between two queries: fa-tile-copies makes kernels of
+    them.
+
+    Before:
+    ```mlir
+    func.func @kernel(%q: memref<?x2x16x64xf16>) attributes {fagpu.kernel = "sm_90a"} {
+      ...
+      %0 = fagpu.fetch %q[%b, %h, %c0, %c0] [1, 1, 64, 64] rows(%c16) : ... -> tensor<64x64xf16>
+    }
+    %rows = memref.collapse_shape %workspace [[0], [1], [2, 3], [4]] : memref<?x2x4x4x64xf16> into memref<?x2x16x64xf16>
+    linalg.copy ins(%split : memref<?x2x4x4x64xf16, ...>) outs(%workspace : memref<?x2x4x4x64xf16>)
+    fagpu.launch @kernel grid(%n) (%rows) : memref<?x2x16x64xf16>
+    ```
+    After:
+    ```mlir
+    func.func @kernel(%q: memref<?x4x8x64xf16>) attributes {fagpu.kernel = "sm_90a"} {
+      ...
+      %0 = fagpu.fetch %q[%b, %c0, %h4, %c0] [1, 16, 4, 64] padded : ... -> tensor<64x64xf16>
+    }
+    fagpu.launch @kernel grid(%n) (%query) : memref<?x4x8x64xf16>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
   let summary = "Make parallel loops over tiles of what a function copies and fills";
   let description = [{
@@ -97,7 +135,8 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     only known at run time) and up to 64 columns of the one whose elements lie
     beside each other; of f32 where they do in none, it has 64 rows alone. What is
     filled, as results over no keys, becomes such a loop too, whose tiles are one
-    number.
+    number. Copies of memory that the function allocates wait until
+    fa-forward-copies has run: the allocation is the device's then.
 
     Refused: elements other than f16, bf16 and f32, 16-bit elements without a
     dimension of stride 1, memory of rank 0, and copies between element types.

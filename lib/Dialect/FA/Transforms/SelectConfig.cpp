@@ -188,6 +188,8 @@ static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
 static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
                              const Target &target, std::string &reason) {
   constexpr int64_t leastKeys = 256, exactKeys = 2048;
+  // Threads of a merge hold a row of the sum and one of a part.
+  constexpr int64_t mostColumns = 192;
   if (target.isCPU() || op.getQueryStarts() || !op.getOffsets().empty() ||
       !op.getExtents().empty() || !isa<MemRefType>(op.getQuery().getType()))
     return config;
@@ -195,16 +197,25 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
       cast<ShapedType>(op.getQuery().getType())
           .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
   int64_t keys = getKeyCapacity(op), rows = config.getQueryBlock();
-  auto gpu = cast<GPUConfigAttr>(config.getTarget());
+  int64_t columns =
+      cast<ShapedType>(op.getValue().getType())
+          .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
+  GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
   int64_t size = llvm::alignTo(op.getBatchInvariant() ? exactKeys : leastKeys,
                                config.getKeyBlock());
-  if (ShapedType::isDynamic(queries) || queries > rows ||
-      gpu.getPart().blockTable || gpu.getPart().groups != 1 ||
+  if (ShapedType::isDynamic(queries) || queries > rows || part.blockTable ||
+      part.overlap == Overlap::tiles || columns > mostColumns ||
       (!ShapedType::isDynamic(keys) && keys < 2 * size))
     return config;
   reason += llvm::formatv("; parts of {0} keys{1}, for one query block", size,
                           op.getBatchInvariant() ? "" : " at least");
-  return config.forAnyLengths().withKeySplits(/*keySplits=*/1, size);
+  // Parts of the keys have a tile each.
+  part.tileOrder = TileOrder::in_order;
+  part.cluster = 1;
+  return ConfigAttr::get(op.getContext(), rows, config.getKeyBlock(),
+                         /*keySplits=*/1, config.getDeterministic(),
+                         GPUConfigAttr::get(op.getContext(), part))
+      .withKeySplits(/*keySplits=*/1, size);
 }
 
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {

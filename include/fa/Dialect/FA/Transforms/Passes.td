@@ -324,8 +324,8 @@ def FAPackHeads : Pass<"fa-pack-heads"> {
     head that shares it. This pass takes these heads for queries of the key head:
     its keys are read once. Of one query, query, output and lse are viewed with the
     group of heads in place of the queries, and nothing is copied. Of several, the
-    rows of a key head, queries x group, are copied to lie one behind the other: on
-    a CPU alone.
+    rows of a key head, queries x group, are copied to lie one behind the other; on
+    a GPU fa-forward-copies lets kernels do without most of these copies.
     Regions compute head and query from the row, so masks go by the query.
 
     Left alone are attentions on tensors, with a dynamic number of heads or
