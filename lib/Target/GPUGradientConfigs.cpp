@@ -22,8 +22,9 @@ using namespace mlir::fa;
 namespace {
 /// How many columns a step takes: keys of a block of queries, and queries of a
 /// block of keys, without and with a mask. With a score function they are at
-/// most `ifScored`: its gradient holds as many values again. `once` queries
-/// where sums may have any order; 0 where `form` is faster than one pass.
+/// most `ifScored`: its gradient holds as many values again. At most `once`
+/// queries where sums may have any order; 0 where `form` is faster than one
+/// pass.
 struct GradientRow {
   int64_t maxHeadDim;
   GradientForm form;
@@ -44,6 +45,10 @@ static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
 /// Registers of the thread that copies, whose blocks take one tile. Steps of
 /// more than 64 queries need what they can get, and it spills some scalars.
 static constexpr int64_t leastCopyingRegisters = 24, copyingRegisters = 40;
+
+/// Steps of fewer queries are slower than two passes. Positions of more, which
+/// a score function may take, spill.
+static constexpr int64_t leastOnce = 48, scoredOnce = 64;
 
 /// What a thread keeps beside sums and scores: addresses, indices, numbers of
 /// rows.
@@ -125,12 +130,34 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   }
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
-          columns * (problem.hasScore ? 2 : 1) + sums / 2 + registersBeside, 0};
+          columns * (problem.gradientReadsScore ? 3 : 2) / 2 + sums / 2 +
+              registersBeside,
+          0};
 }
 
 static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
   return needs.registers <= limits.registers &&
          needs.sharedBytes <= limits.sharedBytes;
+}
+
+/// How many queries a step of one pass takes: those of the table, or as many
+/// as a score that is kept leaves registers for. 0 where two passes are taken.
+static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
+                              const AttentionProblem &problem) {
+  if (problem.mustBeDeterministic)
+    return 0;
+  int64_t most = problem.hasScore ? std::min(row.once, scoredOnce) : row.once;
+  for (int64_t queries = most; queries >= leastOnce;
+       queries -= depthOfProduct) {
+    GPUPart part = getOnePassPart(problem, queries);
+    if (takesOnePass(queries, problem) &&
+        fits(getNeeds(part, queries,
+                      problem.queryHeadDim + problem.valueHeadDim,
+                      /*isOnePass=*/true, problem),
+             getGPULimits(target, part)))
+      return queries;
+  }
+  return 0;
 }
 
 ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
@@ -141,16 +168,10 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
   // One pass is five products for seven of two.
-  if (row.once && !problem.mustBeDeterministic && !problem.hasScore &&
-      takesOnePass(row.once, problem)) {
-    GPUPart part = getOnePassPart(problem, row.once);
-    GPUNeeds needs =
-        getNeeds(part, row.once, problem.queryHeadDim + problem.valueHeadDim,
-                 /*isOnePass=*/true, problem);
-    if (fits(needs, getGPULimits(target, part)))
-      return makeConfig(context, row.once, rows, part, /*deterministic=*/false)
-          .withGradientForm(GradientForm::one_pass);
-  }
+  if (int64_t queries = getQueriesOnce(row, target, problem))
+    return makeConfig(context, queries, rows, getOnePassPart(problem, queries),
+                      /*deterministic=*/false)
+        .withGradientForm(GradientForm::one_pass);
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
   if (problem.hasScore)

@@ -97,6 +97,11 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.mustBeDeterministic = op.getDeterministic();
   problem.hasAllGradients =
       op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();
+  // Of one that is not derived yet nothing is known.
+  Region &gradient = op.getScoreGradient();
+  problem.gradientReadsScore =
+      problem.hasScore &&
+      (gradient.empty() || !gradient.getArgument(1).use_empty());
   problem.hasFloatGradient =
       op.getQueryGradient() &&
       getElementTypeOrSelf(op.getQueryGradient().getType()).isF32();

@@ -111,6 +111,9 @@ struct AttentionProblem {
   bool isGradient = false;
   /// Those of query, key and value; that of the query in f32.
   bool hasAllGradients = false, hasFloatGradient = false;
+  /// Whether the gradient of the score function reads the score, which then
+  /// is kept until the gradient of the probability is there.
+  bool gradientReadsScore = false;
 
   static AttentionProblem get(AttentionOp op);
   /// Without what the regions do.
