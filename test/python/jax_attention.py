@@ -76,10 +76,11 @@ def expect(query, key, value, causal=None, window=None, softcap=None, alibi=None
 
 
 class Attention(unittest.TestCase):
-    def close(self, got, expected, bound):
+    def close(self, got, expected, bound, terms=None):
+        """The error is relative to what is expected, or to the terms of which that is the sum."""
         self.assertEqual(got.shape, expected.shape)
         error = numpy.linalg.norm(numpy.asarray(got, "float64") - expected)
-        self.assertLess(error, bound * numpy.linalg.norm(expected))
+        self.assertLess(error, bound * numpy.linalg.norm(expected if terms is None else terms))
 
     def test_options(self):
         slopes, sink, bias = abs(draw(4)), draw(4), draw(2, 1, 7, 9)
@@ -107,7 +108,8 @@ class Attention(unittest.TestCase):
                     self.close(one, numpy.asarray(other, "float64"), 1e-5)
 
     def compare(self, given, make_options, captures, compiled=False, bound=2e-6):
-        """Output, lse and gradients of operands and captures; make_options: of captures."""
+        """Output, lse and gradients of operands and captures; make_options: of captures. The gradient of a
+        captured number sums terms of all pairs, which may cancel: its error is relative to theirs."""
         def run(function):
             def call(operands, values):
                 return function(*operands, **make_options(*values))
@@ -118,11 +120,17 @@ class Attention(unittest.TestCase):
             self.close(one, other, bound)
         weights = draw(*got[0].shape), draw(*got[1].shape)
         found = jax.tree.leaves(pull(weights))
-        right = jax.tree.leaves(pull_expected(tuple(weight.astype("float64") for weight in weights)))
-        for one, other in zip(found, right, strict=True):
+        weights = tuple(weight.astype("float64") for weight in weights)
+        right = jax.tree.leaves(pull_expected(weights))
+        terms = [None] * len(right)
+        if any(jnp.ndim(value) == 0 for value in captures):
+            of_pairs = [jnp.full((2, 4, 7, 9), value, "float64") for value in captures]
+            pull_terms = jax.vjp(lambda values: expect(*given, **make_options(*values)), of_pairs)[1]
+            terms[-len(captures):] = jax.tree.leaves(pull_terms(weights))
+        for one, other, each in zip(found, right, terms, strict=True):
             other = numpy.asarray(other, "float64")
             if numpy.linalg.norm(other):
-                self.close(one, other, 1e-5)
+                self.close(one, other, 1e-5, each)
 
     def test_masks(self):
         documents, lengths = jnp.asarray(RANDOM.integers(0, 3, (2, 9)), "int32"), jnp.array([4, 9], "int32")
@@ -162,7 +170,7 @@ class Attention(unittest.TestCase):
             return jnp.where(distance < 4, distance, jnp.minimum(wide, 15))
 
         scores = {
-            "cap": (lambda f: lambda s, b, h, q, k: f * jnp.tanh(s / f), [factor]),
+            "cap": (lambda f: lambda s, *pair: (f[pair] if f.ndim else f) * jnp.tanh(s / (f[pair] if f.ndim else f)), [factor]),
             "slopes": (lambda t: lambda s, b, h, q, k: s + t[b, h] * (k - q), [slopes]),
             "bias": (lambda t: lambda s, b, h, q, k: s + t[h][q][k] * 0.5, [bias]),
             "outside": (lambda t: lambda s, b, h, q, k: s * (t * t).mean() + jax.nn.softmax(t)[h, q, k], [bias]),
