@@ -23,6 +23,9 @@
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
 // CUDA: fa-run: error: --target=cuda runs functions with an attention or a fagpu.launch, but 'static' has neither
 
+// RUN: not env FA_TEST_SEED=many fa-run %s --entry=static 2>&1 | FileCheck %s --check-prefix=SEED --implicit-check-not=error:
+// SEED: fa-run: error: FA_TEST_SEED=many is no seed: expected a number from 0 to 2^64 - 1
+
 // RUN: not fa-run %s --entry=static --target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: fa-run: for the --target option: has the value 'gpu', expected one of auto, cpu, cuda, interpret, reference
 

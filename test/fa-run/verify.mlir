@@ -36,6 +36,11 @@
 // PATTERN: result 0: {{.*}}: FAILED
 // PATTERN-NEXT: 48 of 48 elements differ in kind; the first, element 0, is nan where the reference has {{[-0-9]}}
 
+// The suite's seed, where no option names one.
+// RUN: env FA_TEST_SEED=77 fa-run %s --entry=causal --target=reference --verify | FileCheck %s --check-prefix=SUITE
+// RUN: env FA_TEST_SEED=78 fa-run %s --entry=causal --target=reference --verify --seed=77 | FileCheck %s --check-prefix=SUITE
+// SUITE: seed 77{{$}}
+
 // Above the stated work a sample of rows is compared.
 // RUN: fa-run %s --entry=causal --target=reference --verify --verify-work=1 --seed=1 | FileCheck %s --check-prefix=SAMPLE
 // SAMPLE: verified a sample of {{[0-9]+}} of 12 rows (work above 1.0e+00 operations)

@@ -22,6 +22,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/StringSaver.h"
 #include <random>
@@ -102,7 +103,9 @@ struct CommandLine {
                       cl::desc("Print median time, speed and peak memory"),
                       cl::cat(category)};
   cl::opt<uint64_t> seed{"seed",
-                         cl::desc("Seed of random inputs and interleavings"),
+                         cl::desc("Seed of random inputs and interleavings; "
+                                  "drawn if neither this nor the variable "
+                                  "FA_TEST_SEED gives one"),
                          cl::value_desc("N"), cl::cat(category)};
   cl::opt<std::string> grid{
       "grid",
@@ -143,6 +146,7 @@ struct CommandLine {
 
 private:
   LogicalResult checkBlockMap() const;
+  FailureOr<uint64_t> getSeed() const;
 };
 } // namespace
 
@@ -174,8 +178,28 @@ LogicalResult CommandLine::checkBlockMap() const {
   return success();
 }
 
+/// The seed that the caller names: by the option, else by the variable of the
+/// test suite, so that a suite's numbers are the same on every machine. Draws
+/// one where neither does.
+FailureOr<uint64_t> CommandLine::getSeed() const {
+  if (seed.getNumOccurrences())
+    return uint64_t(seed);
+  std::optional<std::string> text = llvm::sys::Process::GetEnv("FA_TEST_SEED");
+  if (!text || text->empty())
+    return uint64_t(std::random_device()());
+  uint64_t number = 0;
+  if (StringRef(*text).getAsInteger(10, number))
+    return reportError("FA_TEST_SEED=" + *text +
+                       " is no seed: expected a number from 0 to 2^64 - 1");
+  return number;
+}
+
 FailureOr<SessionOptions> CommandLine::getOptions() const {
   SessionOptions options;
+  FailureOr<uint64_t> chosenSeed = getSeed();
+  if (failed(chosenSeed))
+    return failure();
+  options.seed = *chosenSeed;
   if (blockMap.getNumOccurrences()) {
     auto place = parsePlace(blockMap);
     if (failed(place) || failed(checkBlockMap()))
@@ -194,8 +218,6 @@ FailureOr<SessionOptions> CommandLine::getOptions() const {
   options.verifyWork = verifyWork;
   options.bench = bench;
   options.precision = precision;
-  options.seed = seed.getNumOccurrences() ? uint64_t(seed)
-                                          : uint64_t(std::random_device()());
   options.jsonFile = jsonFile;
   options.strategy = strategy;
   options.grid = grid;
