@@ -119,7 +119,8 @@ std::optional<OperandShape> OperandShape::compute(Value tensor,
   }
   // The head dim comes last: it is to be contiguous in memory.
   constexpr int64_t headDim = int64_t(DimKind::HeadDim);
-  if (isInOrder && llvm::is_contained(ArrayRef(kinds).drop_back(), headDim)) {
+  if (isInOrder && llvm::is_contained(kinds, headDim) &&
+      kinds.back() != headDim) {
     llvm::erase(kinds, headDim);
     kinds.push_back(headDim);
     isInOrder = false;

@@ -329,3 +329,53 @@ func.func @another_base(%q: tensor<6x16x32xf32>, %k: tensor<6x24x32xf32>, %v: te
   %o = linalg.batch_matmul ins(%n, %v : tensor<6x16x24xf32>, tensor<6x24x32xf32>) outs(%oi : tensor<6x16x32xf32>) -> tensor<6x16x32xf32>
   return %o, %l : tensor<6x16x32xf32>, tensor<6x16xf32>
 }
+
+// -----
+
+// One query without batch or heads: no index of the logarithm's tensor varies.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#same = affine_map<(i) -> (i)>
+#q = affine_map<(i, j, d) -> (i, d)>
+#k = affine_map<(i, j, d) -> (j, d)>
+#s = affine_map<(i, j, d) -> (i, j)>
+// CHECK-LABEL: func.func @one_query
+// CHECK:         fa.attention {{.*}} outs({{.*}} : tensor<1x1x1x4xf32>, tensor<1x1x1xf32>)
+// CHECK-NOT:     math.
+func.func @one_query(%q: tensor<1x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> (tensor<1x4xf32>, tensor<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x7xf32>
+  %er = tensor.empty() : tensor<1xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<1x7xf32>) -> tensor<1x7xf32>
+  %s = linalg.matmul indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<1x8xf32>, tensor<7x8xf32>) outs(%i : tensor<1x7xf32>) -> tensor<1x7xf32>
+  %mi = linalg.fill ins(%least : f32) outs(%er : tensor<1xf32>) -> tensor<1xf32>
+  %m = linalg.reduce { arith.maximumf } ins(%s : tensor<1x7xf32>) outs(%mi : tensor<1xf32>) dimensions = [1]
+  %p = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m : tensor<1x7xf32>, tensor<1xf32>) outs(%e : tensor<1x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %d = arith.subf %a, %b : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<1x7xf32>
+  %ti = linalg.fill ins(%zero : f32) outs(%er : tensor<1xf32>) -> tensor<1xf32>
+  %t = linalg.reduce { arith.addf } ins(%p : tensor<1x7xf32>) outs(%ti : tensor<1xf32>) dimensions = [1]
+  %l = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel"]}
+      ins(%t, %m : tensor<1xf32>, tensor<1xf32>) outs(%er : tensor<1xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %log = math.log %a : f32
+    %r = arith.addf %log, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<1xf32>
+  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %t : tensor<1x7xf32>, tensor<1xf32>) outs(%e : tensor<1x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<1x7xf32>
+  %oe = tensor.empty() : tensor<1x4xf32>
+  %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %o = linalg.matmul ins(%n, %v : tensor<1x7xf32>, tensor<7x4xf32>) outs(%oi : tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %o, %l : tensor<1x4xf32>, tensor<1xf32>
+}
