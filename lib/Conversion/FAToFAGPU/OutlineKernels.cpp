@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmptyKernels.h"
+#include "HostLoops.h"
 #include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "KernelConfig.h"
@@ -468,8 +469,10 @@ static void allocateOnDevice(func::FuncOp host) {
     add(op.getLse());
   });
   host.walk([&](linalg::CopyOp op) {
-    add(op.getInputs().front());
-    add(op.getOutputs().front());
+    for (Value memory : {op.getInputs().front(), op.getOutputs().front()})
+      if (memref::AllocOp allocation = findAllocation(memory);
+          allocation && !isInHostLoop(allocation))
+        allocations.insert(allocation);
   });
   for (memref::AllocOp allocation : allocations) {
     OpBuilder builder(allocation);

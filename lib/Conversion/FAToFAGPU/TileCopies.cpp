@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostLoops.h"
 #include "QueryBlock.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -260,11 +261,11 @@ LogicalResult CopyTiler::run() {
   return success();
 }
 
-/// A copy from or to memory that the function allocates: fa-forward-copies may
-/// find that no kernel needs it.
+/// A copy from or to memory that the function allocates for kernels:
+/// fa-forward-copies may find that none needs it.
 static bool isOfAllocation(linalg::LinalgOp copy) {
   return llvm::any_of(copy->getOperands(), [](Value memory) {
-    return memory.getDefiningOp<memref::AllocOp>() != nullptr;
+    return memory.getDefiningOp<memref::AllocOp>() && !isInHostLoop(memory);
   });
 }
 
