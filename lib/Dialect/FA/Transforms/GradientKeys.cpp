@@ -1,0 +1,116 @@
+//===- GradientKeys.cpp - Blocks of keys ----------------------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientTiler.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// `member` is the place of `head` in the group of its key head.
+GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
+                                             Value batch, Value keyHead,
+                                             Value member, Value head,
+                                             const SequenceBlock &keyBlock,
+                                             ValueRange state,
+                                             Value querySums) {
+  OpFoldResult zero = rewriter.getIndexAttr(0);
+  Value queryLength =
+      getLength(op.getQueryLengths(), batch, op.getExtents()[0]);
+  Value keyLength = getLength(op.getKeyLengths(), batch, op.getExtents()[1]);
+  OpFoldResult count = queries;
+  if (op.getQueryLengths())
+    count = getValidCount(queries, getAsOpFoldResult(op.getOffsets()[2]),
+                          queryLength);
+  auto ofQueries = [&](Value operand, DimsAttr order) {
+    return slice(operand, order, batch, zero, count, head);
+  };
+  auto ofKeys = [&](Value operand, DimsAttr order) {
+    return slice(operand, order, batch, keyBlock.first, keyBlock.valid,
+                 keyHead);
+  };
+  unsigned next = 0;
+  Value keyState = gradients.key ? state[next++] : Value();
+  Value valueState = gradients.value ? state[next++] : Value();
+  DimsAttr sumsOrder;
+  Value addedTo;
+  if (querySums || sums) {
+    sumsOrder = getQuerySumsOrder();
+    addedTo =
+        querySums
+            ? slice(querySums, sumsOrder, toValue(zero), zero, count, member)
+            : slice(viewSums(padRows()), sumsOrder, batch, zero, count, head);
+  }
+  CaptureDestinations captures = CaptureSums::getDestinations(
+      rewriter, loc, gradients.captures, {batch, keyHead, Value()});
+  auto step = GradientKeysOp::create(
+      rewriter, loc, state.getTypes(),
+      ofQueries(op.getQuery(), op.getQueryOrder()),
+      ofKeys(op.getKey(), op.getKeyOrder()),
+      ofKeys(op.getValue(), op.getValueOrder()),
+      ofQueries(op.getOutputGradient(), op.getOutputGradientOrder()),
+      sliceRows(reference, batch, head, zero, count),
+      sliceRows(delta, batch, head, zero, count), op.getScale(),
+      getOffsets(batch, head, zero, keyBlock.first),
+      ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
+      op.getMaskCaptures(), keyState, valueState, addedTo, captures.memory,
+      captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
+      op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
+      op.getOutputGradientDimsAttr(), sumsOrder, keysConfig);
+  takeRegions(step);
+  return step;
+}
+
+/// The query heads of a group visit a block of keys one after the other.
+void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
+                                Value keyHead, Value firstKey, int64_t block,
+                                Value querySums) {
+  Value length = op.getKeyLengths()
+                     ? getLength(op.getKeyLengths(), batch, op.getExtents()[1])
+                     : Value();
+  SequenceBlock keyBlock =
+      getSequenceBlock(firstKey, keys, block, op.getOffsets()[3], length);
+  SmallVector<Value> state;
+  if (gradients.key)
+    state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));
+  if (gradients.value)
+    state.push_back(createZeros(block, op.getValue(), op.getValueOrder()));
+  Value zero = toValue(rewriter.getIndexAttr(0));
+  if (isEqualConstantIntOrValue(heads, keyHeads)) {
+    auto step = createKeysStep(gradients, batch, keyHead, zero, keyHead,
+                               keyBlock, state, querySums);
+    state.assign(step.getResults().begin(), step.getResults().end());
+  } else {
+    auto members = scf::ForOp::create(rewriter, loc, zero, getGroup(),
+                                      toValue(rewriter.getIndexAttr(1)), state);
+    OpBuilder::InsertionGuard guard(rewriter);
+    if (!members.getBody()->empty())
+      rewriter.eraseOp(members.getBody()->getTerminator());
+    rewriter.setInsertionPointToEnd(members.getBody());
+    Value member = members.getInductionVar();
+    auto step = createKeysStep(gradients, batch, keyHead, member,
+                               getQueryHead(keyHead, member), keyBlock,
+                               members.getRegionIterArgs(), querySums);
+    scf::YieldOp::create(rewriter, loc, step.getResults());
+    state.assign(members.getResults().begin(), members.getResults().end());
+  }
+  unsigned next = 0;
+  if (gradients.key)
+    finalize(state[next++], getScale(), gradients.key, op.getKeyGradientOrder(),
+             batch, keyHead, keyBlock);
+  if (gradients.value)
+    finalize(state[next++], Value(), gradients.value,
+             op.getValueGradientOrder(), batch, keyHead, keyBlock);
+}
+
+/// Blocks of keys in parallel.
+void GradientTiler::tileKeys(const KeyGradients &gradients) {
+  int64_t block = getBlock(keys, keysConfig.getKeyBlock());
+  loop(keyHeads, keys, block, {true, true, true}, [&](ValueRange at) {
+    addKeyBlock(gradients, at[0], at[1], at[2], block, /*querySums=*/Value());
+  });
+}

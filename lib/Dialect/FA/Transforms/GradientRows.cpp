@@ -1,0 +1,94 @@
+//===- GradientRows.cpp - Numbers of each query row -----------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientTiler.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Rows whose numbers a block prepares: on a GPU an even number of its
+/// products' rows, 16, as warps copy those of two together.
+int64_t GradientTiler::getPreparedBlock() {
+  int64_t block = getBlock(queries, keysConfig.getQueryBlock());
+  return hasWholeBlocks && block % 32 ? 2 * block : block;
+}
+
+/// At least one block, so that each visit of queries has one to read.
+OpFoldResult GradientTiler::padRows() {
+  if (!hasWholeBlocks)
+    return queries;
+  int64_t block = getPreparedBlock();
+  if (std::optional<int64_t> known = getConstantIntValue(queries))
+    return rewriter.getIndexAttr(
+        llvm::alignTo(std::max<int64_t>(*known, 1), block));
+  Value one = toValue(rewriter.getIndexAttr(1));
+  Value size = toValue(rewriter.getIndexAttr(block));
+  Value rows =
+      rewriter.createOrFold<arith::MaxUIOp>(loc, toValue(queries), one);
+  Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, rows, size);
+  return getAsOpFoldResult(
+      rewriter.createOrFold<arith::MulIOp>(loc, blocks, size));
+}
+
+Value GradientTiler::allocate(OpFoldResult rows) {
+  Value memory = memref::AllocOp::create(
+      rewriter, loc, SmallVector<OpFoldResult>{batches, heads, rows},
+      rewriter.getF32Type());
+  workspaces.push_back(memory);
+  return memory;
+}
+
+void GradientTiler::prepare(bool hasSums) {
+  int64_t block = getPreparedBlock();
+  OpFoldResult padded = padRows();
+  ConfigAttr preparedBy = keysConfig;
+  if (block != keysConfig.getQueryBlock() && hasWholeBlocks)
+    preparedBy = ConfigAttr::get(
+        rewriter.getContext(), block, keysConfig.getKeyBlock(), /*keySplits=*/1,
+        keysConfig.getDeterministic(), keysConfig.getTarget());
+  delta = allocate(padded);
+  reference = allocate(padded);
+  if (hasSums) {
+    AffineExpr s0 = rewriter.getAffineSymbolExpr(0);
+    AffineExpr s1 = rewriter.getAffineSymbolExpr(1);
+    sums = allocate(affine::makeComposedFoldedAffineApply(
+        rewriter, loc, s0 * s1,
+        {padded, size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim)}));
+  }
+  loop(heads, padded, block, {true, true, true}, [&](ValueRange at) {
+    Value batch = at[0], head = at[1];
+    Value length = op.getQueryLengths() ? getLength(op.getQueryLengths(), batch,
+                                                    op.getExtents()[0])
+                                        : Value();
+    SequenceBlock rows =
+        getSequenceBlock(at[2], queries, block, op.getOffsets()[2], length);
+    auto ofRows = [&](Value numbers) {
+      return numbers ? sliceRows(numbers, batch, head, rows.first, rows.count)
+                     : Value();
+    };
+    auto ofTile = [&](Value tile, DimsAttr order) {
+      return slice(tile, order, batch, rows.first, rows.count, head);
+    };
+    Value cleared;
+    if (sums)
+      cleared = slice(viewSums(padded), getQuerySumsOrder(), batch, rows.first,
+                      rewriter.getIndexAttr(block), head);
+    Value output, outputGradient;
+    if (op.getOutput()) {
+      output = ofTile(op.getOutput(), op.getOutputOrder());
+      outputGradient =
+          ofTile(op.getOutputGradient(), op.getOutputGradientOrder());
+    }
+    PrepareGradientOp::create(
+        rewriter, loc, output, outputGradient, ofRows(op.getDelta()),
+        ofRows(op.getLse()), ofRows(op.getLseGradient()), ofRows(delta),
+        ofRows(reference), cleared, toValue(rows.valid), op.getOutputDimsAttr(),
+        op.getOutputGradientDimsAttr(), preparedBy);
+  });
+}
