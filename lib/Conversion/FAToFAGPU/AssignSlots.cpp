@@ -7,6 +7,7 @@
 
 #include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/Transforms.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUASSIGNSLOTSPASS
@@ -29,6 +30,10 @@ enum Order : int64_t {
   theRest
 };
 
+/// Those of a step whose operands are all copied a step ahead: the wait's
+/// barrier says that every thread has read the stage that is copied to.
+enum OrderAhead : int64_t { acquireAll, copyAll, allTheRest };
+
 /// The protocol operations of one loop body, by what its first product reads.
 struct Step {
   SmallVector<PutOp> putsFirst, putsOthers;
@@ -39,7 +44,9 @@ struct Step {
   bool isReadOnce = true;
 
   bool collect(Block &body);
+  bool hasStages();
   void schedule(Block &body);
+  void scheduleAhead(Block &body);
 };
 
 } // namespace
@@ -90,7 +97,39 @@ static SmallPtrSet<Operation *, 16> collectOfSegment(ForOp loop) {
   return ofSegment;
 }
 
+/// Whether what several products read can be copied while they run.
+bool Step::hasStages() {
+  return llvm::all_of(
+      llvm::concat<PutOp>(putsFirst, putsOthers),
+      [](PutOp put) { return put.getChannel().getType().getDepth() > 1; });
+}
+
+void Step::scheduleAhead(Block &body) {
+  auto isProtocol = [](Operation &op) { return isa<PutOp, AcquireOp>(op); };
+  Operation *position = &*llvm::find_if(
+      body, [&](Operation &op) { return !floats(&op) && !isProtocol(op); });
+  auto place = [&](Operation *op, int64_t stage, OrderAhead order) {
+    moveWithOperands(op, position);
+    setSlot(op, {stage, order});
+  };
+  SmallPtrSet<Operation *, 16> ofSegment =
+      collectOfSegment(cast<ForOp>(body.getParentOp()));
+  SmallVector<PutOp> ahead;
+  for (PutOp op : llvm::concat<PutOp>(putsFirst, putsOthers))
+    if (ofSegment.contains(op))
+      place(op, 0, acquireAll);
+    else
+      ahead.push_back(op);
+  for (PutOp op : ahead)
+    place(op, -1, copyAll);
+  for (AcquireOp op : llvm::concat<AcquireOp>(acquiresFirst, acquiresOthers))
+    place(op, 0, acquireAll);
+  setSlot(position, {0, allTheRest});
+}
+
 void Step::schedule(Block &body) {
+  if (!isReadOnce && hasStages())
+    return scheduleAhead(body);
   // What the product needs stands before it; the protocol operations follow
   // each other there, in their order.
   Operation *position = first;
@@ -120,6 +159,11 @@ void Step::schedule(Block &body) {
   for (AcquireOp op : acquiresOthers)
     place(op, 0, acquireOthers);
   setSlot(position, {0, theRest});
+  // What numbers of columns are made of may stand before the operands.
+  Operation &front = *llvm::find_if(
+      body, [](Operation &op) { return getSlot(&op) || !floats(&op); });
+  if (!getSlot(&front))
+    setSlot(&front, {0, acquireFirst});
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // RUN: fa-opt %s -fagpu-assign-slots | FileCheck %s
 
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
+!channels = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 2>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
 !mem = memref<?x64xf16, strided<[?, 1]>>
 !s = tensor<64x64xf32>
@@ -58,6 +59,67 @@ func.func @segment(%m: !mem, %q: !h, %n: i32) attributes {fagpu.kernel = "sm_80"
       %s = fagpu.mma nt %q, %k : !h, !view -> !s
       fagpu.release %k : !view
       fagpu.yield
+    }
+  }
+  return
+}
+
+// Where later products read what the first one does, and channels have two stages, all is copied a step ahead behind one wait.
+// CHECK-LABEL: func.func @ahead
+// CHECK: fagpu.for
+// CHECK-NEXT: fagpu.put {{.*}} {fagpu.at = [-1, 1]}
+// CHECK-NEXT: %[[Q:.*]] = fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.put {{.*}} {fagpu.at = [-1, 1]}
+// CHECK-NEXT: %[[D:.*]] = fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.mma nt %{{.*}}, %[[Q]] {fagpu.at = [0, 2]}
+// CHECK-NOT: fagpu.at
+// CHECK: fagpu.mma nn %{{.*}}, %[[Q]]
+func.func @ahead(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %queries = fagpu.channel cp_async : !channels
+  %gradients = fagpu.channel cp_async : !channels
+  fagpu.role @compute {
+    %o = fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) iter(%sum = %zero) -> (!s) {
+      fagpu.put %queries, %m[%i, %c0] [64, 64] : !mem into !channels
+      %k = fagpu.acquire %queries : !channels
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      %e = math.exp2 %s : !s
+      fagpu.put %gradients, %m[%i, %c0] [64, 64] : !mem into !channels
+      %d = fagpu.acquire %gradients : !channels
+      %g = fagpu.mma nt %q, %d : !h, !view -> !s
+      fagpu.release %d : !view
+      %f = arith.mulf %e, %g : !s
+      %p = arith.truncf %f : !s to !h
+      %x = fagpu.mma nn %p, %k acc(%sum : !s) : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield %x : !s
+    }
+  }
+  return
+}
+
+// With one stage they are copied before the product. What may stand before has the first slot.
+// CHECK-LABEL: func.func @one_stage
+// CHECK: fagpu.iota 0 {fagpu.at = [0, 0]}
+// CHECK: fagpu.put {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.mma nt {{.*}} {fagpu.at = [0, 2]}
+func.func @one_stage(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %queries = fagpu.channel cp_async : !channel
+  fagpu.role @compute {
+    %o = fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) iter(%sum = %zero) -> (!s) {
+      %number = fagpu.iota 0 : tensor<64xi32, #fagpu.col<4>>
+      fagpu.put %queries, %m[%i, %c0] [64, 64] : !mem into !channel
+      %k = fagpu.acquire %queries : !channel
+      %s = fagpu.mma nt %q, %k : !h, !view -> !s
+      %float = arith.sitofp %number : tensor<64xi32, #fagpu.col<4>> to tensor<64xf32, #fagpu.col<4>>
+      %spread = fagpu.broadcast %float : tensor<64xf32, #fagpu.col<4>> -> !s
+      %e = arith.addf %s, %spread : !s
+      %p = arith.truncf %e : !s to !h
+      %x = fagpu.mma nn %p, %k acc(%sum : !s) : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield %x : !s
     }
   }
   return
