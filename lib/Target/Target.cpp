@@ -158,7 +158,9 @@ ConfigAttr Target::selectConfig(MLIRContext *context,
   if (isCPU())
     return selectCPUConfig(context, name, getCPU(), problem, reason);
   if (problem.isGradient)
-    return selectGPUGradientConfig(context, getGPU(), problem, reason);
+    return hasGradientByWarps(getGPU(), problem)
+               ? selectWarpsGradientConfig(context, getGPU(), problem, reason)
+               : selectGPUGradientConfig(context, getGPU(), problem, reason);
   return selectGPUConfig(context, getGPU(), problem, reason);
 }
 
@@ -168,13 +170,19 @@ GradientForm Target::selectGradientForm(AttentionGradientOp op) const {
 
 ConfigAttr Target::selectKeysConfig(MLIRContext *context,
                                     const AttentionProblem &problem) const {
-  return isCPU() ? ConfigAttr() : selectGPUKeysConfig(context, problem);
+  if (isCPU())
+    return ConfigAttr();
+  return hasGradientByWarps(getGPU(), problem)
+             ? selectWarpsKeysConfig(context, getGPU(), problem)
+             : selectGPUKeysConfig(context, problem);
 }
 
 ConfigAttr Target::completeConfig(ConfigAttr config,
                                   const AttentionProblem &problem) const {
   if (!isCPU() && problem.isGradient)
-    return completeGPUGradientConfig(getGPU(), config, problem);
+    return hasGradientByWarps(getGPU(), problem)
+               ? completeWarpsGradientConfig(config, problem)
+               : completeGPUGradientConfig(getGPU(), config, problem);
   int64_t fromKeys = config.getFromKeys();
   int64_t fromQueries = config.getFromQueries();
   ConfigAttr longer = config.getLonger();
@@ -206,7 +214,9 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                        << part.getTargetName() << "', but the target is "
                        << name << ", expected a part for '" << kind << "'";
   if (!isCPU() && problem.isGradient)
-    return verifyGPUGradientConfig(emitError, getGPU(), config, problem);
+    return hasGradientByWarps(getGPU(), problem)
+               ? verifyWarpsGradientConfig(emitError, getGPU(), config, problem)
+               : verifyGPUGradientConfig(emitError, getGPU(), config, problem);
   if (failed(isCPU() ? verifyCPUConfig(emitError, name, getCPU(), config)
                      : verifyGPUConfig(emitError, getGPU(), config, problem)))
     return failure();

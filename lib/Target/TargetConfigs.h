@@ -48,6 +48,22 @@ verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
                         const GPUTarget &target, ConfigAttr config,
                         const AttentionProblem &problem);
 
+/// Whether kernels of a gradient have the form `warps`.
+bool hasGradientByWarps(const GPUTarget &target,
+                        const AttentionProblem &problem);
+ConfigAttr selectWarpsGradientConfig(MLIRContext *context,
+                                     const GPUTarget &target,
+                                     const AttentionProblem &problem,
+                                     std::string &reason);
+ConfigAttr selectWarpsKeysConfig(MLIRContext *context, const GPUTarget &target,
+                                 const AttentionProblem &problem);
+ConfigAttr completeWarpsGradientConfig(ConfigAttr config,
+                                       const AttentionProblem &problem);
+LogicalResult
+verifyWarpsGradientConfig(function_ref<InFlightDiagnostic()> emitError,
+                          const GPUTarget &target, ConfigAttr config,
+                          const AttentionProblem &problem);
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_TARGET_TARGETCONFIGS_H

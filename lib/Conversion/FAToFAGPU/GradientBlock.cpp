@@ -14,6 +14,7 @@
 
 #include "GradientBlock.h"
 #include "IndexWidths.h"
+#include "KernelConfig.h"
 #include "SoftmaxStep.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -102,6 +103,7 @@ GradientBlock::Operands GradientBlock::getOperands() {
 
 LogicalResult GradientBlock::readProblem() {
   rowsAreKeys = isa<GradientKeysOp>(*step);
+  hasGroups = hasWarpGroups(role->getParentOfType<func::FuncOp>());
   columns = ranges.getStep();
   element = cast<MemRefType>(step.getQuery().getType()).getElementType();
   if (failed(checkOrders(step, {step.getQueryOrder(), step.getKeyOrder(),
@@ -247,7 +249,20 @@ FailureOr<Value> GradientBlock::spreadNumbers(OpBuilder &inside, Value numbers,
   auto type = RankedTensorType::get(
       {columns}, inside.getF32Type(),
       fagpu::ColumnLayoutAttr::get(inside.getContext(), warps));
-  // fa-pad-row-numbers makes the memory whole blocks.
+  // The memory is whole blocks, as fa-tile-gradient makes it. Threads that copy
+  // for themselves read the numbers of their own columns.
+  if (!hasGroups) {
+    RankedTensorType indexType = type.clone(inside.getI32Type());
+    offsets.back() = arith::AddIOp::create(
+        inside, loc,
+        fagpu::IotaOp::create(inside, loc, indexType, 0, fagpu::IndexPart::all),
+        blocks.splat(offsets.back(), indexType));
+    return blocks.broadcast(
+        fagpu::GatherOp::create(inside, loc, type, tile->memory, offsets,
+                                /*mask=*/Value(), /*pairs=*/false,
+                                /*in_order=*/false),
+        scoreType);
+  }
   Value fetched = fagpu::FetchOp::create(
       inside, loc, type, tile->memory, offsets,
       ArrayRef<int64_t>{1, 1, columns},
@@ -334,6 +349,7 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
                      result.columnGradients);
   if (failed(product))
     return failure();
+  result.product = *product;
   FailureOr<Value> deltas =
       spreadNumbers(inside, getDelta(), rowDeltas, mapping);
   if (failed(deltas))
@@ -358,9 +374,9 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
 }
 
 /// A weight of 0 makes the gradient of its score 0, unless a region computes
-/// that.
+/// that. Threads that copy for themselves then multiply by the weights at once.
 bool GradientBlock::hidesWeights() {
-  return addsToQueries() && step.getScoreGradient().empty();
+  return (addsToQueries() || !hasGroups) && step.getScoreGradient().empty();
 }
 
 /// Queries behind the last one have the weight 0, by their lse. Keys there are
@@ -421,6 +437,24 @@ LogicalResult GradientBlock::storeQueries(OpBuilder &inside, Value sums,
   return success();
 }
 
+/// Moves a product with the weights before the one whose columns it shares, if
+/// they are made there: in registers are then the weights or that product.
+static void moveForward(Value product, Value other) {
+  Operation *position = other.getDefiningOp();
+  auto isBefore = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || op->getBlock() != position->getBlock() ||
+           op->isBeforeInBlock(position);
+  };
+  auto rounded = product.getDefiningOp<fagpu::ProductOp>()
+                     .getA()
+                     .getDefiningOp<arith::TruncFOp>();
+  if (!rounded || !isBefore(rounded.getIn()))
+    return;
+  rounded->moveBefore(position);
+  product.getDefiningOp()->moveBefore(position);
+}
+
 /// One block of columns.
 LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                       const IRMapping &mapping) {
@@ -460,6 +494,8 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   if (needsWeights)
     results.back() =
         add((*hidden)[next++], scores->columnGradients, results.size() - 1);
+  if (needsWeights && !hasGroups)
+    moveForward(results.back(), scores->product);
   Value ofQueries;
   if (addsToQueries())
     ofQueries =

@@ -37,6 +37,8 @@ private:
     Value weights, gradients;
     /// What the products with them read.
     Value columns, columnGradients;
+    /// The one whose sums are gradients of weights.
+    Value product;
   };
 
   LogicalResult match();
@@ -77,6 +79,8 @@ private:
   BlockRangesOpInterface ranges, newRanges;
   scf::ForOp members, newMembers;
   bool rowsAreKeys = false;
+  /// Whether one thread copies and groups of warps multiply.
+  bool hasGroups = false;
   SmallVector<RankedTensorType> stateTypes;
   /// Of the rows: keys and values, or queries and gradients of the output.
   Value rowTile, rowGradientTile;

@@ -122,22 +122,76 @@
 // RUN: %{check}
 // DIM: error: 'fa.attention_gradient' op config does not fit: head dim is 512, but sm_90a takes at most 256 for gradients
 
-// REDEFINE: %{dim} = 20
-// REDEFINE: %{prefix} = BULK
-// RUN: %{check}
-// BULK: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since bulk copies take rows of multiples of 16 bytes, head dims that are multiples of 8, not 20; the nearest is a CPU
-
 // REDEFINE: %{dim} = 64
 // REDEFINE: %{type} = f32
 // REDEFINE: %{prefix} = FLOAT
 // RUN: %{check}
 // FLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
 
+// By warps, where there are no asynchronous products and where bulk copies do not take the rows.
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
+// WARPS: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
+// WARPS-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, stages = 2>>
+// RUN: sed 's/CONFIG//; s/DIM/256/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=WARPLARGE
+// WARPLARGE: config = #fa.config<query_block = 64, key_block = 16, target = #fa.gpu<warps, stages = 2>, gradient_form = three_pass>
+// RUN: sed 's/CONFIG//; s/DIM/20/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WARPS
+// A score that its gradient reads leaves registers for fewer columns.
+// RUN: fa-opt %t/scored.mlir -fa-differentiate-score -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPSCORED
+// WARPSCORED: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
+
 // REDEFINE: %{type} = bf16
 // REDEFINE: %{chip} = sm_80
-// REDEFINE: %{prefix} = CHIP
+// REDEFINE: %{config} = 96, key_block = 64
+// REDEFINE: %{prefix} = WARPROWS
 // RUN: %{check}
-// CHIP: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_80, since sm_80 has no asynchronous matrix products; the nearest is a CPU
+// WARPROWS: error: 'fa.attention_gradient' op config does not fit: query_block is 96, expected 64 or 128, 16 or 32 rows for each of 4 warps
+
+// REDEFINE: %{config} = 128, key_block = 24
+// REDEFINE: %{prefix} = WARPKEYS
+// RUN: %{check}
+// WARPKEYS: error: 'fa.attention_gradient' op config does not fit: key_block is 24, expected a multiple of 16 up to 256
+
+// REDEFINE: %{config} = 128, key_block = 128
+// REDEFINE: %{prefix} = WARPREGISTERS
+// RUN: %{check}
+// WARPREGISTERS: error: 'fa.attention_gradient' op config does not fit: key_block = 128 needs at least 368 registers a thread, but there are 255; the nearest is 64
+
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, stages = 12>
+// REDEFINE: %{prefix} = WARPMEMORY
+// RUN: %{check}
+// WARPMEMORY: error: 'fa.attention_gradient' op config does not fit: key_block = 64 needs at least 212992 bytes of shared memory, but a block of sm_80 has 166912; the nearest is 48
+
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, stages = 100>
+// REDEFINE: %{prefix} = STAGES
+// RUN: %{check}
+
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warp_groups<groups = 1, overlap = keys>, stages = 2>
+// REDEFINE: %{prefix} = WARPPART
+// RUN: %{check}
+// WARPPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without block_table and terms
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = WARPONCE
+// RUN: %{check}
+// WARPONCE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which warps do not have; the nearest is two_pass
+
+// REDEFINE: %{config} = 64, key_block = 64, gradient_form = two_pass
+// REDEFINE: %{dim} = 192
+// REDEFINE: %{prefix} = WARPTWO
+// RUN: %{check}
+// WARPTWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 192, expected at most 128 on sm_80; the nearest is three_pass
+
+// REDEFINE: %{config} = 64, key_block = 64
+// REDEFINE: %{dim} = 512
+// REDEFINE: %{prefix} = WARPDIM
+// RUN: %{check}
+// WARPDIM: error: 'fa.attention_gradient' op config does not fit: head dim is 512, but sm_80 takes at most 256 for gradients
+
+// REDEFINE: %{dim} = 64
+// REDEFINE: %{type} = f32
+// REDEFINE: %{prefix} = WARPFLOAT
+// RUN: %{check}
+// WARPFLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_80, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
 
 // RUN: not fa-opt %t/capture.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=CAPTURE --implicit-check-not=error:
 // CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU

@@ -434,8 +434,12 @@ def whole(problem, rng, runner):
                           f"key_block = {rng.choice([16, 40, 64])}{form}>")
     if runner.on_gpu:
         form = rng.choice(["", "two", "three"] if max(problem.d, problem.e) <= 128 else ["", "three"])
-        queries = queries_of_one_pass(problem) if len(names) == 3 else 0
-        if queries and rng.random() < 0.5:
+        by_warps = runner.chip != "sm_90a"
+        queries = queries_of_one_pass(problem) if len(names) == 3 and not by_warps else 0
+        if form and by_warps:
+            rows = rng.choice([64, 128]) if max(problem.d, problem.e) <= 64 else 64
+            attributes.append(f"config = #fa.config<query_block = {rows}, key_block = {rng.choice([16, 32])}, gradient_form = {form}_pass>")
+        elif queries and rng.random() < 0.5:
             attributes.append(f"config = #fa.config<query_block = {queries}, key_block = 128, deterministic = false>")
         elif form:
             keys = 64 if problem.score == "none" else 32

@@ -1,0 +1,212 @@
+//===- GPUWarpsGradientConfigs.cpp - Gradients by warps on GPUs -----------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The configurations of gradients whose kernels have the form `warps`: chosen,
+// and verified where they are given. Rows are queries, or keys with the
+// configuration `gradient_keys`. Read the table, then `getNeeds`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUNeeds.h"
+#include "TargetConfigs.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+/// Rows of a block, and the most columns of a step.
+struct RowsByColumns {
+  int64_t rows, columns;
+};
+/// Blocks of queries, which visit keys, and blocks of keys, which visit
+/// queries.
+struct WarpsRow {
+  int64_t maxHeadDim;
+  GradientForm form;
+  RowsByColumns ofQueries, ofKeys;
+};
+} // namespace
+
+// Warps of 32 rows read columns half as often as those of 16. Above head dim
+// 128 the sums of both gradients of keys leave no registers for scores.
+static constexpr WarpsRow table[] = {
+    {64, GradientForm::two_pass, {128, 32}, {64, 64}},
+    {128, GradientForm::two_pass, {64, 64}, {64, 32}},
+    {256, GradientForm::three_pass, {64, 32}, {64, 32}},
+};
+
+/// Four warps multiply, and each thread keeps addresses, indices and operands
+/// of the next instructions beside sums and scores.
+static constexpr int64_t threads = 128, registersBeside = 48;
+
+static constexpr int64_t mostHeadDims = 256;
+
+static int64_t getHeadDim(const AttentionProblem &problem) {
+  return std::max(problem.queryHeadDim, problem.valueHeadDim);
+}
+
+static const WarpsRow &getRow(const AttentionProblem &problem) {
+  for (const WarpsRow &row : table)
+    if (getHeadDim(problem) <= row.maxHeadDim)
+      return row;
+  return table[std::size(table) - 1];
+}
+
+static GPUPart getPart() {
+  GPUPart part;
+  part.stages = 2;
+  return part;
+}
+
+/// What a kernel takes whose rows sum up so many columns.
+static GPUNeeds getNeeds(const GPUPart &part, RowsByColumns block, int64_t sums,
+                         const AttentionProblem &problem) {
+  int64_t elements = 0;
+  constexpr int64_t bytes = 2;
+  for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
+    elements += llvm::alignTo(headDim, depthOfProduct);
+  int64_t columns = block.columns * (problem.gradientReadsScore ? 3 : 2) +
+                    static_cast<int64_t>(llvm::alignTo(sums, depthOfProduct));
+  return {(block.rows + part.stages * block.columns) * elements * bytes,
+          block.rows * columns / threads + registersBeside, 0};
+}
+
+static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
+  return needs.registers <= limits.registers &&
+         needs.sharedBytes <= limits.sharedBytes;
+}
+
+/// As many columns as fit, up to those of the block; at least the depth of a
+/// product.
+static RowsByColumns shrink(RowsByColumns block, int64_t sums,
+                            const GPUPart &part, const GPUTarget &target,
+                            const AttentionProblem &problem) {
+  while (
+      block.columns > depthOfProduct &&
+      !fits(getNeeds(part, block, sums, problem), getGPULimits(target, part)))
+    block.columns -= depthOfProduct;
+  return block;
+}
+
+bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
+                                  const AttentionProblem &problem) {
+  return !getFormObstacle(KernelForm::warp_groups, target, problem).empty();
+}
+
+static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
+                             int64_t keyBlock) {
+  return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
+                         /*deterministic=*/true,
+                         GPUConfigAttr::get(context, getPart()));
+}
+
+ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
+                                               const GPUTarget &target,
+                                               const AttentionProblem &problem,
+                                               std::string &reason) {
+  const WarpsRow &row = getRow(problem);
+  reason = llvm::formatv("gradients on {0}, warps, head dims up to {1}",
+                         target.chip, row.maxHeadDim);
+  RowsByColumns block =
+      shrink(row.ofQueries, problem.queryHeadDim, getPart(), target, problem);
+  return makeConfig(context, block.rows, block.columns)
+      .withGradientForm(row.form);
+}
+
+ConfigAttr mlir::fa::selectWarpsKeysConfig(MLIRContext *context,
+                                           const GPUTarget &target,
+                                           const AttentionProblem &problem) {
+  const WarpsRow &row = getRow(problem);
+  int64_t sums = row.form == GradientForm::two_pass
+                     ? problem.queryHeadDim + problem.valueHeadDim
+                     : getHeadDim(problem);
+  RowsByColumns block = shrink(row.ofKeys, sums, getPart(), target, problem);
+  return makeConfig(context, block.columns, block.rows);
+}
+
+ConfigAttr
+mlir::fa::completeWarpsGradientConfig(ConfigAttr config,
+                                      const AttentionProblem &problem) {
+  GradientForm form = config.getGradientForm().value_or(getRow(problem).form);
+  if (!config.getTarget())
+    config = ConfigAttr::get(
+        config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
+        config.getKeySplits(), config.getDeterministic(),
+        GPUConfigAttr::get(config.getContext(), getPart()));
+  return config.withGradientForm(form);
+}
+
+static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
+                                 const GPUTarget &target, ConfigAttr config,
+                                 const AttentionProblem &problem) {
+  GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
+  RowsByColumns block = {config.getQueryBlock(), config.getKeyBlock()};
+  if (block.rows != rowsPerWarpGroup && block.rows != 2 * rowsPerWarpGroup)
+    return emitError() << "query_block is " << block.rows << ", expected "
+                       << rowsPerWarpGroup << " or " << 2 * rowsPerWarpGroup
+                       << ", 16 or 32 rows for each of 4 warps";
+  if (block.columns % depthOfProduct || block.columns < depthOfProduct ||
+      block.columns > 256)
+    return emitError() << "key_block is " << block.columns
+                       << ", expected a multiple of " << depthOfProduct
+                       << " up to 256";
+  if (part.stages < 1 || part.stages > 64)
+    return emitError() << "stages is " << part.stages << ", expected 1 to 64";
+  GPUNeeds needs = getNeeds(part, block, problem.queryHeadDim, problem);
+  GPULimits limits = getGPULimits(target, part);
+  if (fits(needs, limits))
+    return success();
+  InFlightDiagnostic diagnostic = emitError() << "key_block = " << block.columns
+                                              << " needs at least ";
+  if (needs.registers <= limits.registers)
+    diagnostic << needs.sharedBytes
+               << " bytes of shared memory, but a block of " << target.chip
+               << " has " << limits.sharedBytes;
+  else
+    diagnostic << needs.registers << " registers a thread, but there are "
+               << limits.registers;
+  RowsByColumns nearest =
+      shrink(block, problem.queryHeadDim, part, target, problem);
+  if (fits(getNeeds(part, nearest, problem.queryHeadDim, problem), limits))
+    return diagnostic << "; the nearest is " << nearest.columns;
+  return diagnostic << "; no smaller block fits";
+}
+
+LogicalResult mlir::fa::verifyWarpsGradientConfig(
+    function_ref<InFlightDiagnostic()> emitError, const GPUTarget &target,
+    ConfigAttr config, const AttentionProblem &problem) {
+  int64_t headDim = getHeadDim(problem);
+  if (headDim > mostHeadDims)
+    return emitError() << "head dim is " << headDim << ", but " << target.chip
+                       << " takes at most " << mostHeadDims << " for gradients";
+  if (problem.elementType.getIntOrFloatBitWidth() > 16)
+    return emitError() << "it has no lowering for " << target.chip
+                       << ", since gradients take f16 and bf16 there, not f32; "
+                          "the nearest is a CPU";
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  if (!gpu || gpu.getPart().hasGroups() || gpu.getPart().blockTable ||
+      gpu.getPart().columns || gpu.getPart().commonStages)
+    return emitError() << "its target part is " << config.getTarget()
+                       << ", but these gradients take #fa.gpu<warps> on "
+                       << target.chip << ", without block_table and terms";
+  if (config.getKeySplits() != 1 || config.getSplitKeys())
+    return emitError() << "key_splits is "
+                       << (config.getSplitKeys() ? config.getSplitKeys()
+                                                 : config.getKeySplits())
+                       << ", expected 1 for gradients";
+  GradientForm form = *config.getGradientForm();
+  if (form == GradientForm::one_pass)
+    return emitError() << "gradient_form is one_pass, which warps do not have; "
+                          "the nearest is "
+                       << stringifyGradientForm(getRow(problem).form);
+  if (form == GradientForm::two_pass && headDim > 128)
+    return emitError() << "gradient_form is two_pass, but head dim is "
+                       << headDim << ", expected at most 128 on " << target.chip
+                       << "; the nearest is three_pass";
+  return verifyBlock(emitError, target, config, problem);
+}
