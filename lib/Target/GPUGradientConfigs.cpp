@@ -130,8 +130,10 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   }
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
-          columns * (problem.gradientReadsScore ? 3 : 2) / 2 + sums / 2 +
-              registersBeside,
+          columns *
+                  ((problem.gradientReadsScore ? 3 : 2) + problem.addedValues) /
+                  2 +
+              sums / 2 + registersBeside,
           0};
 }
 
@@ -144,7 +146,8 @@ static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
 /// as a score that is kept leaves registers for. 0 where two passes are taken.
 static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
                               const AttentionProblem &problem) {
-  if (problem.mustBeDeterministic)
+  // Elements that queries share have rows of their own in blocks of these.
+  if (problem.mustBeDeterministic || problem.addsOfQueries)
     return 0;
   int64_t most = problem.hasScore ? std::min(row.once, scoredOnce) : row.once;
   for (int64_t queries = most; queries >= leastOnce;
@@ -177,7 +180,8 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   if (problem.hasScore)
     keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
                                                              : row.ifScored);
-  return makeConfig(context, rows, keys, getPart(problem, /*ofKeys=*/false))
+  return makeConfig(context, rows, keys, getPart(problem, /*ofKeys=*/false),
+                    /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
 }
 

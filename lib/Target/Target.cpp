@@ -15,6 +15,8 @@
 #include "fa/Target/Target.h"
 #include "TargetConfigs.h"
 #include "fa/Dialect/FA/IR/MaskExpression.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
@@ -89,6 +91,41 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
                     RegionWork::get(op));
 }
 
+/// Whether a number of a region depends on an index of its pairs.
+static bool dependsOn(Value value, BlockArgument index) {
+  SetVector<Operation *> slice;
+  getForwardSlice(index, &slice);
+  return value == index || slice.contains(value.getDefiningOp());
+}
+
+/// Whether it is the gradient of the score, or that times an integer.
+static bool isOfGradient(Value value, Value gradient) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  return value == gradient ||
+         (product && product.getLhs() == gradient &&
+          product.getRhs().getDefiningOp<arith::SIToFPOp>());
+}
+
+/// What blocks add to gradients of captures and of the scale.
+static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
+  problem.addedValues = op.getScaleGradient() ? 1 : 0;
+  problem.addsToCaptures =
+      op.getScaleGradient() || !op.getCaptureGradients().empty();
+  if (op.getScoreGradient().empty())
+    return;
+  Block &body = op.getScoreGradient().front();
+  for (auto scatter : body.getOps<ScatterGradientOp>()) {
+    if (!isOfGradient(scatter.getValue(), body.getTerminator()->getOperand(0)))
+      ++problem.addedValues;
+    auto varies = [&](BlockArgument index) {
+      return llvm::any_of(scatter.getIndices(),
+                          [&](Value at) { return dependsOn(at, index); });
+    };
+    problem.addsOfQueries |=
+        varies(body.getArgument(4)) && !varies(body.getArgument(5));
+  }
+}
+
 AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   AttentionProblem problem = getProblem(
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
@@ -105,6 +142,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.hasFloatGradient =
       op.getQueryGradient() &&
       getElementTypeOrSelf(op.getQueryGradient().getType()).isF32();
+  addCaptures(problem, op);
   return problem;
 }
 

@@ -114,6 +114,11 @@ struct AttentionProblem {
   /// Whether the gradient of the score function reads the score, which then
   /// is kept until the gradient of the probability is there.
   bool gradientReadsScore = false;
+  /// Whether blocks add to gradients of captures or of the scale; to one whose
+  /// elements queries share, but keys do not.
+  bool addsToCaptures = false, addsOfQueries = false;
+  /// How many values of each pair they add beside the gradients of the scores.
+  int64_t addedValues = 0;
 
   static AttentionProblem get(AttentionOp op);
   /// Without what the regions do.

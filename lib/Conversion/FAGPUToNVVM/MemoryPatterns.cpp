@@ -26,6 +26,8 @@ Value mlir::fagpu::getAddress(OpBuilder &builder, Location location,
                               const KernelContext &kernel, Value memory,
                               ValueRange indices) {
   Value pointer = kernel.getPointer(memory);
+  if (indices.empty())
+    return pointer;
   Type i64 = builder.getI64Type();
   Value sum;
   for (auto [dim, index] : llvm::enumerate(indices)) {

@@ -106,33 +106,30 @@ Value RegionOnBlocks::loadTile(memref::LoadOp op, Value memory,
       /*rows=*/Value(), /*columns=*/Value(), /*alignment=*/16, /*padded=*/true);
 }
 
-/// A load reads 0 out of bounds, and touches no memory there.
-Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
-  Value memory = mapping.lookup(op.getMemRef());
-  Kind kind = Kind::Scalar;
-  SmallVector<Value> indices = llvm::map_to_vector(
-      op.getIndices(), [&](Value index) { return mapping.lookup(index); });
-  if (Value tile = loadTile(op, memory, indices))
-    return tile;
-  Value inBounds;
+/// With `ofRows` what columns alone index is of matrices.
+RegionOnBlocks::Places
+RegionOnBlocks::locate(Value memory, ArrayRef<Value> indices, bool ofRows) {
+  Places places;
+  places.indices.assign(indices.begin(), indices.end());
+  Kind &kind = places.kind;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     kind = join(kind, kindOf(index));
     if (kindOf(index) == Kind::Scalar)
-      inBounds = guard(index, memory, dim, inBounds);
+      places.inBounds = guard(index, memory, dim, places.inBounds);
   }
-  if (kind == Kind::Scalar)
-    return loadScalar(op, memory, indices, inBounds);
+  if (ofRows && kind == Kind::Column)
+    kind = Kind::Matrix;
   OpBuilder &builder = builderOf(kind);
-  Value mask;
+  Value &mask = places.mask;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (kindOf(index) == Kind::Scalar)
       continue;
-    Value wide =
-        spread(guard(index, memory, dim, mask ? Value() : inBounds), kind);
+    Value wide = spread(
+        guard(index, memory, dim, mask ? Value() : places.inBounds), kind);
     mask = mask ? arith::AndIOp::create(builder, loc, mask, wide).getResult()
                 : wide;
   }
-  for (Value &index : indices)
+  for (Value &index : places.indices)
     if (isWideBlock(index))
       // In bounds it fits.
       index = arith::TruncIOp::create(builder, loc,
@@ -143,9 +140,28 @@ Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
     else
       index =
           arith::IndexCastOp::create(outside, loc, outside.getI32Type(), index);
-  return fagpu::GatherOp::create(builder, loc,
-                                 typeOf(kind, op.getResult().getType()), memory,
-                                 indices, mask, /*pairs=*/false,
+  return places;
+}
+
+/// A load reads 0 out of bounds, and touches no memory there.
+Value RegionOnBlocks::load(memref::LoadOp op, const IRMapping &mapping) {
+  Value memory = mapping.lookup(op.getMemRef());
+  SmallVector<Value> indices = llvm::map_to_vector(
+      op.getIndices(), [&](Value index) { return mapping.lookup(index); });
+  if (Value tile = loadTile(op, memory, indices))
+    return tile;
+  if (llvm::all_of(indices,
+                   [](Value index) { return kindOf(index) == Kind::Scalar; })) {
+    Value inBounds;
+    for (auto [dim, index] : llvm::enumerate(indices))
+      inBounds = guard(index, memory, dim, inBounds);
+    return loadScalar(op, memory, indices, inBounds);
+  }
+  Places places = locate(memory, indices, /*ofRows=*/false);
+  return fagpu::GatherOp::create(builderOf(places.kind), loc,
+                                 typeOf(places.kind, op.getResult().getType()),
+                                 memory, places.indices, places.mask,
+                                 /*pairs=*/false,
                                  /*in_order=*/false)
       .getResult();
 }

@@ -122,7 +122,27 @@ LogicalResult GradientBlock::readProblem() {
     stateTypes.push_back(RankedTensorType::get(
         {rows, getColumns(type.getDimSize(1))}, type.getElementType()));
   }
+  // Gradients of captures alone.
+  if (auto queries = dyn_cast<GradientQueriesOp>(*step);
+      queries && stateTypes.empty()) {
+    ConfigAttr config = queries.getConfigAttr();
+    if (!config)
+      return step.emitOpError("has no state and no config, expected one that "
+                              "gives the query block");
+    if (failed(divideRows(config.getQueryBlock())))
+      return failure();
+  }
   return checkColumns(step, rowsAreKeys ? "queries" : "keys");
+}
+
+GradientBlock::AddedTo GradientBlock::getAddedTo() {
+  auto get = [](auto of) -> AddedTo {
+    return {of.getDifferentiated(), of.getCaptureGradients(),
+            of.getScaleGradient()};
+  };
+  if (auto keys = dyn_cast<GradientKeysOp>(*step))
+    return get(keys);
+  return get(cast<GradientQueriesOp>(*step));
 }
 
 bool GradientBlock::addsToQueries() {
@@ -299,7 +319,8 @@ Value GradientBlock::weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
 /// Both products of a block, its weights and the gradients of its scores.
 FailureOr<GradientBlock::Scores>
 GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
-                          const PairBlock &place, const IRMapping &mapping) {
+                          const PairBlock &place, RegionOnBlocks &region,
+                          const IRMapping &mapping) {
   Location loc = step.getLoc();
   Operands operands = getOperands();
   EndOfSequence end = {rowsAreKeys ? place.queries : place.keys,
@@ -323,6 +344,7 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   if (failed(product))
     return failure();
   Value scaled = scale(outside, inside, step, mapping, *product);
+  Value ofQueriesAndKeys = *product;
   Value scores = scaled, factors;
   if (!step.getScore().empty()) {
     FailureOr<Value> changed =
@@ -362,15 +384,106 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
       inside, loc, result.weights,
       arith::SubFOp::create(inside, loc, applyFactors(*product), *deltas));
   result.weights = applyFactors(result.weights);
+  if (failed(
+          collectAdditions(region, mapping, scaled, ofQueriesAndKeys, result)))
+    return failure();
+  return result;
+}
+
+/// Memory of the kernel that a block adds to.
+FailureOr<Value> GradientBlock::getMemory(Value gradient,
+                                          const IRMapping &mapping) {
+  Value memory = mapping.lookupOrDefault(gradient);
+  while (auto cast = memory.getDefiningOp<memref::CastOp>())
+    memory = cast.getSource();
+  if (isa<BlockArgument>(memory))
+    return memory;
+  return step.emitOpError() << "adds to memory of type " << memory.getType()
+                            << " that is no argument of the kernel";
+}
+
+/// Whether a number is finite, as integers and what few operations make of
+/// them are.
+static bool isFinite(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return true;
+  return isa_and_nonnull<arith::NegFOp, fagpu::BroadcastOp, tensor::SplatOp>(
+             op) &&
+         isFinite(op->getOperand(0));
+}
+
+/// The gradients of the scores, behind the region, and what that adds to
+/// gradients of captures.
+LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
+                                              const IRMapping &mapping,
+                                              Value scaled, Value product,
+                                              Scores &scores) {
+  SmallVector<ScatteredBlock> scattered;
   if (!step.getScoreGradient().empty()) {
+    SmallVector<Value> captures;
+    for (Value capture : step.getScoreCaptures())
+      captures.push_back(mapping.lookupOrDefault(capture));
     FailureOr<Value> changed =
-        applyRegion(outside, inside, step, place, step.getScoreGradient(),
-                    mapping, {result.gradients, scaled});
+        region.apply(step.getScoreGradient(), {scores.gradients, scaled},
+                     captures, /*second=*/nullptr, &scattered);
     if (failed(changed))
       return failure();
-    result.gradients = *changed;
+    scores.gradients = *changed;
   }
-  return result;
+  auto [numbers, gradients, ofScale] = getAddedTo();
+  for (ScatteredBlock &block : scattered) {
+    int64_t capture =
+        cast<BlockArgument>(block.op.getCapture()).getArgNumber() - 6;
+    const auto *found = llvm::find(numbers, capture);
+    if (found == numbers.end())
+      continue;
+    FailureOr<Value> memory =
+        getMemory(gradients[found - numbers.begin()], mapping);
+    if (failed(memory))
+      return failure();
+    Addition addition{*memory, std::move(block.indices), block.values, Value()};
+    // Nothing that the mask hides is left in them; times what is finite, too.
+    auto multiply = block.values.getDefiningOp<arith::MulFOp>();
+    if (block.values == scores.gradients) {
+      addition.values = Value();
+    } else if (multiply && multiply.getLhs() == scores.gradients &&
+               isFinite(multiply.getRhs())) {
+      addition.values = Value();
+      addition.factors = multiply.getRhs();
+    }
+    scores.additions.push_back(std::move(addition));
+  }
+  if (!ofScale)
+    return success();
+  FailureOr<Value> memory = getMemory(ofScale, mapping);
+  if (failed(memory))
+    return failure();
+  scores.additions.push_back({*memory, {}, Value(), product});
+  return success();
+}
+
+/// `gradients` are those of the scores that the mask leaves, and `values` what
+/// it leaves of those of the additions that have any.
+void GradientBlock::emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
+                                  ArrayRef<Addition> additions, Value gradients,
+                                  ValueRange values) {
+  for (const Addition &addition : additions) {
+    Value added = gradients;
+    if (addition.values) {
+      added = values.front();
+      values = values.drop_front();
+    }
+    if (addition.factors)
+      added =
+          arith::MulFOp::create(inside, step.getLoc(), added, addition.factors);
+    region.add(added, addition.memory, addition.indices);
+  }
+}
+
+bool GradientBlock::addsToCaptures() {
+  AddedTo added = getAddedTo();
+  return !added.gradients.empty() || added.scale;
 }
 
 /// A weight of 0 makes the gradient of its score 0, unless a region computes
@@ -392,7 +505,7 @@ FailureOr<SmallVector<Value>> GradientBlock::hidePairs(OpBuilder &outside,
   if (!rowsAreKeys)
     end = inside.createOrFold<arith::AddIOp>(
         loc, place.key, newRanges.getBodyRegion().getArgument(1));
-  else if (addsToQueries())
+  else if (addsToQueries() || addsToCaptures())
     rowEnd = place.keys;
   return hide(outside, inside, step, place, mapping, end, values,
               /*hidden=*/0.0f, rowEnd);
@@ -465,18 +578,25 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
       getPlace(outside, step, mapping, visited, rowsAreKeys);
   if (failed(place))
     return failure();
-  FailureOr<Scores> scores = emitScores(outside, inside, *place, mapping);
+  RegionOnBlocks ofGradient(outside, inside, loc, *place);
+  FailureOr<Scores> scores =
+      emitScores(outside, inside, *place, ofGradient, mapping);
   if (failed(scores))
     return failure();
 
   auto keys = dyn_cast<GradientKeysOp>(*step);
   bool needsWeights = keys && keys.getValueAccumulator();
-  bool needsGradients = !keys || keys.getKeyAccumulator();
+  bool needsGradients =
+      keys ? bool(keys.getKeyAccumulator()) : !stateTypes.empty();
+  bool hasGradients = needsGradients || !scores->additions.empty();
   SmallVector<Value> values;
   if (needsWeights)
     values.push_back(scores->weights);
-  if (needsGradients)
+  if (hasGradients)
     values.push_back(scores->gradients);
+  for (const Addition &addition : scores->additions)
+    if (addition.values)
+      values.push_back(addition.values);
   FailureOr<SmallVector<Value>> hidden = values;
   if (!hidesWeights())
     hidden = hidePairs(outside, inside, *place, mapping, values);
@@ -484,6 +604,10 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
     return failure();
 
   unsigned next = 0;
+  if (!scores->additions.empty())
+    emitAdditions(inside, ofGradient, scores->additions,
+                  (*hidden)[needsWeights ? 1 : 0],
+                  ArrayRef(*hidden).drop_front(needsWeights ? 2 : 1));
   ValueRange state = newRanges.getBodyRegion().getArguments().drop_front(2);
   auto add = [&](Value pairs, Value operand, unsigned number) -> Value {
     return fagpu::ProductOp::create(

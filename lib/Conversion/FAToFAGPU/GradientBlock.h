@@ -32,6 +32,14 @@ private:
   struct Operands {
     Operand rows, columns, rowGradients, columnGradients;
   };
+  /// What a block adds to the gradient of a capture, or of the scale.
+  struct Addition {
+    Value memory;
+    SmallVector<Value> indices;
+    /// Of each pair, times `factors` behind the mask. Null: the gradients of
+    /// the scores, and 1.
+    Value values, factors;
+  };
   /// Weights and gradients of the scores of a block; null where not needed.
   struct Scores {
     Value weights, gradients;
@@ -39,6 +47,7 @@ private:
     Value columns, columnGradients;
     /// The one whose sums are gradients of weights.
     Value product;
+    SmallVector<Addition> additions;
   };
 
   LogicalResult match();
@@ -47,8 +56,23 @@ private:
   Operands getOperands();
   LogicalResult fetchRows(OpBuilder &front);
   LogicalResult fetchKeys(OpBuilder &front);
+  /// Gradients of captures, with the numbers of these, and that of the scale.
+  struct AddedTo {
+    ArrayRef<int64_t> numbers;
+    ValueRange gradients;
+    Value scale;
+  };
+  AddedTo getAddedTo();
   bool addsToQueries();
+  bool addsToCaptures();
   bool hidesWeights();
+  FailureOr<Value> getMemory(Value gradient, const IRMapping &mapping);
+  LogicalResult collectAdditions(RegionOnBlocks &region,
+                                 const IRMapping &mapping, Value scaled,
+                                 Value product, Scores &scores);
+  void emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
+                     ArrayRef<Addition> additions, Value gradients,
+                     ValueRange values);
   Value takeGroup(OpBuilder &builder, Value block, int64_t rows,
                   int64_t columns, bool ofColumns);
   FailureOr<SmallVector<Value>> hidePairs(OpBuilder &outside, OpBuilder &inside,
@@ -68,7 +92,7 @@ private:
   Value weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
               Value reference);
   FailureOr<Scores> emitScores(OpBuilder &outside, OpBuilder &inside,
-                               const PairBlock &place,
+                               const PairBlock &place, RegionOnBlocks &region,
                                const IRMapping &mapping);
   LogicalResult emitResults();
   Value getDelta();

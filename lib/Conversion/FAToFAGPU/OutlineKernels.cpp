@@ -98,9 +98,11 @@ static bool isCopy(scf::ForallOp loop) {
   bool stores = false;
   WalkResult result = loop.walk([&](fagpu::StoreOp store) {
     stores = true;
-    return store.getValue().getDefiningOp<fagpu::GatherOp>()
-               ? WalkResult::advance()
-               : WalkResult::interrupt();
+    Value value = store.getValue();
+    if (auto narrowed = value.getDefiningOp<arith::TruncFOp>())
+      value = narrowed.getIn();
+    return value.getDefiningOp<fagpu::GatherOp>() ? WalkResult::advance()
+                                                  : WalkResult::interrupt();
   });
   return stores && !result.wasInterrupted();
 }

@@ -224,8 +224,10 @@ FailureOr<Value> RegionOnBlocks::convert(Operation *op,
   return result;
 }
 
-FailureOr<Value> RegionOnBlocks::apply(Region &region, ValueRange inputs,
-                                       ValueRange captures, Value *second) {
+FailureOr<Value>
+RegionOnBlocks::apply(Region &region, ValueRange inputs, ValueRange captures,
+                      Value *second,
+                      SmallVectorImpl<ScatteredBlock> *scattered) {
   for (Type type : captures.getTypes())
     if (isa<TensorType>(type)) {
       region.getParentOp()->emitOpError()
@@ -251,8 +253,15 @@ FailureOr<Value> RegionOnBlocks::apply(Region &region, ValueRange inputs,
        llvm::zip_equal(body.getArguments().drop_front(first + 4), captures))
     setRange(argument, capture);
   for (Operation &op : body.without_terminator()) {
-    if (isa<ScatterGradientOp>(op))
+    if (auto scatter = dyn_cast<ScatterGradientOp>(op)) {
+      if (scattered)
+        scattered->push_back(
+            {scatter, spread(mapping.lookup(scatter.getValue()), Kind::Matrix),
+             llvm::map_to_vector(scatter.getIndices(), [&](Value index) {
+               return mapping.lookup(index);
+             })});
       continue;
+    }
     FailureOr<Value> result = failure();
     if (isa<QueryLengthOp>(op))
       result = place.queries;

@@ -40,6 +40,14 @@ struct PairBlock {
   Value firstColumn() const { return rowsAreKeys ? query : key; }
 };
 
+/// What the region of a score's gradient adds to the gradient of a capture.
+struct ScatteredBlock {
+  ScatterGradientOp op;
+  /// Of each pair, as a matrix.
+  Value values;
+  SmallVector<Value> indices;
+};
+
 /// Computes the scalar operations of a region on block values. A value that
 /// depends on no index of a pair is a scalar, on the row's index alone a vector
 /// of rows, on the column's alone a vector of columns, else a matrix. Rows are
@@ -57,10 +65,16 @@ public:
   /// What the region yields first, as a matrix. `inputs` are its arguments of
   /// each pair: a score function's score, none of a mask. Fails with a
   /// diagnostic where an operation has no form on block values. Additions to
-  /// gradients of captures are left out. What it yields besides goes to
-  /// `second`.
+  /// gradients of captures go to `scattered`, or are left out. What it yields
+  /// besides goes to `second`.
   FailureOr<Value> apply(Region &region, ValueRange inputs, ValueRange captures,
-                         Value *second = nullptr);
+                         Value *second = nullptr,
+                         SmallVectorImpl<ScatteredBlock> *scattered = nullptr);
+
+  /// CapturedAdditions.cpp. Adds a matrix of f32 to the elements of memory that
+  /// `indices` of a region name. What pairs of a row, or all pairs of a warp,
+  /// share is summed up before. An index out of bounds adds nothing.
+  void add(Value values, Value memory, ArrayRef<Value> indices);
 
   /// Whether each column of the block is below `end`, as a matrix of i1.
   Value isBelow(Value end);
@@ -89,6 +103,14 @@ private:
   Value loadScalar(memref::LoadOp op, Value memory, ArrayRef<Value> indices,
                    Value inBounds);
   Value guard(Value mapped, Value memory, unsigned dim, Value also);
+  /// Where elements of memory are: i32 indices, and which of them are in bounds
+  /// (null: all), by elements and of all pairs alike.
+  struct Places {
+    Kind kind = Kind::Scalar;
+    SmallVector<Value> indices;
+    Value mask, inBounds;
+  };
+  Places locate(Value memory, ArrayRef<Value> indices, bool ofRows);
   /// KeyComparisons.cpp.
   static std::pair<Value, tensor::SplatOp> takeScalar(Operation *op);
   Value matchQueryOffset(Value bound);

@@ -50,6 +50,7 @@ private:
   bool isFill() { return isa<linalg::FillOp>(copy); }
   SmallVector<Value *> getMemory();
   LogicalResult verify();
+  void addDims(int64_t count);
   void makeMatrix();
   void putLast(int64_t dim);
   void chooseTile();
@@ -91,14 +92,12 @@ SmallVector<Value *> CopyTiler::getMemory() {
 LogicalResult CopyTiler::verify() {
   MemRefType type = getType();
   Type element = type.getElementType();
-  if (type.getRank() == 0 ||
-      !(element.isF16() || element.isBF16() || element.isF32()))
+  if (!(element.isF16() || element.isBF16() || element.isF32()))
     return copy->emitOpError()
            << (isFill() ? "fills " : "copies ") << type
-           << ", expected memory of f16, bf16 or f32 of rank 1 and above to "
-              "write it in a kernel";
-  if (isFill() ||
-      cast<MemRefType>(source.getType()).getElementType() == element) {
+           << ", expected memory of f16, bf16 or f32 to write it in a kernel";
+  Type from = getElementTypeOrSelf(source.getType());
+  if (isFill() || from == element || from.isF32()) {
     if (element.isF32() || getContiguousDim(type))
       return success();
     return copy->emitOpError()
@@ -107,7 +106,27 @@ LogicalResult CopyTiler::verify() {
               "write it in a kernel";
   }
   return copy->emitOpError() << "copies " << source.getType() << " to " << type
-                             << ", expected the same elements";
+                             << ", expected the same elements, or f32";
+}
+
+/// Dimensions of size 1 in front.
+void CopyTiler::addDims(int64_t count) {
+  int64_t rank = getType().getRank();
+  SmallVector<ReassociationIndices> groups(rank);
+  for (int64_t dim = 0; dim < rank + count; ++dim)
+    if (rank)
+      groups[std::max<int64_t>(dim - count, 0)].push_back(dim);
+  for (Value *memory : getMemory()) {
+    auto type = cast<MemRefType>(memory->getType());
+    SmallVector<int64_t> shape(count, 1);
+    llvm::append_range(shape, type.getShape());
+    SmallVector<OpFoldResult> sizes(count, builder.getIndexAttr(1));
+    llvm::append_range(sizes, memref::getMixedSizes(builder, loc, *memory));
+    auto expanded =
+        memref::ExpandShapeOp::computeExpandedType(type, shape, groups);
+    *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
+                                            groups, sizes);
+  }
 }
 
 /// Makes dimension `dim` of both the last one, by views.
@@ -125,23 +144,15 @@ void CopyTiler::putLast(int64_t dim) {
 
 /// Views with rows and columns, of which those of a row lie beside each other.
 void CopyTiler::makeMatrix() {
+  if (getType().getRank() == 0)
+    return addDims(2);
   int64_t last = getType().getRank() - 1;
   std::optional<int64_t> contiguous = getContiguousDim(getType());
   hasColumns = contiguous.has_value();
   if (!hasColumns)
     return;
   if (last == 0) {
-    ReassociationIndices both = {0, 1};
-    for (Value *memory : getMemory()) {
-      auto type = cast<MemRefType>(memory->getType());
-      SmallVector<OpFoldResult> sizes = {
-          builder.getIndexAttr(1),
-          memref::getMixedSize(builder, loc, *memory, 0)};
-      auto expanded = memref::ExpandShapeOp::computeExpandedType(
-          type, {1, type.getDimSize(0)}, {both});
-      *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
-                                              {both}, sizes);
-    }
+    addDims(1);
   } else if (*contiguous != last) {
     putLast(*contiguous);
   }
@@ -212,12 +223,15 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
         isInside ? arith::AndIOp::create(at, loc, isInside, isBelow).getResult()
                  : isBelow;
   }
+  Type from = getElementTypeOrSelf(source.getType());
   Value tile = isFill() ? blocks.splat(source, tileType)
-                        : fagpu::GatherOp::create(at, loc, tileType, source,
-                                                  indices, isInside,
+                        : fagpu::GatherOp::create(at, loc, tileType.clone(from),
+                                                  source, indices, isInside,
                                                   /*pairs=*/false,
                                                   /*in_order=*/false)
                               .getResult();
+  if (from != tileType.getElementType())
+    tile = blocks.truncate(tile, tileType.getElementType());
   DenseI64ArrayAttr box;
   // Nothing is known of where rows start.
   int64_t align = 16;

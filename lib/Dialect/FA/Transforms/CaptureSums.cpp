@@ -36,6 +36,7 @@ CaptureSums::Use CaptureSums::findUse(int64_t capture) {
   llvm::DenseSet<Value> ofQuery = findDependent(body.getArgument(4));
   llvm::DenseSet<Value> ofKey = findDependent(body.getArgument(5));
   Use use;
+  bool ofAnyQuery = false, ofAnyKey = false;
   std::array<llvm::SmallBitVector, 3> positions;
   positions.fill(llvm::SmallBitVector(64, true));
   for (ScatterGradientOp scatter : body.getOps<ScatterGradientOp>()) {
@@ -46,6 +47,10 @@ CaptureSums::Use CaptureSums::findUse(int64_t capture) {
           return ofQuery.contains(index) || ofKey.contains(index);
         });
     use.numVarying = std::max(use.numVarying, numVarying);
+    for (Value index : scatter.getIndices()) {
+      ofAnyQuery |= ofQuery.contains(index);
+      ofAnyKey |= ofKey.contains(index);
+    }
     for (unsigned dim = 0; dim < 3; ++dim) {
       llvm::SmallBitVector own(64);
       for (auto [position, index] : llvm::enumerate(scatter.getIndices()))
@@ -56,6 +61,7 @@ CaptureSums::Use CaptureSums::findUse(int64_t capture) {
   }
   for (unsigned dim = 0; dim < 3; ++dim)
     use.isOwn[dim] = positions[dim].any();
+  use.isOfKeys = ofAnyKey && !ofAnyQuery;
   return use;
 }
 
@@ -124,6 +130,27 @@ SmallVector<CaptureGroup> CaptureSums::create() {
   return groups;
 }
 
+CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
+                                                  bool hasKeys) {
+  SharedSums sums;
+  auto add = [&](std::optional<int64_t> capture, Value gradient,
+                 const Use &use) {
+    CaptureSum sum = createSum(capture, gradient, {false, false, false});
+    // Rows of a block are summed up before they are added.
+    bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
+    (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
+  };
+  for (auto [number, gradient] :
+       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients()))
+    if (op.getScoreGradient().empty())
+      createSum(number, gradient, {false, false, false});
+    else
+      add(number, gradient, findUse(number));
+  if (op.getScaleGradient())
+    add(std::nullopt, op.getScaleGradient(), Use());
+  return sums;
+}
+
 CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
                                                  Location loc,
                                                  const CaptureGroup &group,
@@ -180,8 +207,13 @@ static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
       });
 }
 
-void CaptureSums::store() {
+void CaptureSums::store(bool byCopies) {
   for (auto [memory, gradient] : separate) {
+    if (byCopies) {
+      linalg::CopyOp::create(builder, loc, memory, gradient);
+      memref::DeallocOp::create(builder, loc, memory);
+      continue;
+    }
     auto type = cast<MemRefType>(gradient.getType());
     bool isF32 = type.getElementType().isF32();
     Value sums = memory;

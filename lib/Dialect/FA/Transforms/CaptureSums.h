@@ -55,12 +55,20 @@ public:
 
   /// Makes the sums, of 0.
   SmallVector<CaptureGroup> create();
+  /// The same, where additions of blocks that run at the same time come one
+  /// after the other, in any order: those that blocks of queries, and of keys,
+  /// add to.
+  struct SharedSums {
+    CaptureGroup ofQueries, ofKeys;
+  };
+  SharedSums createShared(bool hasQueries, bool hasKeys);
   /// What the iteration at (batch, head, block) adds to.
   static CaptureDestinations getDestinations(OpBuilder &builder, Location loc,
                                              const CaptureGroup &group,
                                              std::array<Value, 3> at);
-  /// Writes the gradients, and frees what was allocated.
-  void store();
+  /// Writes the gradients, and frees what was allocated. Sums without parts can
+  /// be copied (`byCopies`), to narrower elements.
+  void store(bool byCopies = false);
 
 private:
   /// How a capture is indexed where its gradient is added to.
@@ -70,6 +78,8 @@ private:
     IterationDims isOwn = {false, false, false};
     /// The most indices of one place that differ between pairs of a block.
     unsigned numVarying = 0;
+    /// Whether it depends on the key and not on the query.
+    bool isOfKeys = false;
   };
   Use findUse(int64_t capture);
   CaptureSum createSum(std::optional<int64_t> capture, Value gradient,

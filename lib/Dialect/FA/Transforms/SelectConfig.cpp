@@ -256,8 +256,8 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
-/// A GPU has no kernels that add to gradients of captures, none for packed
-/// sequences, and none whose products have two types.
+/// A GPU has no kernels that add to gradients of a sink's captures, none for
+/// packed sequences, and none whose products have two types.
 static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
                                           StringRef target) {
   if (op.getQueryStarts())
@@ -272,16 +272,24 @@ static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
            << element << ", which has no lowering for " << target
            << "; the nearest is an output gradient of " << element
            << " there, and this one on a CPU";
-  if (op.getCaptureGradients().empty() && !op.getScaleGradient() &&
-      op.getSinkCaptureGradients().empty())
+  if (!op.getSinkCaptureGradients().empty())
+    return op.emitOpError()
+           << "asks for the gradient of a capture of the sink, which has no "
+              "lowering for "
+           << target
+           << "; the nearest is query, key, value and captures of the score "
+              "there, and this one on a CPU";
+  bool ofScale = static_cast<bool>(op.getScaleGradient());
+  ConfigAttr given = op.getConfigAttr();
+  bool isOrdered = op.getDeterministic() || (given && given.getDeterministic());
+  if (!isOrdered || (!ofScale && op.getCaptureGradients().empty()))
     return success();
   return op.emitOpError()
-         << "asks for the gradient of "
-         << (op.getScaleGradient()               ? "the scale"
-             : !op.getCaptureGradients().empty() ? "a capture"
-                                                 : "a capture of the sink")
-         << ", which has no lowering for " << target
-         << "; the nearest is query, key and value there, and this one on a "
+         << "asks for the gradient of " << (ofScale ? "the scale" : "a capture")
+         << ", which blocks add to in any order on " << target << ", but "
+         << (op.getDeterministic() ? "is deterministic"
+                                   : "its config has deterministic = true")
+         << "; the nearest is deterministic = false there, and this one on a "
             "CPU";
 }
 

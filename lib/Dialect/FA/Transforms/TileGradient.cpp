@@ -77,14 +77,23 @@ void GradientTiler::tile() {
   CaptureSums captures(rewriter, op,
                        {batches, isOnePass ? keyHeads : heads, blocks},
                        /*blocksInOrder=*/isOnePass);
-  for (CaptureGroup &group : captures.create()) {
-    bool isParallel = group.isParallel == IterationDims{true, true, true};
-    if (isOnePass && isParallel)
-      ofKeys.captures = group;
-    else if (withQueries && isParallel)
-      ofQueries = group;
-    else
-      tileQueries(group, /*withQueries=*/false);
+  if (hasWholeBlocks) {
+    CaptureSums::SharedSums shared =
+        captures.createShared(withQueries, hasKeys);
+    ofKeys.captures = shared.ofKeys;
+    ofQueries = shared.ofQueries;
+    if (!withQueries && !ofQueries.sums.empty())
+      tileQueries(ofQueries, /*withQueries=*/false);
+  } else {
+    for (CaptureGroup &group : captures.create()) {
+      bool isParallel = group.isParallel == IterationDims{true, true, true};
+      if (isOnePass && isParallel)
+        ofKeys.captures = group;
+      else if (withQueries && isParallel)
+        ofQueries = group;
+      else
+        tileQueries(group, /*withQueries=*/false);
+    }
   }
   if (addsInParallel) {
     tileKeys(ofKeys);
@@ -92,14 +101,14 @@ void GradientTiler::tile() {
   } else if (isOnePass && !hasWholeBlocks) {
     tileKeyHeads(ofKeys);
   } else if (form == GradientForm::three_pass && ofKeys.key && ofKeys.value) {
-    tileKeys({ofKeys.key, Value(), Value(), {}});
+    tileKeys({ofKeys.key, Value(), Value(), ofKeys.captures});
     tileKeys({Value(), ofKeys.value, Value(), {}});
   } else if (hasKeys) {
     tileKeys(ofKeys);
   }
   if (withQueries)
     tileQueries(ofQueries, /*withQueries=*/true);
-  captures.store();
+  captures.store(/*byCopies=*/hasWholeBlocks);
   for (Value memory : workspaces)
     memref::DeallocOp::create(rewriter, loc, memory);
   rewriter.eraseOp(op);
