@@ -48,6 +48,8 @@ class Case:
     flex_mask: Optional[Callable] = None
     # Arguments of FlashAttention-3 and -4, by peer; one that is not there cannot compute it.
     flash: dict = field(default_factory=dict)
+    # Values that have a gradient.
+    captured: tuple = ()
 
 
 def alibi(heads, length):

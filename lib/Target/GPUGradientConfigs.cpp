@@ -180,7 +180,14 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   if (problem.hasScore)
     keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
                                                              : row.ifScored);
-  return makeConfig(context, rows, keys, getPart(problem, /*ofKeys=*/false),
+  // What is added to captures takes registers, too.
+  GPUPart part = getPart(problem, /*ofKeys=*/false);
+  while (problem.addedValues > 0 && keys > depthOfProduct &&
+         !fits(getNeeds(part, keys, problem.queryHeadDim, /*isOnePass=*/false,
+                        problem),
+               getGPULimits(target, part)))
+    keys -= depthOfProduct;
+  return makeConfig(context, rows, keys, part,
                     /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
 }

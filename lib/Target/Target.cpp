@@ -16,6 +16,7 @@
 #include "TargetConfigs.h"
 #include "fa/Dialect/FA/IR/MaskExpression.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
@@ -98,12 +99,22 @@ static bool dependsOn(Value value, BlockArgument index) {
   return value == index || slice.contains(value.getDefiningOp());
 }
 
-/// Whether it is the gradient of the score, or that times an integer.
+/// Whether a number of a region is made of indices alone.
+static bool isOfIndices(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::SIToFPOp>(op) ||
+         (isa_and_nonnull<math::AbsFOp, arith::NegFOp>(op) &&
+          isOfIndices(op->getOperand(0)));
+}
+
+/// Whether it is a gradient, or that times an integer.
 static bool isOfGradient(Value value, Value gradient) {
+  if (auto negated = value.getDefiningOp<arith::NegFOp>())
+    return isOfGradient(negated.getOperand(), gradient);
   auto product = value.getDefiningOp<arith::MulFOp>();
   return value == gradient ||
-         (product && product.getLhs() == gradient &&
-          product.getRhs().getDefiningOp<arith::SIToFPOp>());
+         (product && isOfGradient(product.getLhs(), gradient) &&
+          isOfIndices(product.getRhs()));
 }
 
 /// What blocks add to gradients of captures and of the scale.

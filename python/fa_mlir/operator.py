@@ -215,8 +215,8 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
     wanted = [name for name, is_wanted in zip(("query", "key", "value"), wanted_operands) if is_wanted]
     wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
                if is_wanted and capture.gradient]
-    _alert_not_deterministic(query.is_cuda, wanted)
-    if torch.are_deterministic_algorithms_enabled():
+    # What the alert lets pass, many threads add to in any order.
+    if torch.are_deterministic_algorithms_enabled() and not _alert_not_deterministic(query.is_cuda, wanted):
         text = make_deterministic(text)
     found = {}
     if "sink" in wanted:
@@ -249,16 +249,17 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
 def _alert_not_deterministic(is_cuda, wanted):
     """Gradients that are asked for so are summed in one order, but for those of captures
     on a GPU, which many threads add to. What torch.use_deterministic_algorithms asks for
-    is done then."""
+    is done then; True after a warning."""
     import torch
 
     added = [name for name in wanted if name not in ("query", "key", "value", "sink")]
     if not is_cuda or not added or not torch.are_deterministic_algorithms_enabled():
-        return
+        return False
     if not torch.is_deterministic_algorithms_warn_only_enabled():
         raise UnsupportedError("requires_grad", f"True for {', '.join(added)} with torch.use_deterministic_algorithms",
                                "False", "the CPU sums it in one order, or warn_only=True")
     warnings.warn(f"the gradient of {', '.join(added)} is summed in any order", stacklevel=2)
+    return True
 
 
 def _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors):

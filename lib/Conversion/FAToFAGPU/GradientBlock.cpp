@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -220,7 +221,9 @@ LogicalResult GradientBlock::gatherRowNumbers(OpBuilder &outside) {
   Blocks blocks(outside, loc);
   Type i32 = outside.getI32Type();
   RankedTensorType indexType = rowType.clone(i32);
-  auto gather = [&](Value numbers) -> FailureOr<Value> {
+  // Sums over rows have nothing of those behind the last one: their weights
+  // are 0.
+  auto gather = [&](Value numbers, float behind) -> FailureOr<Value> {
     FailureOr<Tile> tile = resolve(outside, step, numbers);
     if (failed(tile))
       return failure();
@@ -237,12 +240,15 @@ LogicalResult GradientBlock::gatherRowNumbers(OpBuilder &outside) {
                               blocks.splat(end, indexType));
     SmallVector<Value> indices = {blocks.cast32(tile->offsets[0]),
                                   blocks.cast32(tile->offsets[1]), row};
-    return fagpu::GatherOp::create(outside, loc, rowType, tile->memory, indices,
-                                   isBelow, /*pairs=*/false, /*in_order=*/false)
-        .getResult();
+    Value gathered = fagpu::GatherOp::create(
+        outside, loc, rowType, tile->memory, indices, isBelow, /*pairs=*/false,
+        /*in_order=*/false);
+    if (behind == 0.0f || !addsToCaptures())
+      return gathered;
+    return blocks.select(isBelow, gathered, blocks.constant(behind, rowType));
   };
-  FailureOr<Value> references = gather(step.getLse());
-  FailureOr<Value> deltas = gather(getDelta());
+  FailureOr<Value> references = gather(step.getLse(), infinity);
+  FailureOr<Value> deltas = gather(getDelta(), 0.0f);
   if (failed(references) || failed(deltas))
     return failure();
   rowReferences = *references;
@@ -408,9 +414,38 @@ static bool isFinite(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
     return true;
-  return isa_and_nonnull<arith::NegFOp, fagpu::BroadcastOp, tensor::SplatOp>(
-             op) &&
-         isFinite(op->getOperand(0));
+  DenseFPElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return llvm::all_of(
+        constant.getValues<APFloat>(),
+        [](const APFloat &number) { return number.isFinite(); });
+  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp,
+                         arith::NegFOp, math::AbsFOp, fagpu::BroadcastOp,
+                         tensor::SplatOp>(op) &&
+         llvm::all_of(op->getOperands(), isFinite);
+}
+
+/// Whether a value is `of` times what is finite, so that it is 0 where `of` is.
+static bool isMultiple(Value value, Value of) {
+  if (value == of)
+    return true;
+  if (auto negated = value.getDefiningOp<arith::NegFOp>())
+    return isMultiple(negated.getOperand(), of);
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  return product && isMultiple(product.getLhs(), of) &&
+         isFinite(product.getRhs());
+}
+
+/// Such a multiple of another value.
+static Value makeMultiple(OpBuilder &builder, Value value, Value of,
+                          Value other) {
+  if (value == of)
+    return other;
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  mapping.map(op->getOperand(0),
+              makeMultiple(builder, op->getOperand(0), of, other));
+  return builder.clone(*op, mapping)->getResult(0);
 }
 
 /// The gradients of the scores, behind the region, and what that adds to
@@ -443,15 +478,9 @@ LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
     if (failed(memory))
       return failure();
     Addition addition{*memory, std::move(block.indices), block.values, Value()};
-    // Nothing that the mask hides is left in them; times what is finite, too.
-    auto multiply = block.values.getDefiningOp<arith::MulFOp>();
-    if (block.values == scores.gradients) {
-      addition.values = Value();
-    } else if (multiply && multiply.getLhs() == scores.gradients &&
-               isFinite(multiply.getRhs())) {
-      addition.values = Value();
-      addition.factors = multiply.getRhs();
-    }
+    // Where the mask hides a pair its gradient is 0, and so are multiples.
+    if (isMultiple(block.values, scores.gradients))
+      std::swap(addition.values, addition.multiple);
     scores.additions.push_back(std::move(addition));
   }
   if (!ofScale)
@@ -459,20 +488,24 @@ LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
   FailureOr<Value> memory = getMemory(ofScale, mapping);
   if (failed(memory))
     return failure();
-  scores.additions.push_back({*memory, {}, Value(), product});
+  Addition ofProducts{*memory, {}, Value(), Value()};
+  ofProducts.factors = product;
+  scores.additions.push_back(std::move(ofProducts));
   return success();
 }
 
-/// `gradients` are those of the scores that the mask leaves, and `values` what
-/// it leaves of those of the additions that have any.
+/// `hidden` are the gradients of the scores that the mask leaves, and `values`
+/// what it leaves of those of the additions that have any.
 void GradientBlock::emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
-                                  ArrayRef<Addition> additions, Value gradients,
+                                  const Scores &scores, Value hidden,
                                   ValueRange values) {
-  for (const Addition &addition : additions) {
-    Value added = gradients;
+  for (const Addition &addition : scores.additions) {
+    Value added = hidden;
     if (addition.values) {
       added = values.front();
       values = values.drop_front();
+    } else if (addition.multiple) {
+      added = makeMultiple(inside, addition.multiple, scores.gradients, hidden);
     }
     if (addition.factors)
       added =
@@ -605,8 +638,7 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
 
   unsigned next = 0;
   if (!scores->additions.empty())
-    emitAdditions(inside, ofGradient, scores->additions,
-                  (*hidden)[needsWeights ? 1 : 0],
+    emitAdditions(inside, ofGradient, *scores, (*hidden)[needsWeights ? 1 : 0],
                   ArrayRef(*hidden).drop_front(needsWeights ? 2 : 1));
   ValueRange state = newRanges.getBodyRegion().getArguments().drop_front(2);
   auto add = [&](Value pairs, Value operand, unsigned number) -> Value {

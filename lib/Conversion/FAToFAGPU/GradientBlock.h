@@ -36,9 +36,11 @@ private:
   struct Addition {
     Value memory;
     SmallVector<Value> indices;
-    /// Of each pair, times `factors` behind the mask. Null: the gradients of
-    /// the scores, and 1.
-    Value values, factors;
+    /// Of each pair, which the mask hides as it does gradients of the scores;
+    /// or a multiple of these. Null for both: the gradients themselves.
+    Value values, multiple;
+    /// What they are multiplied by behind the mask; may be null.
+    Value factors = {};
   };
   /// Weights and gradients of the scores of a block; null where not needed.
   struct Scores {
@@ -71,8 +73,7 @@ private:
                                  const IRMapping &mapping, Value scaled,
                                  Value product, Scores &scores);
   void emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
-                     ArrayRef<Addition> additions, Value gradients,
-                     ValueRange values);
+                     const Scores &scores, Value hidden, ValueRange values);
   Value takeGroup(OpBuilder &builder, Value block, int64_t rows,
                   int64_t columns, bool ofColumns);
   FailureOr<SmallVector<Value>> hidePairs(OpBuilder &outside, OpBuilder &inside,

@@ -15,6 +15,7 @@
 #include "HostLoops.h"
 #include "QueryBlock.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -68,6 +69,9 @@ private:
   bool hasColumns = true;
   int64_t rowDim = 0, columnDim = 0;
   RankedTensorType tileType;
+  /// Of the memory that is written; whether that is the device's own.
+  SmallVector<OpFoldResult> sizes;
+  bool ofDevice = false;
 };
 } // namespace
 
@@ -81,6 +85,16 @@ static std::optional<int64_t> getContiguousDim(MemRefType type) {
     if (strides[dim] == 1)
       return dim;
   return std::nullopt;
+}
+
+/// The sizes of memory; those of the device's own are the host's numbers.
+static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
+                                          Value memory) {
+  auto workspace = memory.getDefiningOp<fagpu::WorkspaceOp>();
+  if (!workspace)
+    return memref::getMixedSizes(builder, loc, memory);
+  return getMixedValues(workspace.getType().getShape(), workspace.getSizes(),
+                        builder);
 }
 
 SmallVector<Value *> CopyTiler::getMemory() {
@@ -116,16 +130,17 @@ void CopyTiler::addDims(int64_t count) {
   for (int64_t dim = 0; dim < rank + count; ++dim)
     if (rank)
       groups[std::max<int64_t>(dim - count, 0)].push_back(dim);
+  sizes.insert(sizes.begin(), count, builder.getIndexAttr(1));
   for (Value *memory : getMemory()) {
     auto type = cast<MemRefType>(memory->getType());
     SmallVector<int64_t> shape(count, 1);
     llvm::append_range(shape, type.getShape());
-    SmallVector<OpFoldResult> sizes(count, builder.getIndexAttr(1));
-    llvm::append_range(sizes, memref::getMixedSizes(builder, loc, *memory));
+    SmallVector<OpFoldResult> all(count, builder.getIndexAttr(1));
+    llvm::append_range(all, getSizes(builder, loc, *memory));
     auto expanded =
         memref::ExpandShapeOp::computeExpandedType(type, shape, groups);
     *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
-                                            groups, sizes);
+                                            groups, all);
   }
 }
 
@@ -136,6 +151,8 @@ void CopyTiler::putLast(int64_t dim) {
     if (each != dim)
       order.push_back(each);
   order.push_back(dim);
+  sizes = llvm::map_to_vector(
+      order, [&](unsigned from) -> OpFoldResult { return sizes[from]; });
   auto map = AffineMapAttr::get(
       AffineMap::getPermutationMap(order, builder.getContext()));
   for (Value *memory : getMemory())
@@ -193,7 +210,8 @@ void CopyTiler::chooseTile() {
 }
 
 Value CopyTiler::getSize(OpBuilder &at, int64_t dim) {
-  Value size = at.createOrFold<memref::DimOp>(loc, destination, dim);
+  Value size = ofDevice ? getValueOrCreateConstantIndexOp(at, loc, sizes[dim])
+                        : at.createOrFold<memref::DimOp>(loc, destination, dim);
   return Blocks(at, loc).cast32(size);
 }
 
@@ -256,12 +274,14 @@ LogicalResult CopyTiler::run() {
       << std::string("a kernel of its own ") +
              (isFill() ? "fills " : "copies ") +
              llvm::formatv("{0}", getType()).str();
+  sizes = getSizes(builder, loc, destination);
+  ofDevice = destination.getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
   makeMatrix();
   chooseTile();
   SmallVector<OpFoldResult> lower, upper, steps;
   for (int64_t dim = 0; dim <= columnDim; ++dim) {
     lower.push_back(builder.getIndexAttr(0));
-    upper.push_back(memref::getMixedSize(builder, loc, destination, dim));
+    upper.push_back(sizes[dim]);
     steps.push_back(builder.getIndexAttr(dim == rowDim ? tileType.getDimSize(0)
                                          : hasColumns && dim == columnDim
                                              ? tileType.getDimSize(1)

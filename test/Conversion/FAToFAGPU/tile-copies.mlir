@@ -98,3 +98,26 @@ func.func @copy_apart(%a: !apart, %b: !apart) {
   linalg.copy ins(%a : !apart) outs(%b : !apart)
   return
 }
+
+// -----
+
+// f32 is stored as less.
+// CHECK-LABEL: func.func @narrowed
+// CHECK: %[[TILE:.*]] = fagpu.gather %{{.*}} -> tensor<64x64xf32, #fagpu.acc<4>>
+// CHECK: %[[LESS:.*]] = arith.truncf %[[TILE]] : {{.*}} to tensor<64x64xf16, #fagpu.acc<4>>
+// CHECK: fagpu.store %[[LESS]]
+func.func @narrowed(%a: memref<128x64xf32>, %b: memref<128x64xf16>) {
+  linalg.copy ins(%a : memref<128x64xf32>) outs(%b : memref<128x64xf16>)
+  return
+}
+
+// -----
+
+// One number is a row of one column.
+// CHECK-LABEL: func.func @number
+// CHECK: %[[ROW:.*]] = memref.expand_shape %{{.*}} [] {{.*}} : memref<f32> into memref<1x1xf32>
+// CHECK: fagpu.store %{{.*}}, %[[ROW]]{{.*}} rows(%{{.*}}) columns(
+func.func @number(%zero: f32, %b: memref<f32>) {
+  linalg.fill ins(%zero : f32) outs(%b : memref<f32>)
+  return
+}

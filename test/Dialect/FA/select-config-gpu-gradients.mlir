@@ -193,12 +193,31 @@
 // RUN: %{check}
 // WARPFLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_80, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
 
-// RUN: not fa-opt %t/capture.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=CAPTURE --implicit-check-not=error:
-// CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU
-// RUN: not fa-opt %t/scale.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SCALE --implicit-check-not=error:
-// SCALE: error: 'fa.attention_gradient' op asks for the gradient of the scale, which has no lowering for sm_90a
+// Blocks add to gradients of captures and of the scale, in any order.
+
+// DEFINE: %{attributes} =
+// DEFINE: %{file} = capture
+// DEFINE: %{select} = sed 's/ATTRIBUTES/%{attributes}/' %t/%{file}.mlir | not fa-opt -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --implicit-check-not=error:
+// RUN: sed 's/ATTRIBUTES//' %t/capture.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ADDS
+// RUN: sed 's/ATTRIBUTES//' %t/scale.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ADDS
+// ADDS: #fa.config<query_block = 128, key_block = {{[0-9]+}}, deterministic = false, target = {{.*}}, gradient_form = two_pass>
+// REDEFINE: %{attributes} = {deterministic}
+// RUN: %{select} --check-prefix=CAPTURE
+// CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which blocks add to in any order on sm_90a, but is deterministic; the nearest is deterministic = false there, and this one on a CPU
+// REDEFINE: %{attributes} = {config = #fa.config<query_block = 128, key_block = 32>}
+// RUN: %{select} --check-prefix=CONFIGURED
+// CONFIGURED: error: 'fa.attention_gradient' op asks for the gradient of a capture, which blocks add to in any order on sm_90a, but its config has deterministic = true
+// REDEFINE: %{file} = scale
+// REDEFINE: %{attributes} = {deterministic}
+// RUN: %{select} --check-prefix=SCALE
+// SCALE: error: 'fa.attention_gradient' op asks for the gradient of the scale, which blocks add to in any order on sm_90a, but is deterministic
+
+// What queries share, and keys do not, has rows of its own in blocks of queries.
+// RUN: fa-opt %t/ofqueries.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=QUERIES
+// QUERIES: gradient_form = two_pass
+
 // RUN: not fa-opt %t/sink.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SINK --implicit-check-not=error:
-// SINK: error: 'fa.attention_gradient' op asks for the gradient of a capture of the sink, which has no lowering for sm_90a; the nearest is query, key and value there, and this one on a CPU
+// SINK: error: 'fa.attention_gradient' op asks for the gradient of a capture of the sink, which has no lowering for sm_90a; the nearest is query, key, value and captures of the score there, and this one on a CPU
 
 //--- problem.mlir
 !t = memref<1x?x4xDIMxTYPE>
@@ -238,6 +257,23 @@ func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to:
       score_gradient(%dx, %s, %b, %h, %i, %j, %table) {
         fa.scatter_gradient %dx to %table[%h] : f32, memref<4xf32>
         fa.yield %dx : f32
+      } ATTRIBUTES
+  return
+}
+
+//--- ofqueries.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @ofqueries(%t: !t, %lse: memref<1x4x?xf32>, %bias: memref<?xf32>, %to: memref<?xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t, capture[0] = %to : memref<?xf32>)
+      score(%s, %b, %h, %i, %j) captures(%table = %bias : memref<?xf32>) {
+        %number = memref.load %table[%i] : memref<?xf32>
+        %x = arith.addf %s, %number : f32
+        fa.yield %x : f32
+      }
+      score_gradient(%dx, %s, %b, %h, %i, %j, %table) {
+        fa.scatter_gradient %dx to %table[%i] : f32, memref<?xf32>
+        fa.yield %dx : f32
       }
   return
 }
@@ -246,7 +282,7 @@ func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to:
 !t = memref<1x?x4x64xbf16>
 func.func @scale(%t: !t, %lse: memref<1x4x?xf32>, %scale: f32, %to: memref<f32>) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
-      outs(query = %t : !t, scale = %to : memref<f32>) scale(%scale)
+      outs(query = %t : !t, scale = %to : memref<f32>) scale(%scale) ATTRIBUTES
   return
 }
 

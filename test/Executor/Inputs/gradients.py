@@ -344,9 +344,9 @@ def compare(name, got, expected, magnitude, element, weights="f32"):
     return "" if error <= bound else f"{name}: error {error}, bound {bound}"
 
 
-def queries_of_one_pass(problem):
+def queries_of_one_pass(problem, sums):
     """Queries of a step on a GPU that registers hold and two groups can divide; 0 where there are none."""
-    d, widest, is_plain = problem.d, max(problem.d, problem.e), problem.score == "none" and not problem.dropout
+    d, widest, is_plain = problem.d, max(problem.d, problem.e), problem.score == "none" and not problem.dropout and not sums
     if d % 16 or widest > 128:
         return 0
     if d % 32 == 0 and (is_plain or widest <= 64):
@@ -438,16 +438,18 @@ def whole(problem, rng, runner):
         sums = [name for name in names if name in ("capture[0]", "scale")]
         # Values of two sums are more than registers hold beside all gradients.
         is_whole = {"query", "key", "value"} <= set(names) and (len(sums) < 2 or problem.score in ("alibi", "bias"))
-        queries = queries_of_one_pass(problem) if is_whole and not by_warps else 0
+        queries = queries_of_one_pass(problem, sums) if is_whole and not by_warps else 0
+        in_any_order = ", deterministic = false" if sums else ""
         if form and by_warps:
             rows = rng.choice([64, 128]) if max(problem.d, problem.e) <= 64 else 64
-            attributes.append(f"config = #fa.config<query_block = {rows}, key_block = {rng.choice([16, 32])}, gradient_form = {form}_pass>")
+            attributes.append(f"config = #fa.config<query_block = {rows}, key_block = {16 if sums else rng.choice([16, 32])}, "
+                              f"gradient_form = {form}_pass{in_any_order}>")
         elif queries and rng.random() < 0.5:
             attributes.append(f"config = #fa.config<query_block = {queries}, key_block = 128, deterministic = false>")
         elif form:
-            keys = 64 if problem.score == "none" else 32
+            keys = 64 if problem.score == "none" and not sums else 32
             attributes.append(f"config = #fa.config<query_block = 128, key_block = {keys}, "
-                              f"gradient_form = {form}_pass{', deterministic = false' if sums else ''}>")
+                              f"gradient_form = {form}_pass{in_any_order}>")
     destinations, results, turns, elements = [], [], [], []
     for number, name in enumerate(names):
         array = np.asarray(expected[name])

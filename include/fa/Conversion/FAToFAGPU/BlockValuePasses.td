@@ -41,7 +41,9 @@ def FADecomposeToBlocksPass
     as vectors of columns). Exponents are of base 2: `fa.prepare_gradient` stores
     lse times log2(e). What a mask hides is set to 0 behind the products. Blocks
     of query rows are stored and fetched whole: fa-tile-gradient gives them
-    memory.
+    memory. What the region scatters to gradients of captures, and gradients times
+    products for the scale, are summed up by warps or rows where their pairs share
+    an element, and added by `fagpu.scatter_add`.
 
     Before:
     ```mlir

@@ -139,7 +139,7 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     fa-forward-copies has run: the allocation is the device's then.
 
     Refused: elements other than f16, bf16 and f32, 16-bit elements without a
-    dimension of stride 1, memory of rank 0, and copies between element types.
+    dimension of stride 1, and copies between element types but from f32.
 
     Before:
     ```mlir

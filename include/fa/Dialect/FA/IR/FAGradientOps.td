@@ -253,8 +253,8 @@ def FA_GradientQueriesOp : FA_GradientStepOp<"gradient_queries"> {
 
     Operands are those of `fa.gradient_keys`. Rows of the state (rows x head
     dim, f32) are queries. Gradients of captures and of the scale are memory
-    that is added to: no other iteration of a parallel loop may add to the same
-    elements.
+    that is added to: on a CPU no other iteration of a parallel loop may add to
+    the same elements.
 
     Example:
 

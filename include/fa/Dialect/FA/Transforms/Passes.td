@@ -274,7 +274,9 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     behind the loops: batches and heads where at most one index differs between
     pairs, blocks of queries where none does. Dimensions with neither become
     sequential loops of their own. Gradients have the same bits in each run, but
-    for those of queries in `one_pass` on a GPU.
+    for those of queries in `one_pass` on a GPU. There all blocks add to one f32
+    table in any order: blocks of queries, or of keys in `one_pass` and for elements
+    that keys alone index.
 
     Gradients of what a sink captures are added row by row behind step 1. Heads are
     parallel where the head is an index of all that a capture is added to.

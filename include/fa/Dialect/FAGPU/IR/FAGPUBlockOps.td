@@ -235,7 +235,7 @@ def FAGPU_ScatterAddOp
   let assemblyFormat = [{
     $value `,` $destination `[` $indices `]`
     (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
-    `:` type($value) `into` type($destination) `[` type($indices) `]`
+    `:` type($value) `into` type($destination) (`[` type($indices)^ `]`)?
   }];
   let hasVerifier = 1;
 }
