@@ -70,7 +70,8 @@ static GPUNeeds getNeeds(const GPUPart &part, RowsByColumns block, int64_t sums,
   constexpr int64_t bytes = 2;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     elements += llvm::alignTo(headDim, depthOfProduct);
-  int64_t columns = block.columns * (problem.gradientReadsScore ? 3 : 2) +
+  int64_t columns = block.columns * ((problem.gradientReadsScore ? 3 : 2) +
+                                     problem.addedValues) +
                     static_cast<int64_t>(llvm::alignTo(sums, depthOfProduct));
   return {(block.rows + part.stages * block.columns) * elements * bytes,
           block.rows * columns / threads + registersBeside, 0};
@@ -99,10 +100,9 @@ bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
-                             int64_t keyBlock) {
+                             int64_t keyBlock, bool deterministic = true) {
   return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         /*deterministic=*/true,
-                         GPUConfigAttr::get(context, getPart()));
+                         deterministic, GPUConfigAttr::get(context, getPart()));
 }
 
 ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
@@ -114,7 +114,8 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
                          target.chip, row.maxHeadDim);
   RowsByColumns block =
       shrink(row.ofQueries, problem.queryHeadDim, getPart(), target, problem);
-  return makeConfig(context, block.rows, block.columns)
+  return makeConfig(context, block.rows, block.columns,
+                    /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
 }
 
