@@ -45,7 +45,14 @@ HostValues::HostValues(func::FuncOp host, ArrayRef<std::string> names)
 
 const HostMemRef *HostValues::getMemRef(Value memref) const {
   auto found = memrefs.find(memref);
-  return found == memrefs.end() ? nullptr : &found->second;
+  bool isKnown = found != memrefs.end() && found->second.workspace.empty();
+  return isKnown ? &found->second : nullptr;
+}
+
+const HostMemRef *HostValues::getWorkspaceView(Value memref) const {
+  auto found = memrefs.find(memref);
+  bool isKnown = found != memrefs.end() && !found->second.workspace.empty();
+  return isKnown ? &found->second : nullptr;
 }
 
 Operand HostValues::getDim(unsigned argument, unsigned dim) {
@@ -96,6 +103,8 @@ LogicalResult HostValues::addConstant(Operation *op, Attribute value) {
 LogicalResult HostValues::addDimOf(Operation *op) {
   auto dimOp = cast<memref::DimOp>(op);
   const HostMemRef *memref = getMemRef(dimOp.getSource());
+  if (!memref)
+    memref = getWorkspaceView(dimOp.getSource());
   std::optional<int64_t> dim = dimOp.getConstantIndex();
   if (!memref || !dim || *dim < 0 || *dim >= int64_t(memref->sizes.size()))
     return op->emitOpError(

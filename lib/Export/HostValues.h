@@ -29,12 +29,13 @@ namespace mlir::fa {
 /// An operand of a manifest: a number, or the name of what holds it.
 using Operand = llvm::json::Value;
 
-/// A memref of a host function: an argument or a view of one. Offset and
-/// strides are in elements, from the argument's address.
+/// A memref of a host function: an argument, or the workspace that has a name,
+/// or a view of one. Offset and strides are in elements, from its address.
 struct HostMemRef {
   unsigned argument;
   Operand offset = 0;
   SmallVector<Operand> sizes, strides;
+  std::string workspace;
 };
 
 /// When a launch uses a value: for every call, or where one of some conditions
@@ -61,8 +62,10 @@ public:
   /// What stands for a scalar of the host function.
   Operand get(Value scalar) const { return scalars.at(scalar); }
   /// The memref that a value is a view of; nullptr for a counter and a
-  /// workspace.
+  /// workspace, or a view of one.
   const HostMemRef *getMemRef(Value memref) const;
+  /// What a view of a workspace is; nullptr for other memory.
+  const HostMemRef *getWorkspaceView(Value memref) const;
 
   /// The size of an argument's dim.
   Operand getDim(unsigned argument, unsigned dim);
@@ -101,6 +104,15 @@ private:
   LogicalResult addDimOf(Operation *op);
   /// HostViews.cpp.
   LogicalResult addView(Operation *op);
+  HostMemRef describe(fagpu::WorkspaceOp op);
+  /// A view without dims of the same memory.
+  static HostMemRef makeView(const HostMemRef &source) {
+    return {source.argument, source.offset, {}, {}, source.workspace};
+  }
+  std::string getName(const HostMemRef &memref) const {
+    return memref.workspace.empty() ? "'" + names[memref.argument] + "'"
+                                    : "a workspace";
+  }
   LogicalResult addSubView(memref::SubViewOp op, HostMemRef &view);
   LogicalResult addExpansion(memref::ExpandShapeOp op, HostMemRef &view);
   void requireContiguous(const HostMemRef &source, ArrayRef<int64_t> group);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostValues.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -46,7 +47,7 @@ Operand HostValues::getOperand(OpFoldResult value) const {
 /// What is not known when it is compiled is required to lie in the memory.
 LogicalResult HostValues::addSubView(memref::SubViewOp op, HostMemRef &view) {
   HostMemRef source = std::move(view);
-  view = {source.argument, source.offset, {}, {}};
+  view = makeView(source);
   llvm::SmallBitVector dropped = op.getDroppedDims();
   for (unsigned dim = 0; dim < source.sizes.size(); ++dim) {
     Operand offset = getOperand(op.getMixedOffsets()[dim]),
@@ -66,8 +67,8 @@ LogicalResult HostValues::addSubView(memref::SubViewOp op, HostMemRef &view) {
     Operand isInside = emit("select", {emit("less", {last, source.sizes[dim]}),
                                        emit("less_equal", {0, offset}),
                                        emit("equal", {size, 0})});
-    addRequirement(isInside, "a slice of '" + names[source.argument] +
-                                 "' is outside of it");
+    addRequirement(isInside,
+                   "a slice of " + getName(source) + " is outside of it");
   }
   return success();
 }
@@ -76,7 +77,7 @@ LogicalResult HostValues::addSubView(memref::SubViewOp op, HostMemRef &view) {
 LogicalResult HostValues::addExpansion(memref::ExpandShapeOp op,
                                        HostMemRef &view) {
   HostMemRef source = std::move(view);
-  view = {source.argument, source.offset, {}, {}};
+  view = makeView(source);
   for (OpFoldResult size : op.getMixedOutputShape())
     view.sizes.push_back(getOperand(size));
   view.strides.assign(view.sizes.size(), nullptr);
@@ -88,8 +89,8 @@ LogicalResult HostValues::addExpansion(memref::ExpandShapeOp op,
     }
     if (elements != source.sizes[dim])
       addRequirement(emit("equal", {elements, source.sizes[dim]}),
-                     "'" + names[source.argument] +
-                         "' does not have the size that it is expanded from");
+                     getName(source) +
+                         " does not have the size that it is expanded from");
   }
   return success();
 }
@@ -110,15 +111,15 @@ void HostValues::requireContiguous(const HostMemRef &source,
     for (Operand size : {outerSize, innerSize})
       follows = emit("select", {emit("equal", {size, 1}), 1, follows});
     addRequirement(follows, "dims " + std::to_string(outer) + " and " +
-                                std::to_string(inner) + " of a view of '" +
-                                names[source.argument] +
-                                "' become one, but do not follow each other");
+                                std::to_string(inner) + " of a view of " +
+                                getName(source) +
+                                " become one, but do not follow each other");
   }
 }
 
 void HostValues::addCollapse(memref::CollapseShapeOp op, HostMemRef &view) {
   HostMemRef source = std::move(view);
-  view = {source.argument, source.offset, {}, {}};
+  view = makeView(source);
   SmallVector<int64_t> known = op.getResultType().getStridesAndOffset().first;
   for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
     Operand size = 1, stride = 1;
@@ -143,7 +144,7 @@ void HostValues::addCollapse(memref::CollapseShapeOp op, HostMemRef &view) {
 
 void HostValues::addTranspose(memref::TransposeOp op, HostMemRef &view) {
   HostMemRef source = std::move(view);
-  view = {source.argument, source.offset, {}, {}};
+  view = makeView(source);
   for (AffineExpr dim : op.getPermutation().getResults()) {
     unsigned position = cast<AffineDimExpr>(dim).getPosition();
     view.sizes.push_back(source.sizes[position]);
@@ -151,8 +152,28 @@ void HostValues::addTranspose(memref::TransposeOp op, HostMemRef &view) {
   }
 }
 
+/// A workspace is dense.
+HostMemRef HostValues::describe(fagpu::WorkspaceOp op) {
+  auto type = cast<MemRefType>(op.getType());
+  HostMemRef memref{0, 0, {}, {}, getWorkspace(op.getMemory()).str()};
+  for (OpFoldResult size :
+       getMixedValues(type.getShape(), op.getSizes(), op.getContext()))
+    memref.sizes.push_back(getOperand(size));
+  memref.strides.assign(memref.sizes.size(), 1);
+  for (unsigned dim = memref.sizes.size(); dim-- > 1;)
+    memref.strides[dim - 1] = multiply(memref.strides[dim], memref.sizes[dim]);
+  return memref;
+}
+
 LogicalResult HostValues::addView(Operation *op) {
   const HostMemRef *source = getMemRef(op->getOperand(0));
+  if (!source)
+    source = getWorkspaceView(op->getOperand(0));
+  HostMemRef ofWorkspace;
+  if (auto made = op->getOperand(0).getDefiningOp<fagpu::WorkspaceOp>()) {
+    ofWorkspace = describe(made);
+    source = &ofWorkspace;
+  }
   auto type = dyn_cast<MemRefType>(op->getResult(0).getType());
   if (!source || !type || !type.isStrided())
     return op->emitOpError(
@@ -181,6 +202,12 @@ LogicalResult HostValues::addView(Operation *op) {
                                return success();
                              })
                              .Default([](Operation *) { return success(); });
+  if (!view.workspace.empty()) {
+    if (view.offset != 0)
+      return op->emitOpError("is a part of a workspace, so a manifest cannot "
+                             "express it; expected one from its beginning on");
+    workspaceNames[op->getResult(0)] = view.workspace;
+  }
   memrefs[op->getResult(0)] = std::move(view);
   return result;
 }

@@ -247,7 +247,9 @@ LogicalResult KernelParameters::addPointer(Value value,
     auto type = cast<MemRefType>(value.getType());
     auto made = value.getDefiningOp<fagpu::WorkspaceOp>();
     Operand size = type.getShape().back();
-    if (type.isDynamicDim(type.getRank() - 1))
+    if (const HostMemRef *view = values.getWorkspaceView(value))
+      size = view->sizes.back();
+    else if (type.isDynamicDim(type.getRank() - 1))
       size = values.get(made.getSizes().back());
     return requirePieces(value, size, "a workspace", parameter);
   }
@@ -321,7 +323,9 @@ LogicalResult KernelParameters::add(DictionaryAttr parameter) {
                                       : getWorkspaceStride(made, dim)}});
     return success();
   }
-  const HostMemRef *memref = getMemRef(value);
+  const HostMemRef *memref = values.getWorkspaceView(value);
+  if (!memref || kind == "tensor_map")
+    memref = getMemRef(value);
   if (!memref)
     return failure();
   if (kind == "tensor_map")

@@ -8,6 +8,7 @@
 #include "fa/Pipelines/Level2Pipeline.h"
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Pipelines/RegisterPipeline.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Transforms/Passes.h"
@@ -27,6 +28,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFADifferentiateScore());
   buildExpandAppliesPipeline(manager);
   manager.addPass(createFAResultsToOutParameters());
+  manager.addPass(createFABatchSharedKeys());
   FAPackHeadsOptions packing;
   // A GPU has no sink that depends on the row.
   packing.sinks = !lookupGPUTarget(options.chip);

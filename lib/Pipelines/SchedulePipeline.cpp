@@ -9,6 +9,7 @@
 
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/Peepholes.h"
@@ -55,6 +56,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   Level2Options level2;
   level2.chip = options.chip;
   buildFAToLevel2Pipeline(manager, level2);
+  manager.addPass(createFACombineToState());
   manager.addPass(createLowerAffinePass());
   addCleanUp(manager);
   manager.addNestedPass<func::FuncOp>(createFAPutHeadDimsLastPass());

@@ -40,7 +40,8 @@ using namespace mlir::fa;
 
 LogicalResult QueryBlock::match() {
   parts = finalize.getAccumulator().getDefiningOp<scf::ForOp>();
-  if (parts)
+  partial = finalize.getAccumulator().getDefiningOp<AddPartialOp>();
+  if (parts || partial)
     return success();
   ranges = finalize.getAccumulator().getDefiningOp<KeyRangesOp>();
   if (!ranges || finalize.getMaximum().getDefiningOp() != ranges ||
@@ -166,7 +167,8 @@ LogicalResult QueryBlock::run() {
   bool hasKeys = !isEmpty();
   if (hasKeys && failed(match()))
     return failure();
-  if (hasKeys && !parts ? failed(readProblem()) : failed(readRows()))
+  bool isMerge = parts || partial;
+  if (hasKeys && !isMerge ? failed(readProblem()) : failed(readRows()))
     return failure();
   // Outputs are resolved again when the state is there.
   {
@@ -175,7 +177,9 @@ LogicalResult QueryBlock::run() {
       if (memory && failed(resolve(builder, finalize, memory)))
         return failure();
   }
-  if (hasKeys && failed(parts ? rebuildMerge() : rebuildRanges()))
+  if (hasKeys && failed(parts     ? rebuildMerge()
+                        : partial ? rebuildPartials()
+                                  : rebuildRanges()))
     return failure();
   if (hasKeys)
     emitResult();
@@ -184,7 +188,7 @@ LogicalResult QueryBlock::run() {
   finalize.erase();
   if (parts)
     parts.erase();
-  else if (hasKeys)
+  else if (hasKeys && !partial)
     ranges.erase();
   return success();
 }

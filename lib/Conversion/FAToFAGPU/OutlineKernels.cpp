@@ -449,8 +449,14 @@ static void collectBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
 
 /// The allocation that a memory is a part of; null for other memory.
 static memref::AllocOp findAllocation(Value memory) {
-  if (auto view = dyn_cast<MemrefValue>(memory))
+  // To MLIR a transposed view is no view.
+  while (auto view = dyn_cast<MemrefValue>(memory)) {
     memory = memref::skipViewLikeOps(view);
+    auto transpose = memory.getDefiningOp<memref::TransposeOp>();
+    if (!transpose)
+      break;
+    memory = transpose.getIn();
+  }
   return memory.getDefiningOp<memref::AllocOp>();
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loop of fa-split-keys that adds parts to a state, on block values. Read
-// `QueryBlock::rebuildMerge`.
+// The loop of fa-split-keys that adds parts to a state, and the steps of
+// fa-combine-to-state, on block values. Read `QueryBlock::rebuildMerge`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,5 +99,34 @@ LogicalResult QueryBlock::rebuildMerge() {
   scf::YieldOp::create(inside, loc, *next);
   moved.erase();
   state.assign(loop.result_begin(), loop.result_end());
+  return success();
+}
+
+LogicalResult QueryBlock::rebuildPartials() {
+  SmallVector<AddPartialOp> steps;
+  Value from = finalize.getAccumulator();
+  while (auto step = from.getDefiningOp<AddPartialOp>()) {
+    steps.push_back(step);
+    from = step.getAccumulator();
+  }
+  if (!from.getDefiningOp<linalg::FillOp>())
+    return partial.emitOpError("adds to a state that is not empty, expected "
+                               "the results of a merge alone");
+  OpBuilder builder(finalize);
+  Blocks blocks(builder, finalize.getLoc());
+  findGroupRow(builder);
+  state = {blocks.constant(0.0f, accType), blocks.constant(-infinity, rowType),
+           blocks.constant(0.0f, rowType)};
+  for (AddPartialOp step : llvm::reverse(steps)) {
+    FailureOr<SmallVector<Value>> next = addPartial(builder, step, state);
+    if (failed(next))
+      return failure();
+    state = *next;
+  }
+  // Nothing but the result, which the caller erases, uses the last one.
+  for (AddPartialOp step : steps) {
+    step->dropAllUses();
+    step.erase();
+  }
   return success();
 }

@@ -22,6 +22,8 @@ private:
   LogicalResult match();
   /// PartialResults.cpp. The loop that adds the results of parts of the keys.
   LogicalResult rebuildMerge();
+  /// The same of a number of results that the text says.
+  LogicalResult rebuildPartials();
   FailureOr<SmallVector<Value>> addPartial(OpBuilder &builder, AddPartialOp op,
                                            ValueRange state);
   LogicalResult readProblem();
@@ -53,6 +55,8 @@ private:
   FinalizeOp finalize;
   KeyRangesOp ranges, newRanges;
   scf::ForOp parts;
+  /// The last of results that are added one by one.
+  AddPartialOp partial;
   /// Accumulator, maximum and sum of all keys.
   SmallVector<Value> state;
   OnlineAttentionOp step;

@@ -103,3 +103,26 @@ func.func @left_alone(%two: memref<2x17x8x64xf32>, %k: memref<2x100x2x64xf32>, %
   %r = fa.attention ins(%t, %tk, %tk : tensor<2x1x8x64xf32>, tensor<2x100x2x64xf32>, tensor<2x100x2x64xf32>) outs(%t : tensor<2x1x8x64xf32>)
   return %r : tensor<2x1x8x64xf32>
 }
+
+// A merge of one query each has heads for rows, and in place one view for both sides.
+
+// CHECK-LABEL: func @merge(
+// CHECK-SAME:      %[[A:[^ :,)]*]]: memref<4x1x8x16xf32>, %[[L:[^ :,)]*]]: memref<4x8x1xf32>
+// CHECK:         %[[VIEW:.*]] = memref.transpose %[[A]] (d0, d1, d2, d3) -> (d0, d2, d1, d3)
+// CHECK:         %[[LSE:.*]] = memref.transpose %[[L]] (d0, d1, d2) -> (d0, d2, d1)
+// CHECK:         fa.combine a(%[[VIEW]], %[[LSE]] : {{.*}}) b({{.*}}) outs(%[[VIEW]], %[[LSE]] :
+func.func @merge(%a: memref<4x1x8x16xf32>, %l: memref<4x8x1xf32>, %b: memref<4x1x8x16xf32>, %m: memref<4x8x1xf32>) {
+  fa.combine a(%a, %l : memref<4x1x8x16xf32>, memref<4x8x1xf32>) b(%b, %m : memref<4x1x8x16xf32>, memref<4x8x1xf32>)
+      outs(%a, %l : memref<4x1x8x16xf32>, memref<4x8x1xf32>)
+  return
+}
+
+// Rows of sequences that share keys are packed, however many they are.
+
+// CHECK-LABEL: func @shared(
+// CHECK:         fa.attention ins(%{{.*}} : memref<1x2x256x64xf16>
+func.func @shared(%q: memref<1x64x8x64xf16>, %k: memref<1x?x2x64xf16>, %o: memref<1x64x8x64xf16>) {
+  fa.attention ins(%q, %k, %k : memref<1x64x8x64xf16>, memref<1x?x2x64xf16>, memref<1x?x2x64xf16>) outs(%o : memref<1x64x8x64xf16>)
+      {fa.shared_keys}
+  return
+}

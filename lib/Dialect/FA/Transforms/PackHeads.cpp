@@ -14,6 +14,7 @@
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -293,6 +294,9 @@ static int64_t getPackedGroup(AttentionOp op, bool withSinks,
   int64_t keyHeads =
       cast<MemRefType>(op.getKey().getType())
           .getDimSize(op.getKeyOrder().positionOf(DimKind::Heads));
+  // Rows of sequences that share keys are many, and few keys are read for them.
+  if (op->hasAttr(sharedKeysAttrName))
+    mostQueries = std::numeric_limits<int64_t>::max();
   if (queries < 1 || queries > mostQueries || ShapedType::isDynamic(heads) ||
       ShapedType::isDynamic(keyHeads) || keyHeads == 0 || heads == 0)
     return 1;
@@ -311,12 +315,41 @@ static int64_t getPackedGroup(AttentionOp op, bool withSinks,
   return heads / keyHeads;
 }
 
+/// A merge of one query each has heads for rows: all of a batch are one block.
+static void packMerge(RewriterBase &rewriter, CombineOp op) {
+  auto type = dyn_cast<MemRefType>(op.getOutput().getType());
+  DimsAttr order = op.getOrder();
+  if (!type || op.getQueryLengths() || !order.isDefault() ||
+      type.getDimSize(order.positionOf(DimKind::Sequence)) != 1)
+    return;
+  rewriter.setInsertionPoint(op);
+  // A merge in place has one view for what it reads and writes.
+  llvm::SmallDenseMap<Value, Value> views;
+  auto exchange = [&](OpOperand &operand, ArrayRef<unsigned> dims) {
+    Value &view = views[operand.get()];
+    if (!view) {
+      auto map = AffineMap::getPermutationMap(dims, rewriter.getContext());
+      view = memref::TransposeOp::create(rewriter, op.getLoc(), operand.get(),
+                                         AffineMapAttr::get(map));
+    }
+    rewriter.modifyOpInPlace(op, [&] { operand.set(view); });
+  };
+  for (OpOperand *output : {&op.getOutputAMutable(), &op.getOutputBMutable(),
+                            &op.getOutputMutable()})
+    exchange(*output, {0, 2, 1, 3});
+  exchange(op.getLseAMutable(), {0, 2, 1});
+  exchange(op.getLseBMutable(), {0, 2, 1});
+  for (OpOperand &lse : op.getLseMutable())
+    exchange(lse, {0, 2, 1});
+}
+
 namespace {
 struct PackHeadsPass : public mlir::fa::impl::FAPackHeadsBase<PackHeadsPass> {
   using FAPackHeadsBase::FAPackHeadsBase;
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](CombineOp op) { packMerge(rewriter, op); });
     getOperation()->walk([&](AttentionOp op) {
       int64_t group = getPackedGroup(op, sinks, queries);
       if (group > 1)

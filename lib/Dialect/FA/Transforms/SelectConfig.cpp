@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -188,6 +189,8 @@ static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
 static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
                              const Target &target, std::string &reason) {
   constexpr int64_t leastKeys = 256, exactKeys = 2048;
+  // No GPU has as many multiprocessors.
+  constexpr int64_t mostBlocks = 256;
   // Threads of a merge hold a row of the sum and one of a part.
   constexpr int64_t mostColumns = 192;
   if (target.isCPU() || op.getQueryStarts() || !op.getOffsets().empty() ||
@@ -203,12 +206,24 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
   GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
   int64_t size = llvm::alignTo(op.getBatchInvariant() ? exactKeys : leastKeys,
                                config.getKeyBlock());
-  if (ShapedType::isDynamic(queries) || queries > rows || part.blockTable ||
-      part.overlap == Overlap::tiles || columns > mostColumns ||
+  // Sequences that share keys are one, of few query blocks.
+  bool isOne = op->hasAttr(sharedKeysAttrName);
+  bool isShort = !ShapedType::isDynamic(queries) && queries <= rows &&
+                 part.overlap != Overlap::tiles;
+  if ((!isOne && !isShort) || part.blockTable || columns > mostColumns ||
       (!ShapedType::isDynamic(keys) && keys < 2 * size))
     return config;
-  reason += llvm::formatv("; parts of {0} keys{1}, for one query block", size,
-                          op.getBatchInvariant() ? "" : " at least");
+  std::optional<int64_t> blocks = countQueryBlocks(op, rows);
+  if (blocks && *blocks > mostBlocks && !op.getBatchInvariant())
+    return config;
+  reason +=
+      llvm::formatv("; parts of {0} keys{1}, for {2}", size,
+                    op.getBatchInvariant() ? "" : " at least",
+                    isOne ? "sequences that share them" : "one query block");
+  if (part.overlap == Overlap::tiles) {
+    part.overlap = Overlap::keys;
+    part.turns = false;
+  }
   // Parts of the keys have a tile each.
   part.tileOrder = TileOrder::in_order;
   part.cluster = 1;

@@ -35,6 +35,9 @@ class Form:
     sink: str  # none, heads or queries
     one_pool: bool
     parts: int  # of keys, or -n: n key blocks in each; 0: as the configuration has it
+    # Keys of all sequences, or their pages and number, are those of one.
+    shared: bool = False
+    one_query: bool = False
 
     def describe(self):
         parts = [f"queries {self.queries}", f"keys {self.keys}"]
@@ -43,9 +46,23 @@ class Form:
         if self.sink != "none":
             parts.append(f"sink by {self.sink}")
         parts += [name for name in ("query_lengths", "key_lengths") if getattr(self, name)]
+        if self.shared:
+            parts.append("shared" + (" by one query each" if self.one_query else ""))
         if self.parts:
             parts.append(f"{self.parts} parts" if self.parts > 0 else f"parts of {-self.parts} blocks")
         return " ".join(parts)
+
+
+def share_keys(rng, form):
+    """A form whose sequences have the same keys."""
+    keys = "batch" if form.keys == "packed" else form.keys
+    key_dims, value_dims = (dims.replace("s", "bs", 1) if form.keys == "packed" else dims
+                            for dims in (form.key_dims, form.value_dims))
+    dims = {name: getattr(form, name) for name in ("query_dims", "output_dims")}
+    if form.queries == "packed":
+        dims = {name: "b" + order for name, order in dims.items()}
+    return replace(form, shared=True, one_query=bool(rng.random() < 0.5), queries="batch", query_lengths=False, keys=keys,
+                   key_dims=key_dims, value_dims=value_dims, **dims)
 
 
 def sample_form(rng, on_gpu=False):
@@ -91,8 +108,8 @@ class SequenceFunction:
         parts = f"key_splits = {self.form.parts}" if self.form.parts > 0 else f"split_keys = {-self.form.parts * block}"
         return re.sub(r"(key_block = \d+)(, key_splits = \d+)?", rf"\1, {parts}", config, count=1)
 
-    def type_of(self, dims, head_dim, element):
-        size = {"d": head_dim}
+    def type_of(self, dims, head_dim, element, rows="?"):
+        size = {"d": head_dim, "s": rows}
         if self.form.keys == "pages" and "p" in dims and self.form.page:
             size["s"] = self.form.page
         return f"tensor<{'x'.join(str(size.get(dim, '?')) for dim in dims)}x{element}>"
@@ -100,11 +117,12 @@ class SequenceFunction:
     @property
     def types(self):
         f, form = self.base, self.form
-        return {"query": self.type_of(form.query_dims, f.head_dim, f.element),
+        rows = "1" if form.one_query else "?"
+        return {"query": self.type_of(form.query_dims, f.head_dim, f.element, rows),
                 "key": self.type_of(form.key_dims, f.head_dim, f.element),
                 "value": self.type_of(form.value_dims, f.value_head_dim, f.element),
-                "output_init": self.type_of(form.output_dims, f.value_head_dim, f.output_element),
-                "lse_init": "tensor<?x?xf32>" if form.queries == "packed" else "tensor<?x?x?xf32>"}
+                "output_init": self.type_of(form.output_dims, f.value_head_dim, f.output_element, rows),
+                "lse_init": "tensor<?x?xf32>" if form.queries == "packed" else f"tensor<?x?x{rows}xf32>"}
 
     def tables(self):
         form = self.form
@@ -113,12 +131,47 @@ class SequenceFunction:
                                          ("key_starts", form.keys == "packed"), ("key_pages", form.keys == "pages"))
                 if there]
 
+    def shared(self):
+        """What is given once for all sequences: by name, its type and that of all, and the dimension of these."""
+        form, types = self.form, self.types
+        if not form.shared:
+            return {}
+        tables = {"key_pages": ("tensor<?xi32>", "tensor<?x?xi32>", 0), "key_lengths": ("tensor<i32>", "tensor<?xi32>", 0)}
+        result = {name: kind for name, kind in tables.items() if name in self.tables()}
+        if form.keys == "batch":
+            for name, dims in (("key", form.key_dims), ("value", form.value_dims)):
+                one = self.type_of(dims.replace("b", ""), {"key": self.base.head_dim, "value": self.base.value_head_dim}[name],
+                                   self.base.element)
+                result[name] = one, types[name], dims.index("b")
+        return result
+
+    def broadcasts(self):
+        """Lines that give all sequences what is given once."""
+        if not self.form.shared:
+            return []
+        lines = [f"  %at_batch = arith.constant {self.form.query_dims.index('b')} : index",
+                 f"  %batch = tensor.dim %query, %at_batch : {self.types['query']}"]
+        for name, (one, every, dim) in self.shared().items():
+            shape, sizes = every[7:-1].split("x")[:-1], []
+            for at, size in enumerate(shape):
+                if at == dim:
+                    sizes.append("%batch")
+                elif size == "?":
+                    inner = at - (at > dim)
+                    lines += [f"  %{name}_at{at} = arith.constant {inner} : index",
+                              f"  %{name}_size{at} = tensor.dim %{name}_one, %{name}_at{at} : {one}"]
+                    sizes.append(f"%{name}_size{at}")
+            lines += [f"  %{name}_init = tensor.empty({', '.join(sizes)}) : {every}",
+                      f"  %{name} = linalg.broadcast ins(%{name}_one : {one}) outs(%{name}_init : {every}) dimensions = [{dim}]"]
+        return lines
+
     def arguments(self):
-        f, types = self.base, self.types
+        f, types = self.base, {**self.types, **{name: one for name, (one, _, _) in self.shared().items()}}
         result = [(name, types[name]) for name in ("query", "key", "value")]
         if f.scale:
             result.append(("scale", "f32"))
-        result += [(name, "tensor<?x?xi32>" if name == "key_pages" else "tensor<?xi32>") for name in self.tables()]
+        result += [(name, types.get(name, "tensor<?x?xi32>" if name == "key_pages" else "tensor<?xi32>"))
+                   for name in self.tables()]
         if self.form.sink != "none":
             result.append(("sinks", SINKS[self.form.sink][0]))
         result += [(c.name, c.type) for c in f.captures]
@@ -130,13 +183,14 @@ class SequenceFunction:
     def text(self):
         f, form, types = self.base, self.form, self.types
         renamed = {c.name for clause in f.score + f.mask if clause.region for c in clause.captures}
-        outside = lambda name: f"%{name}_outside" if name in renamed else f"%{name}"
+        shared = self.shared()
+        outside = lambda name: f"%{name}_outside" if name in renamed else f"%{name}_one" if name in shared else f"%{name}"
         results = ["output_init"] + (["lse_init"] if f.lse else [])
         result_types = ", ".join(types[name] for name in results)
         names = "%o, %l" if f.lse else "%o"
         arguments = ", ".join(f"{outside(name)}: {kind}" for name, kind in self.arguments())
-        table_types = dict(self.arguments())
-        lines = [f"func.func @main({arguments}) -> ({result_types}) {{",
+        table_types = {**dict(self.arguments()), **{name: every for name, (_, every, _) in shared.items()}}
+        lines = [f"func.func @main({arguments}) -> ({result_types}) {{", *self.broadcasts(),
                  f"  {names} = fa.attention",
                  f"      ins(%query, %key, %value : {types['query']}, {types['key']}, {types['value']})",
                  f"      outs({', '.join('%' + name for name in results)} : {result_types})"]
@@ -173,6 +227,8 @@ class SequenceProblem:
         rng = np.random.default_rng([*seed, 1])
         self.rng, self.sizes, self.form = rng, base.sizes, function.form
         self.broken, self.on_gpu = {}, not profile.has_config
+        if self.form.one_query:
+            self.take_one_query()
         if self.form.queries == "batch" and not self.form.query_lengths:
             base.arrays["query_lengths"][:] = base.sizes.queries
             self.fill("query")
@@ -180,13 +236,35 @@ class SequenceProblem:
             base.arrays["key_lengths"][:] = base.sizes.keys
             self.fill("key")
             self.fill("value")
+        if self.form.shared and self.sizes.batch:
+            for name in ("key", "value", "key_lengths"):
+                base.arrays[name][:] = base.arrays[name][:1]
         self.queries, self.keys = base.arrays["query_lengths"], base.arrays["key_lengths"]
         self.arrays = {name: base.arrays[name] for name in (c.name for c in function.base.captures)
                        if name in base.arrays}
         self.expected = self.find_expected()
         self.lay_out()
-        if base.sizes.batch and rng.random() < 0.3:
+        if self.form.shared:
+            self.take_one_sequence()
+        elif base.sizes.batch and rng.random() < 0.3:
             self.break_one()
+
+    def take_one_query(self):
+        """One query for each sequence, whatever the batch has."""
+        base, one = self.base, lambda array: np.resize(array, (len(array), 1, *array.shape[2:]))
+        base.sizes = self.sizes = replace(base.sizes, queries=1)
+        base.arrays["query"] = one(base.arrays["query"])
+        base.initial_output = one(base.initial_output)
+        base.initial_lse = np.resize(base.initial_lse, (*base.initial_lse.shape[:2], 1))
+
+    def take_one_sequence(self):
+        """Keys, or their pages and number, of the first sequence."""
+        arrays, form = self.arrays, self.form
+        for name, (_, _, dim) in self.function.shared().items():
+            array = arrays[name]
+            if not self.sizes.batch:
+                array = np.zeros([size or 1 for size in array.shape], array.dtype)
+            arrays[name] = np.ascontiguousarray(np.take(array, 0, dim)).reshape(np.take(array, 0, dim).shape)
 
     def fill(self, name):
         """Numbers where the batch has NaN, of an operand all of whose rows are read."""

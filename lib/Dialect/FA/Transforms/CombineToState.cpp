@@ -1,0 +1,101 @@
+//===- CombineToState.cpp - Merges as steps on a state --------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fa.combine of a tile becomes two fa.add_partial and fa.finalize. Read
+// `lower`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/Transforms/SharedKeys.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FACOMBINETOSTATE
+#include "fa/Dialect/FA/Transforms/SharedKeyPasses.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Rows of a warp, and the most of a state.
+static constexpr int64_t rowUnit = 16, mostRows = 64;
+
+static LogicalResult verify(CombineOp op) {
+  for (Value output : {op.getOutputA(), op.getOutputB()})
+    if (Type element = getElementTypeOrSelf(output.getType()); !element.isF32())
+      return op.emitOpError()
+             << "merges a result of " << element << ", expected f32 on a GPU";
+  if (op.getQueryLengths())
+    return op.emitOpError("has query_lengths, expected none on a GPU; the "
+                          "nearest is to merge all rows");
+  // The order of dimensions of fa.add_partial.
+  if (!op.getOrder().isDefault())
+    return op.emitOpError() << "has dims " << op.getOrder() << ", expected "
+                            << DimsAttr::getDefault(op.getContext())
+                            << " on a GPU; the nearest is to pass transposed "
+                               "views";
+  return success();
+}
+
+static Value createFilled(OpBuilder &builder, Location loc,
+                          ArrayRef<int64_t> sizes, float value) {
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, sizes, builder.getF32Type());
+  Value number = arith::ConstantFloatOp::create(
+      builder, loc, builder.getF32Type(), APFloat(value));
+  return linalg::FillOp::create(builder, loc, number, empty).getResult(0);
+}
+
+static LogicalResult lower(RewriterBase &rewriter, CombineOp op) {
+  if (failed(verify(op)))
+    return failure();
+  auto type = cast<ShapedType>(op.getOutput().getType());
+  int64_t known = type.getDimSize(op.getOrder().positionOf(DimKind::Sequence));
+  int64_t rows = ShapedType::isDynamic(known)
+                     ? mostRows
+                     : llvm::alignTo(std::max<int64_t>(known, 1), rowUnit);
+  if (rows > mostRows)
+    return op.emitOpError() << "has " << known << " rows, expected a tile of "
+                            << "at most " << mostRows;
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  int64_t columns = type.getDimSize(op.getOrder().positionOf(DimKind::HeadDim));
+  SmallVector<Value> state = {
+      createFilled(rewriter, loc, {rows, columns}, 0.0f),
+      createFilled(rewriter, loc, {rows},
+                   -std::numeric_limits<float>::infinity()),
+      createFilled(rewriter, loc, {rows}, 0.0f)};
+  for (auto [output, lse] : {std::pair(op.getOutputA(), op.getLseA()),
+                             std::pair(op.getOutputB(), op.getLseB())})
+    state = llvm::to_vector_of<Value>(
+        AddPartialOp::create(rewriter, loc, output, lse, ValueRange(state))
+            ->getResults());
+  FinalizeOp::create(rewriter, loc, TypeRange(), state[0], state[1], state[2],
+                     op.getOutput(), op.getLse(), /*rows=*/Value(),
+                     /*sink=*/Value(), DimsAttr());
+  rewriter.eraseOp(op);
+  return success();
+}
+
+namespace {
+struct CombineToStatePass
+    : public mlir::fa::impl::FACombineToStateBase<CombineToStatePass> {
+  void runOnOperation() override {
+    SmallVector<CombineOp> merges;
+    getOperation()->walk([&](CombineOp op) {
+      if (isa<MemRefType>(op.getOutput().getType()))
+        merges.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (CombineOp op : merges)
+      if (failed(lower(rewriter, op)))
+        return signalPassFailure();
+  }
+};
+} // namespace
