@@ -20,7 +20,7 @@
 // What a function computes on pairs beside attention has a lowering, where it captures no tensor.
 // RUN: fa-opt %t/apply.mlir --fa-to-cpu | FileCheck %s --check-prefix=APPLY
 // APPLY: llvm.func @f(
-// RUN: sed -e 's/%key) {/%key) captures(%c = %x : tensor<4x8xf32>) {/' %t/apply.mlir \
+// RUN: %mutate %t/apply.mlir change '%%key) {' to '%%key) captures(%%c = %%x : tensor<4x8xf32>) {' \
 // RUN:   | not fa-opt --fa-to-cpu 2>&1 | FileCheck %s --check-prefix=CAPTURE --implicit-check-not=error:
 // CAPTURE: error: 'fa.apply' op captures a value of type 'tensor<4x8xf32>', expected memory
 

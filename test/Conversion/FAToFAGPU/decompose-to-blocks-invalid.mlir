@@ -2,7 +2,7 @@
 // RUN:   -fa-decompose-to-blocks -split-input-file -verify-diagnostics
 
 // Key blocks of a text of its own, which no configuration has checked.
-// RUN: sed -e 's/step 128/step 72/' %S/decompose-to-blocks.mlir | not fa-opt -fa-decompose-to-blocks 2>&1 | FileCheck %s
+// RUN: %mutate %S/decompose-to-blocks.mlir every change 'step 128' to 'step 72' | not fa-opt -fa-decompose-to-blocks 2>&1 | FileCheck %s
 // CHECK: error: 'fa.online_attention' op goes by blocks of 72 keys, expected a multiple of 16; nearest is 80
 
 // fa-results-to-out-parameters would have come before.

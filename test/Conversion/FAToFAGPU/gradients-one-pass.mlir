@@ -89,7 +89,7 @@ func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !
 }
 
 // Of head dim 128 a group has 64 columns, as rows of a product where there are not 64 queries.
-// RUN: sed 's/8x64xbf16/8x128xbf16/; s/query_block = 128/query_block = 80/' %s | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=WIDE
+// RUN: %mutate %s change 'memref<2x?x8x64xbf16' to 'memref<2x?x8x128xbf16' then change 'query_block = 128' to 'query_block = 80' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=WIDE
 // WIDE-LABEL: func.func @gradients_all
 // WIDE: %[[CH_S:.*]] = fagpu.channel threads : <80x128xbf16, #fagpu.smem<128>, 2>
 // WIDE: fagpu.write %[[CH_S]] part(%{{.*}}), %{{.*}} transposed {fagpu.at = [0, 4]}

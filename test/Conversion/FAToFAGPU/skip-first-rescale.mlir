@@ -1,9 +1,9 @@
 // The first block rescales nothing. The configuration says where that is chosen.
 //
 // RUN: fa-opt %S/Inputs/softmax-steps.mlir -allow-unregistered-dialect -fagpu-skip-first-rescale | FileCheck %s --check-prefixes=CHECK,AFTER
-// RUN: sed 's/fagpu.kernel/fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<overlap = keys<rescale = before_product>>>>, fagpu.kernel/' %S/Inputs/softmax-steps.mlir \
+// RUN: %mutate %S/Inputs/softmax-steps.mlir every change fagpu.kernel to 'fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<overlap = keys<rescale = before_product>>>>, fagpu.kernel' \
 // RUN:   | fa-opt -allow-unregistered-dialect -fagpu-skip-first-rescale | FileCheck %s --check-prefixes=CHECK,BEFORE
-// RUN: sed 's/fagpu.kernel/fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>, fagpu.kernel/' %S/Inputs/softmax-steps.mlir \
+// RUN: %mutate %S/Inputs/softmax-steps.mlir every change fagpu.kernel to 'fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>, fagpu.kernel' \
 // RUN:   | fa-opt -allow-unregistered-dialect -fagpu-partial-sums -fagpu-skip-first-rescale | FileCheck %s --check-prefix=ROLLED
 // RUN: fa-opt %S/Inputs/softmax-steps.mlir -allow-unregistered-dialect -fagpu-drop-maximum -fagpu-skip-first-rescale -o /dev/null \
 // RUN:   --remark-format=emitRemark --remarks-filter=fagpu-skip-first-rescale 2>&1 | FileCheck %s --check-prefix=REMARK

@@ -10,10 +10,10 @@
 // RUN: sed 's/CONFIG/deterministic/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SMALL
 // A score that its gradient reads is kept: one pass where registers for it are left.
 // RUN: fa-opt %t/scored.mlir -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
-// RUN: sed 's/64xbf16/128xbf16/' %t/scored.mlir | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=KEPT
-// RUN: sed 's/64xbf16/128xbf16/; s/%cap: f32/%cap: memref<4xf32>/; s/softcap(%cap)/alibi(%cap : memref<4xf32>)/' %t/scored.mlir | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
+// RUN: %mutate %t/scored.mlir change 'memref<1x?x4x64xbf16>' to 'memref<1x?x4x128xbf16>' | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=KEPT
+// RUN: %mutate %t/scored.mlir change 'memref<1x?x4x64xbf16>' to 'memref<1x?x4x128xbf16>' then change '%%cap: f32' to '%%cap: memref<4xf32>' then change 'softcap(%%cap)' to 'alibi(%%cap : memref<4xf32>)' | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
 // KEPT: #fa.config<query_block = 48, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
-// RUN: sed 's/{config.*//' %t/keys.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
+// RUN: %mutate %t/keys.mlir change '{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, gradient_form = one_pass>}' to '' | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
 // SMALL-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 
