@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// CPU functions, object files and kernels from a module. Each call checks its
+// options, compiles while the context is locked, and hands the result out as
+// bytes or as a function that is called, saved and loaded.
+//
+//===----------------------------------------------------------------------===//
 
 #include "State.h"
 #include "fa/Driver/KernelCompilation.h"

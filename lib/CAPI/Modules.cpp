@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A module comes from text, bytecode or the description of a problem; pipelines
+// run on it, and what it holds is printed and counted.
+//
+//===----------------------------------------------------------------------===//
 
 #include "State.h"
 #include "fa/Driver/PipelineText.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The last error of a thread, the state of contexts and modules, and what they
+// keep of diagnostics. Every call that runs passes goes through `runInContext`,
+// which turns diagnostics into a status and a text.
+//
+//===----------------------------------------------------------------------===//
 
 #include "State.h"
 #include "ErrorStream.h"

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Checks a description of a problem, field by field, then writes it as text of
+// `fa.attention`. Read `writeProblem` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Driver/Problem.h"
 #include "fa/Runtime/CUDA/KernelDescription.h"

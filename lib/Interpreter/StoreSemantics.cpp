@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A store of a block to memory: by threads, staged for a bulk copy, or as an
+// addition. `compileStore` and `compileDrain` make programs of them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Boxes.h"
 #include "Channels.h"

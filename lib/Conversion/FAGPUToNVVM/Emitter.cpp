@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Arithmetic on 32-bit integers first, then inline PTX, barriers in shared
+// memory and what threads of a warp exchange.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

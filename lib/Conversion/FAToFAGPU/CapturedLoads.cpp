@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A load of captured memory becomes one scalar, a copy of a box in bulk, or one
+// element a thread. `load` at the end decides; what it tries stands before it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
 #include "fa/Target/Target.h"

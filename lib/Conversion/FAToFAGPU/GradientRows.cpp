@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What comes before and after the products of a gradient: the sum of do * o for
+// each row, sums that are cleared, and accumulators that are scaled and stored.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GradientBlock.h"
 #include "IndexWidths.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Finds the memory behind the slices of a step, and its place in a kernel.
+// `resolve` does it for one operand; `fetch` and `store` copy it, and
+// `getPlace` says which queries and keys the pairs of a block are.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PairsTile.h"
 #include "KernelConfig.h"

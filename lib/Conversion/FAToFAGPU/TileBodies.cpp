@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operations beside attention on block values become loops of one iteration, so
+// that they are kernels too; sizes move out of loops, and scalars into them.
+// Read `TileWrapper::run` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TileBodies.h"
 #include "fa/Dialect/FA/IR/FA.h"

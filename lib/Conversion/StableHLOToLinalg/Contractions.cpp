@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `dot_general` becomes a generic with the precision that its algorithm names,
+// `reduce` one with the operation of its region.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 #include "ScalarOps.h"

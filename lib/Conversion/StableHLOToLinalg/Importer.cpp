@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Looks an operation up in the table of importers, and has what these share:
+// types, sizes, empty and filled tensors, and generics over all elements.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 #include "ScalarOps.h"

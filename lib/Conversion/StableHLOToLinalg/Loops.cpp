@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `while` becomes `scf.while`, and `scf.for` where a counter runs up to a
+// bound; calls of assertions say which sizes are equal.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

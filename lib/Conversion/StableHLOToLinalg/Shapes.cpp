@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One function for each operation, and a table of them at the end. Sizes of a
+// result come from its type or from an operand that holds them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 #include "ScalarOps.h"

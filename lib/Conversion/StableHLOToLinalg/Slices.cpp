@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One function for each operation, and a table of them at the end. Starts that
+// are known at run time are clamped, as StableHLO says.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

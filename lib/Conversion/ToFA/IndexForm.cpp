@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Sums of variables times numbers, then the variables themselves: their bounds,
+// and the digits that a division splits one into.
+//
+//===----------------------------------------------------------------------===//
 
 #include "IndexForm.h"
 #include "llvm/ADT/STLExtras.h"

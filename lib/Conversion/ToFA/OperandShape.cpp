@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `compute` finds which digits of a tensor's indices are batch, head, row and
+// column; `apply` expands and transposes the tensor to these, `applyInverse`
+// goes back.
+//
+//===----------------------------------------------------------------------===//
 
 #include "OperandShape.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

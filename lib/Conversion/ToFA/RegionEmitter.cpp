@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `prepare` decides what a region captures and what is computed once before it;
+// `emit` writes the region, and `emitUniform` a value that is the same
+// everywhere.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RegionEmitter.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"

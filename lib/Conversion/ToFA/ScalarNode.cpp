@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Expressions are interned, so that equal ones are one node. Questions about a
+// node come first, then the graph that makes them; NodeFolds.cpp simplifies
+// them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ScalarNode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

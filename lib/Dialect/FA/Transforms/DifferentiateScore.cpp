@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reverse mode over one region: adjoints from its end to its begin, by the
+// rules of GradientRules.cpp. Scores first, then sinks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ScalarGradients.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"

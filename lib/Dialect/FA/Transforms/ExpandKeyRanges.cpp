@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each range becomes a loop of the same body. A full range needs no mask, and
+// where sizes are known none is checked. Read `expandKeyRanges` first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What fa-tile-gradient is made of, by the files that have its functions.
+// TileGradient.cpp decides which loops there are, GradientBlocks.cpp has what
+// all of them use; the other files have a kind of loop each.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_DIALECT_FA_TRANSFORMS_GRADIENTTILER_H
 #define FA_LIB_DIALECT_FA_TRANSFORMS_GRADIENTTILER_H
@@ -33,9 +39,7 @@ struct KeyGradients {
   CaptureGroup captures;
 };
 
-/// Tiles one gradient. Its functions lie in five files: GradientBlocks.cpp has
-/// the loops and slices that all use; the others a kind of loop each, under the
-/// headings of the declarations below. TileGradient.cpp decides which are made.
+/// Tiles one gradient.
 class GradientTiler {
 public:
   GradientTiler(RewriterBase &rewriter, AttentionGradientOp op)
@@ -53,7 +57,7 @@ public:
 private:
   using Body = function_ref<void(ValueRange)>;
 
-  // Loops and slices.
+  // GradientBlocks.cpp: loops and slices.
   OpFoldResult size(Value operand, DimsAttr order, DimKind kind) {
     return getMixedSize(rewriter, loc, operand, order, kind);
   }
@@ -114,13 +118,13 @@ private:
   }
   Value getQueryHead(Value keyHead, Value member);
 
-  // Numbers of each query row.
+  // GradientRows.cpp: numbers of each query row.
   int64_t getPreparedBlock();
   OpFoldResult padRows();
   Value allocate(OpFoldResult rows);
   void prepare(bool hasSums);
 
-  // Blocks of keys.
+  // GradientKeys.cpp: blocks of keys.
   void tileKeys(const KeyGradients &gradients);
   void addKeyBlock(const KeyGradients &gradients, Value batch, Value keyHead,
                    Value firstKey, int64_t block, Value querySums);
@@ -129,7 +133,8 @@ private:
                                 const SequenceBlock &keyBlock, ValueRange state,
                                 Value querySums);
 
-  // What blocks of keys add for queries: rows of a head follow each other.
+  // GradientQuerySums.cpp: what blocks of keys add for queries.
+  /// Rows of a head follow each other.
   DimsAttr getQuerySumsOrder() {
     return DimsAttr::get(rewriter.getContext(), {0, 2, 1, 3});
   }
@@ -141,7 +146,7 @@ private:
   Value viewSums(OpFoldResult rows);
   void tileSums();
 
-  // Blocks of queries.
+  // GradientQueries.cpp: blocks of queries.
   void tileQueries(const CaptureGroup &captures, bool withQueries);
   Value getOrdinal(Value first, int64_t block);
 

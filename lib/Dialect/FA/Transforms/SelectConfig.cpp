@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The target's tables choose a configuration; what it does not fit is said.
+// Then it is suited to pages and packed sequences, and to machines that few
+// query blocks would leave idle. Attention first, then gradients.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The forward takes a row of sinks as a tensor; the gradient adds up what they
+// capture, row by row.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Sinks.h"
 #include "Lengths.h"
