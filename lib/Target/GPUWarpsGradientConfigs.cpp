@@ -24,20 +24,20 @@ struct RowsByColumns {
   int64_t rows, columns;
 };
 /// Blocks of queries, which visit keys, and blocks of keys, which visit
-/// queries.
+/// queries; of one pass, where sums may have any order.
 struct WarpsRow {
   int64_t maxHeadDim;
   GradientForm form;
-  RowsByColumns ofQueries, ofKeys;
+  RowsByColumns ofQueries, ofKeys, once;
 };
 } // namespace
 
 // Warps of 32 rows read columns half as often as those of 16. Above head dim
 // 128 the sums of both gradients of keys leave no registers for scores.
 static constexpr WarpsRow table[] = {
-    {64, GradientForm::two_pass, {128, 32}, {64, 64}},
-    {128, GradientForm::two_pass, {64, 64}, {64, 32}},
-    {256, GradientForm::three_pass, {64, 32}, {64, 32}},
+    {64, GradientForm::two_pass, {128, 32}, {128, 32}, {128, 32}},
+    {128, GradientForm::two_pass, {128, 32}, {64, 64}, {64, 64}},
+    {256, GradientForm::three_pass, {64, 32}, {64, 32}, {}},
 };
 
 /// Four warps multiply, and each thread keeps addresses, indices and operands
@@ -57,24 +57,49 @@ static const WarpsRow &getRow(const AttentionProblem &problem) {
   return table[std::size(table) - 1];
 }
 
+/// Whether sums in any order can have `one_pass`, whose warps divide the head
+/// dim.
+static bool takesOnePass(const AttentionProblem &problem) {
+  return problem.hasAllGradients && getHeadDim(problem) <= 128 &&
+         problem.queryHeadDim % rowsPerWarpGroup == 0;
+}
+
 static GPUPart getPart() {
   GPUPart part;
   part.stages = 2;
   return part;
 }
 
-/// What a kernel takes whose rows sum up so many columns.
-static GPUNeeds getNeeds(const GPUPart &part, RowsByColumns block, int64_t sums,
+namespace {
+/// A kernel whose rows sum up so many columns.
+struct Kernel {
+  RowsByColumns block;
+  int64_t sums;
+  bool isOnePass = false;
+};
+} // namespace
+
+/// What a kernel takes. That of one pass brings gradients of scores to all
+/// warps, and then has those of the queries in place of scores.
+static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
                          const AttentionProblem &problem) {
+  const RowsByColumns &block = kernel.block;
   int64_t elements = 0;
   constexpr int64_t bytes = 2;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     elements += llvm::alignTo(headDim, depthOfProduct);
   int64_t columns = block.columns * ((problem.gradientReadsScore ? 3 : 2) +
-                                     problem.addedValues) +
-                    static_cast<int64_t>(llvm::alignTo(sums, depthOfProduct));
-  return {(block.rows + part.stages * block.columns) * elements * bytes,
-          block.rows * columns / threads + registersBeside, 0};
+                                     problem.addedValues);
+  int64_t numbers = block.rows * columns, shared = 0;
+  if (kernel.isOnePass) {
+    numbers = std::max(numbers, block.columns * problem.queryHeadDim);
+    shared = block.rows * block.columns * bytes;
+  }
+  numbers += block.rows *
+             static_cast<int64_t>(llvm::alignTo(kernel.sums, depthOfProduct));
+  return {(block.rows + part.stages * block.columns) * elements * bytes +
+              shared,
+          numbers / threads + registersBeside, 0};
 }
 
 static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
@@ -82,16 +107,19 @@ static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
          needs.sharedBytes <= limits.sharedBytes;
 }
 
+static bool fits(const GPUPart &part, const Kernel &kernel,
+                 const GPUTarget &target, const AttentionProblem &problem) {
+  return fits(getNeeds(part, kernel, problem), getGPULimits(target, part));
+}
+
 /// As many columns as fit, up to those of the block; at least the depth of a
 /// product.
-static RowsByColumns shrink(RowsByColumns block, int64_t sums,
-                            const GPUPart &part, const GPUTarget &target,
-                            const AttentionProblem &problem) {
-  while (
-      block.columns > depthOfProduct &&
-      !fits(getNeeds(part, block, sums, problem), getGPULimits(target, part)))
-    block.columns -= depthOfProduct;
-  return block;
+static Kernel shrink(Kernel kernel, const GPUPart &part,
+                     const GPUTarget &target, const AttentionProblem &problem) {
+  while (kernel.block.columns > depthOfProduct &&
+         !fits(part, kernel, target, problem))
+    kernel.block.columns -= depthOfProduct;
+  return kernel;
 }
 
 bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
@@ -105,6 +133,10 @@ static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
                          deterministic, GPUConfigAttr::get(context, getPart()));
 }
 
+static int64_t getSumsOfKeys(const AttentionProblem &problem) {
+  return problem.queryHeadDim + problem.valueHeadDim;
+}
+
 ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
                                                const GPUTarget &target,
                                                const AttentionProblem &problem,
@@ -112,8 +144,18 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
   const WarpsRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, warps, head dims up to {1}",
                          target.chip, row.maxHeadDim);
+  // One pass is five products for seven of two.
+  if (takesOnePass(problem) && !problem.mustBeDeterministic &&
+      !problem.addsToCaptures) {
+    Kernel once = {row.once, getSumsOfKeys(problem), /*isOnePass=*/true};
+    if (fits(getPart(), once, target, problem))
+      return makeConfig(context, once.block.columns, once.block.rows,
+                        /*deterministic=*/false)
+          .withGradientForm(GradientForm::one_pass);
+  }
   RowsByColumns block =
-      shrink(row.ofQueries, problem.queryHeadDim, getPart(), target, problem);
+      shrink({row.ofQueries, problem.queryHeadDim}, getPart(), target, problem)
+          .block;
   return makeConfig(context, block.rows, block.columns,
                     /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
@@ -123,17 +165,20 @@ ConfigAttr mlir::fa::selectWarpsKeysConfig(MLIRContext *context,
                                            const GPUTarget &target,
                                            const AttentionProblem &problem) {
   const WarpsRow &row = getRow(problem);
-  int64_t sums = row.form == GradientForm::two_pass
-                     ? problem.queryHeadDim + problem.valueHeadDim
-                     : getHeadDim(problem);
-  RowsByColumns block = shrink(row.ofKeys, sums, getPart(), target, problem);
+  int64_t sums = row.form == GradientForm::two_pass ? getSumsOfKeys(problem)
+                                                    : getHeadDim(problem);
+  RowsByColumns block =
+      shrink({row.ofKeys, sums}, getPart(), target, problem).block;
   return makeConfig(context, block.columns, block.rows);
 }
 
 ConfigAttr
 mlir::fa::completeWarpsGradientConfig(ConfigAttr config,
                                       const AttentionProblem &problem) {
-  GradientForm form = config.getGradientForm().value_or(getRow(problem).form);
+  // Where sums may have any order, queries are read once.
+  bool isOnePass = !config.getDeterministic() && takesOnePass(problem);
+  GradientForm form = config.getGradientForm().value_or(
+      isOnePass ? GradientForm::one_pass : getRow(problem).form);
   if (!config.getTarget())
     config = ConfigAttr::get(
         config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
@@ -146,24 +191,34 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
                                  const GPUTarget &target, ConfigAttr config,
                                  const AttentionProblem &problem) {
   GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
-  RowsByColumns block = {config.getQueryBlock(), config.getKeyBlock()};
+  Kernel kernel = {{config.getQueryBlock(), config.getKeyBlock()},
+                   problem.queryHeadDim};
+  StringRef rowsName = "query_block", columnsName = "key_block";
+  if (config.getGradientForm() == GradientForm::one_pass) {
+    kernel = {{config.getKeyBlock(), config.getQueryBlock()},
+              getSumsOfKeys(problem),
+              /*isOnePass=*/true};
+    std::swap(rowsName, columnsName);
+  }
+  const RowsByColumns &block = kernel.block;
   if (block.rows != rowsPerWarpGroup && block.rows != 2 * rowsPerWarpGroup)
-    return emitError() << "query_block is " << block.rows << ", expected "
+    return emitError() << rowsName << " is " << block.rows << ", expected "
                        << rowsPerWarpGroup << " or " << 2 * rowsPerWarpGroup
                        << ", 16 or 32 rows for each of 4 warps";
   if (block.columns % depthOfProduct || block.columns < depthOfProduct ||
       block.columns > 256)
-    return emitError() << "key_block is " << block.columns
+    return emitError() << columnsName << " is " << block.columns
                        << ", expected a multiple of " << depthOfProduct
                        << " up to 256";
   if (part.stages < 1 || part.stages > 64)
     return emitError() << "stages is " << part.stages << ", expected 1 to 64";
-  GPUNeeds needs = getNeeds(part, block, problem.queryHeadDim, problem);
+  GPUNeeds needs = getNeeds(part, kernel, problem);
   GPULimits limits = getGPULimits(target, part);
   if (fits(needs, limits))
     return success();
-  InFlightDiagnostic diagnostic = emitError() << "key_block = " << block.columns
-                                              << " needs at least ";
+  InFlightDiagnostic diagnostic = emitError()
+                                  << columnsName << " = " << block.columns
+                                  << " needs at least ";
   if (needs.registers <= limits.registers)
     diagnostic << needs.sharedBytes
                << " bytes of shared memory, but a block of " << target.chip
@@ -171,11 +226,34 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
   else
     diagnostic << needs.registers << " registers a thread, but there are "
                << limits.registers;
-  RowsByColumns nearest =
-      shrink(block, problem.queryHeadDim, part, target, problem);
-  if (fits(getNeeds(part, nearest, problem.queryHeadDim, problem), limits))
-    return diagnostic << "; the nearest is " << nearest.columns;
+  Kernel nearest = shrink(kernel, part, target, problem);
+  if (fits(part, nearest, target, problem))
+    return diagnostic << "; the nearest is " << nearest.block.columns;
   return diagnostic << "; no smaller block fits";
+}
+
+/// Rows of the kernel are keys.
+static LogicalResult verifyOnePass(function_ref<InFlightDiagnostic()> emitError,
+                                   const GPUTarget &target, ConfigAttr config,
+                                   const AttentionProblem &problem) {
+  auto refuse = [&](const Twine &reason) {
+    return emitError() << "gradient_form is one_pass, " << reason
+                       << "; the nearest is "
+                       << stringifyGradientForm(getRow(problem).form);
+  };
+  if (config.getDeterministic())
+    return refuse("which adds in any order on " + target.chip +
+                  ", but deterministic is true");
+  if (!problem.hasAllGradients)
+    return refuse("which makes the gradients of query, key and value, but not "
+                  "all of them are asked for");
+  if (!takesOnePass(problem))
+    return refuse("but warps cannot divide the gradient of queries with head "
+                  "dim " +
+                  Twine(problem.queryHeadDim) + " beside values with " +
+                  Twine(problem.valueHeadDim) +
+                  ", expected 64 or 128 and at most 128");
+  return success();
 }
 
 LogicalResult mlir::fa::verifyWarpsGradientConfig(
@@ -201,10 +279,9 @@ LogicalResult mlir::fa::verifyWarpsGradientConfig(
                                                  : config.getKeySplits())
                        << ", expected 1 for gradients";
   GradientForm form = *config.getGradientForm();
-  if (form == GradientForm::one_pass)
-    return emitError() << "gradient_form is one_pass, which warps do not have; "
-                          "the nearest is "
-                       << stringifyGradientForm(getRow(problem).form);
+  if (form == GradientForm::one_pass &&
+      failed(verifyOnePass(emitError, target, config, problem)))
+    return failure();
   if (form == GradientForm::two_pass && headDim > 128)
     return emitError() << "gradient_form is two_pass, but head dim is "
                        << headDim << ", expected at most 128 on " << target.chip

@@ -39,14 +39,17 @@ enum class MatrixOrder {
 /// those of the whole.
 class FragmentReader {
 public:
-  /// With `ofWarp`, each warp reads its own 16 rows.
+  /// With `ofWarp`, each warp reads its own 16 rows; with `ofColumns` its own
+  /// 16 columns, which become rows.
   FragmentReader(Emitter &emit, const KernelContext &kernel, Operation *op,
                  Value operand, Value address, MatrixOrder order, bool ofWarp,
-                 NVVM::MMALayout layout)
+                 NVVM::MMALayout layout, bool ofColumns = false)
       : emit(emit), layout(layout),
         tile(emit, kernel.getSharedBase(), getTile(operand, address),
-             getPlace(emit, getTile(operand, address).panels,
-                      kernel.getThreads(op), order, ofWarp)) {}
+             ofColumns ? getPlaceOfColumns(emit, getTile(operand, address),
+                                           kernel.getThreads(op))
+                       : getPlace(emit, getTile(operand, address).panels,
+                                  kernel.getThreads(op), order, ofWarp)) {}
 
   /// The registers of the matrices at 16 rows from `row` and 2 chunks from
   /// `chunk`.
@@ -87,6 +90,22 @@ private:
     return emit.add(place, emit.multiply(threads.warp, 16 * panels.rowBytes));
   }
 
+  /// The same for two chunks of each warp, some panels on.
+  static Value getPlaceOfColumns(Emitter &emit, const SharedTile &tile,
+                                 const RoleThreads &threads) {
+    OpBuilder::InsertionGuard guard(emit.builder);
+    emit.builder.setInsertionPointAfter(threads.isWarpLeader.getDefiningOp());
+    const Panels &panels = tile.panels;
+    Value row = emit.add(emit.bitAnd(threads.lane, 7),
+                         emit.shiftLeft(emit.shiftRight(threads.lane, 4), 3));
+    Value chunk = emit.add(emit.bitAnd(emit.shiftRight(threads.lane, 3), 1),
+                           emit.shiftLeft(threads.warp, 1));
+    Value place = TilePlace::getPlace(
+        emit, panels, row, emit.bitAnd(chunk, panels.getChunks() - 1));
+    Value panel = emit.shiftRight(chunk, panels.getChunkBits());
+    return emit.add(place, emit.multiply(panel, tile.rows * panels.rowBytes));
+  }
+
   Emitter &emit;
   NVVM::MMALayout layout;
   TilePlace tile;
@@ -111,17 +130,20 @@ Operand readAgain(Emitter &emit, const Operand &operand) {
   return own;
 }
 
-/// Fragments of a first operand, by 16 rows of each warp.
+/// Fragments of a first operand, by 16 rows of each warp; of one that is stored
+/// by columns, by 16 of these.
 class RowFragments {
 public:
   RowFragments(Emitter &emit, const KernelContext &kernel, Operation *op,
                const Operand &operand, int64_t warps, int64_t numBlocks,
-               int64_t depth)
-      : warps(warps), numBlocks(numBlocks), depth(depth) {
+               int64_t depth, bool ofColumns)
+      : warps(warps), numBlocks(numBlocks), depth(depth), ofColumns(ofColumns) {
     if (isa<ViewType>(operand.value.getType()))
-      reader.emplace(emit, kernel, op, operand.value, operand.registers[0],
-                     MatrixOrder::rowsFirst, /*ofWarp=*/true,
-                     NVVM::MMALayout::row);
+      reader.emplace(
+          emit, kernel, op, operand.value, operand.registers[0],
+          ofColumns ? MatrixOrder::chunksFirst : MatrixOrder::rowsFirst,
+          /*ofWarp=*/true,
+          ofColumns ? NVVM::MMALayout::col : NVVM::MMALayout::row, ofColumns);
     else
       registers = operand.registers;
   }
@@ -131,7 +153,9 @@ public:
     SmallVector<SmallVector<Value>> rows;
     for (int64_t block = 0; block < numBlocks; ++block) {
       if (reader) {
-        rows.push_back(reader->read(block * 16 * warps, 2 * number));
+        rows.push_back(ofColumns
+                           ? reader->read(16 * number, block * 2 * warps)
+                           : reader->read(block * 16 * warps, 2 * number));
         continue;
       }
       auto first = registers.begin() + block * depth / 4 + 4 * number;
@@ -142,6 +166,7 @@ public:
 
 private:
   int64_t warps, numBlocks, depth;
+  bool ofColumns;
   std::optional<FragmentReader> reader;
   SmallVector<Value> registers;
 };
@@ -156,7 +181,8 @@ public:
            SmallVector<Operand> b, SmallVector<Pair> pairs, ValueRange acc)
       : op(op), emit(emit), kernel(kernel),
         result(cast<RankedTensorType>(op->getResult(0).getType())),
-        transposed(form == MatrixForm::nt), a(a), b(b), pairs(pairs),
+        firstTransposed(isFirstTransposed(form)),
+        transposed(isSecondTransposed(form)), a(a), b(b), pairs(pairs),
         sums(acc) {
     auto type = cast<ViewType>(b.front().value.getType());
     element = type.getElementType();
@@ -198,7 +224,7 @@ private:
     for (const Operand &operand : a)
       rows.emplace_back(emit, kernel, op,
                         first ? readAgain(emit, operand) : operand, warps,
-                        numRowBlocks, depth);
+                        numRowBlocks, depth, firstTransposed);
     SmallVector<FragmentReader> columns;
     for (const Operand &operand : b)
       columns.emplace_back(
@@ -297,8 +323,9 @@ private:
   const KernelContext &kernel;
   RankedTensorType result;
   Type element;
-  /// Whether the second operand is stored as columns by depth.
-  bool transposed;
+  /// Whether the first operand is stored as depth by rows, and the second one
+  /// as columns by depth.
+  bool firstTransposed, transposed;
   SmallVector<Operand> a, b;
   SmallVector<Pair> pairs;
   SmallVector<Value> sums;

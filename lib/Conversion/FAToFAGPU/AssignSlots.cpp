@@ -63,8 +63,13 @@ bool Step::collect(Block &body) {
   // Without a product of queries there is none to copy beside.
   if (first.getA().getParentBlock() == &body)
     return false;
-  SmallPtrSet<Value, 4> firstChannels;
+  SmallPtrSet<Value, 4> firstChannels, copied;
+  for (PutOp put : body.getOps<PutOp>())
+    copied.insert(put.getChannel());
   for (AcquireOp acquire : body.getOps<AcquireOp>()) {
+    // What threads compute has its place behind.
+    if (!copied.contains(acquire.getChannel()))
+      continue;
     bool isFirst =
         llvm::is_contained(acquire->getUsers(), first.getOperation());
     (isFirst ? acquiresFirst : acquiresOthers).push_back(acquire);

@@ -188,8 +188,12 @@ LogicalResult GradientBlock::fetchKeys(OpBuilder &front) {
   if (failed(part))
     return failure();
   sumsPart = *part;
-  rowTile = takeGroup(front, allKeys, rows, headDim, /*ofColumns=*/false);
   keyColumns = allKeys;
+  if (!hasGroups) {
+    rowTile = allKeys;
+    return success();
+  }
+  rowTile = takeGroup(front, allKeys, rows, headDim, /*ofColumns=*/false);
   if (sumsPart.ofColumns)
     keyColumns = takeGroup(front, allKeys, rows * groups, sumsPart.columns,
                            /*ofColumns=*/true);
@@ -547,10 +551,13 @@ FailureOr<SmallVector<Value>> GradientBlock::hidePairs(OpBuilder &outside,
 /// What the group has of the gradient of the block of queries.
 Value GradientBlock::multiplyQueries(OpBuilder &inside, Value gradients) {
   Location loc = step.getLoc();
+  auto type = sumsPart.getType(inside.getContext());
+  if (!hasGroups)
+    return fagpu::ProductOp::create(inside, loc, type, fagpu::MatrixForm::tn,
+                                    keyColumns, gradients, Value());
   int64_t keys = rows * role.getGroups();
   Value all = fagpu::ExchangeOp::create(
       inside, loc, RankedTensorType::get({columns, keys}, element), gradients);
-  auto type = sumsPart.getType(inside.getContext());
   if (sumsPart.transposed)
     return fagpu::ProductOp::create(inside, loc, type, fagpu::MatrixForm::tt,
                                     keyColumns, all, Value());
@@ -652,12 +659,16 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
         add((*hidden)[next++], scores->columnGradients, results.size() - 1);
   if (needsWeights && !hasGroups)
     moveForward(results.back(), scores->product);
-  Value ofQueries;
+  Value ofQueries, rounded;
   if (addsToQueries())
-    ofQueries =
-        multiplyQueries(inside, blocks.truncate((*hidden)[next], element));
+    rounded = blocks.truncate((*hidden)[next], element);
+  if (rounded && hasGroups)
+    ofQueries = multiplyQueries(inside, rounded);
   if (needsGradients)
     results.front() = add((*hidden)[next++], scores->columns, 0);
+  // Warps meet behind the product that needs none of the others.
+  if (rounded && !hasGroups)
+    ofQueries = multiplyQueries(inside, rounded);
   if (ofQueries && failed(storeQueries(inside, ofQueries, mapping)))
     return failure();
   YieldOp::create(inside, loc, results);

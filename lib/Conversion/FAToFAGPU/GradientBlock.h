@@ -128,6 +128,8 @@ public:
   LogicalResult runSums();
 
 private:
+  Value gatherFragments(const QuerySums &place, const QuerySumsPart &part);
+
   FinalizeGradientOp finalize;
 };
 

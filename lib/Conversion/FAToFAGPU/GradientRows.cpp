@@ -12,6 +12,7 @@
 
 #include "GradientBlock.h"
 #include "IndexWidths.h"
+#include "KernelConfig.h"
 #include "SoftmaxStep.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -66,6 +67,54 @@ LogicalResult GradientResult::run(Value sums, Type element, int64_t columns) {
   return success();
 }
 
+/// Sums that were added as threads held them, by columns: of 16 rows a warp and
+/// 8 columns at a time, a lane has two columns of two rows 8 apart in 16 bytes.
+/// Rows become columns again.
+Value GradientResult::gatherFragments(const QuerySums &place,
+                                      const QuerySumsPart &part) {
+  OpBuilder builder(finalize);
+  Location loc = finalize.getLoc();
+  Blocks blocks(builder, loc);
+  auto type =
+      RankedTensorType::get({part.queries, part.columns}, builder.getF32Type());
+  RankedTensorType indexType = type.clone(builder.getI32Type());
+  auto number = [&](int32_t dim) -> Value {
+    return fagpu::IotaOp::create(builder, loc, indexType, dim,
+                                 fagpu::IndexPart::all);
+  };
+  // `number / by % modulo * factor`, all powers of 2.
+  auto digit = [&](Value number, int32_t by, int32_t modulo,
+                   int32_t factor) -> Value {
+    auto constant = [&](int32_t value) {
+      return blocks.splat(arith::ConstantIntOp::create(builder, loc, value, 32),
+                          indexType);
+    };
+    if (by > 1)
+      number = arith::DivUIOp::create(builder, loc, number, constant(by));
+    if (modulo)
+      number = arith::RemUIOp::create(builder, loc, number, constant(modulo));
+    return arith::MulIOp::create(builder, loc, number, constant(factor));
+  };
+  Value column = number(0), row = number(1);
+  // Of the kernel that adds them.
+  constexpr int32_t warps = 4, rowsAtOnce = 16 * warps,
+                    ofEight = 32 * 4 * warps;
+  Value index = blocks.splat(
+      place.getOffsets(builder, loc, /*group=*/Value(), 0).back(), indexType);
+  for (Value part : {digit(row, rowsAtOnce, 0,
+                           static_cast<int32_t>(part.queries) / 8 * ofEight),
+                     digit(row, 16, warps, 128), digit(row, 8, 2, 2),
+                     digit(row, 1, 8, 16), digit(column, 8, 0, ofEight),
+                     digit(column, 2, 4, 4), digit(column, 1, 2, 1)})
+    index = arith::AddIOp::create(builder, loc, index, part);
+  SmallVector<Value> indices =
+      place.getOffsets(builder, loc, /*group=*/Value(), 0);
+  indices.back() = index;
+  return fagpu::GatherOp::create(builder, loc, type, place.memory, indices,
+                                 /*mask=*/Value(), /*pairs=*/false,
+                                 /*in_order=*/false);
+}
+
 LogicalResult GradientResult::runSums() {
   if (failed(findRole()))
     return failure();
@@ -88,11 +137,17 @@ LogicalResult GradientResult::runSums() {
     return failure();
   int64_t elements = part->getNumElements();
   Value group = role.getGroups() > 1 ? role.getGroup() : Value();
-  Value sums = fagpu::FetchOp::create(
-      builder, loc, part->getType(builder.getContext()), place->memory,
-      place->getOffsets(builder, loc, group, elements),
-      ArrayRef<int64_t>{1, 1, elements}, /*rows=*/Value(), /*columns=*/Value(),
-      /*alignment=*/16, /*padded=*/false, /*fragments=*/true);
+  bool hasGroups = hasWarpGroups(role->getParentOfType<func::FuncOp>());
+  Value sums;
+  if (hasGroups)
+    sums = fagpu::FetchOp::create(
+        builder, loc, part->getType(builder.getContext()), place->memory,
+        place->getOffsets(builder, loc, group, elements),
+        ArrayRef<int64_t>{1, 1, elements}, /*rows=*/Value(),
+        /*columns=*/Value(), /*alignment=*/16, /*padded=*/false,
+        /*fragments=*/true);
+  else
+    sums = gatherFragments(*place, *part);
   if (Value factor = finalize.getScale())
     sums = arith::MulFOp::create(builder, loc, sums,
                                  blocks.splat(factor, sums.getType()));
@@ -118,7 +173,7 @@ LogicalResult GradientResult::runSums() {
       tile->memory, offsets, builder.getDenseI64ArrayAttr(box), limit,
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
       getAlignment(memory, from.getDimSize(1)),
-      /*padded=*/false, /*add=*/false, part->transposed,
+      /*padded=*/false, /*add=*/false, hasGroups && part->transposed,
       /*fragments=*/false, /*cache=*/fagpu::CachePriorityAttr());
   finalize.erase();
   return success();

@@ -178,6 +178,11 @@ LogicalResult Outliner::readConfig() {
     config = {};
     part = GPUPart();
   });
+  // Nor has what reads sums of blocks of queries from memory.
+  loop.walk([&](FinalizeGradientOp op) {
+    if (isa<MemRefType>(op.getAccumulator().getType()) && !part.hasGroups())
+      warps = config.getQueryBlock() / 16;
+  });
   // So has a merge of partial results, which waits for the kernel of the parts.
   loop.walk([&](AddPartialOp op) {
     suffix = "_merge";

@@ -20,6 +20,14 @@ static constexpr int64_t productRows = 64, panelColumns = 16;
 FailureOr<QuerySumsPart> QuerySumsPart::get(Operation *op, int64_t queries,
                                             int64_t columns, int64_t groups) {
   QuerySumsPart part;
+  // Warps of one group divide the columns.
+  if (groups == 1 && columns % productRows == 0 &&
+      queries % panelColumns == 0) {
+    part.ofColumns = part.transposed = true;
+    part.queries = queries;
+    part.columns = columns;
+    return part;
+  }
   if (queries == productRows && columns % (panelColumns * groups) == 0) {
     part.ofColumns = true;
     part.queries = queries;

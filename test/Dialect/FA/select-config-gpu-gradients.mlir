@@ -129,9 +129,13 @@
 // FLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
 
 // By warps, where there are no asynchronous products and where bulk copies do not take the rows.
-// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE
+// WARPONCE: {config = #fa.config<query_block = 32, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 64, deterministic = false>/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN
+// WARPGIVEN: {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG/deterministic/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
 // WARPS: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
-// WARPS-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, stages = 2>>
+// WARPS-SAME: fa.gradient_keys = #fa.config<query_block = 32, key_block = 128, target = #fa.gpu<warps, stages = 2>>
 // RUN: sed 's/CONFIG//; s/DIM/256/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=WARPLARGE
 // WARPLARGE: config = #fa.config<query_block = 64, key_block = 16, target = #fa.gpu<warps, stages = 2>, gradient_form = three_pass>
 // RUN: sed 's/CONFIG//; s/DIM/20/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WARPS
@@ -170,16 +174,34 @@
 // RUN: %{check}
 // WARPPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without block_table and terms
 
-// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass
-// REDEFINE: %{prefix} = WARPONCE
+// REDEFINE: %{config} = 64, key_block = 64, gradient_form = one_pass
+// REDEFINE: %{prefix} = WARPORDER
 // RUN: %{check}
-// WARPONCE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which warps do not have; the nearest is two_pass
+// WARPORDER: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which adds in any order on sm_80, but deterministic is true; the nearest is two_pass
+
+// REDEFINE: %{config} = 64, key_block = 128, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = WARPSTEP
+// RUN: %{check}
+// WARPSTEP: error: 'fa.attention_gradient' op config does not fit: query_block = 64 needs at least 304 registers a thread, but there are 255; the nearest is 32
+
+// REDEFINE: %{config} = 64, key_block = 32, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = WARPKEYROWS
+// RUN: %{check}
+// WARPKEYROWS: error: 'fa.attention_gradient' op config does not fit: key_block is 32, expected 64 or 128, 16 or 32 rows for each of 4 warps
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{dim} = 96
+// REDEFINE: %{prefix} = WARPDIVIDE
+// RUN: %{check}
+// WARPDIVIDE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but warps cannot divide the gradient of queries with head dim 96 beside values with 96, expected 64 or 128 and at most 128; the nearest is two_pass
 
 // REDEFINE: %{config} = 64, key_block = 64, gradient_form = two_pass
 // REDEFINE: %{dim} = 192
 // REDEFINE: %{prefix} = WARPTWO
 // RUN: %{check}
 // WARPTWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 192, expected at most 128 on sm_80; the nearest is three_pass
+
+// RUN: not fa-opt %t/keys.mlir -fa-select-config=chip=sm_80 2>&1 | FileCheck %s --check-prefix=SOME --implicit-check-not=error:
 
 // REDEFINE: %{config} = 64, key_block = 64
 // REDEFINE: %{dim} = 512

@@ -1888,9 +1888,19 @@ func.func @f(%v: !fagpu.view<4096xf32, #fagpu.smem<0>>) {
 // -----
 
 !v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
-func.func @f(%a: !v, %b: !v) attributes {fagpu.kernel = "sm_90a"} {
-  // expected-error @below {{'fagpu.mma' op has the form 'tn', which only 'fagpu.mma_async' has; expected 'nt' or 'nn'}}
-  %x = fagpu.mma tn %a, %b : !v, !v -> tensor<64x64xf32, #fagpu.acc<4>>
+!p = tensor<64x64xbf16, #fagpu.opa<4>>
+func.func @f(%a: !p, %b: !v) attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.mma' op has a first operand 'tensor<64x64xbf16, #fagpu.opa<4>>' in the form 'tn', expected a view of K x rows}}
+  %x = fagpu.mma tn %a, %b : !p, !v -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+!v = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+func.func @f(%a: !v, %b: !v) attributes {fagpu.kernel = "sm_80"} {
+  // expected-error @below {{'fagpu.mma_sum' op has the form 'tn', which only 'fagpu.mma_async' and 'fagpu.mma' have; expected 'nt' or 'nn'}}
+  %x = fagpu.mma_sum tn [%a], [%b] pairs [0], [0] : (!v), (!v) -> tensor<64x64xf32, #fagpu.acc<4>>
   return
 }
 

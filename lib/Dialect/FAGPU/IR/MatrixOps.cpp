@@ -30,23 +30,24 @@ static Type elementOf(Type type) {
   return cast<RankedTensorType>(type).getElementType();
 }
 
-/// Warp groups alone multiply a first operand that is stored by columns, which
-/// they read from shared memory.
+/// A first operand that is stored by columns is read from shared memory.
 static LogicalResult verifyForm(Operation *op, MatrixForm form, Type a) {
   if (!isFirstTransposed(form))
     return success();
   // Which instruction a product becomes is decided behind fagpu-form-channels.
   if (isa<ProductOp>(op))
     return success();
-  if (!isa<MmaAsyncOp>(op))
+  if (!isa<MmaAsyncOp, MmaOp>(op))
     return op->emitOpError()
            << "has the form '" << stringifyMatrixForm(form)
-           << "', which only 'fagpu.mma_async' has; expected 'nt' or 'nn'";
+           << "', which only 'fagpu.mma_async' and 'fagpu.mma' have; expected "
+              "'nt' or 'nn'";
   if (isa<ViewType>(a))
     return success();
   return op->emitOpError() << "has a first operand " << a << " in the form '"
                            << stringifyMatrixForm(form)
-                           << "', expected a view of K x 64";
+                           << "', expected a view of K x "
+                           << (isa<MmaAsyncOp>(op) ? "64" : "rows");
 }
 
 /// Operands and result of any matrix operation: sizes, elements, layouts.
