@@ -13,6 +13,7 @@
 
 #include "GPUNeeds.h"
 #include "TargetConfigs.h"
+#include "fa/Target/GradientWarps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -40,9 +41,9 @@ static constexpr WarpsRow table[] = {
     {256, GradientForm::three_pass, {64, 32}, {64, 32}, {}},
 };
 
-/// Four warps multiply, and each thread keeps addresses, indices and operands
-/// of the next instructions beside sums and scores.
-static constexpr int64_t threads = 128, registersBeside = 48;
+/// Each thread keeps addresses, indices and operands of the next instructions
+/// beside sums and scores.
+static constexpr int64_t registersBeside = 48;
 
 static constexpr int64_t mostHeadDims = 256;
 
@@ -59,9 +60,12 @@ static const WarpsRow &getRow(const AttentionProblem &problem) {
 
 /// Whether sums in any order can have `one_pass`, whose warps divide the head
 /// dim.
-static bool takesOnePass(const AttentionProblem &problem) {
+static bool takesOnePass(RowsByColumns block, const AttentionProblem &problem) {
+  constexpr int64_t rowsOfWarp = 16;
   return problem.hasAllGradients && getHeadDim(problem) <= 128 &&
-         problem.queryHeadDim % rowsPerWarpGroup == 0;
+         problem.queryHeadDim %
+                 (rowsOfWarp * getWarpsOfOnePass(block.rows, block.columns)) ==
+             0;
 }
 
 static GPUPart getPart() {
@@ -76,6 +80,10 @@ struct Kernel {
   RowsByColumns block;
   int64_t sums;
   bool isOnePass = false;
+
+  int64_t getThreads() const {
+    return 32 * (isOnePass ? getWarpsOfOnePass(block.rows, block.columns) : 4);
+  }
 };
 } // namespace
 
@@ -99,7 +107,7 @@ static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
              static_cast<int64_t>(llvm::alignTo(kernel.sums, depthOfProduct));
   return {(block.rows + part.stages * block.columns) * elements * bytes +
               shared,
-          numbers / threads + registersBeside, 0};
+          numbers / kernel.getThreads() + registersBeside, 0};
 }
 
 static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
@@ -145,7 +153,7 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
   reason = llvm::formatv("gradients on {0}, warps, head dims up to {1}",
                          target.chip, row.maxHeadDim);
   // One pass is five products for seven of two.
-  if (takesOnePass(problem) && !problem.mustBeDeterministic &&
+  if (takesOnePass(row.once, problem) && !problem.mustBeDeterministic &&
       !problem.addsToCaptures) {
     Kernel once = {row.once, getSumsOfKeys(problem), /*isOnePass=*/true};
     if (fits(getPart(), once, target, problem))
@@ -176,7 +184,9 @@ ConfigAttr
 mlir::fa::completeWarpsGradientConfig(ConfigAttr config,
                                       const AttentionProblem &problem) {
   // Where sums may have any order, queries are read once.
-  bool isOnePass = !config.getDeterministic() && takesOnePass(problem);
+  bool isOnePass =
+      !config.getDeterministic() &&
+      takesOnePass({config.getKeyBlock(), config.getQueryBlock()}, problem);
   GradientForm form = config.getGradientForm().value_or(
       isOnePass ? GradientForm::one_pass : getRow(problem).form);
   if (!config.getTarget())
@@ -204,7 +214,7 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
   if (block.rows != rowsPerWarpGroup && block.rows != 2 * rowsPerWarpGroup)
     return emitError() << rowsName << " is " << block.rows << ", expected "
                        << rowsPerWarpGroup << " or " << 2 * rowsPerWarpGroup
-                       << ", 16 or 32 rows for each of 4 warps";
+                       << ", 16 or 32 rows for each warp";
   if (block.columns % depthOfProduct || block.columns < depthOfProduct ||
       block.columns > 256)
     return emitError() << columnsName << " is " << block.columns
@@ -247,12 +257,15 @@ static LogicalResult verifyOnePass(function_ref<InFlightDiagnostic()> emitError,
   if (!problem.hasAllGradients)
     return refuse("which makes the gradients of query, key and value, but not "
                   "all of them are asked for");
-  if (!takesOnePass(problem))
-    return refuse("but warps cannot divide the gradient of queries with head "
-                  "dim " +
-                  Twine(problem.queryHeadDim) + " beside values with " +
-                  Twine(problem.valueHeadDim) +
-                  ", expected 64 or 128 and at most 128");
+  if (!takesOnePass({config.getKeyBlock(), config.getQueryBlock()}, problem))
+    return refuse(
+        "but " +
+        Twine(getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock())) +
+        " warps cannot divide the gradient of queries with head "
+        "dim " +
+        Twine(problem.queryHeadDim) + " beside values with " +
+        Twine(problem.valueHeadDim) +
+        ", expected 16 for each warp and at most 128");
   return success();
 }
 

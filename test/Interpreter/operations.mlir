@@ -590,15 +590,16 @@ func.func @copied(%m: memref<2x9x10x64xbf16>, %k: memref<50x64xbf16>, %o: memref
 // REDEFINE: %{entry} = forms
 // REDEFINE: %{more} = --grid=1 --input=64x64xbf16 --input=64x64xbf16
 // RUN: %{check}
-// forms: argument 2: 2xi32 = [0, 0]
+// forms: argument 2: 3xi32 = [0, 0, 0]
 !f64 = tensor<64x64xf32, #fagpu.acc<4>>
 !h64 = tensor<64x64xbf16, #fagpu.acc<4>>
 !c64 = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !v64 = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
-func.func @forms(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %other: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+func.func @forms(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %other: memref<3xi32>) attributes {fagpu.kernel = "sm_90a"} {
   %z = arith.constant 0 : i32
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
+  %i2 = arith.constant 2 : index
   %ca = fagpu.channel tma : !c64
   %cb = fagpu.channel tma : !c64
   %ct = fagpu.channel threads : !c64
@@ -620,17 +621,22 @@ func.func @forms(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %other: memref<
     %x2 = fagpu.wait %f2 pending(0) : !fagpu.inflight<!f64>
     %f3 = fagpu.mma_async tt %vt, %vb : !v64, !v64 -> !fagpu.inflight<!f64>
     %x3 = fagpu.wait %f3 pending(0) : !fagpu.inflight<!f64>
+    %x4 = fagpu.mma tn %vt, %vb : !v64, !v64 -> !f64
     fagpu.release %va : !v64
     fagpu.release %vb : !v64
     fagpu.release %vt : !v64
     %n = arith.cmpf une, %x0, %x1 : !f64
     %t = arith.cmpf une, %x2, %x3 : !f64
+    %w = arith.cmpf une, %x0, %x4 : !f64
+    %someW = fagpu.any %w : tensor<64x64xi1, #fagpu.acc<4>>
+    %wordW = arith.extui %someW : i1 to i32
+    memref.store %wordW, %other[%i2] : memref<3xi32>
     %someN = fagpu.any %n : tensor<64x64xi1, #fagpu.acc<4>>
     %someT = fagpu.any %t : tensor<64x64xi1, #fagpu.acc<4>>
     %wordN = arith.extui %someN : i1 to i32
     %wordT = arith.extui %someT : i1 to i32
-    memref.store %wordN, %other[%i0] : memref<2xi32>
-    memref.store %wordT, %other[%i1] : memref<2xi32>
+    memref.store %wordN, %other[%i0] : memref<3xi32>
+    memref.store %wordT, %other[%i1] : memref<3xi32>
   }
   return
 }

@@ -165,15 +165,17 @@ private:
     for (int64_t index = 0, end = layout.perThread(type.getShape());
          index < end; index += 2) {
       SmallVector<int64_t> at = layout.getElementOffset(type.getShape(), index);
-      auto [row, isNew] = rows.try_emplace(at[0], Value(), at[1]);
+      // Numbers of columns are one row.
+      int64_t column = at.back(), ofRow = at.size() > 1 ? at.front() : 0;
+      auto [row, isNew] = rows.try_emplace(ofRow, Value(), column);
       if (isNew)
         row->second.first =
             addressElement(op, adaptor, emit, index, firstColumn);
-      auto [first, column] = row->second;
+      auto [first, firstOfRow] = row->second;
       llvm::append_range(
-          results,
-          loadPair(emit, getLoad(op), first, 4 * (at[1] - column + firstColumn),
-                   op.getMask() ? adaptor.getMask()[index] : Value()));
+          results, loadPair(emit, getLoad(op), first,
+                            4 * (column - firstOfRow + firstColumn),
+                            op.getMask() ? adaptor.getMask()[index] : Value()));
     }
     return results;
   }

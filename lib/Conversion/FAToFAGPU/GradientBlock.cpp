@@ -289,7 +289,7 @@ FailureOr<Value> GradientBlock::spreadNumbers(OpBuilder &inside, Value numbers,
         blocks.splat(offsets.back(), indexType));
     return blocks.broadcast(
         fagpu::GatherOp::create(inside, loc, type, tile->memory, offsets,
-                                /*mask=*/Value(), /*pairs=*/false,
+                                /*mask=*/Value(), /*pairs=*/true,
                                 /*in_order=*/false),
         scoreType);
   }

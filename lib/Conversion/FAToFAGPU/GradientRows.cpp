@@ -14,6 +14,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "SoftmaxStep.h"
+#include "fa/Target/GradientWarps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -97,8 +98,10 @@ Value GradientResult::gatherFragments(const QuerySums &place,
   };
   Value column = number(0), row = number(1);
   // Of the kernel that adds them.
-  constexpr int32_t warps = 4, rowsAtOnce = 16 * warps,
-                    ofEight = 32 * 4 * warps;
+  ConfigAttr config = finalize.getConfigAttr();
+  auto warps = static_cast<int32_t>(
+      getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock()));
+  int32_t rowsAtOnce = 16 * warps, ofEight = 32 * 4 * warps;
   Value index = blocks.splat(
       place.getOffsets(builder, loc, /*group=*/Value(), 0).back(), indexType);
   for (Value part : {digit(row, rowsAtOnce, 0,

@@ -21,6 +21,7 @@
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
+#include "fa/Target/GradientWarps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -178,6 +179,9 @@ LogicalResult Outliner::readConfig() {
     config = {};
     part = GPUPart();
   });
+  if (config && config.getGradientForm() == GradientForm::one_pass &&
+      !part.hasGroups())
+    warps = getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock());
   // Nor has what reads sums of blocks of queries from memory.
   loop.walk([&](FinalizeGradientOp op) {
     if (isa<MemRefType>(op.getAccumulator().getType()) && !part.hasGroups())

@@ -250,6 +250,18 @@ func.func @pairs(%m: memref<?x?xf32, strided<[?, 1]>>) attributes {fagpu.kernel 
   return
 }
 
+// So are those of a vector of columns.
+// CHECK-LABEL: func.func @pairs_of_columns
+func.func @pairs_of_columns(%m: memref<?xf32>) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @only groups(1) {
+    %j = fagpu.iota 0 : tensor<16xi32, #fagpu.col<4>>
+    // CHECK-COUNT-2: llvm.inline_asm has_side_effects asm_dialect = att "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.nc.v2.b32 {$0, $1}, [$2 + {{[0-9]+}}];"
+    // CHECK-NOT: llvm.inline_asm
+    %x = fagpu.gather %m[%j] pairs : memref<?xf32>[tensor<16xi32, #fagpu.col<4>>] -> tensor<16xf32, #fagpu.col<4>>
+  }
+  return
+}
+
 // Pairs of 16-bit elements are the words of a packed value.
 // CHECK-LABEL: func.func @packed_pairs
 func.func @packed_pairs(%m: memref<?x?xbf16, strided<[?, 1]>>) attributes {fagpu.kernel = "sm_90a"} {

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --pass-pipeline="builtin.module(fagpu-assign-waits,func.func(fagpu-assign-stages,fagpu-plan-resources),convert-fagpu-to-nvvm,canonicalize,cse)" | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline="builtin.module(fagpu-assign-waits,func.func(fagpu-assign-stages,fagpu-assign-copies,fagpu-plan-resources),convert-fagpu-to-nvvm,canonicalize,cse)" | FileCheck %s
 
 // Products whose first operand is stored as K x 64. A step of 16 along K is 16 rows
 // of 128 bytes, 128 units of 16; along the contiguous dimension it is 32 bytes, 2
@@ -27,6 +27,24 @@ func.func @forms(%m: memref<?x128xf32>, %c: i32) attributes {fagpu.kernel = "sm_
     fagpu.release %v : !v
     fagpu.store %x, %m[%c0, %c0] : !acc into memref<?x128xf32>
     fagpu.store %y, %m[%c, %c0] : !acc into memref<?x128xf32>
+  }
+  return
+}
+
+// Warps read 16 columns each of a first operand that is stored by columns, and transpose them on the way; rows of the second operand as well.
+// CHECK-LABEL: func.func @of_warps(
+func.func @of_warps(%m: memref<?x128xf32>, %from: memref<?x128xbf16>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : !t
+  fagpu.role @math(%g) groups(1) {
+    fagpu.put %t, %from[%c0, %c0] [128, 128] : memref<?x128xbf16> into !t
+    %v = fagpu.acquire %t : !t
+    // CHECK: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+    // CHECK-NOT: mma_layout<row>, num
+    // CHECK: nvvm.mma.sync
+    %x = fagpu.mma tn %v, %v : !v, !v -> tensor<128x128xf32, #fagpu.acc<4>>
+    fagpu.release %v : !v
+    fagpu.store %x, %m[%c0, %c0] : tensor<128x128xf32, #fagpu.acc<4>> into memref<?x128xf32>
   }
   return
 }

@@ -148,7 +148,7 @@
 // REDEFINE: %{config} = 96, key_block = 64
 // REDEFINE: %{prefix} = WARPROWS
 // RUN: %{check}
-// WARPROWS: error: 'fa.attention_gradient' op config does not fit: query_block is 96, expected 64 or 128, 16 or 32 rows for each of 4 warps
+// WARPROWS: error: 'fa.attention_gradient' op config does not fit: query_block is 96, expected 64 or 128, 16 or 32 rows for each warp
 
 // REDEFINE: %{config} = 128, key_block = 24
 // REDEFINE: %{prefix} = WARPKEYS
@@ -180,20 +180,25 @@
 // WARPORDER: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which adds in any order on sm_80, but deterministic is true; the nearest is two_pass
 
 // REDEFINE: %{config} = 64, key_block = 128, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = WARPEIGHT
+// RUN: %{check}
+// WARPEIGHT: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but 8 warps cannot divide the gradient of queries with head dim 64
+
+// REDEFINE: %{config} = 160, key_block = 64, deterministic = false, gradient_form = one_pass
 // REDEFINE: %{prefix} = WARPSTEP
 // RUN: %{check}
-// WARPSTEP: error: 'fa.attention_gradient' op config does not fit: query_block = 64 needs at least 304 registers a thread, but there are 255; the nearest is 32
+// WARPSTEP: error: 'fa.attention_gradient' op config does not fit: query_block = 160 needs at least 272 registers a thread, but there are 255; the nearest is 128
 
 // REDEFINE: %{config} = 64, key_block = 32, deterministic = false, gradient_form = one_pass
 // REDEFINE: %{prefix} = WARPKEYROWS
 // RUN: %{check}
-// WARPKEYROWS: error: 'fa.attention_gradient' op config does not fit: key_block is 32, expected 64 or 128, 16 or 32 rows for each of 4 warps
+// WARPKEYROWS: error: 'fa.attention_gradient' op config does not fit: key_block is 32, expected 64 or 128, 16 or 32 rows for each warp
 
 // REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass
 // REDEFINE: %{dim} = 96
 // REDEFINE: %{prefix} = WARPDIVIDE
 // RUN: %{check}
-// WARPDIVIDE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but warps cannot divide the gradient of queries with head dim 96 beside values with 96, expected 64 or 128 and at most 128; the nearest is two_pass
+// WARPDIVIDE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, but 4 warps cannot divide the gradient of queries with head dim 96 beside values with 96, expected 16 for each warp and at most 128; the nearest is two_pass
 
 // REDEFINE: %{config} = 64, key_block = 64, gradient_form = two_pass
 // REDEFINE: %{dim} = 192
