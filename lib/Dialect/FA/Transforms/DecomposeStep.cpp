@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecomposeGradient.h"
+#include "Lengths.h"
 #include "PairTensors.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/BlockTransforms.h"
@@ -24,9 +25,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FADECOMPOSESTEP
@@ -237,12 +236,7 @@ static OpFoldResult getValidRows(OpBuilder &builder, CombineOp combine) {
     return rows;
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value batch = combine.getBatchOffset() ? combine.getBatchOffset() : zero;
-  Value length =
-      isa<MemRefType>(lengths.getType())
-          ? memref::LoadOp::create(builder, loc, lengths, batch).getResult()
-          : tensor::ExtractOp::create(builder, loc, lengths, batch).getResult();
-  length =
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  Value length = loadLength(builder, loc, lengths, batch);
   if (combine.getQueryOffset())
     length =
         arith::SubIOp::create(builder, loc, length, combine.getQueryOffset());

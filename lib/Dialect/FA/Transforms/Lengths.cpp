@@ -12,16 +12,21 @@
 
 using namespace mlir;
 
-Value fa::getValidLength(OpBuilder &builder, Location loc, Value lengths,
-                         Value batch, Value extent) {
-  if (!lengths)
-    return extent;
+Value fa::loadLength(OpBuilder &builder, Location loc, Value lengths,
+                     Value batch) {
   Value length =
       isa<MemRefType>(lengths.getType())
           ? memref::LoadOp::create(builder, loc, lengths, batch).getResult()
           : tensor::ExtractOp::create(builder, loc, lengths, batch).getResult();
-  length =
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    length);
+}
+
+Value fa::getValidLength(OpBuilder &builder, Location loc, Value lengths,
+                         Value batch, Value extent) {
+  if (!lengths)
+    return extent;
+  Value length = loadLength(builder, loc, lengths, batch);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value positive = arith::MaxSIOp::create(builder, loc, length, zero);
   return arith::MinSIOp::create(builder, loc, positive, extent);

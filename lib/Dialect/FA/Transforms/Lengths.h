@@ -12,6 +12,9 @@
 
 namespace mlir::fa {
 
+/// The entry of `lengths` (i32) for a batch, as an index.
+Value loadLength(OpBuilder &builder, Location loc, Value lengths, Value batch);
+
 /// The entry of `lengths` (i32, may be null) for a batch, within [0, extent];
 /// `extent` without lengths.
 Value getValidLength(OpBuilder &builder, Location loc, Value lengths,
