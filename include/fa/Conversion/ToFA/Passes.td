@@ -23,6 +23,10 @@ def FARaiseAttention : Pass<"fa-raise-attention"> {
     becomes the mask, as does a finite number of at most -1e30 if each row
     provably sees a key. A row that sees no key gives what the source gives.
 
+    A logarithm of the softmax's sums becomes the logsumexp times a number. Its
+    constants must say so to 2^-50: ln(2) in f32 is another number, so a source
+    that multiplies the maximum by it stays.
+
     | option | effect |
     |---|---|
     | `excess-precision` | drops roundings of scores and of the softmax to f16 or bf16; else only those of scores may be there, and stay |
