@@ -230,8 +230,10 @@ def FAGPUAssignSlotsPass
     product has read it; what later products read is copied while the first one
     runs; the wait for that copy stands before the statistics, where its barrier
     also says that every thread has read the first operand. A copy whose place
-    depends on the segment is not made ahead. Loops that have slots already stay
-    as they are.
+    depends on the segment is not made ahead. Where later products read what the
+    first one does, as in gradients, and every channel has two stages, all is
+    copied a step ahead, behind one wait. Loops that have slots already stay as
+    they are.
 
     Before:
     ```mlir
