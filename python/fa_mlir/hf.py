@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .attention import attention
+from .attention import attention, refuse
 
 
 @functools.lru_cache
@@ -100,10 +100,32 @@ def forward(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, 
     return output, None
 
 
+def forward_paged(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
+                  cache: Any = None, cu_seq_lens_q: Any = None, cu_seq_lens_k: Any = None, softcap: float | None = None,
+                  s_aux: Any = None, read_index: Any = None, write_index: Any = None, **kwargs: Any) -> tuple:
+    """The same in continuous batching: query, key and value are the new tokens of all
+    requests, (1, heads, tokens, head dim), and `cache` gives keys and values of each."""
+    if cache is None:
+        raise refuse("cache", "is None, expected that of continuous batching; attn_implementation='fa_mlir' is for others")
+    window = getattr(module, "sliding_window", None)
+    if isinstance(cu_seq_lens_k, dict):
+        cu_seq_lens_k = cu_seq_lens_k["sliding_attention" if window else "full_attention"]
+    key, value = cache.update(key_states=key, value_states=value, layer_idx=module.layer_idx, read_index=read_index,
+                              write_index=write_index)
+    # Starts are int32; what pads the batch belongs to no request, and gets 0.
+    starts = [each.int() for each in (cu_seq_lens_q, cu_seq_lens_k)]
+    output = attention(query[0].transpose(0, 1), key, value, query_starts=starts[0], key_starts=starts[1],
+                       causal="bottom_right", window=(window - 1, 0) if window else None, scale=scaling,
+                       softcap=softcap, sink=s_aux)
+    return output[None], None
+
+
 def register(name: str = "fa_mlir") -> None:
-    """Makes `attn_implementation=name` mean fa_mlir, for models made from now on."""
+    """Makes `attn_implementation=name` mean fa_mlir, for models made from now on, and
+    "paged|" + name, which generate_batch turns it into."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
     AttentionInterface.register(name, forward)
+    AttentionInterface.register("paged|" + name, forward_paged)
     AttentionMaskInterface.register(name, make_mask)

@@ -19,6 +19,10 @@ from fa_mlir import flash_attn, flash_attn_interface, flash_impl
 from fa_mlir.sdpa import override_counts
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+# suites_on_device.py sets it.
+DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
+if DEVICE != "cpu":
+    torch.set_default_device(DEVICE)
 print("seed", SEED)
 torch.manual_seed(SEED)
 
@@ -53,7 +57,7 @@ class SDPA(unittest.TestCase):
         operation, = [info for info in op_db if info.name == "nn.functional.scaled_dot_product_attention"]
         refused, checked, dropped = {}, 0, 0
         for dtype, bound in (torch.float32, 4e-6), (torch.float16, 2e-3), (torch.bfloat16, 1.5e-2):
-            for sample in operation.sample_inputs("cpu", dtype, requires_grad=True):
+            for sample in operation.sample_inputs(DEVICE, dtype, requires_grad=True):
                 with self.subTest(dtype=dtype, sample=sample.summary()):
                     operands = [sample.input, *sample.args]
                     try:
@@ -540,6 +544,25 @@ class Transformers(unittest.TestCase):
                     right, got = (model.generate(tokens, max_new_tokens=8, do_sample=False, **options)
                                   for model in (eager, ours))
                     self.assertTrue(torch.equal(got, right), (options, got, right))
+
+    def test_continuous_batching(self):
+        """Requests of different lengths, in one cache of pages: the tokens that each has alone."""
+        import transformers
+
+        options = transformers.GenerationConfig(max_new_tokens=8, do_sample=False, pad_token_id=0)
+        requests = [torch.randint(3, 64, (length,)) for length in (5, 17, 9, 30, 2)]
+        sizes = transformers.ContinuousBatchingConfig(num_blocks=16, block_size=16, max_batch_tokens=64)
+        for name, config in make_models():
+            with self.subTest(name):
+                # Nothing ends a request but its length.
+                config.eos_token_id = None
+                eager, ours = self.make(config)
+                found = ours.generate_batch(inputs=[tokens.tolist() for tokens in requests], generation_config=options,
+                                            continuous_batching_config=sizes)
+                got = [found[key].generated_tokens for key in sorted(found, key=lambda key: int(key.split("_")[-1]))]
+                right = [eager.generate(tokens[None], generation_config=options)[0, len(tokens):].tolist()
+                         for tokens in requests]
+                self.assertEqual(got, right)
 
     def test_lengths_do_not_compile(self):
         _, ours = self.make(next(make_models())[1])
