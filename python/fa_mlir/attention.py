@@ -570,7 +570,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     query: (batch, queries, heads, head dim), float16, bfloat16 or float32; with
         layout="bhsd" (batch, heads, queries, head dim). Without a batch, rank 3.
     key, value: the same with keys and key heads, of which the heads are a multiple;
-        the value's head dim may differ. Strides are free but for the head dim's, 1.
+        the value's head dim may differ. Strides are free but for the head dim's, 1. On a
+        GPU, head dims that are no multiples of 8 are padded where gradients are asked for.
     score: a function (score, batch, head, query, key) -> score, as FlexAttention's
         score_mod. It sees the scaled score after softcap, alibi and bias.
     mask: a function (batch, head, query, key) -> bool, as mask_mod, or an array of
@@ -650,6 +651,10 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         if torch.is_grad_enabled():
             needs_gradient = (query.requires_grad or key.requires_grad or value.requires_grad
                               or _requires_gradient(alibi) or _requires_gradient(bias) or _requires_gradient(sink))
+    width = None
+    if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
+        width = value.shape[-1]
+        query, key, value, scale = pad_heads(query, key, value, scale)
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
         key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout, deterministic and needs_gradient)
@@ -671,6 +676,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout)
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)
+    if width is not None:
+        output = output[..., :width]
     if is_unbatched:
         output = output[0]
         if return_lse:
@@ -680,6 +687,16 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
 def _requires_gradient(array: Any) -> bool:
     return array is not None and array.requires_grad
+
+
+def pad_heads(query: Any, key: Any, value: Any, scale: float | None) -> tuple:
+    """The same with head dims that are multiples of 8, and the scale: zeros change no
+    score, and columns of zeros behind the value's give such columns behind the output's."""
+    import torch
+
+    pad = torch.nn.functional.pad
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return *[pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value)], scale
 
 
 def _as_numpy(array: Any) -> Any:

@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import fa_mlir
 from fa_mlir import assembler, operator
 from fa_mlir.problem import Specification, Types, from_text, write_forward
-from fa_mlir.attention import TorchArrays, find_text, plan
+from fa_mlir.attention import TorchArrays, find_text, pad_heads, plan
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
 print("seed", SEED, "torch", torch.__version__)
@@ -131,6 +131,22 @@ class Attention(unittest.TestCase):
         weights = torch.randn(16, 7, 4, 2).permute(3, 1, 2, 0)
         self.close(torch.autograd.grad(output, [key], weights)[0],
                    torch.autograd.grad(expected, [key], weights.double())[0], 2e-6)
+
+    def test_padded_heads(self):
+        """What a GPU's gradients need is the same attention."""
+        query, key = make_inputs(head_dim=13)[:2]
+        value = torch.randn(2, 19, 2, 5, requires_grad=True)
+        *padded, scale = pad_heads(query, key, value, None)
+        self.assertEqual([tensor.shape[-1] for tensor in padded], [16, 16, 8])
+        got = fa_mlir.attention(*padded, scale=scale, causal="bottom_right")
+        self.assertFalse(got[..., 5:].any())
+        expected = expect(query, key, value, causal=True)[0]
+        self.close(got[..., :5], expected, 2e-6)
+        weights = torch.randn_like(expected)
+        for one, other in zip(torch.autograd.grad(got[..., :5], [query, key, value], weights.float()),
+                              torch.autograd.grad(expected, [query, key, value], weights)):
+            self.assertEqual(one.shape, other.shape)
+            self.close(one, other, 4e-6)
 
     def test_gradcheck(self):
         inputs = make_inputs(1, 3, 4, 2, 1, 8)
