@@ -1,7 +1,9 @@
 """fa_mlir on torch's CUDA tensors: numbers, host time, graphs, streams, compilation.
 
     pip install --target=FOLDER --no-deps fa_mlir-*.whl
-    PYTHONPATH=FOLDER python test/python/on_device.py [--only NAME] [--seed N]
+    PYTHONPATH=FOLDER python test/python/on_device.py [--only NAME] [--seed N] [--share I/N]
+
+--share takes every N-th check from the I-th on, so that N processes do all of them.
 
 It needs a GPU, torch 2.10 and nothing else of this project. What passed and failed is
 counted in the last line; tables go to stdout. A gradient that the compiler has no GPU
@@ -19,9 +21,12 @@ import traceback
 import torch
 
 import fa_mlir
+from fa_mlir.problem import make_deterministic
 
 BOUNDS = {torch.float16: 1e-3, torch.bfloat16: 6e-3, torch.float32: 2e-6}
 RESULTS = {"passed": [], "failed": [], "no form": []}
+# Which checks are this process's: every `count`-th from `first` on.
+SHARE = {"first": 0, "count": 1, "next": 0}
 
 
 def make_inputs(batch=2, queries=300, keys=300, heads=4, key_heads=2, head_dim=64, dtype=torch.bfloat16, gradient=False):
@@ -68,6 +73,13 @@ def relative_error(got, expected):
 
 
 def run(name, function):
+    SHARE["next"] += 1
+    if (SHARE["next"] - 1 - SHARE["first"]) % SHARE["count"]:
+        return
+    run_part(name, function)
+
+
+def run_part(name, function):
     try:
         function()
         RESULTS["passed"].append(name)
@@ -358,6 +370,142 @@ def machinery():
             call(*sizes)
         assert fa_mlir.stats()["compilations"] == before + 1
 
+    def empty():
+        """No queries, no keys, no batch, and tensors without a batch."""
+        for batch, queries, keys in (2, 0, 5), (2, 5, 0), (0, 5, 5):
+            inputs = make_inputs(batch, queries, keys)
+            output, lse = fa_mlir.attention(*inputs, return_lse=True)
+            assert output.shape == inputs[0].shape and lse.shape == (batch, 4, queries)
+            assert not output.any() and bool((lse == -torch.inf).all())
+        inputs = make_inputs(1)
+        assert torch.equal(fa_mlir.attention(*[tensor[0] for tensor in inputs]), fa_mlir.attention(*inputs)[0])
+
+    def opcheck_backward():
+        from fa_mlir.attention import TorchArrays, find_text, plan
+        inputs = make_inputs()
+        decided, *_ = plan(TorchArrays, *inputs, None, None, "bottom_right", None, None, None, None, None, None, None, "bshd", True)
+        text = find_text(decided)
+        output, lse = torch.ops.fa_mlir.attention(*inputs, None, None, text)
+        torch.library.opcheck(torch.ops.fa_mlir.attention_backward.default, (
+            *inputs, output, lse, torch.randn_like(output), torch.randn_like(lse), None, None, make_deterministic(text),
+            "query,key,value"))
+
+    def opcheck_gradient():
+        from fa_mlir.attention import TorchArrays, find_text, plan
+        inputs = make_inputs(gradient=True)
+        decided, *_ = plan(TorchArrays, *inputs, None, None, "bottom_right", None, None, None, None, None, None, None, "bshd", True,
+                           deterministic=True)
+        torch.library.opcheck(torch.ops.fa_mlir.attention.default, (*inputs, None, None, find_text(decided)))
+
+    def gradcheck():
+        inputs = make_inputs(1, 3, 4, 2, 1, 8, torch.float32, True)
+        assert torch.autograd.gradcheck(
+            lambda *operands: fa_mlir.attention(*operands, causal="bottom_right", return_lse=True), inputs, eps=1e-2,
+            atol=5e-3, rtol=5e-2, nondet_tol=1e-5)
+
+    def checkpointing():
+        """What is recomputed is the same, dropout too."""
+        from torch.utils.checkpoint import checkpoint
+        for options in {"causal": "bottom_right"}, {"dropout_p": 0.3}:
+            inputs = make_inputs(gradient=True)
+            step = lambda *operands: fa_mlir.attention(*operands, deterministic=True, **options)
+            found = []
+            for call in step, lambda *operands: checkpoint(step, *operands, use_reentrant=False):
+                torch.manual_seed(7)
+                output = call(*inputs)
+                found.append((output, *torch.autograd.grad(output.float().square().sum(), inputs)))
+            assert all(torch.equal(one, other) for one, other in zip(*found))
+
+    def fork():
+        """A child of a process that used the GPU runs on the CPU; torch refuses it the GPU."""
+        import subprocess
+        script = """import os, sys, faulthandler, torch, fa_mlir
+inputs = [torch.randn(2, 300, 4, 32) for _ in range(3)]
+fa_mlir.attention(*[tensor.cuda() for tensor in inputs])
+first = fa_mlir.attention(*inputs).numpy()
+child = os.fork()
+if not child:
+    faulthandler.dump_traceback_later(60, exit=True)
+    again = fa_mlir.attention(*inputs).numpy()
+    try:
+        fa_mlir.attention(*[tensor.cuda() for tensor in inputs])
+    except RuntimeError as error:
+        os._exit(0 if (again == first).all() and "fork" in str(error) else 3)
+    os._exit(4)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+    def out():
+        inputs = make_inputs()
+        given = torch.full((2, 300, 5, 64), torch.nan, device="cuda", dtype=torch.bfloat16)[:, :, :4]
+        assert fa_mlir.attention(*inputs, out=given) is given
+        assert torch.equal(given, fa_mlir.attention(*inputs))
+
+    def heads_first():
+        inputs = make_inputs(gradient=True)
+        expected = fa_mlir.attention(*inputs, causal="top_left", deterministic=True)
+        turned = [tensor.detach().transpose(1, 2).contiguous().requires_grad_() for tensor in inputs]
+        got = fa_mlir.attention(*turned, causal="top_left", layout="bhsd", deterministic=True)
+        assert torch.equal(got.transpose(1, 2), expected)
+        weights = torch.randn_like(expected)
+        for one, other in zip(torch.autograd.grad(expected, inputs, weights),
+                              torch.autograd.grad(got, turned, weights.transpose(1, 2))):
+            assert torch.equal(one, other.transpose(1, 2))
+
+    def deterministic():
+        inputs = make_inputs(2, 2000, 2000, 8, 8, 128, gradient=True)
+        found = []
+        for _ in range(4):
+            output = fa_mlir.attention(*inputs, causal="bottom_right", deterministic=True)
+            found.append(torch.autograd.grad(output.float().square().sum(), inputs))
+        assert all(torch.equal(one, other) for each in found[1:] for one, other in zip(found[0], each))
+
+    def graph_of_a_step():
+        """Forward and backward in one graph."""
+        inputs = make_inputs(gradient=True)
+        weights = torch.randn_like(inputs[0])
+        step = lambda: torch.autograd.grad(fa_mlir.attention(*inputs, causal="bottom_right", deterministic=True), inputs, weights)
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            step()
+        side.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            found = step()
+        for _ in range(3):
+            with torch.no_grad():
+                for tensor in inputs:
+                    tensor.normal_()
+            captured.replay()
+            torch.cuda.synchronize()
+            assert all(torch.equal(one, other) for one, other in zip(found, step()))
+
+    def explained():
+        inputs = make_inputs(1, 2048, 2048, 8, 8, 128)
+        found = fa_mlir.explain(*inputs, causal="bottom_right")
+        assert found.seconds and found.target.startswith("sm_") and not found.unsupported
+        print(str(found)[:1200])
+
+    def numpy_and_others():
+        """DLPack of another package, through torch."""
+        import numpy
+        inputs = [numpy.random.randn(2, 50, 4, 32).astype("float32") for _ in range(3)]
+        on_device = fa_mlir.attention(*[torch.from_numpy(array).cuda() for array in inputs])
+        assert relative_error(torch.from_numpy(fa_mlir.attention(*inputs)), on_device.cpu().double()) < 2e-6
+
+    def exported():
+        class Model(torch.nn.Module):
+            def forward(self, query, key, value):
+                return fa_mlir.attention(query, key, value, causal="bottom_right", softcap=3.0) + 1
+
+        inputs = make_inputs()
+        with torch.no_grad():
+            expected = Model()(*inputs)
+            program = torch.export.export(Model(), tuple(inputs))
+            assert torch.equal(program.module()(*inputs), expected)
+            loaded = torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package(program))
+            assert relative_error(loaded(*inputs), expected.double()) < 4e-3
+
     for name, function in list(locals().items()):
         run(f"machinery, {name}", function)
 
@@ -406,17 +554,21 @@ def host_time():
 
 
 def first_call():
-    """In processes of their own: compiled, then found on disk."""
+    """In processes of their own: a kernel of the wheel, one that is compiled, and the same found on disk."""
     import subprocess
     script = ("import torch, time; q = torch.randn(1, 256, 4, 128, device='cuda', dtype=torch.bfloat16);"
-              "a = time.time(); import fa_mlir; b = time.time();"
-              "fa_mlir.attention(q, q, q, causal='bottom_right'); torch.cuda.synchronize();"
-              "print(f'{b - a:.3f} {time.time() - b:.3f}', fa_mlir.stats()['compilations'])")
-    print("\n| process | import, s | first call, s | compilations |\n|---|---|---|---|")
+              "torch.cuda.synchronize(); a = time.time(); import fa_mlir; b = time.time();"
+              "fa_mlir.attention(q, q, q, causal='bottom_right'{}); torch.cuda.synchronize();"
+              "stats = fa_mlir.stats();"
+              "print(f'{{b - a:.3f}} {{time.time() - b:.3f}}', *[stats[name] for name in"
+              "('compilations', 'packaged_hits', 'disk_hits')])")
+    print("\n| process | import, s | first call, s | compilations | of the wheel | of the disk |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for name in "nothing kept", "kept on disk":
-            done = subprocess.run([sys.executable, "-c", script], env=dict(os.environ, FA_MLIR_CACHE_DIR=folder),
-                                  capture_output=True, text=True, check=True)
+        for name, options in (("common call", ""), ("compiled", ", softcap=3.0"), ("kept on disk", ", softcap=3.0")):
+            done = subprocess.run([sys.executable, "-c", script.format(options)], capture_output=True, text=True,
+                                  env=dict(os.environ, FA_MLIR_CACHE_DIR=folder))
+            if done.returncode:
+                raise RuntimeError(done.stderr[-2000:])
             print(f"| {name} | " + " | ".join(done.stdout.split()) + " |")
 
 
@@ -451,11 +603,13 @@ def main():
     parts = {function.__name__: function for function in (numbers, sequences, machinery, host_time, first_call, speed)}
     parser.add_argument("--only", choices=parts, action="append")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
+    parser.add_argument("--share", default="0/1")
     options = parser.parse_args()
+    SHARE["first"], SHARE["count"] = map(int, options.share.split("/"))
     torch.manual_seed(options.seed)
     print(f"seed {options.seed}, torch {torch.__version__}, {torch.cuda.get_device_name()}, fa_mlir at {fa_mlir.__file__}")
     for name in options.only or parts:
-        run(name, parts[name])
+        run_part(name, parts[name])
     print(f"\n{len(RESULTS['no form'])} without a GPU form")
     for name in RESULTS["failed"]:
         print("failed:", name)

@@ -74,7 +74,15 @@ class Sample:
             for name in sorted(groups):
                 if groups[name] and len(chosen) < self.options.count:
                     chosen.append(groups[name].pop())
-        items[:] = chosen
+        # Tests of one share that need the same kernels follow one another.
+        chosen.sort(key=self._find_kernels)
+        first, count = map(int, self.options.share.split("/"))
+        items[:] = chosen[len(chosen) * first // count:len(chosen) * (first + 1) // count]
+
+    @staticmethod
+    def _find_kernels(item):
+        named = getattr(getattr(item, "callspec", None), "params", {})
+        return [(name, str(named[name])) for name in ("d", "dtype", "causal", "local", "softcap") if name in named]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item, call):
@@ -117,7 +125,8 @@ def prepare(path, device):
         text = re.sub(r"(['\"])cuda\1", r'"cpu"', text)
         # Memory that a race on a GPU would show in.
         text = text.replace("70 * 1024 ** 3", "70")
-    copy = path.with_name("test_of_a_peer.py")
+    # Of this process alone: shares run beside each other.
+    copy = path.with_name(f"test_of_a_peer_{os.getpid()}.py")
     copy.write_text(text)
     return copy
 
@@ -128,6 +137,7 @@ def main():
     parser.add_argument("--folder", type=Path, help="a copy of the project, else it is fetched")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
+    parser.add_argument("--share", default="0/1", help="I/N: the I-th of N parts of the sample")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--most-rows", type=int, default=1 << 30, help="leave longer sequences out")
     parser.add_argument("--only", help="a regular expression of names")

@@ -17,6 +17,10 @@ import fa_mlir
 from fa_mlir import tracing
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+# suites_on_device.py sets it.
+DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
+if DEVICE != "cpu":
+    torch.set_default_device(DEVICE)
 print("seed", SEED)
 torch.manual_seed(SEED)
 BATCH, HEADS, QUERIES, KEYS = 2, 4, 48, 48
@@ -158,7 +162,7 @@ class Functions(unittest.TestCase):
                   for length in (QUERIES, KEYS, KEYS)]
         got, lse = fa_mlir.flex_attention(*inputs, score, mask, return_lse=True)
         weights, lse_weights = torch.randn_like(got), torch.randn_like(lse)
-        block_mask = create_block_mask(mask, BATCH, HEADS, QUERIES, KEYS, device="cpu") if mask else None
+        block_mask = create_block_mask(mask, BATCH, HEADS, QUERIES, KEYS, device=DEVICE) if mask else None
         wide = [tensor.detach().double().requires_grad_() for tensor in inputs]
         # Numbers that changed since the last trace are symbols, which it refuses.
         torch._dynamo.reset()
@@ -283,7 +287,7 @@ class Traces(unittest.TestCase):
                 return (q // 128 == 1) | (k // 128 == 1) if function is noop_mask else (q >= k) & (q // 128 == 1)
             expected, _ = Functions.reference([tensor.double() for tensor in inputs], None, dense)
             self.assertLess(float((got - expected).norm() / expected.norm()), 4e-6)
-        mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
+        mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device=DEVICE)
         self.assertTrue(torch.equal(fa_mlir.flex_attention(*inputs, block_mask=mask),
                                     fa_mlir.attention(*inputs, causal="top_left", layout="bhsd")))
 
