@@ -12,6 +12,7 @@ rotary embedding on a GPU, triton. The last line has the counts.
 
 import argparse
 import collections
+import math
 import os
 import random
 import re
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import types
 from pathlib import Path
 
@@ -41,6 +43,17 @@ def fetch(package, version, folder):
     return Path(folder) / archive.name.removesuffix(".tar.gz")
 
 
+# Parameters that are numbers to a kernel.
+AT_RUN_TIME = ("seqlen", "mha_type", "num_splits", "swap_sq_sk", "batch", "nheads", "unused", "zero_lengths")
+
+
+def find_kernels(parameters):
+    """What decides which kernels a test needs, to order by: the head dim first."""
+    decided = [(name != "d", name, str(value)) for name, value in parameters.items()
+               if not any(word in name for word in AT_RUN_TIME)]
+    return tuple(sorted(decided))
+
+
 class Sample:
     """A plugin of pytest: takes a sample, and counts."""
 
@@ -53,36 +66,71 @@ class Sample:
         self.counts = collections.Counter()
         self.unsupported = collections.Counter()
         self.functions = collections.Counter()
+        self.start = time.monotonic()
+
+    def thin(self, module):
+        """Leaves a sample of each test's parameters, the same number of each: collecting all of
+        them takes minutes. Of what decides kernels there are a few sets, of the rest any."""
+        chooser = random.Random(self.options.seed)
+        tests = [test for name, test in sorted(module.items()) if name.startswith("test_") and callable(test)
+                 and not re.search(self.left_out, name) and (not self.options.only or re.search(self.options.only, name))]
+        for name in [name for name, test in module.items() if name.startswith("test_") and test not in tests]:
+            del module[name]
+        drawn = [self.draw(test, chooser) for test in tests]
+        share = next(share for share in range(self.options.count, 0, -1)
+                     if sum(min(share, len(cases)) for _, cases in drawn) <= self.options.count)
+        for test, (names, cases) in zip(tests, drawn):
+            kept = [mark for mark in getattr(test, "pytestmark", []) if mark.name != "parametrize"]
+            if names:
+                ids = ["-".join(str(value).replace("torch.", "") for value in case) for case in cases[:share]]
+                kept.append(pytest.mark.parametrize(names, cases[:share], ids=ids).mark)
+            test.pytestmark = kept
+
+    def draw(self, test, chooser):
+        """Names of parameters, and values of them, in any order and without a repetition."""
+        marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
+        names, choices = [], []
+        for mark in marks:
+            these = [name.strip() for name in mark.args[0].split(",")] if isinstance(mark.args[0], str) else mark.args[0]
+            names += these
+            choices.append([tuple(value) if len(these) > 1 else (value,) for value in mark.args[1]])
+        total = math.prod(map(len, choices))
+        self.collected += total
+        groups, seen = {}, set()
+        for _ in range(20 * self.options.count):
+            case = sum([chooser.choice(values) for values in choices], ())
+            key = find_kernels(dict(zip(names, case)))
+            rows = [value for name, value in zip(names, case) if "seqlen" in name and isinstance(value, int)]
+            if str(case) in seen or max(rows, default=0) > self.options.most_rows:
+                continue
+            if key not in groups and len(groups) >= self.options.configurations:
+                continue
+            seen.add(str(case))
+            groups.setdefault(key, []).append(case)
+            if len(seen) >= min(total, 4 * self.options.count):
+                break
+        # One of each set after the other.
+        cases = []
+        while any(groups.values()):
+            cases += [group.pop() for group in groups.values() if group]
+        return names, cases[:self.options.count]
 
     def pytest_collection_modifyitems(self, config, items):
-        self.collected = len(items)
-        groups = collections.defaultdict(list)
-        for item in items:
-            if self.options.only and not re.search(self.options.only, item.nodeid):
-                continue
-            if re.search(self.left_out, item.nodeid):
-                continue
-            named = getattr(getattr(item, "callspec", None), "params", {})
-            rows = [value for name, value in named.items() if "seqlen" in name and isinstance(value, int)]
-            if max(rows, default=0) <= self.options.most_rows:
-                groups[item.originalname or item.name].append(item)
-        chooser = random.Random(self.options.seed)
-        for name in sorted(groups):
-            chooser.shuffle(groups[name])
-        chosen = []
-        while len(chosen) < self.options.count and any(groups.values()):
-            for name in sorted(groups):
-                if groups[name] and len(chosen) < self.options.count:
-                    chosen.append(groups[name].pop())
-        # Tests of one share that need the same kernels follow one another.
-        chosen.sort(key=self._find_kernels)
+        """What thin() left of the file, and of another one a sample."""
+        items[:] = [item for item in items if not re.search(self.left_out, item.nodeid)
+                    and (not self.options.only or re.search(self.options.only, item.nodeid))]
+        if not self.collected:
+            self.collected = len(items)
+            random.Random(self.options.seed).shuffle(items)
+            del items[self.options.count:]
         first, count = map(int, self.options.share.split("/"))
-        items[:] = chosen[len(chosen) * first // count:len(chosen) * (first + 1) // count]
+        # Those of one share that need the same kernels follow one another.
+        items.sort(key=lambda item: (find_kernels(getattr(getattr(item, "callspec", None), "params", {})), item.nodeid))
+        items[:] = items[len(items) * first // count:len(items) * (first + 1) // count]
 
-    @staticmethod
-    def _find_kernels(item):
-        named = getattr(getattr(item, "callspec", None), "params", {})
-        return [(name, str(named[name])) for name in ("d", "dtype", "causal", "local", "softcap") if name in named]
+    def pytest_runtest_protocol(self, item):
+        if self.options.seconds and time.monotonic() - self.start > self.options.seconds:
+            item.session.shouldstop = f"{self.options.seconds} s are over"
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item, call):
@@ -118,16 +166,24 @@ def install(folder, device):
         torch.cuda.synchronize = lambda *args: None
 
 
+# At the end of the file.
+THIN = """
+
+import peers as _peers
+_peers.sample.thin(globals())
+"""
+
+
 def prepare(path, device):
     """A copy of the file of tests for the device, beside it."""
-    text = path.read_text()
+    # Memory that leaves no room for others is no part of what a race shows in.
+    text = path.read_text().replace("70 * 1024 ** 3", "4 * 1024 ** 3")
     if device == "cpu":
         text = re.sub(r"(['\"])cuda\1", r'"cpu"', text)
-        # Memory that a race on a GPU would show in.
-        text = text.replace("70 * 1024 ** 3", "70")
+        text = text.replace("4 * 1024 ** 3", "70")
     # Of this process alone: shares run beside each other.
     copy = path.with_name(f"test_of_a_peer_{os.getpid()}.py")
-    copy.write_text(text)
+    copy.write_text(text + THIN)
     return copy
 
 
@@ -140,6 +196,9 @@ def main():
     parser.add_argument("--share", default="0/1", help="I/N: the I-th of N parts of the sample")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--most-rows", type=int, default=1 << 30, help="leave longer sequences out")
+    parser.add_argument("--configurations", type=int, default=1 << 30,
+                        help="of each test, at most so many sets of parameters that decide kernels")
+    parser.add_argument("--seconds", type=int, help="begin no test after so many")
     parser.add_argument("--only", help="a regular expression of names")
     parser.add_argument("--least-passed", type=int, default=1, help="fewer are a failure")
     options = parser.parse_args()
@@ -147,7 +206,10 @@ def main():
     torch.manual_seed(options.seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or fetch("flash-attn", VERSION, temporary)).resolve()
+        global sample
         sample = Sample(options)
+        # The file of tests asks for it.
+        sys.modules["peers"] = sys.modules["__main__"]
         arguments = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
         install(folder, options.device)
         file = prepare(folder / FILES[options.suite], options.device)
