@@ -220,15 +220,22 @@ class Model(torch.nn.Module):
 
 #===--- Runs --------------------------------------------------------------===#
 
-def make_batches(options, generator):
-    """Tokens of a random chain, in which each has four likely followers."""
+@functools.cache
+def make_tokens(steps, batch, length, seed):
+    """(steps, batch, length): of random chains, in which each token has four likely followers."""
+    generator = torch.Generator().manual_seed(seed)
     followers = torch.randint(VOCABULARY, (VOCABULARY, 4), generator=generator)
-    for _ in range(options.steps):
-        tokens = torch.empty(options.batch, options.tokens + 1, dtype=torch.long)
-        tokens[:, 0] = torch.randint(VOCABULARY, (options.batch,), generator=generator)
-        choices = torch.randint(4, tokens.shape, generator=generator)
-        for i in range(options.tokens):
-            tokens[:, i + 1] = followers[tokens[:, i], choices[:, i]]
+    choices = torch.randint(4, (length, steps * batch), generator=generator)
+    tokens = [torch.randint(VOCABULARY, (steps * batch,), generator=generator)]
+    for choice in choices[1:]:
+        tokens.append(followers[tokens[-1], choice])
+    return torch.stack(tokens, 1).view(steps, batch, length)
+
+
+def make_batches(options, steps):
+    """Tokens and, of documents that fill them, lengths."""
+    generator = torch.Generator().manual_seed(options.seed)
+    for tokens in make_tokens(options.steps, options.batch, options.tokens + 1, options.seed)[:steps]:
         lengths = []
         for _ in range(options.batch):
             left = options.tokens
@@ -243,11 +250,12 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def train(options, name, noise=0.0):
+def train(options, name, noise=0.0, steps=None):
     """(losses, seconds of each step, peak bytes)."""
     device = options.device
     torch.manual_seed(options.seed)
-    model = Model(options).to(device, torch.bfloat16)
+    with device:
+        model = Model(options).to(torch.bfloat16)
     if noise:
         for parameter in model.parameters():
             parameter.data.mul_(1 + noise * (torch.rand_like(parameter) - 0.5))
@@ -255,8 +263,7 @@ def train(options, name, noise=0.0):
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     losses, seconds = [], []
-    generator = torch.Generator().manual_seed(options.seed)
-    for tokens, lengths in make_batches(options, generator):
+    for tokens, lengths in make_batches(options, steps or options.steps):
         synchronize(device)
         start = time.perf_counter()
         documents = Documents(lengths, options.batch, options.tokens, device) if options.form == "packed" else None
@@ -279,15 +286,19 @@ def find_drift(losses, reference):
 
 def run_form(options):
     """A record by contestant, with a reason where there is none."""
-    records = {}
-    for name in options.contestants:
+    records, reference = {}, None
+    # The first of REFERENCES that takes the form is what the others are compared with.
+    for name in sorted(options.contestants, key=lambda name: REFERENCES.index(name) if name in REFERENCES else len(REFERENCES)):
+        is_whole = options.all_losses or reference is None or name == "fa_mlir"
         try:
-            losses, seconds, memory = train(options, name)
+            losses, seconds, memory = train(options, name, steps=options.steps if is_whole else options.timed + 4)
         except (NoForm, ImportError, NotImplementedError, RuntimeError) as error:
             records[name] = {"reason": f"{type(error).__name__}: {str(error).splitlines()[0][:160]}"}
             continue
+        if reference is None and name in REFERENCES:
+            reference = name
         records[name] = {"losses": losses, "seconds": statistics.median(seconds[-options.timed:]), "bytes": memory}
-    reference = next((name for name in REFERENCES if "losses" in records.get(name, {})), None)
+    records = {name: records[name] for name in options.contestants}
     if reference is not None:
         noise, _, _ = train(options, reference, noise=2.0 ** -7)
         records["noise"] = {"losses": noise, "drift": find_drift(noise, records[reference]["losses"])}
@@ -338,6 +349,8 @@ def main():
              "steps": 200, "timed": 50}
     for name, default in sizes.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=default)
+    parser.add_argument("--all-losses", action="store_true",
+                        help="all steps of each contestant: else of fa_mlir and the reference, of others those timed")
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--device", type=torch.device,
                         default=torch.device("cuda" if torch.cuda.is_available() else "cpu"))

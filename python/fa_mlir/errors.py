@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .compiler import Diagnostic
 
+NO_DRIVER, DRIVER_ERROR = 1, 9
 INVALID_ARGUMENT = 6
 INVALID_MODULE, INVALID_PIPELINE, COMPILATION_FAILED = 11, 12, 13
 OUT_OF_MEMORY = 7
 NAMES = {
-    1: "no driver",
+    NO_DRIVER: "no driver",
     2: "driver too old",
     3: "wrong architecture",
     4: "invalid manifest",
@@ -19,7 +20,7 @@ NAMES = {
     INVALID_ARGUMENT: "invalid argument",
     OUT_OF_MEMORY: "out of memory",
     8: "launch limit",
-    9: "driver error",
+    DRIVER_ERROR: "driver error",
     INVALID_MODULE: "invalid module",
     INVALID_PIPELINE: "invalid pipeline",
     COMPILATION_FAILED: "compilation failed",

@@ -27,7 +27,7 @@ from typing import Any
 
 from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
 from .problem import Specification, Types, from_text, make_deterministic, write_forward, write_gradient
-from .runtime import find_library
+from .runtime import find_capability, find_library
 
 LIBRARY = "libFATorch.so"
 _OUTPUT, _LSE = -1, -2
@@ -74,9 +74,9 @@ def take_status() -> int:
 
 @functools.lru_cache
 def _find_chip(device: int) -> str:
-    import torch
-
-    major, minor = torch.cuda.get_device_capability(device)
+    torch = sys.modules.get("torch")
+    # JAX's programs have no torch.
+    major, minor = torch.cuda.get_device_capability(device) if torch else find_capability(device)
     known = {(8, 0): "sm_80", (8, 6): "sm_86", (8, 9): "sm_89", (9, 0): "sm_90a", (10, 0): "sm_100",
              (12, 0): "sm_120"}
     if (major, minor) in known:
@@ -93,8 +93,17 @@ def _address(function: Any) -> int | None:
 
 
 def compile_forward(specification: Specification, types: Types, chip: str | None):
-    """A Function for this CPU, or where there is a chip a CompiledKernel."""
-    return compile_text(write_forward(specification, types), chip)
+    """A Function for this CPU, or where there is a chip a CompiledKernel. Pages that a GPU
+    has no copies of are an UnsupportedError, with what the compiler says."""
+    try:
+        return compile_text(write_forward(specification, types), chip)
+    except CompilationError as error:
+        if chip is None or not specification.pages or "pages of" not in str(error):
+            raise
+        refused = UnsupportedError("key_pages", f"of {specification.pages} rows on {chip}",
+                                   "pages that the compiler has copies of", str(error))
+        refused.diagnostics = error.diagnostics
+        raise refused from error
 
 
 def compile_gradient(specification: Specification, types: Types, lse_gradient: bool, wanted: tuple[str, ...],

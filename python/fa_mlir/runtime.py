@@ -7,12 +7,15 @@ import os
 import threading
 from pathlib import Path
 
-from .errors import make_error
+from .errors import DRIVER_ERROR, NO_DRIVER, make_error
 
 LIBRARY = "libFARuntimeCUDA.so"
 COMPILER_LIBRARY = "libFA.so"
 # Of fa-c/Runtime.h.
 WORKSPACE_LIMIT = 786432
+
+# CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+_CAPABILITY = (75, 76)
 
 _SIGNATURES = {
     "faRuntimeGetErrorMessage": (ctypes.c_char_p, []),
@@ -68,6 +71,24 @@ def open_library(path: str | None = None) -> ctypes.CDLL:
             function.argtypes = arguments
             setattr(library, name, function)
     return library
+
+
+def find_capability(device: int, driver: str = "libcuda.so.1") -> tuple[int, int]:
+    """The compute capability of a device, as the driver says it."""
+    try:
+        cuda = ctypes.CDLL(driver)
+    except OSError as error:
+        raise make_error(NO_DRIVER, f"cannot open '{driver}': {error}") from error
+    handle = ctypes.c_int()
+    status = cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(handle), device)
+    numbers = []
+    for attribute in _CAPABILITY:
+        number = ctypes.c_int()
+        status = status or cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, handle)
+        numbers.append(number.value)
+    if status:
+        raise make_error(DRIVER_ERROR, f"the driver has no device {device} (status {status})")
+    return numbers[0], numbers[1]
 
 
 class Runtime:

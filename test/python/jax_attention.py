@@ -8,7 +8,7 @@ import unittest
 
 import jax
 
-jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_platforms", os.environ.get("FA_TEST_PLATFORM", "cpu"))
 jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp

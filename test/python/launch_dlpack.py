@@ -8,9 +8,10 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from device_array import DeviceArray
-from launch_test import FOLDER, LaunchTest
+from launch_test import DRIVER, FOLDER, LaunchTest
 
 import fa_mlir
+from fa_mlir.runtime import find_capability
 
 
 class LaunchDLPack(LaunchTest):
@@ -32,6 +33,14 @@ class LaunchDLPack(LaunchTest):
         self.assertEqual(launch.parameter(3, ctypes.c_int32), 7)
         self.assertEqual(launch.parameter(4, ctypes.c_int64), 64)
         self.assertEqual(x.streams, [1], "what DLPack calls that stream")
+
+    def test_capability(self):
+        """The driver's word, where no torch is loaded."""
+        self.assertEqual(find_capability(0, DRIVER), (9, 0))
+        with self.assertRaisesRegex(fa_mlir.Error, "no device 77"):
+            find_capability(77, DRIVER)
+        with self.assertRaisesRegex(fa_mlir.Error, "cannot open '/no/driver'"):
+            find_capability(0, "/no/driver")
 
     def test_defaults_and_names(self):
         x, y = self.tensors()

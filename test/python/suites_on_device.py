@@ -1,9 +1,10 @@
 """Runs tests of this folder that are written for the CPU with their tensors on a GPU.
 
-    python test/python/suites_on_device.py torch_flex.py torch_interfaces.py [-k NAME] [--share I/N]
+    python test/python/suites_on_device.py torch_flex.py torch_interfaces.py [-k NAME] [--parts I/N]
 
 Of torch_flex.py: score functions and masks, against eager FlexAttention in float64. Of
 torch_interfaces.py: torch's samples of SDPA, transformers' models, flash_attn's functions.
+--parts takes every N-th function or model from the I-th on.
 A test that meets an UnsupportedError is counted by the argument, as "unsupported"; any
 other failure is one. The last line has the counts.
 """
@@ -11,6 +12,7 @@ other failure is one. The last line has the counts.
 import argparse
 import collections
 import importlib.util
+import itertools
 import os
 import sys
 import unittest
@@ -41,6 +43,17 @@ class Result(unittest.TextTestResult):
         self.parts += 1
         if not self.count(error):
             super().addSubTest(test, part, error)
+            if error is not None:
+                # A run that is cut off has said it.
+                print(f"FAILED: {part}: {str(error[1])[:400]}", flush=True)
+
+
+# What makes the parts of tests.
+MAKERS = ("make_scores", "make_masks", "make_models")
+
+
+def take(make, first, count):
+    return lambda: itertools.islice(make(), first, None, count)
 
 
 def list_tests(suite):
@@ -55,7 +68,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("-k", dest="names", action="append", default=[], help="tests with this in their name, else all")
-    parser.add_argument("--share", default="0/1", help="I/N: every N-th test from the I-th on")
+    parser.add_argument("--parts", default="0/1", help="I/N: every N-th part of each test from the I-th on")
     options = parser.parse_args()
     loader = unittest.TestLoader()
     tests = []
@@ -64,9 +77,10 @@ def main():
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        for name in set(MAKERS) & set(dir(module)):
+            setattr(module, name, take(getattr(module, name), *map(int, options.parts.split("/"))))
         tests += list_tests(loader.loadTestsFromModule(module))
-    first, count = map(int, options.share.split("/"))
-    tests = [test for test in tests if not options.names or any(name in test.id() for name in options.names)][first::count]
+    tests = [test for test in tests if not options.names or any(name in test.id() for name in options.names)]
     result = unittest.TextTestRunner(stream=sys.stdout, resultclass=Result, verbosity=2).run(unittest.TestSuite(tests))
     for name, number in result.unsupported.most_common():
         print(f"  unsupported, {name}: {number}")
