@@ -74,7 +74,10 @@ RangeBuilder::emitPiece(const Piece &piece, Value previousEnd, bool allowFull) {
 
   SmallVector<KeyRange> ranges;
   Value fullBegin = begin;
-  if (piece.full->begin != piece.hull.begin) {
+  // A begin that was rounded down has keys before it that are hidden, where one
+  // query sees all keys of the hull too.
+  if (piece.full->begin != piece.hull.begin ||
+      (place.isAligned && piece.hull.begin)) {
     if (piece.full->begin) {
       Value distance = getDistance(getLocal(piece.full->begin, end), begin);
       fullBegin = minimum(add(begin, roundUp(distance)), end);
