@@ -598,6 +598,15 @@ static void attention(Value *values, uint64_t, uint64_t) {
   values[1] = release(outputs[1]);
 }
 
+/// The output alone, of a specification without a log-sum-exp: a tensor less to
+/// allocate.
+static void attentionOutput(Value *values, uint64_t, uint64_t) {
+  Stack stack(values, "tttTNs");
+  Call call = takeForward(stack);
+  std::vector<OwnedTensor> outputs = call.run("forward", "");
+  values[0] = release(outputs[0]);
+}
+
 static void attentionInto(Value *values, uint64_t, uint64_t) {
   Stack stack(values, "tttTNst");
   int32_t type = 0, index = 0;
@@ -650,6 +659,8 @@ const char *faTorchRegister(FaTorchCompile compile) {
   for (const char *schema :
        {"attention(Tensor query, Tensor key, Tensor value, Tensor[]? tensors, "
         "float[]? numbers, str specification) -> (Tensor, Tensor)",
+        "attention_output(Tensor query, Tensor key, Tensor value, Tensor[]? "
+        "tensors, float[]? numbers, str specification) -> Tensor",
         "attention_into(Tensor query, Tensor key, Tensor value, Tensor[]? "
         "tensors, float[]? numbers, str specification, Tensor(a!) out) -> "
         "Tensor",
@@ -662,6 +673,7 @@ const char *faTorchRegister(FaTorchCompile compile) {
   using Kernel = void (*)(Value *, uint64_t, uint64_t);
   const std::pair<const char *, Kernel> kernels[] = {
       {"attention", attention},
+      {"attention_output", attentionOutput},
       {"attention_into", attentionInto},
       {"attention_backward", attentionBackward}};
   for (const char *key : {"CPU", "CUDA"}) {

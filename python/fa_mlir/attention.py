@@ -8,6 +8,7 @@ compiled functions on numpy arrays and others.
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -503,7 +504,7 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
 
 
 def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
-                needs_gradient: bool, layout: str) -> tuple:
+                needs_gradient: bool, layout: str, lse: bool) -> tuple:
     query, key, value = operands
     # An exported program has no empty lists.
     numbers = numbers or None
@@ -517,9 +518,11 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
     try:
         if needs_gradient:
             return _differentiable(query, key, value, numbers, text, *tensors)
+        if out is None:
+            if lse:
+                return _both(query, key, value, tensors or None, numbers, text)
+            return _output(query, key, value, tensors or None, numbers, text), None
         with _below_autograd():
-            if out is None:
-                return _operator(query, key, value, tensors or None, numbers, text)
             return out, torch.ops.fa_mlir.attention_into.default(query, key, value, tensors or None, numbers, text, out)
     except RuntimeError as raised:
         error, status = operator.take_error(), operator.take_status()
@@ -533,23 +536,61 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         raise
 
 
+# Texts by layout, causal, and whether there is an lse, of calls without other arguments.
+_plain_texts: dict[tuple, str] = {}
+
+
+def _call_plain(query: Any, key: Any, value: Any, causal: Any, layout: Any, return_lse: bool) -> Any:
+    """The most frequent call, of torch's tensors without other arguments, in the fewest steps; None
+    for one that is another after all, or that is wrong, which attention() then finds."""
+    if _is_compiling():
+        return None
+    needs_gradient = _is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad)
+    text = _plain_texts.get((layout, causal, return_lse or needs_gradient))
+    shape = query.shape
+    if (text is None or len(shape) != 4 or shape[2 if layout == "bhsd" else 1] == 1 or _is_any_autocast_enabled()
+            or needs_gradient and (shape[3] % 8 or value.shape[-1] % 8)):
+        return None
+    try:
+        if needs_gradient:
+            found = _differentiable(query, key, value, None, text)
+        elif return_lse:
+            found = _both(query, key, value, None, None, text)
+        else:
+            return _output(query, key, value, None, None, text)
+        return found if return_lse else found[0]
+    except RuntimeError:
+        operator.take_error()
+        operator.take_status()
+        return None
+
+
 # torch, where it was loaded when it was first asked for, with the operators in it.
 _torch: Any = None
-_operator: Any = None
+_both: Any = None
+_output: Any = None
 _differentiable: Any = None
 _below_autograd: Any = None
 _is_any_autocast_enabled: Any = None
+_is_grad_enabled: Any = None
+_is_compiling: Any = None
+_tensor: Any = None
 
 
 def _find_torch() -> Any:
-    global _torch, _operator, _differentiable, _below_autograd, _is_any_autocast_enabled
+    global _torch, _both, _output, _differentiable, _below_autograd, _is_any_autocast_enabled
+    global _is_grad_enabled, _is_compiling, _tensor
     if _torch is None and "torch" in sys.modules:
         operator.ready()
         torch = sys.modules["torch"]
-        _operator = torch.ops.fa_mlir.attention.default
+        _both = operator.make_call(torch, True)
+        _output = operator.make_call(torch, False)
         _differentiable = operator.function()
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
+        _is_grad_enabled, _is_compiling, _tensor = torch.is_grad_enabled, torch.compiler.is_compiling, torch.Tensor
+        for layout, causal, lse in itertools.product(LAYOUTS, CAUSAL, (False, True)):
+            _plain_texts[layout, causal, lse] = find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
         _torch = torch
     return _torch
 
@@ -611,6 +652,13 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
+    if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
+            and sink is None and scale is None and query_lengths is None and key_lengths is None and out is None
+            and query_starts is None and key_starts is None and key_pages is None and not dropout_p
+            and not deterministic and type(query) is _tensor):
+        found = _call_plain(query, key, value, causal, layout, return_lse)
+        if found is not None:
+            return found
     if layout not in LAYOUTS or causal not in CAUSAL:
         _refuse_options(layout, causal)
     torch = _torch or _find_torch()
@@ -673,7 +721,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     text = find_text(decided)
     operands = [query, key, value]
     if is_torch:
-        output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout)
+        output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1])
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)
     if width is not None:

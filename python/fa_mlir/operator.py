@@ -1,4 +1,4 @@
-"""The torch operators: fa_mlir::attention, attention_into, attention_backward.
+"""The torch operators: fa_mlir::attention, attention_output, attention_into, attention_backward.
 
 libFATorch.so registers them from C++. Here they get what torch asks of an operator
 besides: shapes for tracing, gradients, autocast, a count of operations. `ready()`
@@ -62,9 +62,8 @@ def take_error() -> BaseException | None:
 
 
 def forget_error() -> None:
-    """That of an earlier call, and its status."""
+    """That of an earlier call. A call forgets an earlier status itself."""
     _thread.error = None
-    take_status()
 
 
 def take_status() -> int:
@@ -425,17 +424,41 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+def make_call(torch, has_lse: bool):
+    """A call of the operator without autograd, that returns (output, lse), or the output. Of
+    plain tensors it calls the kernel itself, which costs half of what the dispatcher does, and
+    makes no lse that nobody asked for; of others, and in modes, it is the operator."""
+    plain = {torch.Tensor, torch.nn.Parameter}
+    namespace = torch.ops.fa_mlir
+    by_key = (namespace.attention if has_lse else namespace.attention_output).default._op_dk
+    by_dispatcher = namespace.attention.default._op
+    cpu, cuda = torch._C.DispatchKey.CPU, torch._C.DispatchKey.CUDA
+    count_modes, find_transform = torch._C._len_torch_dispatch_stack, torch._C._functorch.peek_interpreter_stack
+    below = torch._C._AutoDispatchBelowAutograd
+
+    def call(query, key, value, *rest):
+        if (type(query) in plain and type(key) in plain and type(value) in plain and not count_modes()
+                and find_transform() is None):
+            if query.is_cuda:
+                return by_key(cuda, query, key, value, *rest)
+            if query.is_cpu:
+                return by_key(cpu, query, key, value, *rest)
+        with below():
+            found = by_dispatcher(query, key, value, *rest)
+        return found if has_lse else found[0]
+
+    return call
+
+
 def _make_function(torch):
     """What attention() differentiates by: the same as the operator's own autograd,
     which costs several times as much."""
-    operator = torch.ops.fa_mlir.attention.default
-    below = torch._C._AutoDispatchBelowAutograd
+    call = make_call(torch, True)
 
     class Attention(torch.autograd.Function):
         @staticmethod
         def forward(ctx, query, key, value, numbers, text, *tensors):
-            with below():
-                output, lse = operator(query, key, value, tensors or None, numbers, text)
+            output, lse = call(query, key, value, tensors or None, numbers, text)
             ctx.save_for_backward(query, key, value, output, lse, *tensors)
             ctx.numbers, ctx.text = numbers, text
             ctx.set_materialize_grads(False)
