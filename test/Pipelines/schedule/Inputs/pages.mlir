@@ -18,3 +18,13 @@ func.func @pages_16(%q: !q, %k: !small, %v: !small, %lengths: tensor<3xi32>, %ta
        config = #fa.config<query_block = 64, key_block = 16, key_splits = 2>}
   return %r : !q
 }
+
+// One query whose window begins within a block of keys, which is visited whole.
+func.func @pages_window(%q: !q, %k: !pool, %v: !pool, %lengths: tensor<3xi32>, %table: tensor<3x?xi32>, %left: index) -> !q {
+  %zero = arith.constant 0 : index
+  %o = tensor.empty() : !q
+  %r = fa.attention ins(%q, %k, %v : !q, !pool, !pool) outs(%o : !q)
+      key_lengths(%lengths : tensor<3xi32>) key_pages(%table : tensor<3x?xi32>) mask window(%left, %zero)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
+  return %r : !q
+}
