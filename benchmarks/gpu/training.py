@@ -15,6 +15,7 @@ Prints a table in Markdown, and writes training.json and, with matplotlib, train
 """
 
 import argparse
+import fcntl
 import functools
 import importlib
 import json
@@ -263,8 +264,12 @@ def train(options, name, noise=0.0, steps=None):
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     losses, seconds = [], []
-    for tokens, lengths in make_batches(options, steps or options.steps):
+    steps = steps or options.steps
+    for step, (tokens, lengths) in enumerate(make_batches(options, steps)):
         synchronize(device)
+        if options.lock and step == steps - options.timed:
+            # Other processes may compile, and wait before they time.
+            fcntl.flock(options.lock, fcntl.LOCK_EX)
         start = time.perf_counter()
         documents = Documents(lengths, options.batch, options.tokens, device) if options.form == "packed" else None
         logits = model(tokens[:, :-1], CONTESTANTS[name], documents)
@@ -275,6 +280,8 @@ def train(options, name, noise=0.0, steps=None):
         synchronize(device)
         seconds.append(time.perf_counter() - start)
         losses.append(loss.item())
+    if options.lock:
+        fcntl.flock(options.lock, fcntl.LOCK_UN)
     memory = torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
     return losses, seconds, memory
 
@@ -349,6 +356,7 @@ def main():
              "steps": 200, "timed": 50}
     for name, default in sizes.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=default)
+    parser.add_argument("--lock", type=argparse.FileType("w"), help="one process of those with this file times at a time")
     parser.add_argument("--all-losses", action="store_true",
                         help="all steps of each contestant: else of fa_mlir and the reference, of others those timed")
     parser.add_argument("--rate", type=float, default=3e-4)
@@ -371,7 +379,7 @@ def main():
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         record = {name: str(value) if isinstance(value, (torch.device, Path)) else value
-                  for name, value in vars(options).items()}
+                  for name, value in vars(options).items() if name != "lock"}
         (options.output / "training.json").write_text(json.dumps({"options": record, "place": place, "forms": results},
                                                                  indent=1) + "\n")
         try:

@@ -128,6 +128,10 @@ class Sample:
         items.sort(key=lambda item: (find_kernels(getattr(getattr(item, "callspec", None), "params", {})), item.nodeid))
         items[:] = items[len(items) * first // count:len(items) * (first + 1) // count]
 
+    def pytest_runtest_teardown(self, item):
+        # Shares run beside each other.
+        torch.cuda.empty_cache()
+
     def pytest_runtest_protocol(self, item):
         if self.options.seconds and time.monotonic() - self.start > self.options.seconds:
             item.session.shouldstop = f"{self.options.seconds} s are over"
