@@ -1,8 +1,7 @@
 // Split-KV decode on sm_90a over pages of 64 keys: 8 heads by up to 8 tokens are
 // packed in 64 rows, each split writes its part of the output.
 //
-// No lowering takes bulk copies of several heads with rows(...) yet, so
-// fagpu-check refuses the schedule, and the interpreter runs it as written.
+// A page is a box of part of a stage, which is full when all of them are there.
 //
 // Run and verify, without a GPU:
 //   fa-run examples/schedules/sm_90a_paged_decode.mlir --target=interpret --as-written \
@@ -62,7 +61,8 @@ func.func @decode(%q: !mem, %kp: !mem, %vp: !mem, %table: memref<?x?xi32>,
   %np1 = arith.maxsi %np, %c1 : i32
   %lastPage = arith.subi %np1, %c1 : i32
   fagpu.role @load groups(1) regs(56) elect {
-    fagpu.put %chQ, %q[%b, %c0, %h0, %c0] [1, 8, 8, 128] rows(%tokens)
+    // Tokens behind the last one are zeros, where the memory ends.
+    fagpu.put %chQ, %q[%b, %c0, %h0, %c0] [1, 8, 8, 128] padded
         : !mem into !q
     fagpu.for %kb = %last step -1 segments(%first: once, %rest: to %lo) {
       %pa = arith.muli %kb, %c2 : i32

@@ -83,18 +83,15 @@ static FailureOr<TensorMap> makeBoxMap(Operation *op, Value memory,
   APInt column;
   bool startsAtPanel = matchPattern(offsets.back(), m_ConstantInt(&column)) &&
                        column.getSExtValue() % map.columns == 0;
-  if (columns || !startsAtPanel || sharers > 1) {
+  // A box of part of the rows is not contiguous in the tile across panels.
+  bool isPart =
+      ShapedType::getNumElements(box.drop_back()) != tile.getShape()[0];
+  if (columns || !startsAtPanel || sharers > 1 || isPart) {
     map.copies = map.panels;
     map.panels = 1;
     map.box.back() = map.columns;
   }
   map.box[rowDim] /= sharers;
-  // A box of part of the rows is not contiguous in the tile across panels.
-  if (ShapedType::getNumElements(box.drop_back()) != tile.getShape()[0] &&
-      map.panels > 1)
-    return op->emitOpError()
-           << "copies part of the rows of a tile of " << map.panels
-           << " panels, expected all rows or " << map.columns << " columns";
   for (auto [dim, size] : llvm::enumerate(box.drop_back()))
     if (bounded && size > 1 && dim != rowDim)
       return op->emitOpError()

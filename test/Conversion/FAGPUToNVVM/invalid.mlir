@@ -42,19 +42,6 @@ func.func @swizzle(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90a", 
 
 // -----
 
-!t = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
-func.func @part_of_rows(%m: memref<64x128xbf16>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
-  %c0 = arith.constant 0 : i32
-  %t = fagpu.channel tma : !t
-  fagpu.role @a groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies part of the rows of a tile of 2 panels, expected all rows or 64 columns}}
-    fagpu.put %t part(%c0, %c0), %m[%c0, %c0] [32, 128] : memref<64x128xbf16> into !t
-  }
-  return
-}
-
-// -----
-
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 func.func @bounded_box(%m: memref<8x8x8x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : i32
