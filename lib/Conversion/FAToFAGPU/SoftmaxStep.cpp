@@ -178,10 +178,13 @@ bool SoftmaxStep::matchScores() {
 bool SoftmaxStep::matchLse() {
   for (Operation *user : ranges.getResult(1).getUsers()) {
     auto add = dyn_cast<arith::AddFOp>(user);
-    if (!add || add.getLhs() != ranges.getResult(1) ||
-        !add.getRhs().getDefiningOp<math::LogOp>())
+    if (add && add.getLhs() == ranges.getResult(1) &&
+        add.getRhs().getDefiningOp<math::LogOp>())
+      lse.push_back(add);
+    else if (isa<arith::MaximumFOp, arith::SubFOp>(user))
+      hasSink = true;
+    else
       return false;
-    lse.push_back(add);
   }
   return true;
 }
@@ -246,6 +249,23 @@ void mlir::fa::takeLseToBase2(const SoftmaxStep &step, Value factor) {
             blocks.constant(llvm::numbers::ln2f, lse.getType()))
             .getResult());
   }
+  if (!step.hasSink)
+    return;
+  KeyRangesOp ranges = step.ranges;
+  Value maximum = ranges.getResult(1);
+  Location loc = maximum.getLoc();
+  OpBuilder builder(ranges);
+  builder.setInsertionPointAfter(ranges);
+  // A sink is a number of the scores.
+  Value natural = arith::MulFOp::create(
+      builder, loc, factor, makeNumber(builder, loc, llvm::numbers::ln2));
+  auto score = arith::MulFOp::create(
+      builder, loc, maximum,
+      Blocks(builder, loc).splat(natural, maximum.getType()));
+  maximum.replaceUsesWithIf(score, [&](OpOperand &use) {
+    return use.getOwner() != score &&
+           isa<arith::MaximumFOp, arith::SubFOp>(use.getOwner());
+  });
 }
 
 void mlir::fa::rewriteSteps(

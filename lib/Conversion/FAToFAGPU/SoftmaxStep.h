@@ -52,6 +52,9 @@ struct SoftmaxStep {
   Value scores, hidden;
   /// Of rows: maximum and logarithm of the sum.
   SmallVector<arith::AddFOp> lse;
+  /// Whether other operations behind the loop read the maximum: those of a
+  /// sink.
+  bool hasSink = false;
 
   /// A factor of all scores that may leave the maximum and the loop: its
   /// product has a free order, and its sign does not turn the maximum around.
@@ -87,7 +90,8 @@ Value makeNumber(OpBuilder &builder, Location loc, double number);
 Value makeBase2Factor(OpBuilder &builder, Location loc,
                       const std::optional<ScaledBlock> &movable);
 
-/// Makes lse of a maximum that `factor` takes to exponents of base 2.
+/// Makes lse, and what a sink is compared with, of a maximum that `factor`
+/// takes to exponents of base 2.
 void takeLseToBase2(const SoftmaxStep &step, Value factor);
 
 /// Applies a rewrite to each loop over keys of a kernel that has a product. It
