@@ -173,18 +173,38 @@ static Value skipCasts(Value value) {
   return value;
 }
 
-/// Whether `end` of a tile of `rows` from `first` on is min(total - first,
-/// rows) behind it, or `rows` themselves.
-static bool isEndOfTile(Value end, Value first, int64_t rows, int64_t total) {
+/// Rows of a tile from `first` on that ends at `end`; null where it is no sum.
+static Value getCount(Value end, Value first) {
+  if (isConstantIntValue(first, 0))
+    return skipCasts(end);
   auto sum = skipCasts(end).getDefiningOp<arith::AddIOp>();
   if (!sum)
+    return {};
+  if (skipCasts(sum.getLhs()) == skipCasts(first))
+    return skipCasts(sum.getRhs());
+  return skipCasts(sum.getRhs()) == skipCasts(first) ? skipCasts(sum.getLhs())
+                                                     : Value();
+}
+
+/// Where a tile has its rows or none: when it has them; null where it always
+/// does. `count` becomes the number of them.
+static Value takeCondition(Value &count) {
+  auto select = count ? count.getDefiningOp<arith::SelectOp>() : nullptr;
+  if (!select || !isConstantIntValue(select.getFalseValue(), 0))
+    return {};
+  count = skipCasts(select.getTrueValue());
+  return select.getCondition();
+}
+
+/// Whether `end` of a tile of `rows` from `first` on is min(total - first,
+/// rows) behind it, or `rows` or `total` themselves.
+static bool isEndOfTile(Value end, Value first, int64_t rows, int64_t total) {
+  Value count = getCount(end, first);
+  if (!count)
     return false;
-  Value count = skipCasts(sum.getRhs());
-  if (skipCasts(sum.getLhs()) != skipCasts(first)) {
-    count = skipCasts(sum.getLhs());
-    if (skipCasts(sum.getRhs()) != skipCasts(first))
-      return false;
-  }
+  takeCondition(count);
+  if (isConstantIntValue(first, 0) && getConstantIntValue(count) == total)
+    return true;
   auto isRows = [&](Value value) { return getConstantIntValue(value) == rows; };
   auto isLeft = [&](Value value) {
     auto left = skipCasts(value).getDefiningOp<arith::SubIOp>();
@@ -296,11 +316,22 @@ void CopyForwarder::move(fagpu::FetchOp fetch) {
 void CopyForwarder::move(fagpu::StoreOp store) {
   OpBuilder at(store);
   Location loc = store.getLoc();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(at, loc, value, /*width=*/32);
+  };
+  Value rows = number(queries), condition;
+  if (Value end = store.getRows()) {
+    Value first = store.getOffsets()[2];
+    Value count =
+        getCount(end, findTile(store, first, store.getBox()[2]).first);
+    condition = takeCondition(count);
+  }
+  if (condition)
+    rows = arith::SelectOp::create(at, loc, condition, rows, number(0));
   SmallVector<int64_t> box = moveBox(store.getBox());
   store.getOffsetsMutable().assign(moveOffsets(at, loc, store.getOffsets()));
   store.setSizes(box);
-  store.getRowsMutable().assign(
-      arith::ConstantIntOp::create(at, loc, queries, /*width=*/32).getResult());
+  store.getRowsMutable().assign(rows);
 }
 
 bool CopyForwarder::run() {

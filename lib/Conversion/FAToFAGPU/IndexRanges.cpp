@@ -12,6 +12,7 @@
 
 #include "IndexRanges.h"
 #include "IndexWidths.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,6 +23,9 @@ using namespace mlir::fa;
 
 static constexpr int64_t leastShort = std::numeric_limits<int32_t>::min(),
                          greatestShort = std::numeric_limits<int32_t>::max();
+
+/// More than any device has.
+static constexpr int64_t mostMultiprocessors = 1 << 16;
 
 /// From none to as many as are known.
 static IntegerRange getCountRange(Value count) {
@@ -52,6 +56,8 @@ void IndexRanges::setSizes(func::FuncOp function) {
       setSize(dim);
     else if (auto slice = dyn_cast<memref::SubViewOp>(op))
       llvm::for_each(slice.getSizes(), setSize);
+    else if (auto number = dyn_cast<fagpu::MultiprocessorsOp>(op))
+      set(number, {1, mostMultiprocessors});
   });
 }
 

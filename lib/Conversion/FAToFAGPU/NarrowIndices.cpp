@@ -101,14 +101,20 @@ struct NarrowIndicesPass
       for (OpOperand &operand : op->getOpOperands())
         if (operand.get().getType().isIndex())
           indices.push_back(&operand);
-    for (Operation *op : kept)
-      for (Value result : op->getResults())
-        if (result.getType().isIndex() && widths.fits(result)) {
-          builder.setInsertionPointAfter(op);
-          auto cast = arith::IndexCastOp::create(builder, op->getLoc(),
-                                                 builder.getI32Type(), result);
-          result.replaceAllUsesExcept(cast.getResult(), cast);
-        }
+    auto narrowUses = [&](Value value) {
+      if (!value.getType().isIndex() || !widths.fits(value))
+        return;
+      builder.setInsertionPointAfterValue(value);
+      auto cast = arith::IndexCastOp::create(builder, value.getLoc(),
+                                             builder.getI32Type(), value);
+      value.replaceAllUsesExcept(cast.getResult(), cast);
+    };
+    for (Operation *op : kept) {
+      llvm::for_each(op->getResults(), narrowUses);
+      // A loop whose end is wide may count numbers that are not.
+      if (isa<scf::ForOp>(op))
+        llvm::for_each(op->getRegion(0).getArguments(), narrowUses);
+    }
     llvm::for_each(narrowed, narrowResults);
     for (OpOperand *operand : indices)
       if (!operand->get().getType().isIndex()) {

@@ -239,7 +239,10 @@ FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
     order = tile->order;
   auto type = cast<MemRefType>(tile->memory.getType());
   int64_t sequence = order.positionOf(DimKind::Sequence);
-  int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
+  // A slice may have some of the columns.
+  int64_t headDim =
+      getConstantIntValue(tile->sizes[order.positionOf(DimKind::HeadDim)])
+          .value_or(type.getDimSize(order.positionOf(DimKind::HeadDim)));
   int64_t columns = getColumns(headDim);
   Value at = tile->offsets[sequence];
   Value limit = end ? end->end : getEnd(builder, *tile, sequence);

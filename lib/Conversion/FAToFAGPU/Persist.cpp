@@ -80,13 +80,20 @@ private:
 };
 } // namespace
 
-/// Roles cast integers to indices themselves: words of a tile are integers.
+/// Roles cast integers to indices, and compare them, themselves: words of a
+/// tile are integers.
 void Persister::sinkCasts() {
-  SmallVector<arith::IndexCastOp> casts;
-  for (auto cast : kernel.getOps<arith::IndexCastOp>())
-    if (cast.getType().isIndex())
+  SmallVector<Operation *> casts;
+  for (Operation &op : kernel.getOps()) {
+    if (auto cast = dyn_cast<arith::IndexCastOp>(op);
+        cast && cast.getType().isIndex())
       casts.push_back(cast);
-  for (arith::IndexCastOp cast : llvm::reverse(casts)) {
+    else if (isa<arith::CmpIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
+                 op) &&
+             op.getResult(0).getType().isInteger(1))
+      casts.push_back(&op);
+  }
+  for (Operation *cast : llvm::reverse(casts)) {
     for (RoleOp role : kernel.getOps<RoleOp>()) {
       auto isOfRole = [&](OpOperand &use) {
         return role->isAncestor(use.getOwner());
@@ -98,7 +105,7 @@ void Persister::sinkCasts() {
       cast->replaceUsesWithIf(copy->getResults(), isOfRole);
     }
     if (cast->use_empty())
-      cast.erase();
+      cast->erase();
   }
 }
 

@@ -24,8 +24,14 @@ private:
   LogicalResult rebuildMerge();
   /// The same of a number of results that the text says.
   LogicalResult rebuildPartials();
-  FailureOr<SmallVector<Value>> addPartial(OpBuilder &builder, AddPartialOp op,
-                                           ValueRange state);
+  LogicalResult addParts(Value begin, Value end, int64_t atOnce, bool isWhole);
+  struct Partial {
+    Value output, lse;
+  };
+  FailureOr<Partial> readPartial(OpBuilder &builder, AddPartialOp op,
+                                 Value isPart);
+  SmallVector<Value> addPartials(OpBuilder &builder, ArrayRef<Partial> added,
+                                 ValueRange state);
   LogicalResult readProblem();
   LogicalResult rebuildRanges();
   /// What a block of scores becomes: its weights, and the maximum, the sums and

@@ -153,17 +153,33 @@ Value ProductSplitter::getColumnLimit(FetchOp fetch) {
   return isWhole(fetch, dim) ? Value() : getSize(fetch, dim);
 }
 
+/// Whether an index is even, whatever it is computed from.
+static bool isEven(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return *number % 2 == 0;
+  if (std::optional<Multiples> multiples = getMultiples(value))
+    return multiples->factor % 2 == 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return llvm::any_of(op->getOperands(), isEven);
+  return isa_and_nonnull<arith::AddIOp>(op) &&
+         llvm::all_of(op->getOperands(), isEven);
+}
+
 /// Whether two columns at a time are in the memory or past its end, at a
 /// multiple of the size of both.
 static bool hasPairs(FetchOp fetch) {
   int64_t dim = fetch.getSizes().size() - 1;
-  std::optional<Multiples> first = getMultiples(fetch.getOffsets()[dim]);
   std::optional<int64_t> end;
   if (Value columns = fetch.getColumns())
     end = getConstantIntValue(columns);
   else if (isWhole(fetch, dim))
     end = 0;
-  return fetch.getAlignment() >= 8 && first && first->factor % 2 == 0 && end &&
+  else if (int64_t size =
+               cast<MemRefType>(fetch.getSource().getType()).getDimSize(dim);
+           !ShapedType::isDynamic(size))
+    end = size;
+  return fetch.getAlignment() >= 8 && isEven(fetch.getOffsets()[dim]) && end &&
          *end % 2 == 0;
 }
 

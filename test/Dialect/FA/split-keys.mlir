@@ -56,7 +56,8 @@ func.func @sizes(%q: memref<?x1x8x64xf16>, %k: memref<?x?x2x64xf16>, %o: memref<
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
 // CHECK:         %[[OS:.+]] = memref.alloc() {{.*}} : memref<12x4x8x32xf32>
 // CHECK:         scf.forall (%[[P:.+]], %{{.+}}, %{{.+}}) in (4, 3, 8) {
-// CHECK:           %[[PAGES:.+]] = scf.for
+// CHECK:           %[[OF_POOL:.+]] = scf.for
+// CHECK:           %[[PAGES:.+]] = arith.cmpi ne, %[[OF_POOL]]
 // CHECK:           %[[VALID:.+]] = arith.andi %{{.+}}, %[[PAGES]]
 // CHECK:           %[[KEYS:.+]] = arith.select %[[VALID]], %{{.+}}, %[[C0]]
 // CHECK:           %[[EQUAL:.+]] = affine.apply #[[$EQUAL]]()[%[[KEYS]]]

@@ -56,6 +56,7 @@ func.func @packed(%q: memref<?x8x64xf32>, %k: memref<?x2x64xf32>, %starts: memre
 // CHECK:           scf.for %[[P:[^ ]*]] =
 // CHECK:             memref.load %[[T]][%[[B]], %[[P]]]
 // CHECK:             arith.cmpi ult
+// CHECK:             scf.yield
 // CHECK:           %[[KEYS:.*]] = arith.select
 // CHECK:           %[[KH:.*]] = affine.apply {{.*}}%[[H]]
 // CHECK:           %[[K:.*]] = fa.paged_rows %[[POOL]][%[[KH]]] pages(%[[T]][%[[B]]]) count(%[[KEYS]]) {dims = #fa.dims<p, h, s, d>}

@@ -42,15 +42,19 @@ public:
   void run();
 
 private:
+  void buildParts();
   bool isOnGPU();
   bool fillsDevice();
   OpFoldResult countParts();
   Value createMemory(ArrayRef<OpFoldResult> sizes);
   void createMemory();
   TileResults getResults(Value batch, Value part);
+  int64_t getHeadDim();
   int64_t getMergedRows();
+  int64_t getMergedColumns();
+  Value takeColumns(Value slice, DimsAttr order, Value first, int64_t count);
   void addParts();
-  void buildMerge(const TilePlace &place, int64_t block);
+  void buildMerge(const TilePlace &place, int64_t block, Value columnBlock);
   Value createState(ArrayRef<int64_t> sizes, float value);
 
   RewriterBase &rewriter;
@@ -167,20 +171,58 @@ int64_t KeySplitter::getMergedRows() {
   return tiler.getQueryBlock() <= 16 ? 16 : 64;
 }
 
-void KeySplitter::buildMerge(const TilePlace &place, int64_t block) {
+int64_t KeySplitter::getHeadDim() {
+  return cast<ShapedType>(op.getValue().getType())
+      .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
+}
+
+/// Columns of a merged block: so few on a GPU that a warp reads several parts
+/// at once, and that few rows keep more of it busy.
+int64_t KeySplitter::getMergedColumns() {
+  constexpr int64_t few = 32;
+  int64_t headDim = getHeadDim();
+  return isOnGPU() && headDim % few == 0 ? few : headDim;
+}
+
+/// `count` columns of a slice.
+Value KeySplitter::takeColumns(Value slice, DimsAttr order, Value first,
+                               int64_t count) {
+  return createSliceOf(rewriter, loc, slice, order, DimKind::HeadDim, first,
+                       rewriter.getIndexAttr(count));
+}
+
+/// All columns where `columnBlock` is null.
+void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
+                             Value columnBlock) {
   Value batch = place.batch, head = place.head;
   SequenceTiler::Rows rows = tiler.findTileRows(place, block);
-  int64_t stateRows = getMergedRows();
-  int64_t headDim =
-      cast<ShapedType>(op.getValue().getType())
-          .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
+  int64_t stateRows = getMergedRows(), headDim = getMergedColumns();
+  Value column;
+  auto take = [&](Value slice, DimsAttr order) {
+    return column ? takeColumns(slice, order, column, headDim) : slice;
+  };
   float infinity = std::numeric_limits<float>::infinity();
   SmallVector<Value> state = {createState({stateRows, headDim}, 0.0f),
                               createState({stateRows}, -infinity),
                               createState({stateRows}, 0.0f)};
   TileResults results = tiler.getResults(batch);
-  Value output = tiler.sliceOutput(results, rows, head);
-  Value lse = tiler.sliceLse(results, rows, head);
+  if (columnBlock)
+    column =
+        arith::MulIOp::create(rewriter, loc, columnBlock, tiler.index(headDim),
+                              arith::IntegerOverflowFlags::nsw);
+  DimsAttr order = results.output.order;
+  Value output = take(tiler.sliceOutput(results, rows, head), order);
+  // One block of columns writes what rows have once.
+  SequenceTiler::Rows ofRows = rows;
+  if (columnBlock && op.getLse()) {
+    Value isFirst = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::eq, columnBlock, tiler.index(0));
+    ofRows.count =
+        arith::SelectOp::create(rewriter, loc, isFirst,
+                                tiler.toValue(rows.count), tiler.index(0))
+            .getResult();
+  }
+  Value lse = tiler.sliceLse(results, ofRows, head);
   auto loop = scf::ForOp::create(rewriter, loc, tiler.index(0),
                                  tiler.toValue(parts), tiler.index(1), state);
   {
@@ -188,11 +230,11 @@ void KeySplitter::buildMerge(const TilePlace &place, int64_t block) {
     rewriter.setInsertionPointToStart(loop.getBody());
     TileResults partial = getResults(batch, loop.getInductionVar());
     auto added = AddPartialOp::create(
-        rewriter, loc, tiler.sliceOutput(partial, rows, head),
+        rewriter, loc,
+        take(tiler.sliceOutput(partial, rows, head), partial.output.order),
         tiler.sliceLse(partial, rows, head), loop.getRegionIterArgs());
     scf::YieldOp::create(rewriter, loc, added->getResults());
   }
-  DimsAttr order = results.output.order;
   FinalizeOp::create(rewriter, loc, TypeRange(), loop.getResult(0),
                      loop.getResult(1), loop.getResult(2), output, lse,
                      /*rows=*/Value(), /*sink=*/Value(),
@@ -201,15 +243,44 @@ void KeySplitter::buildMerge(const TilePlace &place, int64_t block) {
 
 void KeySplitter::addParts() {
   int64_t block = std::min(tiler.getQueryBlock(), getMergedRows());
-  scf::ForallOp loop = tiler.createLoop({}, block);
+  int64_t columnBlocks = getHeadDim() / getMergedColumns();
+  bool cuts = columnBlocks > 1;
+  SmallVector<OpFoldResult> before;
+  if (cuts)
+    before.push_back(rewriter.getIndexAttr(columnBlocks));
+  scf::ForallOp loop = tiler.createLoop(before, block);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(loop.getTerminator());
-  buildMerge(tiler.findPlace(loop.getInductionVars(), block), block);
+  SmallVector<Value> indices = loop.getInductionVars();
+  buildMerge(tiler.findPlace(ValueRange(indices).drop_front(cuts), block),
+             block, cuts ? indices.front() : Value());
 }
 
+/// Splits, or leaves the problem whole where the host sees that there is one
+/// part only: its kernel stores results, and nothing is added.
 void KeySplitter::run() {
   tiler.checkPages();
   parts = countParts();
+  auto counted = dyn_cast<Value>(parts);
+  if (!counted || !fillsDevice()) {
+    buildParts();
+    rewriter.eraseOp(op);
+    return;
+  }
+  Value isWhole = arith::CmpIOp::create(
+      rewriter, loc, arith::CmpIPredicate::ule, counted, tiler.index(1));
+  auto branch = scf::IfOp::create(rewriter, loc, isWhole,
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(branch.elseYield());
+    buildParts();
+  }
+  op.setConfigAttr(config.withoutKeySplits());
+  rewriter.moveOpBefore(op, branch.thenYield());
+}
+
+void KeySplitter::buildParts() {
   createMemory();
   int64_t block = tiler.getQueryBlock();
   scf::ForallOp loop = tiler.createLoop(parts, block);
@@ -226,7 +297,6 @@ void KeySplitter::run() {
   addParts();
   for (Value memory : {outputs, lses})
     memref::DeallocOp::create(rewriter, loc, memory);
-  rewriter.eraseOp(op);
 }
 
 LogicalResult mlir::fa::verifyIsNotSplit(AttentionOp op) {

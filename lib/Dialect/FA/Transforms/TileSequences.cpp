@@ -60,16 +60,20 @@ Value SequenceTiler::hasPages(Value batch, Value count) {
   // A sequence has no keys in pages without rows.
   rows = rewriter.createOrFold<arith::MaxSIOp>(loc, rows, index(1));
   Value used = arith::CeilDivSIOp::create(rewriter, loc, count, rows);
-  Value all = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-  auto loop = scf::ForOp::create(rewriter, loc, index(0), used, index(1), all);
+  // A word, which roles of a kernel can be sent.
+  Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
+  Value no = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+  auto loop = scf::ForOp::create(rewriter, loc, index(0), used, index(1), yes);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(loop.getBody());
   Value page = load(op.getKeyPages(), {batch, loop.getInductionVar()});
   Value isPage = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
                                        page, pages);
-  Value so = both(loop.getRegionIterArg(0), isPage);
-  scf::YieldOp::create(rewriter, loc, so);
-  return loop.getResult(0);
+  scf::YieldOp::create(rewriter, loc,
+                       select(isPage, loop.getRegionIterArg(0), no));
+  rewriter.setInsertionPointAfter(loop);
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                               loop.getResult(0), no);
 }
 
 /// The rows of all keys, or those that a sequence has room for.
