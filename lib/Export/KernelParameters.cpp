@@ -202,6 +202,8 @@ LogicalResult KernelParameters::addTensorMap(Value value,
              {"dims", std::move(dims)},
              {"swizzle", getNumber(parameter, "swizzle")},
              {"l2_promotion", getNumber(parameter, "l2_promotion")}};
+  if (parameter.get("nan"))
+    map["nan"] = true;
   if (memref.offset != 0)
     map["offset"] = memref.offset;
   parameters.push_back(std::move(map));

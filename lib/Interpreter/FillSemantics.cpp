@@ -14,6 +14,7 @@
 #include "Boxes.h"
 #include "Channels.h"
 #include "GPUSemantics.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -159,6 +160,9 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   bool isPiece =
       tileRank == 1 && made && made.getEngine() == fagpu::Engine::tma;
   Type element = op.getChannel().getType().getElementType();
+  Slot outside = fagpu::fillsNaN(op)
+                     ? Slot::ofReal(std::numeric_limits<double>::quiet_NaN())
+                     : Slot::ofInteger(0);
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
@@ -198,7 +202,7 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
         [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
           Slot *row = target->getRow(first / columns) + first % columns;
           for (int64_t i = 0; i < sizes.back(); ++i)
-            row[i] = i < count ? elements[i * stride] : Slot::ofInteger(0);
+            row[i] = i < count ? elements[i * stride] : outside;
         });
   });
   return success();

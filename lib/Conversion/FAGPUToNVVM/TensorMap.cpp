@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorMap.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -27,6 +28,8 @@ DictionaryAttr TensorMap::toAttribute(MLIRContext *context) const {
   if (bounded)
     entries.push_back(
         builder.getNamedAttr("row", builder.getI64IntegerAttr(row)));
+  if (fillsNaN)
+    entries.push_back(builder.getNamedAttr("nan", builder.getUnitAttr()));
   return builder.getDictionaryAttr(entries);
 }
 
@@ -115,6 +118,8 @@ FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
       put.getColumns(), getNumSharers(put.getChannel()));
   if (succeeded(map))
     map->l2Promotion = put.getL2Promotion();
+  if (succeeded(map))
+    map->fillsNaN = fagpu::fillsNaN(put);
   return map;
 }
 

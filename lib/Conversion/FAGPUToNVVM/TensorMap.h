@@ -33,15 +33,18 @@ struct TensorMap {
   int64_t row;
   /// Bytes that the L2 cache fetches at least. Stores fetch nothing.
   int64_t l2Promotion = 128;
+  /// What is outside reads as NaN.
+  bool fillsNaN = false;
 
   bool operator<(const TensorMap &other) const { return key() < other.key(); }
   DictionaryAttr toAttribute(MLIRContext *context) const;
 
 private:
   std::tuple<unsigned, ArrayRef<int64_t>, int64_t, int64_t, int64_t, bool,
-             int64_t, int64_t>
+             int64_t, int64_t, bool>
   key() const {
-    return {argument, box, columns, panels, swizzle, bounded, row, l2Promotion};
+    return {argument, box, columns,     panels,  swizzle,
+            bounded,  row, l2Promotion, fillsNaN};
   }
 };
 

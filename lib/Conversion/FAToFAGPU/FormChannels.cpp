@@ -17,9 +17,11 @@
 #include "KernelConfig.h"
 #include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
@@ -43,9 +45,9 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult formChannel(FetchOp fetch);
+  LogicalResult formChannel(ArrayRef<FetchOp> parts, Value block);
   Engine chooseEngine(FetchOp fetch);
-  void readFrom(Value view, FetchOp fetch);
+  void readFrom(Value view, FetchOp fetch, Value block);
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
@@ -84,17 +86,17 @@ ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
 }
 
 /// Products read the stage; for anything else it is loaded into registers.
-void ChannelFormer::readFrom(Value view, FetchOp fetch) {
-  slicePartsOf(fetch.getResult(), view);
+void ChannelFormer::readFrom(Value view, FetchOp fetch, Value block) {
+  slicePartsOf(block, view);
   auto isProduct = [](OpOperand &use) {
     return isa<ProductOp>(use.getOwner());
   };
-  fetch.getResult().replaceUsesWithIf(view, isProduct);
-  if (fetch->use_empty())
+  block.replaceUsesWithIf(view, isProduct);
+  if (block.use_empty())
     return;
-  Value loaded = LoadOp::create(builder, fetch.getLoc(), fetch.getType(), view,
+  Value loaded = LoadOp::create(builder, fetch.getLoc(), block.getType(), view,
                                 fetch.getFragments());
-  fetch.getResult().replaceAllUsesWith(loaded);
+  block.replaceAllUsesWith(loaded);
 }
 
 /// Behind the last operation, in the block of the fetch, that reads it.
@@ -180,40 +182,73 @@ static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
   return true;
 }
 
-LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
-  if (fetch->use_empty()) {
-    fetch.erase();
+/// What joins parts of a block that are fetched one by one; null for a whole
+/// block.
+static tensor::ConcatOp getJoin(FetchOp fetch) {
+  if (!fetch->hasOneUse())
+    return {};
+  auto join = dyn_cast<tensor::ConcatOp>(*fetch->user_begin());
+  bool isOfFetches = join && join.getDim() == 0 &&
+                     llvm::all_of(join.getInputs(), [](Value part) {
+                       return part.hasOneUse() && part.getDefiningOp<FetchOp>();
+                     });
+  return isOfFetches ? join : tensor::ConcatOp();
+}
+
+/// A channel of `block`: of one fetch, or of several one below the other.
+LogicalResult ChannelFormer::formChannel(ArrayRef<FetchOp> parts, Value block) {
+  FetchOp first = parts.front();
+  if (block.use_empty()) {
+    if (Operation *whole = block.getDefiningOp(); whole != first)
+      whole->erase();
+    for (FetchOp fetch : parts)
+      fetch.erase();
     return success();
   }
-  if (fetch.getPadded() && !hasGroups)
-    return fetch.emitOpError()
-           << "is padded at the ends of " << fetch.getSource().getType()
+  if (first.getPadded() && !hasGroups)
+    return first.emitOpError()
+           << "is padded at the ends of " << first.getSource().getType()
            << ", which only bulk copies do; expected warp_groups";
-  if (hasGroups && fetch.getType().getRank() == 2)
-    endWithMemory(fetch, fetch.getSizes(),
-                  cast<MemRefType>(fetch.getSource().getType()));
-  auto role = fetch->getParentOfType<RoleOp>();
+  auto role = first->getParentOfType<RoleOp>();
   Value bank;
-  if (countBanks(fetch) > 1)
+  if (countBanks(first) > 1)
     bank = role.getGroup();
-  RankedTensorType tile = fetch.getType();
-  if (fetch.getFragments())
+  auto tile = cast<RankedTensorType>(block.getType());
+  if (first.getFragments())
     tile = tile.clone({tile.getNumElements()});
   ChannelOp channel = makeChannel(
-      fetch.getLoc(), tile, getDepth(fetch), chooseEngine(fetch),
-      bank ? role.getGroups() : 1, Value(), getNarrowestPart(fetch));
-  builder.setInsertionPoint(fetch);
-  PutOp::create(builder, fetch.getLoc(), channel, bank, ValueRange(),
-                fetch.getSource(), fetch.getOffsets(), fetch.getSizes(),
-                fetch.getRows(), fetch.getColumns(), Value(), Value(), Value(),
-                fetch.getAlignment(), fetch.getPadded(),
-                /*l2Promotion=*/128, /*cache=*/CachePriorityAttr());
+      first.getLoc(), tile, getDepth(first), chooseEngine(first),
+      bank ? role.getGroups() : 1, Value(), getNarrowestPart(first));
+  Operation *whole = block.getDefiningOp();
+  builder.setInsertionPoint(whole);
+  int64_t row = 0;
+  for (FetchOp fetch : parts) {
+    if (hasGroups && fetch.getType().getRank() == 2)
+      endWithMemory(fetch, fetch.getSizes(),
+                    cast<MemRefType>(fetch.getSource().getType()));
+    SmallVector<Value> place;
+    if (parts.size() > 1)
+      for (int64_t offset : {row, int64_t(0)})
+        place.push_back(arith::ConstantIntOp::create(builder, fetch.getLoc(),
+                                                     offset, /*width=*/32));
+    auto put = PutOp::create(
+        builder, fetch.getLoc(), channel, bank, place, fetch.getSource(),
+        fetch.getOffsets(), fetch.getSizes(), fetch.getRows(),
+        fetch.getColumns(), Value(), Value(), Value(), fetch.getAlignment(),
+        fetch.getPadded(), /*l2Promotion=*/128, /*cache=*/CachePriorityAttr());
+    if (fillsNaN(fetch))
+      put->setAttr(nanAttrName, builder.getUnitAttr());
+    row += fetch.getType().getDimSize(0);
+  }
   Value view =
-      AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
+      AcquireOp::create(builder, first.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());
-  readFrom(view, fetch);
-  release(fetch, view);
-  fetch.erase();
+  readFrom(view, first, block);
+  release(first, view);
+  if (whole != first)
+    whole->erase();
+  for (FetchOp fetch : parts)
+    fetch.erase();
   return success();
 }
 
@@ -326,9 +361,22 @@ LogicalResult ChannelFormer::run() {
       stores.push_back(store);
   });
   sparesStages = hasGroups && exceedsMemory(fetches);
-  for (FetchOp fetch : fetches)
-    if (failed(formChannel(fetch)))
+  SmallPtrSet<Operation *, 8> done;
+  for (FetchOp fetch : fetches) {
+    if (done.contains(fetch))
+      continue;
+    SmallVector<FetchOp> parts = {fetch};
+    Value block = fetch.getResult();
+    if (auto join = getJoin(fetch)) {
+      parts.clear();
+      for (Value part : join.getInputs())
+        parts.push_back(part.getDefiningOp<FetchOp>());
+      block = join.getResult();
+    }
+    done.insert_range(parts);
+    if (failed(formChannel(parts, block)))
       return failure();
+  }
   llvm::for_each(stores, [&](StoreOp op) { stageStore(op); });
   return success();
 }

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelConfig.h"
 #include "QueryBlock.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -45,6 +47,22 @@ QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores) {
   Value scaled =
       arith::MulFOp::create(inside, loc, acc, blocks.broadcast(alpha, accType));
   return {p, newMaximum, newSum, scaled};
+}
+
+/// Bulk copies give NaN for keys in a page that is none; keys behind the last
+/// one are hidden anyway.
+void QueryBlock::spoilMissingPages(Value keys) {
+  auto kernel = role->getParentOfType<func::FuncOp>();
+  if (!hasWarpGroups(kernel) || !step.getScore().empty() ||
+      !fagpu::isPackedElement(element) || !isPaged(step.getKey()))
+    return;
+  auto mark = [](Value part) {
+    if (auto fetch = part.getDefiningOp<fagpu::FetchOp>())
+      fetch->setAttr(fagpu::nanAttrName, UnitAttr::get(part.getContext()));
+  };
+  mark(keys);
+  if (auto parts = keys.getDefiningOp<tensor::ConcatOp>())
+    llvm::for_each(parts.getInputs(), mark);
 }
 
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
@@ -87,17 +105,18 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
       inside.createOrFold<arith::AddIOp>(loc, place->key, countKeys(mapping));
   EndOfSequence endOfKeys = {place->keys, place->key};
 
-  FailureOr<Value> k = fetch(inside, step, mapped(step.getKey()),
-                             step.getKeyOrder(), columns, endOfKeys);
+  FailureOr<Value> k = fetchKeys(inside, step, mapped(step.getKey()),
+                                 step.getKeyOrder(), columns, endOfKeys);
   if (failed(k))
     return failure();
+  spoilMissingPages(*k);
   FailureOr<Value> s = emitScores(outside, inside, *place, mapping, end, *k);
   if (failed(s))
     return failure();
 
   Weights weights = weigh(inside, *s);
-  FailureOr<Value> v = fetch(inside, step, mapped(step.getValue()),
-                             step.getValueOrder(), columns, endOfKeys);
+  FailureOr<Value> v = fetchKeys(inside, step, mapped(step.getValue()),
+                                 step.getValueOrder(), columns, endOfKeys);
   if (failed(v))
     return failure();
   Value factored = weights.weights;

@@ -95,12 +95,17 @@ int64_t PairsTile::getColumns(int64_t headDim) {
                  : padColumns(headDim);
 }
 
-void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
+void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
+                         int64_t pageRow) {
   Location loc = root->getLoc();
   DimsAttr order = rows.getDims();
   int64_t size = cast<MemRefType>(rows.getPool().getType())
                      .getDimSize(order.positionOf(DimKind::Sequence));
   Value key = tile.offsets[1], column = tile.offsets[3];
+  if (pageRow)
+    key = arith::AddIOp::create(
+        builder, loc, key,
+        arith::ConstantIndexOp::create(builder, loc, pageRow));
   Value pageRows = arith::ConstantIndexOp::create(builder, loc, size);
   Value number = arith::DivUIOp::create(builder, loc, key, pageRows);
   Value row = arith::RemUIOp::create(builder, loc, key, pageRows);
@@ -115,6 +120,14 @@ void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
                                        ValueRange{rows.getBatch(), number});
   Value page =
       arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry);
+  // What is no page is not read.
+  Value pages = memref::DimOp::create(builder, loc, rows.getPool(),
+                                      order.positionOf(DimKind::Page));
+  tile.isPage = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                      page, pages);
+  page =
+      arith::SelectOp::create(builder, loc, tile.isPage, page,
+                              arith::ConstantIndexOp::create(builder, loc, 0));
   OpFoldResult single = builder.getIndexAttr(1);
   OpFoldResult count = tile.sizes[1], headDims = tile.sizes[3];
   tile.order = order;
@@ -132,7 +145,7 @@ void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
 }
 
 FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
-                                   Value memory) {
+                                   Value memory, int64_t pageRow) {
   Location loc = user->getLoc();
   Tile tile;
   Value at = memory;
@@ -144,7 +157,7 @@ FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
     }
     if (auto rows = dyn_cast<PagedRowsOp>(source);
         rows && !tile.sizes.empty()) {
-      findPage(builder, rows, tile);
+      findPage(builder, rows, tile, pageRow);
       at = rows.getPool();
       continue;
     }
@@ -230,11 +243,66 @@ FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
                                   Value memory, DimsAttr order, int64_t rows,
                                   std::optional<EndOfSequence> end,
                                   Value shiftBy) {
-  Location loc = root->getLoc();
-  Blocks blocks(builder, loc);
   FailureOr<Tile> tile = resolve(builder, user, memory);
   if (failed(tile))
     return failure();
+  return fetchTile(builder, *tile, order, rows, end, shiftBy);
+}
+
+/// The operation that finds the pages of a slice; null where there are none.
+static PagedRowsOp getPagedRows(Value memory) {
+  while (Operation *view = memory.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::CastOp>(view))
+      break;
+    memory = view->getOperand(0);
+  }
+  return memory.getDefiningOp<PagedRowsOp>();
+}
+
+bool mlir::fa::isPaged(Value memory) { return getPagedRows(memory) != nullptr; }
+
+/// The rows of a page, of those that a block of keys in pages has.
+static std::optional<int64_t> getPageRows(Value memory) {
+  PagedRowsOp rows = getPagedRows(memory);
+  if (!rows)
+    return std::nullopt;
+  return cast<MemRefType>(rows.getPool().getType())
+      .getDimSize(rows.getDims().positionOf(DimKind::Sequence));
+}
+
+FailureOr<Value> PairsTile::fetchKeys(OpBuilder &builder, Operation *user,
+                                      Value memory, DimsAttr order,
+                                      int64_t rows, EndOfSequence end) {
+  int64_t pageRows = getPageRows(memory).value_or(rows);
+  if (pageRows >= rows)
+    return fetch(builder, user, memory, order, rows, end);
+  // A page has a part of the block.
+  Location loc = root->getLoc();
+  SmallVector<Value> parts;
+  for (int64_t row = 0; row < rows; row += pageRows) {
+    FailureOr<Tile> tile = resolve(builder, user, memory, row);
+    if (failed(tile))
+      return failure();
+    EndOfSequence endOfPart = end;
+    endOfPart.place = arith::AddIOp::create(
+        builder, loc, end.place,
+        arith::ConstantIndexOp::create(builder, loc, row));
+    FailureOr<Value> part = fetchTile(builder, *tile, order, pageRows,
+                                      endOfPart, /*shiftBy=*/Value());
+    if (failed(part))
+      return failure();
+    parts.push_back(*part);
+  }
+  return tensor::ConcatOp::create(builder, loc, /*dim=*/0, parts).getResult();
+}
+
+FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
+                                      DimsAttr order, int64_t rows,
+                                      std::optional<EndOfSequence> end,
+                                      Value shiftBy) {
+  Location loc = root->getLoc();
+  Blocks blocks(builder, loc);
+  Tile *tile = &found;
   if (tile->order)
     order = tile->order;
   auto type = cast<MemRefType>(tile->memory.getType());
@@ -261,6 +329,10 @@ FailureOr<Value> PairsTile::fetch(OpBuilder &builder, Operation *user,
       getConstantIntValue(limit) != size)
     limit = builder.createOrFold<arith::MinSIOp>(
         loc, limit, arith::ConstantIndexOp::create(builder, loc, size));
+  if (tile->isPage)
+    limit = arith::SelectOp::create(
+        builder, loc, tile->isPage, limit,
+        arith::ConstantIndexOp::create(builder, loc, 0));
   shift(builder, tile->offsets[sequence], shiftBy);
   SmallVector<int64_t> sizes(type.getRank(), 1);
   sizes[sequence] = rows;

@@ -33,6 +33,9 @@ Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
 /// are packed one after the other, and by what else is known of the memory.
 int64_t getAlignment(MemRefType memory, int64_t headDim);
 
+/// Whether the rows of a slice lie in pages.
+bool isPaged(Value memory);
+
 /// A slice of a kernel's argument.
 struct Tile {
   Value memory;
@@ -41,6 +44,8 @@ struct Tile {
   SmallVector<OpFoldResult> sizes;
   /// Of the memory, where it is not that of the slice: a pool of pages.
   DimsAttr order;
+  /// Whether the page is one of the pool.
+  Value isPage;
 };
 
 /// Where the valid ones of a sequence end, and the first one of a slice, among
@@ -66,14 +71,20 @@ protected:
   LogicalResult checkColumns(Operation *step, StringRef what);
   LogicalResult checkOrders(Operation *step, ArrayRef<DimsAttr> orders);
 
-  FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory);
+  /// Of rows in pages, the slice from row `pageRow` on, which lies in one page.
+  FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory,
+                          int64_t pageRow = 0);
   /// The place in its pool of a slice that lies in one page.
-  void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile);
+  void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
+                int64_t pageRow);
   /// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
   /// the first one); without `end`, up to the end of the slice.
   FailureOr<Value> fetch(OpBuilder &builder, Operation *user, Value memory,
                          DimsAttr order, int64_t rows,
                          std::optional<EndOfSequence> end, Value shiftBy = {});
+  /// The same of keys or values, which may lie in several pages.
+  FailureOr<Value> fetchKeys(OpBuilder &builder, Operation *user, Value memory,
+                             DimsAttr order, int64_t rows, EndOfSequence end);
   /// Stores `value`, a matrix or a vector of rows, up to `valid` rows of the
   /// slice; null: all of its rows.
   void store(OpBuilder &builder, Value value, const Tile &tile, int64_t rowDim,
@@ -83,6 +94,9 @@ protected:
   int64_t getColumns(int64_t headDim);
   void shift(OpBuilder &builder, Value &offset, Value by);
   Value getEnd(OpBuilder &builder, const Tile &tile, int64_t dim);
+  FailureOr<Value> fetchTile(OpBuilder &builder, Tile &tile, DimsAttr order,
+                             int64_t rows, std::optional<EndOfSequence> end,
+                             Value shiftBy);
 
   /// Where the pairs of a step are, with the scalars of `mapping`; `visited` is
   /// the first column of the block.

@@ -40,6 +40,7 @@ private:
     Value weights, maximum, sum, accumulated;
   };
   Weights weigh(OpBuilder &inside, Value scores);
+  void spoilMissingPages(Value keys);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
   Value countKeys(const IRMapping &mapping);

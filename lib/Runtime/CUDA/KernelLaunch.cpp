@@ -137,6 +137,7 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
   request.type = getTensorMapType(spec.type);
   request.swizzle = parameter.swizzle;
   request.promotion = parameter.promotion;
+  request.fillsNaN = parameter.fillsNaN;
   for (auto [index, dim] : llvm::enumerate(parameter.dims)) {
     request.sizes[index] = values[dim.size].integer;
     request.box[index] = dim.box;

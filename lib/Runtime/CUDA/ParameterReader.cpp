@@ -162,7 +162,7 @@ static bool readBytes(const ManifestObject &object, StringRef key,
 bool DescriptionReader::readTensorMap(const ManifestObject &object,
                                       ParameterSpec &parameter) {
   if (!object.checkKeys(
-          {"tensor_map", "offset", "dims", "swizzle", "l2_promotion"}) ||
+          {"tensor_map", "offset", "dims", "swizzle", "l2_promotion", "nan"}) ||
       !readPlace(object, "tensor_map", parameter))
     return false;
   const json::Array *dims = object.getArray("dims");
@@ -184,6 +184,12 @@ bool DescriptionReader::readTensorMap(const ManifestObject &object,
     return false;
   parameter.swizzle = cuda::TensorMapSwizzle(swizzle);
   parameter.promotion = cuda::TensorMapL2Promotion(promotion);
+  if (object.has("nan")) {
+    std::optional<bool> fillsNaN = object.getBoolean("nan");
+    if (!fillsNaN)
+      return false;
+    parameter.fillsNaN = *fillsNaN;
+  }
   ArgumentSpec &spec = description.arguments[parameter.argument];
   spec.alignment = std::max<int64_t>(spec.alignment, 16);
   return checkInnerBox(object, parameter);

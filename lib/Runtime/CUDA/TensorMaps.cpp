@@ -89,16 +89,16 @@ TensorMapCache::TensorMapCache(const Driver &driver)
 Error TensorMapCache::encode(const TensorMapRequest &request, StringRef name,
                              cuda::TensorMap &map) const {
   static constexpr uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
-  return driver.check(driver.cuTensorMapEncodeTiled(
-                          &map, cuda::TensorMapDataType(request.type),
-                          request.rank,
-                          reinterpret_cast<void *>(request.address),
-                          request.sizes, request.strides, request.box,
-                          elementStrides, cuda::TensorMapInterleaveNone,
-                          cuda::TensorMapSwizzle(request.swizzle),
-                          cuda::TensorMapL2Promotion(request.promotion),
-                          cuda::TensorMapFillZero),
-                      "encoding the tensor map of argument '" + name + "'");
+  return driver.check(
+      driver.cuTensorMapEncodeTiled(
+          &map, cuda::TensorMapDataType(request.type), request.rank,
+          reinterpret_cast<void *>(request.address), request.sizes,
+          request.strides, request.box, elementStrides,
+          cuda::TensorMapInterleaveNone,
+          cuda::TensorMapSwizzle(request.swizzle),
+          cuda::TensorMapL2Promotion(request.promotion),
+          request.fillsNaN ? cuda::TensorMapFillNaN : cuda::TensorMapFillZero),
+      "encoding the tensor map of argument '" + name + "'");
 }
 
 Error TensorMapCache::get(const TensorMapRequest &request, StringRef name,

@@ -1992,3 +1992,23 @@ func.func @fetch_fragments(%m: memref<?xbf16>, %n: i32) attributes {fagpu.kernel
   }
   return
 }
+
+// -----
+
+func.func @nan_by_threads(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm_90"} {
+  %c0 = arith.constant 0 : i32
+  %t = fagpu.channel cp_async : <64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @a groups(1) {
+    // expected-error @below {{'fagpu.put' op has 'fagpu.nan' and a channel of cp_async, expected tma, which alone fills with NaN}}
+    fagpu.put %t, %m[%c0, %c0] [64, 64] {fagpu.nan} : memref<64x64xbf16> into <64x64xbf16, #fagpu.smem<128>, 1>
+  }
+  return
+}
+
+// -----
+
+func.func @nan_elsewhere(%a: f32) {
+  // expected-error @below {{'arith.addf' op has 'fagpu.nan', expected it on a fagpu.put or fagpu.fetch}}
+  %b = arith.addf %a, %a {fagpu.nan} : f32
+  return
+}

@@ -148,7 +148,7 @@ enum TensorMapL2Promotion : int {
   TensorMapL2Promotion256B = 3
 };
 
-enum TensorMapFill : int { TensorMapFillZero = 0 };
+enum TensorMapFill : int { TensorMapFillZero = 0, TensorMapFillNaN = 1 };
 
 /// CUtensorMap: opaque, passed to a kernel by value.
 struct alignas(64) TensorMap {

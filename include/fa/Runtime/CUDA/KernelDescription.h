@@ -109,6 +109,7 @@ struct ParameterSpec {
   llvm::SmallVector<MapDim, 5> dims;
   cuda::TensorMapSwizzle swizzle = cuda::TensorMapSwizzleNone;
   cuda::TensorMapL2Promotion promotion = cuda::TensorMapL2Promotion256B;
+  bool fillsNaN = false;
 
   bool isNumber() const { return kind >= I1 && kind <= F64; }
   bool isReal() const { return kind >= F16 && kind <= F64; }

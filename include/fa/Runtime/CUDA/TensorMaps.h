@@ -31,7 +31,8 @@ struct TensorMapRequest {
   int32_t type = 0;
   int32_t swizzle = 0;
   int32_t promotion = 0;
-  int32_t reserved = 0;
+  /// Whether what is outside of the sizes reads as NaN.
+  int32_t fillsNaN = 0;
 };
 static_assert(sizeof(TensorMapRequest) ==
                   10 * sizeof(uint64_t) + 10 * sizeof(uint32_t),

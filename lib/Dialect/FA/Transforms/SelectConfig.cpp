@@ -72,15 +72,29 @@ static int64_t getPageRows(AttentionOp op) {
 /// What key blocks in pages are multiples of.
 static constexpr int64_t keyUnit = 16;
 
+/// Whether a block of keys is made of whole pages: bulk copies of eight rows,
+/// or of a multiple of them, fill parts of a stage.
+static bool joinsPages(AttentionOp op, ConfigAttr config) {
+  constexpr int64_t rowsOfSwizzle = 8;
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  int64_t rows = getPageRows(op);
+  return gpu && gpu.getPart().hasGroups() && !ShapedType::isDynamic(rows) &&
+         rows > 0 && rows % rowsOfSwizzle == 0 &&
+         getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth() ==
+             16 &&
+         config.getKeyBlock() % rows == 0;
+}
+
 /// Keys of a block that is a part of one page, so that nothing is copied: the
 /// most that are below `keyBlock`, and a multiple of 16. A CPU copies small
 /// pages.
-static int64_t fitPages(AttentionOp op, int64_t keyBlock, bool isGPU) {
-  int64_t fewest = isGPU ? keyUnit : 32;
+static int64_t fitPages(AttentionOp op, ConfigAttr config) {
+  bool isGPU = isa_and_present<GPUConfigAttr>(config.getTarget());
+  int64_t fewest = isGPU ? keyUnit : 32, keyBlock = config.getKeyBlock();
   if (!op.getKeyPages())
     return keyBlock;
   int64_t rows = getPageRows(op);
-  if (ShapedType::isDynamic(rows))
+  if (ShapedType::isDynamic(rows) || joinsPages(op, config))
     return keyBlock;
   for (int64_t block = std::min(rows, keyBlock); block >= fewest; --block)
     if (rows % block == 0 && block % keyUnit == 0)
@@ -88,7 +102,8 @@ static int64_t fitPages(AttentionOp op, int64_t keyBlock, bool isGPU) {
   return keyBlock;
 }
 
-/// A GPU copies a block of keys as one box, so it lies in one page.
+/// A GPU copies a block of keys as one box, so it lies in one page, or as a box
+/// for each of several whole pages.
 static LogicalResult verifyPages(AttentionOp op, ConfigAttr config,
                                  bool isGiven, StringRef target) {
   if (!op.getKeyPages())
@@ -99,7 +114,7 @@ static LogicalResult verifyPages(AttentionOp op, ConfigAttr config,
                                "of them on "
                             << target << "; the nearest is a version for each "
                             << "size of a page";
-  if (rows % keyBlock == 0)
+  if (rows % keyBlock == 0 || joinsPages(op, config))
     return success();
   return op.emitOpError() << "has pages of " << rows
                           << " rows and key_block = " << keyBlock
@@ -123,7 +138,7 @@ static ConfigAttr fitSequences(ConfigAttr config, AttentionOp op) {
   }
   int64_t keyBlock = config.getKeyBlock();
   if (!op.getBatchInvariant())
-    keyBlock = fitPages(op, keyBlock, /*isGPU=*/gpu != nullptr);
+    keyBlock = fitPages(op, config);
   int64_t splitKeys = llvm::alignTo(config.getSplitKeys(), keyBlock);
   return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keyBlock,
                          config.getKeySplits(), config.getDeterministic(),

@@ -46,6 +46,16 @@ bool SequenceTiler::isOnDevice() {
   return target && target.getTargetName() != "cpu";
 }
 
+/// Whether bulk copies give NaN for keys in a page that is none, which reaches
+/// the results of all rows that see one: a score function might lose it.
+bool SequenceTiler::copiesSpoilRows() {
+  auto target =
+      dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
+  return target && target.getPart().hasGroups() && op.getScore().empty() &&
+         getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth() ==
+             16;
+}
+
 /// The pages that both pools have.
 Value SequenceTiler::countPages() {
   return arith::MinSIOp::create(
@@ -232,7 +242,7 @@ void SequenceTiler::buildTile(const TilePlace &place, int64_t block,
   Value isValid = keys.isValid;
   if (Value areQueries = rows.queries.isValid)
     isValid = isValid ? both(isValid, areQueries) : areQueries;
-  if (op.getKeyPages())
+  if (op.getKeyPages() && !copiesSpoilRows())
     isValid = both(isValid, hasPages(batch, keys.count));
   if (isValid)
     keys.count = select(isValid, keys.count, index(0));

@@ -72,6 +72,7 @@ public:
 
 private:
   bool isOnDevice();
+  bool copiesSpoilRows();
   Value countPages();
   Value countQueries() {
     return getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -197,11 +198,39 @@ static LogicalResult verifyCluster(Operation *op, Attribute value) {
                            << " has no clusters, expected 1";
 }
 
+/// Threads that copy fill with zeros only.
+static LogicalResult verifyNaN(Operation *op, Attribute value) {
+  if (!isa<UnitAttr>(value))
+    return op->emitOpError()
+           << "'" << nanAttrName << "' is " << value << ", expected no value";
+  if (auto put = dyn_cast<PutOp>(op)) {
+    auto channel = put.getChannel().getDefiningOp<ChannelOp>();
+    if (channel && channel.getEngine() != Engine::tma)
+      return op->emitOpError()
+             << "has '" << nanAttrName << "' and a channel of "
+             << stringifyEngine(channel.getEngine())
+             << ", expected tma, which alone fills with NaN";
+  } else if (!isa<FetchOp>(op)) {
+    return op->emitOpError() << "has '" << nanAttrName
+                             << "', expected it on a fagpu.put or fagpu.fetch";
+  }
+  auto memory = cast<MemRefType>(isa<PutOp>(op)
+                                     ? cast<PutOp>(op).getSource().getType()
+                                     : cast<FetchOp>(op).getSource().getType());
+  if (isa<FloatType>(memory.getElementType()))
+    return success();
+  return op->emitOpError() << "has '" << nanAttrName << "' and elements of "
+                           << memory.getElementType()
+                           << ", which have no NaN; expected floats";
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == slotAttrName)
     return verifySlot(op, attribute.getValue());
+  if (name == nanAttrName)
+    return verifyNaN(op, attribute.getValue());
   if (name == pinnedAttrName)
     return verifyPinned(op, attribute.getValue());
   if (name == deterministicAttrName)
