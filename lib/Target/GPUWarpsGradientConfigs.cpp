@@ -130,6 +130,19 @@ static Kernel shrink(Kernel kernel, const GPUPart &part,
   return kernel;
 }
 
+/// The same with half as many rows where no number of columns fits.
+static RowsByColumns shrinkBlock(Kernel kernel, const GPUPart &part,
+                                 const GPUTarget &target,
+                                 const AttentionProblem &problem) {
+  Kernel smaller = shrink(kernel, part, target, problem);
+  if (!fits(part, smaller, target, problem) &&
+      kernel.block.rows > rowsPerWarpGroup) {
+    kernel.block.rows = rowsPerWarpGroup;
+    smaller = shrink(kernel, part, target, problem);
+  }
+  return smaller.block;
+}
+
 bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
                                   const AttentionProblem &problem) {
   return !getFormObstacle(KernelForm::warp_groups, target, problem).empty();
@@ -161,9 +174,8 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
                         /*deterministic=*/false)
           .withGradientForm(GradientForm::one_pass);
   }
-  RowsByColumns block =
-      shrink({row.ofQueries, problem.queryHeadDim}, getPart(), target, problem)
-          .block;
+  RowsByColumns block = shrinkBlock({row.ofQueries, problem.queryHeadDim},
+                                    getPart(), target, problem);
   return makeConfig(context, block.rows, block.columns,
                     /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
@@ -176,7 +188,7 @@ ConfigAttr mlir::fa::selectWarpsKeysConfig(MLIRContext *context,
   int64_t sums = row.form == GradientForm::two_pass ? getSumsOfKeys(problem)
                                                     : getHeadDim(problem);
   RowsByColumns block =
-      shrink({row.ofKeys, sums}, getPart(), target, problem).block;
+      shrinkBlock({row.ofKeys, sums}, getPart(), target, problem);
   return makeConfig(context, block.columns, block.rows);
 }
 

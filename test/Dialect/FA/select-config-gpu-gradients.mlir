@@ -143,6 +143,10 @@
 // RUN: fa-opt %t/scored.mlir -fa-differentiate-score -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPSCORED
 // WARPSCORED: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
 
+// Two sums of values that read the score leave 128 rows no columns.
+// RUN: fa-opt %t/sums.mlir -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPSUMS
+// WARPSUMS: config = #fa.config<query_block = 64, key_block = 32, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
+
 // REDEFINE: %{type} = bf16
 // REDEFINE: %{chip} = sm_80
 // REDEFINE: %{config} = 96, key_block = 64
@@ -285,6 +289,26 @@ func.func @capture(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to:
         fa.scatter_gradient %dx to %table[%h] : f32, memref<4xf32>
         fa.yield %dx : f32
       } ATTRIBUTES
+  return
+}
+
+//--- sums.mlir
+!t = memref<1x?x4x128xbf16>
+func.func @sums(%t: !t, %lse: memref<1x4x?xf32>, %slopes: memref<4xf32>, %to: memref<4xf32>, %scale: f32, %of_scale: memref<f32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, capture[0] = %to : memref<4xf32>, scale = %of_scale : memref<f32>) scale(%scale)
+      score(%s, %b, %h, %i, %j) captures(%table = %slopes : memref<4xf32>) {
+        %slope = memref.load %table[%h] : memref<4xf32>
+        %x = arith.mulf %s, %slope : f32
+        fa.yield %x : f32
+      }
+      score_gradient(%dx, %s, %b, %h, %i, %j, %table) {
+        %slope = memref.load %table[%h] : memref<4xf32>
+        %ds = arith.mulf %dx, %slope : f32
+        %dt = arith.mulf %dx, %s : f32
+        fa.scatter_gradient %dt to %table[%h] : f32, memref<4xf32>
+        fa.yield %ds : f32
+      }
   return
 }
 
