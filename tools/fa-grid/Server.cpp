@@ -45,6 +45,8 @@ LogicalResult Server::fail(const Twine &message) {
 }
 
 LogicalResult Server::load(StringRef file, StringRef compiledFile) {
+  // A program may hold operations on values of its module: it goes first.
+  loaded.evaluator.reset();
   loaded = {};
   loaded.module = parseSourceFile<ModuleOp>(file, &context);
   if (!loaded.module)
