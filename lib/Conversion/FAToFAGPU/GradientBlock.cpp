@@ -542,8 +542,17 @@ FailureOr<SmallVector<Value>> GradientBlock::hidePairs(OpBuilder &outside,
   if (!rowsAreKeys)
     end = inside.createOrFold<arith::AddIOp>(
         loc, place.key, newRanges.getBodyRegion().getArgument(1));
-  else if (addsToQueries() || addsToCaptures())
-    rowEnd = place.keys;
+  else if (addsToQueries() || addsToCaptures()) {
+    Value first = step.getOffsets().empty()
+                      ? arith::ConstantIndexOp::create(outside, loc, 0)
+                      : mapping.lookupOrDefault(step.getOffsets()[3]);
+    FailureOr<Value> found =
+        getRowEnd(outside, step, mapping.lookupOrDefault(step.getKey()),
+                  step.getKeyOrder(), first, place.keys);
+    if (failed(found))
+      return failure();
+    rowEnd = *found;
+  }
   return hide(outside, inside, step, place, mapping, end, values,
               /*hidden=*/0.0f, rowEnd);
 }

@@ -223,6 +223,29 @@ Value PairsTile::getEnd(OpBuilder &builder, const Tile &tile, int64_t dim) {
   return builder.createOrFold<arith::AddIOp>(loc, tile.offsets[dim], size);
 }
 
+FailureOr<Value> PairsTile::getRowEnd(OpBuilder &builder, Operation *user,
+                                      Value memory, DimsAttr order, Value first,
+                                      Value extent) {
+  FailureOr<Tile> tile = resolve(builder, user, memory);
+  if (failed(tile))
+    return failure();
+  int64_t sequence =
+      (tile->order ? tile->order : order).positionOf(DimKind::Sequence);
+  OpFoldResult size = tile->sizes[sequence];
+  Value at = tile->offsets[sequence];
+  // Rows of the whole sequence count from its beginning, and end with it.
+  int64_t all = cast<MemRefType>(tile->memory.getType()).getDimSize(sequence);
+  bool endsWithMemory =
+      getTotal(size, at, rows * role.getGroups()) == extent ||
+      (!ShapedType::isDynamic(all) && getConstantIntValue(extent) == all);
+  if (endsWithMemory && isEqualConstantIntOrValue(at, first))
+    return extent;
+  Location loc = root->getLoc();
+  Value end = builder.createOrFold<arith::AddIOp>(
+      loc, first, getValueOrCreateConstantIndexOp(builder, loc, size));
+  return builder.createOrFold<arith::MinSIOp>(loc, extent, end);
+}
+
 /// Groups take equal parts of the rows, one after the other.
 void PairsTile::findGroupRow(OpBuilder &builder) {
   if (role.getGroups() == 1)

@@ -94,6 +94,10 @@ protected:
   int64_t getColumns(int64_t headDim);
   void shift(OpBuilder &builder, Value &offset, Value by);
   Value getEnd(OpBuilder &builder, const Tile &tile, int64_t dim);
+  /// The index behind the last row of a slice that begins at index `first`: at
+  /// most `extent`, which may say more than the memory of a piece has.
+  FailureOr<Value> getRowEnd(OpBuilder &builder, Operation *user, Value memory,
+                             DimsAttr order, Value first, Value extent);
   FailureOr<Value> fetchTile(OpBuilder &builder, Tile &tile, DimsAttr order,
                              int64_t rows, std::optional<EndOfSequence> end,
                              Value shiftBy);
