@@ -163,6 +163,18 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
   return 0;
 }
 
+/// As many columns of a step, or as few as leave registers for what is added to
+/// captures.
+static int64_t leaveRegisters(int64_t columns, int64_t sums,
+                              const GPUPart &part, const GPUTarget &target,
+                              const AttentionProblem &problem) {
+  while (problem.addedValues > 0 && columns > depthOfProduct &&
+         !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),
+               getGPULimits(target, part)))
+    columns -= depthOfProduct;
+  return columns;
+}
+
 ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
                                              const GPUTarget &target,
                                              const AttentionProblem &problem,
@@ -180,25 +192,28 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   if (problem.hasScore)
     keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
                                                              : row.ifScored);
-  // What is added to captures takes registers, too.
   GPUPart part = getPart(problem, /*ofKeys=*/false);
-  while (problem.addedValues > 0 && keys > depthOfProduct &&
-         !fits(getNeeds(part, keys, problem.queryHeadDim, /*isOnePass=*/false,
-                        problem),
-               getGPULimits(target, part)))
-    keys -= depthOfProduct;
+  keys = leaveRegisters(keys, problem.queryHeadDim, part, target, problem);
   return makeConfig(context, rows, keys, part,
                     /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
 }
 
 ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
+                                         const GPUTarget &target,
                                          const AttentionProblem &problem) {
   const GradientRow &row = getRow(problem);
   int64_t queries = problem.hasScore  ? row.ifScored
                     : problem.hasMask ? row.queriesIfMasked
                                       : row.queries;
-  return makeConfig(context, queries, rows, getPart(problem, /*ofKeys=*/true));
+  GPUPart part = getPart(problem, /*ofKeys=*/true);
+  // A kernel of three passes sums up one gradient of keys.
+  int64_t sums = row.form == GradientForm::three_pass
+                     ? std::max(problem.queryHeadDim, problem.valueHeadDim)
+                     : problem.queryHeadDim + problem.valueHeadDim;
+  return makeConfig(context,
+                    leaveRegisters(queries, sums, part, target, problem), rows,
+                    part);
 }
 
 ConfigAttr

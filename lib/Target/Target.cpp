@@ -223,7 +223,7 @@ ConfigAttr Target::selectKeysConfig(MLIRContext *context,
     return ConfigAttr();
   return hasGradientByWarps(getGPU(), problem)
              ? selectWarpsKeysConfig(context, getGPU(), problem)
-             : selectGPUKeysConfig(context, problem);
+             : selectGPUKeysConfig(context, getGPU(), problem);
 }
 
 ConfigAttr Target::completeConfig(ConfigAttr config,

@@ -39,7 +39,7 @@ ConfigAttr selectGPUGradientConfig(MLIRContext *context,
                                    const GPUTarget &target,
                                    const AttentionProblem &problem,
                                    std::string &reason);
-ConfigAttr selectGPUKeysConfig(MLIRContext *context,
+ConfigAttr selectGPUKeysConfig(MLIRContext *context, const GPUTarget &target,
                                const AttentionProblem &problem);
 ConfigAttr completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                                      const AttentionProblem &problem);
