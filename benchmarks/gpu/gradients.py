@@ -98,7 +98,7 @@ class Gradients:
             prepared += [self.bench.prepare(case.name, kernel.name + suffix,
                                             lambda: self.make(kernels, kernel, q, k, v, output, lse, gradient),
                                             reference, BOUND[case.element], is_own=not suffix)
-                         for kernel in own if kernels]
+                         for kernel in (kernels.also(own) if kernels else [])]
         inputs = [x.detach().requires_grad_() for x in (q, k, v)]
         prepared += [self.bench.prepare(case.name, name,
                                         lambda: by_autograd(make(case, *inputs), inputs, gradient),

@@ -22,6 +22,11 @@ class Kernels:
         return [kernel for kernel in self.table
                 if (kernel.problem, kernel.head_dim, kernel.element) == (problem, head_dim, element)]
 
+    def also(self, kernels):
+        """Those of `kernels`, which another folder has, that this one has too."""
+        names = {kernel.name for kernel in self.table}
+        return [kernel for kernel in kernels if kernel.name in names]
+
     @staticmethod
     def outputs(q, k, v):
         """Where a launch writes, full of NaN."""

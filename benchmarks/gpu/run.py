@@ -61,7 +61,7 @@ class Forward:
         if not self.before:
             return []
         return [self.bench.prepare(case.name, f"{kernel.name} before", lambda: self.before.make(kernel, *tensors),
-                                   reference, BOUND[kernel.element]) for kernel in kernels]
+                                   reference, BOUND[kernel.element]) for kernel in self.before.also(kernels)]
 
     def prepare_bf16(self, case, tensors):
         """What an f16 kernel is held to: the bf16 kernel on the numbers rounded to bf16, and a peer in bf16. The

@@ -154,7 +154,8 @@ class Serving:
         """Of both builds; `make` takes the folder's kernels, and one of them."""
         return [self.bench.prepare(case, kernel.name + suffix, lambda: make(kernels, kernel), reference, BOUND[element],
                                    is_own=not suffix)
-                for kernels, suffix in ((self.kernels, ""), (self.before, " before")) if kernels for kernel in own]
+                for kernels, suffix in ((self.kernels, ""), (self.before, " before")) if kernels
+                for kernel in kernels.also(own)]
 
     def measure(self, prepared, own, operations, **key):
         names = {kind: [kernel.name for kernel in own if kernel.kind == kind] for kind in ("derived", "written")}
