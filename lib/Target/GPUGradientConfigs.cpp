@@ -216,6 +216,16 @@ ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
                     part);
 }
 
+ConfigAttr mlir::fa::withForm(ConfigAttr config, GradientForm form,
+                              const GPUPart &part) {
+  if (!config.getTarget())
+    config = ConfigAttr::get(config.getContext(), config.getQueryBlock(),
+                             config.getKeyBlock(), config.getKeySplits(),
+                             config.getDeterministic(),
+                             GPUConfigAttr::get(config.getContext(), part));
+  return config.withGradientForm(form);
+}
+
 ConfigAttr
 mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                                     const AttentionProblem &problem) {
@@ -224,15 +234,10 @@ mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                    takesOnePass(config.getQueryBlock(), problem);
   GradientForm form = config.getGradientForm().value_or(
       isOnePass ? GradientForm::one_pass : getRow(problem).form);
-  if (!config.getTarget())
-    config = ConfigAttr::get(
-        config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
-        config.getKeySplits(), config.getDeterministic(),
-        GPUConfigAttr::get(config.getContext(),
-                           form == GradientForm::one_pass
-                               ? getOnePassPart(problem, config.getQueryBlock())
-                               : getPart(problem, /*ofKeys=*/false)));
-  return config.withGradientForm(form);
+  return withForm(config, form,
+                  form == GradientForm::one_pass
+                      ? getOnePassPart(problem, config.getQueryBlock())
+                      : getPart(problem, /*ofKeys=*/false));
 }
 
 static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,

@@ -201,12 +201,7 @@ mlir::fa::completeWarpsGradientConfig(ConfigAttr config,
       takesOnePass({config.getKeyBlock(), config.getQueryBlock()}, problem);
   GradientForm form = config.getGradientForm().value_or(
       isOnePass ? GradientForm::one_pass : getRow(problem).form);
-  if (!config.getTarget())
-    config = ConfigAttr::get(
-        config.getContext(), config.getQueryBlock(), config.getKeyBlock(),
-        config.getKeySplits(), config.getDeterministic(),
-        GPUConfigAttr::get(config.getContext(), getPart()));
-  return config.withGradientForm(form);
+  return withForm(config, form, getPart());
 }
 
 static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,

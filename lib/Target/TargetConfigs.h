@@ -41,6 +41,8 @@ ConfigAttr selectGPUGradientConfig(MLIRContext *context,
                                    std::string &reason);
 ConfigAttr selectGPUKeysConfig(MLIRContext *context, const GPUTarget &target,
                                const AttentionProblem &problem);
+/// `config` with the form of a gradient, and with `part` where it has none.
+ConfigAttr withForm(ConfigAttr config, GradientForm form, const GPUPart &part);
 ConfigAttr completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
                                      const AttentionProblem &problem);
 LogicalResult

@@ -12,13 +12,11 @@ place. The last line is `N passed, N failed`.
 import argparse
 import secrets
 import sys
-import tempfile
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 
-from grid.server import Server, ServerError
+from grid import functions
 
 TYPES = {"f16": (np.float16, 11), "bf16": (ml_dtypes.bfloat16, 8), "f32": (np.float32, 24)}
 PAGES = [1, 2, 3, 8, 16, 37, 64]
@@ -283,49 +281,22 @@ class Problem:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
-    parser.add_argument("--functions", type=int, default=100)
-    parser.add_argument("--problems", type=int, default=6)
-    parser.add_argument("--only", default="")
+    functions.add_options(parser, 100)
     parser.add_argument("--spoil", action="store_true", help="changes an element of each result")
     options = parser.parse_args()
-    program = options.build / "bin" / "fa-grid"
-    if not program.exists():
-        sys.exit(f"error: {program} does not exist; build the project first")
-    server = Server([program, "--target=cpu"], threads=2)
-    passed, failed, broken, rows = 0, 0, {}, 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for number in range(options.functions):
-            label = f"f{number:03}"
-            if options.only and options.only != label:
-                continue
-            rng = np.random.default_rng([options.seed, number])
-            function = Function(rng)
-            module = folder / "module.mlir"
-            module.write_text(function.text())
-            try:
-                server.load(module=str(module))
-            except ServerError as error:
-                print(f"FAIL {label}: {error}\n{function.text()}")
-                failed += options.problems
-                continue
-            for _ in range(options.problems):
-                problem = Problem(function, rng)
-                try:
-                    complaints = problem.run(server, folder, options.spoil)
-                except ServerError as error:
-                    complaints = [str(error)]
-                if problem.broken:
-                    broken[problem.broken] = broken.get(problem.broken, 0) + 1
-                rows += sum(int(taken[..., 0, 0].sum()) for taken in problem.taken[:1])
-                passed, failed = passed + (not complaints), failed + bool(complaints)
-                if complaints:
-                    print(f"FAIL {label} (seed {options.seed}; {problem.broken or 'whole'}): {'; '.join(complaints)}\n"
-                          f"{function.text()}")
-    server.close()
-    print(f"seed {options.seed}, {rows} rows written, broken: " + ", ".join(f"{way} {broken[way]}" for way in sorted(broken)))
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    broken, rows = {}, 0
+
+    def judge(problem, server, folder):
+        nonlocal rows
+        if problem.broken:
+            broken[problem.broken] = broken.get(problem.broken, 0) + 1
+        complaints = problem.run(server, folder, options.spoil)
+        rows += int(problem.taken[0][..., 0, 0].sum())
+        return complaints
+
+    passed, failed = functions.run(options, seed, Function, Problem, judge, lambda problem: problem.broken or "whole")
+    print(f"seed {seed}, {rows} rows written, broken: " + ", ".join(f"{way} {broken[way]}" for way in sorted(broken)))
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -12,13 +12,11 @@ import argparse
 import os
 import secrets
 import sys
-import tempfile
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 
-from grid.server import Server, ServerError
+from grid import functions
 
 TYPES = {"f16": (np.float16, 2e-3), "bf16": (ml_dtypes.bfloat16, 1.2e-2), "f32": (np.float32, 5e-6)}
 EVALUATOR = 1e-11
@@ -303,47 +301,13 @@ class Problem:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--functions", type=int, default=60)
-    parser.add_argument("--problems", type=int, default=6)
-    parser.add_argument("--only", default="")
+    functions.add_options(parser, 60)
     parser.add_argument("--spoil", action="store_true", help="expects other numbers, which has to be found")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbelow(1 << 30))
-    program = options.build / "bin" / "fa-grid"
-    if not program.exists():
-        sys.exit(f"error: {program} does not exist; build the project first")
-    server, passed, failed = Server([program.absolute(), "--target=cpu"], threads=2), 0, 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for number in range(options.functions):
-            label = f"f{number:03}"
-            if options.only and options.only != label:
-                continue
-            rng = np.random.default_rng([seed, number])
-            function = Function(rng)
-            module = folder / "module.mlir"
-            module.write_text(function.text())
-            try:
-                server.load(module=str(module))
-            except ServerError as error:
-                print(f"FAIL {label}: {error}\n{function.text()}")
-                failed += options.problems
-                continue
-            for _ in range(options.problems):
-                problem = Problem(function, rng)
-                try:
-                    complaints = problem.run(server, folder, options.spoil)
-                except ServerError as error:
-                    complaints = [str(error)]
-                passed, failed = passed + (not complaints), failed + bool(complaints)
-                if complaints:
-                    sizes = f"queries {problem.queries.lengths}, keys {problem.keys.lengths}"
-                    print(f"FAIL {label} (seed {seed}; {sizes}): {'; '.join(complaints)}")
-                    if options.only:
-                        print(function.text())
-    server.close()
+    passed, failed = functions.run(
+        options, seed, Function, Problem, lambda problem, server, folder: problem.run(server, folder, options.spoil),
+        lambda problem: f"queries {problem.queries.lengths}, keys {problem.keys.lengths}")
     print(f"{options.functions} functions, seed {seed}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -117,6 +117,12 @@ SmallVector<CaptureGroup> CaptureSums::create() {
         return group.sums.push_back(sum);
     groups.push_back({isParallel, {sum}});
   };
+  forEachRead(add);
+  return groups;
+}
+
+void CaptureSums::forEachRead(
+    function_ref<void(std::optional<int64_t>, Value, const Use &)> add) {
   for (auto [number, gradient] :
        llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients())) {
     // The score reads none of its captures.
@@ -127,27 +133,18 @@ SmallVector<CaptureGroup> CaptureSums::create() {
   }
   if (op.getScaleGradient())
     add(std::nullopt, op.getScaleGradient(), Use());
-  return groups;
 }
 
 CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
                                                   bool hasKeys) {
   SharedSums sums;
-  auto add = [&](std::optional<int64_t> capture, Value gradient,
-                 const Use &use) {
-    CaptureSum sum = createSum(capture, gradient, {false, false, false});
-    // Rows of a block are summed up before they are added.
-    bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
-    (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
-  };
-  for (auto [number, gradient] :
-       llvm::zip_equal(op.getDifferentiated(), op.getCaptureGradients()))
-    if (op.getScoreGradient().empty())
-      createSum(number, gradient, {false, false, false});
-    else
-      add(number, gradient, findUse(number));
-  if (op.getScaleGradient())
-    add(std::nullopt, op.getScaleGradient(), Use());
+  forEachRead(
+      [&](std::optional<int64_t> capture, Value gradient, const Use &use) {
+        CaptureSum sum = createSum(capture, gradient, {false, false, false});
+        // Rows of a block are summed up before they are added.
+        bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
+        (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
+      });
   return sums;
 }
 

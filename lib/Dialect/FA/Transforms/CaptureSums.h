@@ -82,6 +82,11 @@ private:
     bool isOfKeys = false;
   };
   Use findUse(int64_t capture);
+  /// Calls `add` with each capture that the score reads, and with the scale, of
+  /// which a gradient is asked. The gradient of a capture that it does not read
+  /// is 0.
+  void forEachRead(
+      function_ref<void(std::optional<int64_t>, Value, const Use &)> add);
   CaptureSum createSum(std::optional<int64_t> capture, Value gradient,
                        IterationDims isPrivate);
   Value createMemory(Value like, ArrayRef<OpFoldResult> leading);
