@@ -8,7 +8,8 @@ import secrets
 import sys
 
 import numpy as np
-from gradients import Runner, dropout_factors, typed
+from gradient_problems import dropout_factors, typed
+from gradients import Runner
 
 # Salmon et al., Random123 1.14, kat_vectors: philox4x32 10. Counter, key, result.
 VECTORS = [
