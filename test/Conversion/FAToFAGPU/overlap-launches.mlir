@@ -23,6 +23,7 @@ func.func @prepare(%v: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
 // CHECK:         fagpu.role @all
 // CHECK:           fagpu.for
 // CHECK:             fagpu.store {{.*}} add
+// CHECK-NEXT:        fagpu.yield
 // CHECK-NEXT:      }
 // CHECK-NEXT:      fagpu.release_dependents
 func.func @sum(%v: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
@@ -31,6 +32,7 @@ func.func @sum(%v: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} 
     %one = arith.constant dense<1.0> : !row
     fagpu.for %i = %c0 step 1 segments(%all: to %n) {
       fagpu.store %one, %v[%i] add : !row into memref<?xf32>
+      fagpu.yield
     }
   }
   return
