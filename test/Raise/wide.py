@@ -29,15 +29,13 @@ def main_types(text):
 
 
 def argument_specs(path, text):
-    """Types of the public function's arguments, `2x3xf32`. A line `// arguments: ...` says them where sizes are dynamic, or where
-    numbers are to be smaller: `256x256xf32 / 16`."""
+    """Types of the public function's arguments, `2x3xf32`. A line `// arguments: ...` says them where sizes are dynamic."""
     said = re.search(r"^// arguments: (.*)$", path.read_text(), re.M)
     return said.group(1).split(", ") if said else [type.removeprefix("tensor<").rstrip(">") for type in main_types(text)[1]]
 
 
 def random_array(rng, spec, empty_rows=False):
     """Standard normal; integers from 0 to 15; booleans, 7 of 10 true, and with `empty_rows` some rows without any."""
-    spec, _, divisor = spec.partition(" / ")
     *sizes, element = spec.split("x")
     shape = [int(size) for size in sizes]
     if element == "i1":
@@ -45,7 +43,7 @@ def random_array(rng, spec, empty_rows=False):
         return (rng.random(shape) < 0.7) & rows
     if element.startswith("i"):
         return rng.integers(0, 16, shape).astype(DTYPES[element])
-    return (rng.standard_normal(shape) / float(divisor or 1)).astype(DTYPES[element])
+    return rng.standard_normal(shape).astype(DTYPES[element])
 
 
 def with_wide_entry(text):

@@ -122,32 +122,58 @@ Extent ExtentReader::getAtom(Value value, int64_t dim) {
   }
 }
 
-void ExtentReader::takeForEqual(linalg::LinalgOp op) {
+/// The first tensor that an operation on whole tensors reads, whose shape is
+/// that of the result; null for other operations.
+static Value getElementwiseTensor(Operation *op) {
+  if (!op || !op->hasTrait<OpTrait::Elementwise>())
+    return {};
+  auto tensor = llvm::find_if(op->getOperands(), [](Value operand) {
+    return isa<RankedTensorType>(operand.getType());
+  });
+  return tensor == op->operand_end() ? Value() : *tensor;
+}
+
+/// The one of two equal sizes that stays: of atoms, the one met first.
+Extent ExtentReader::setEqual(const Extent &first, const Extent &second) {
+  std::optional<unsigned> left = first.getOneAtom(),
+                          right = second.getOneAtom();
+  if (first == second || (!left && !right))
+    return first;
   known.clear();
-  SmallVector<std::optional<Extent>> loops(op.getNumLoops());
+  bool staysFirst = right && (!left || *left < *right);
+  equals[staysFirst ? *right : *left] = staysFirst ? first : second;
+  return staysFirst ? first : second;
+}
+
+void ExtentReader::takeForEqual(Operation *op) {
+  known.clear();
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (auto [source, dims] :
+         llvm::enumerate(expand.getReassociationIndices())) {
+      Extent product = 1;
+      for (int64_t dim : dims)
+        product = product * getDim(expand.getResult(), dim);
+      setEqual(getDim(expand.getSrc(), source), product);
+    }
+  }
+  if (Value first = getElementwiseTensor(op))
+    for (Value operand : op->getOperands())
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          setEqual(getDim(first, dim), getDim(operand, dim));
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return;
+  SmallVector<std::optional<Extent>> loops(linalgOp.getNumLoops());
   for (OpOperand &operand : op->getOpOperands())
-    for (auto [dim, expr] :
-         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+    for (auto [dim, expr] : llvm::enumerate(
+             linalgOp.getMatchingIndexingMap(&operand).getResults())) {
       auto loop = dyn_cast<AffineDimExpr>(expr);
       if (!loop)
         continue;
       Extent extent = getDim(operand.get(), dim);
-      std::optional<Extent> &known = loops[loop.getPosition()];
-      if (!known) {
-        known = extent;
-        continue;
-      }
-      if (*known == extent)
-        continue;
-      // An atom is what the other one is, the one that was met first stays.
-      std::optional<unsigned> atom = extent.getOneAtom(),
-                              other = known->getOneAtom();
-      if (atom && (!other || *other < *atom))
-        equals[*atom] = *known;
-      else if (other)
-        equals[*other] = extent;
-      if (other && !(atom && *other < *atom))
-        known = extent;
+      std::optional<Extent> &size = loops[loop.getPosition()];
+      size = size ? setEqual(*size, extent) : extent;
     }
 }
 
@@ -167,6 +193,8 @@ Extent ExtentReader::getDim(Value tensor, int64_t dim) {
     return getDim(styled.getTiedOpOperand(cast<OpResult>(tensor))->get(), dim);
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
     return getDim(cast.getSource(), dim);
+  if (Value operand = getElementwiseTensor(op))
+    return getDim(operand, dim);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
     return getMixed(expand.getMixedOutputShape()[dim]);
   if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {

@@ -66,8 +66,9 @@ public:
   OpFoldResult materializeMixed(OpBuilder &builder, Location loc,
                                 const Extent &extent);
 
-  /// Takes sizes for equal that are iterated by one loop.
-  void takeForEqual(linalg::LinalgOp op);
+  /// Takes sizes for equal that the operation has equal: what one loop
+  /// iterates, what a dimension is expanded to, and operands of one shape.
+  void takeForEqual(Operation *op);
   /// Evaluates the integer in an element of a tensor, where that is constant.
   using ReadElement =
       std::function<std::optional<int64_t>(Value, ArrayRef<int64_t>)>;
@@ -76,6 +77,7 @@ public:
 private:
   ReadElement readElement;
   Extent getAtom(Value value, int64_t dim);
+  Extent setEqual(const Extent &first, const Extent &second);
   std::vector<std::pair<Value, int64_t>> atoms;
   Extent computeValue(Value value, unsigned depth);
   /// Of values that were asked for.

@@ -87,10 +87,14 @@ static Between lookBetween(linalg::LinalgOp second, ExtentReader &extents) {
   }
   if (!between.hasExponential || between.products.empty())
     return between;
+  // Operands of the products are reshaped, too.
+  for (unsigned i = 0; i < seen.size() && i < maxOperationsBetween; ++i)
+    if (between.products.contains(seen[i]) ||
+        isa<tensor::ExpandShapeOp>(seen[i]))
+      add(seen[i]);
   extents.takeForEqual(second);
   for (Operation *op : seen)
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-      extents.takeForEqual(linalgOp);
+    extents.takeForEqual(op);
   return between;
 }
 

@@ -13,6 +13,7 @@
 // RUN: fa-run %t.raised.mlir --entry=one_query_between --against=%t.source.mlir --target=reference --bound=1e-10
 // RUN: fa-run %t.raised.mlir --entry=half --against=%t.source.mlir --target=reference --bound=1e-10
 // RUN: fa-run %t.raised.mlir --entry=one_before_dynamic --against=%t.source.mlir --target=reference --bound=1e-10 --input=3x5x8xf32 --input=3x7x8xf32 --input=3x7x8xf32
+// RUN: fa-run %t.raised.mlir --entry=equal_by_use --against=%t.source.mlir --target=reference --bound=1e-10 --input=3x5x8xf32 --input=3x7x8xf32 --input=3x7x8xf32 --input=1x3x5x7xf32
 
 // RUN: sed -e '/named_sequence @/,/^  }/d' -e 's/attributes {.*} {/{/' %t.mlir | fa-opt --canonicalize --cse -o %t.clean.mlir
 // RUN: fa-run %t.clean.mlir --entry=transposed_key --target=cpu --verify
@@ -21,6 +22,7 @@
 // RUN: fa-run %t.clean.mlir --entry=one_query_between --target=cpu --verify
 // RUN: fa-run %t.clean.mlir --entry=half --target=cpu --verify
 // RUN: fa-run %t.clean.mlir --entry=one_before_dynamic --target=cpu --verify --input=3x5x8xf32 --input=3x7x8xf32 --input=3x7x8xf32
+// RUN: fa-run %t.clean.mlir --entry=equal_by_use --target=cpu --verify --input=3x5x8xf32 --input=3x7x8xf32 --input=3x7x8xf32 --input=1x3x5x7xf32
 
 #id = affine_map<(b, i, j) -> (b, i, j)>
 #row = affine_map<(b, i, j) -> (b, i)>
@@ -204,6 +206,35 @@ module attributes {transform.with_named_sequence} {
     %s4 = tensor.expand_shape %s [[0, 1], [2], [3]] output_shape [1, %b, %m, %n] : tensor<?x?x?xf32> into tensor<1x?x?x?xf32>
     %e4 = tensor.empty(%b, %m, %n) : tensor<1x?x?x?xf32>
     %p4 = linalg.softmax dimension(3) ins(%s4 : tensor<1x?x?x?xf32>) outs(%e4 : tensor<1x?x?x?xf32>) -> tensor<1x?x?x?xf32>
+    %p = tensor.collapse_shape %p4 [[0, 1], [2], [3]] : tensor<1x?x?x?xf32> into tensor<?x?x?xf32>
+    %oe = tensor.empty(%b, %m) : tensor<?x?x8xf32>
+    %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    %o = linalg.batch_matmul ins(%p, %v : tensor<?x?x?xf32>, tensor<?x?x8xf32>) outs(%oi : tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+    return %o : tensor<?x?x8xf32>
+  }
+// Sizes that only an expansion, or arithmetic on whole tensors, has equal. No
+// operand is cut to the other one.
+
+// CHECK-LABEL: func.func @equal_by_use
+// CHECK-NOT:     tensor.extract_slice
+// CHECK:         fa.attention
+// CHECK:         return
+  func.func @equal_by_use(%q: tensor<?x?x8xf32>, %k: tensor<?x?x8xf32>, %v: tensor<?x?x8xf32>, %bias: tensor<1x?x?x?xf32>) -> tensor<?x?x8xf32> {
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %b = tensor.dim %q, %c0 : tensor<?x?x8xf32>
+    %m = tensor.dim %q, %c1 : tensor<?x?x8xf32>
+    %n = tensor.dim %k, %c1 : tensor<?x?x8xf32>
+    %e = tensor.empty(%b, %m, %n) : tensor<?x?x?xf32>
+    %i = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+    %s = linalg.batch_matmul indexing_maps = [#qh, #kh, #sh] ins(%q, %k : tensor<?x?x8xf32>, tensor<?x?x8xf32>) outs(%i : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+    %b_v = tensor.dim %v, %c0 : tensor<?x?x8xf32>
+    %n_v = tensor.dim %v, %c1 : tensor<?x?x8xf32>
+    %s4 = tensor.expand_shape %s [[0, 1], [2], [3]] output_shape [1, %b_v, %m, %n_v] : tensor<?x?x?xf32> into tensor<1x?x?x?xf32>
+    %a4 = arith.addf %bias, %s4 : tensor<1x?x?x?xf32>
+    %e4 = tensor.empty(%b, %m, %n) : tensor<1x?x?x?xf32>
+    %p4 = linalg.softmax dimension(3) ins(%a4 : tensor<1x?x?x?xf32>) outs(%e4 : tensor<1x?x?x?xf32>) -> tensor<1x?x?x?xf32>
     %p = tensor.collapse_shape %p4 [[0, 1], [2], [3]] : tensor<1x?x?x?xf32> into tensor<?x?x?xf32>
     %oe = tensor.empty(%b, %m) : tensor<?x?x8xf32>
     %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
