@@ -64,6 +64,18 @@ typedef const char *(*FaTorchCompile)(const char *key, FaTorchEntry *entry);
 __attribute__((visibility("default"))) const char *
 faTorchRegister(FaTorchCompile compile);
 
+/// A Python function (query, key, value) for the most frequent call, of a
+/// specification without lengths, captures and numbers, whose heads stand in
+/// dim `heads_dim`: the output, or a pair with the log-sum-exp. It returns None
+/// for what is not plain and for what fails, which the operator does or
+/// explains. `objects` is a tuple of what it uses of torch, `apply` that of a
+/// torch.autograd.Function for calls that are differentiated. Call it with
+/// Python's interpreter lock. Returns a new reference: to None where this torch
+/// has no exchange functions; NULL where this process has no Python.
+__attribute__((visibility("default"))) void *
+faTorchMakePlainCall(void *objects, const char *specification,
+                     int32_t heads_dim, void *apply);
+
 /// Why the last call in this thread failed, where it was not for `compile`:
 /// a status of fa-c/Runtime.h, FA_SUCCESS when asked again.
 __attribute__((visibility("default"))) FaStatus faTorchTakeStatus(void);

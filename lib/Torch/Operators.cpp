@@ -6,31 +6,25 @@
 //===----------------------------------------------------------------------===//
 //
 // From torch's stack of values to a call of compiled code: `Stack` owns the
-// inputs, `Call` describes them, `RecentEntries` finds what to run, `run`
-// allocates the outputs and calls. Read the three operators near the end first.
-// Errors are C++ exceptions, which torch turns into its own.
+// inputs, `Call` describes them, `RecentEntries` (Entries.h) finds what to run,
+// `run` allocates the outputs and calls. Read the three operators near the end
+// first. Errors are C++ exceptions, which torch turns into its own.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Entries.h"
 #include "StableABI.h"
-#include "fa-c/Torch.h"
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
-#include <optional>
-#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 using namespace fa::torch;
 
 static StableABI abi;
-static FaTorchCompile compileEntry;
 
 /// Of the last call in this thread that failed.
 static thread_local FaStatus lastStatus = FA_SUCCESS;
@@ -164,108 +158,6 @@ static bool isAligned(const FaArgument &tensor) {
       return false;
   return true;
 }
-
-//===----------------------------------------------------------------------===//
-// Entries
-//===----------------------------------------------------------------------===//
-
-static std::shared_mutex entriesMutex;
-static std::unordered_map<std::string, FaTorchEntry> entries;
-
-/// Finds the entry of a key, or has it made.
-static FaTorchEntry findEntry(const std::string &key) {
-  {
-    std::shared_lock<std::shared_mutex> lock(entriesMutex);
-    auto found = entries.find(key);
-    if (found != entries.end())
-      return found->second;
-  }
-  FaTorchEntry entry;
-  std::memset(&entry, 0, sizeof entry);
-  if (const char *message = compileEntry(key.c_str(), &entry))
-    throw std::runtime_error(message);
-  std::unique_lock<std::shared_mutex> lock(entriesMutex);
-  return entries.emplace(key, entry).first->second;
-}
-
-/// Counts what makes entries that threads remember invalid.
-static std::atomic<unsigned> generation = 0;
-
-void faTorchClear(void) {
-  std::unique_lock<std::shared_mutex> lock(entriesMutex);
-  entries.clear();
-  ++generation;
-}
-
-namespace {
-/// What decides which code runs: no length, no batch, no number of heads, no
-/// stride, no number. Of a call, its texts are views of the inputs.
-template <typename Text> struct BasicFacts {
-  const char *operation;
-  int32_t device, queryType, valueType;
-  int64_t headDim, valueHeadDim;
-  /// Bit n: tensor n of those behind the operands is aligned.
-  uint64_t aligned;
-  uint32_t flagCount;
-  Text more, specification;
-
-  template <typename Other>
-  bool operator==(const BasicFacts<Other> &other) const {
-    return operation == other.operation && device == other.device &&
-           queryType == other.queryType && valueType == other.valueType &&
-           headDim == other.headDim && valueHeadDim == other.valueHeadDim &&
-           aligned == other.aligned && flagCount == other.flagCount &&
-           more == other.more && specification == other.specification;
-  }
-  /// As the host reads it.
-  std::string getKey() const {
-    std::string key = operation;
-    key += device < 0 ? "|cpu|" : "|cuda:" + std::to_string(device) + '|';
-    key += std::to_string(queryType) + ',' + std::to_string(headDim) + '|' +
-           std::to_string(valueType) + ',' + std::to_string(valueHeadDim) + '|';
-    for (uint32_t i = 0; i < flagCount; ++i)
-      key += aligned >> i & 1 ? '1' : '0';
-    return key.append("|").append(more).append("|").append(specification);
-  }
-};
-using Facts = BasicFacts<std::string_view>;
-using OwnedFacts = BasicFacts<std::string>;
-
-/// The last entries of a thread: most programs make the same few calls.
-class RecentEntries {
-public:
-  const FaTorchEntry &find(const Facts &facts) {
-    unsigned now = generation;
-    if (known != now) {
-      count = next = 0;
-      known = now;
-    }
-    for (unsigned i = 0; i < count; ++i)
-      if (slots[i].facts == facts)
-        return slots[i].entry;
-    FaTorchEntry entry = findEntry(facts.getKey());
-    Slot &slot = slots[next];
-    next = (next + 1) % size;
-    count = std::min(count + 1, size);
-    slot.facts = {facts.operation,         facts.device,
-                  facts.queryType,         facts.valueType,
-                  facts.headDim,           facts.valueHeadDim,
-                  facts.aligned,           facts.flagCount,
-                  std::string(facts.more), std::string(facts.specification)};
-    slot.entry = entry;
-    return slot.entry;
-  }
-
-private:
-  static constexpr unsigned size = 8;
-  struct Slot {
-    OwnedFacts facts;
-    FaTorchEntry entry;
-  };
-  Slot slots[size];
-  unsigned count = 0, next = 0, known = 0;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -500,8 +392,8 @@ std::vector<OwnedTensor> Call::run(const char *operation, std::string_view more,
     checkDevice(into);
     described = describe(into, "out");
   }
-  thread_local RecentEntries recent;
-  FaTorchEntry entry = recent.find(getFacts(operation, more, isCUDA));
+  FaTorchEntry entry =
+      getRecentEntries().find(getFacts(operation, more, isCUDA));
   for (size_t i = 0; i < numbers.size(); ++i) {
     FaArgument number;
     std::memset(&number, 0, sizeof number);
@@ -591,7 +483,7 @@ static void attention(Value *values, uint64_t, uint64_t) {
   int32_t type = 0, index = 0;
   getDevice(reinterpret_cast<Tensor>(values[0]), type, index);
   Call call = takeForward(stack);
-  std::vector<OwnedTensor> outputs = call.run("forward", "");
+  std::vector<OwnedTensor> outputs = call.run(forward, "");
   if (outputs.size() < 2)
     outputs.push_back(makeNothing(type, index));
   values[0] = release(outputs[0]);
@@ -603,7 +495,7 @@ static void attention(Value *values, uint64_t, uint64_t) {
 static void attentionOutput(Value *values, uint64_t, uint64_t) {
   Stack stack(values, "tttTNs");
   Call call = takeForward(stack);
-  std::vector<OwnedTensor> outputs = call.run("forward", "");
+  std::vector<OwnedTensor> outputs = call.run(forward, "");
   values[0] = release(outputs[0]);
 }
 
@@ -613,7 +505,7 @@ static void attentionInto(Value *values, uint64_t, uint64_t) {
   getDevice(reinterpret_cast<Tensor>(values[0]), type, index);
   OwnedTensor into = stack.takeTensor(6);
   Call call = takeForward(stack);
-  std::vector<OwnedTensor> outputs = call.run("forward", "", into.get());
+  std::vector<OwnedTensor> outputs = call.run(forward, "", into.get());
   if (outputs.empty())
     outputs.push_back(makeNothing(type, index));
   values[0] = release(outputs[0]);
@@ -633,7 +525,7 @@ static void attentionBackward(Value *values, uint64_t, uint64_t) {
   call.setSpecification(stack.getString(9));
   std::string more = hasLse ? "1" : "0";
   more += stack.getString(10);
-  std::vector<OwnedTensor> outputs = call.run("backward", more);
+  std::vector<OwnedTensor> outputs = call.run(backward, more);
   List list = nullptr;
   check(abi.makeList(outputs.size(), &list), "a list");
   for (OwnedTensor &output : outputs)
@@ -652,7 +544,7 @@ const char *faTorchRegister(FaTorchCompile compile) {
     return message.c_str();
   }
   types.open();
-  compileEntry = compile;
+  setCompile(compile);
   // Registrations live as long as the process.
   void *library = nullptr;
   Error error = abi.defineLibrary("fa_mlir", __FILE__, __LINE__, &library);

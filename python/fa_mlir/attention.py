@@ -536,33 +536,9 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         raise
 
 
-# Texts by layout, causal, and whether there is an lse, of calls without other arguments.
-_plain_texts: dict[tuple, str] = {}
-
-
-def _call_plain(query: Any, key: Any, value: Any, causal: Any, layout: Any, return_lse: bool) -> Any:
-    """The most frequent call, of torch's tensors without other arguments, in the fewest steps; None
-    for one that is another after all, or that is wrong, which attention() then finds."""
-    if _is_compiling():
-        return None
-    needs_gradient = _is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad)
-    text = _plain_texts.get((layout, causal, return_lse or needs_gradient))
-    shape = query.shape
-    if (text is None or len(shape) != 4 or shape[2 if layout == "bhsd" else 1] == 1 or _is_any_autocast_enabled()
-            or needs_gradient and (shape[3] % 8 or value.shape[-1] % 8)):
-        return None
-    try:
-        if needs_gradient:
-            found = _differentiable(query, key, value, None, text)
-        elif return_lse:
-            found = _both(query, key, value, None, None, text)
-        else:
-            return _output(query, key, value, None, None, text)
-        return found if return_lse else found[0]
-    except RuntimeError:
-        operator.take_error()
-        operator.take_status()
-        return None
+# Functions of (query, key, value) by layout, causal and return_lse, for calls without other
+# arguments of torch's tensors. They return None for those that are other after all, or wrong.
+_plain_calls: dict[tuple, Any] = {}
 
 
 # torch, where it was loaded when it was first asked for, with the operators in it.
@@ -572,14 +548,13 @@ _output: Any = None
 _differentiable: Any = None
 _below_autograd: Any = None
 _is_any_autocast_enabled: Any = None
-_is_grad_enabled: Any = None
 _is_compiling: Any = None
 _tensor: Any = None
 
 
 def _find_torch() -> Any:
     global _torch, _both, _output, _differentiable, _below_autograd, _is_any_autocast_enabled
-    global _is_grad_enabled, _is_compiling, _tensor
+    global _is_compiling, _tensor
     if _torch is None and "torch" in sys.modules:
         operator.ready()
         torch = sys.modules["torch"]
@@ -588,9 +563,12 @@ def _find_torch() -> Any:
         _differentiable = operator.function()
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
-        _is_grad_enabled, _is_compiling, _tensor = torch.is_grad_enabled, torch.compiler.is_compiling, torch.Tensor
-        for layout, causal, lse in itertools.product(LAYOUTS, CAUSAL, (False, True)):
-            _plain_texts[layout, causal, lse] = find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
+        _is_compiling, _tensor = torch.compiler.is_dynamo_compiling, torch.Tensor
+        for layout, causal in itertools.product(LAYOUTS, CAUSAL):
+            texts = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
+                     for lse in (False, True)]
+            _plain_calls.update(zip(((layout, causal, lse) for lse in (False, True)),
+                                    operator.make_plain_calls(torch, *texts, layout)))
         _torch = torch
     return _torch
 
@@ -655,10 +633,13 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
             and sink is None and scale is None and query_lengths is None and key_lengths is None and out is None
             and query_starts is None and key_starts is None and key_pages is None and not dropout_p
-            and not deterministic and type(query) is _tensor):
-        found = _call_plain(query, key, value, causal, layout, return_lse)
-        if found is not None:
-            return found
+            and not deterministic and type(query) is _tensor and not _is_compiling()):
+        call = _plain_calls.get((layout, causal, return_lse))
+        if call is not None:
+            found = call(query, key, value)
+            if found is not None:
+                return found
+            operator.forget_failure()
     if layout not in LAYOUTS or causal not in CAUSAL:
         _refuse_options(layout, causal)
     torch = _torch or _find_torch()

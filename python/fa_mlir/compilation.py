@@ -190,13 +190,13 @@ def _unpack(entry: bytes) -> tuple[list[bytes], list[Diagnostic]]:
 
 
 def _compile_kernel(module: Module, request: Request) -> tuple[bytes, bytes, bytes]:
-    """Manifest, PTX and cubin, which nvJitLink makes where there is no ptxas."""
+    """Manifest, PTX and cubin, which nvJitLink makes where there is no ptxas, or nobody."""
     images = request.images
     linker = None if images == "ptx" or assembler.find_ptxas() else assembler.find_nvjitlink()
     if linker is None:
         return module.compile_kernel(request.entry, request.chip, images)
     manifest, ptx, _ = module.compile_kernel(request.entry, request.chip, "ptx")
-    return manifest, ptx, linker.assemble(ptx, json.loads(manifest)["chip"])
+    return manifest, ptx, linker.assemble(ptx, json.loads(manifest)["chip"]) if linker.takes(ptx) else b""
 
 
 def compile_entry(request: Request) -> bytes:

@@ -66,6 +66,12 @@ def forget_error() -> None:
     _thread.error = None
 
 
+def forget_failure() -> None:
+    """What a call left that another way takes up."""
+    _thread.error = None
+    _state["c"].faTorchTakeStatus()
+
+
 def take_status() -> int:
     """The FaStatus for which the last call of an operator in this thread failed, or 0."""
     return _state["c"].faTorchTakeStatus()
@@ -476,6 +482,75 @@ def _make_function(torch):
     return Attention
 
 
+def make_templates(query, value, heads_dim):
+    """Tensors without memory that output and lse of a call are like."""
+    import torch
+
+    heads, rows = query.shape[heads_dim], query.shape[3 - heads_dim]
+    made = (torch.empty((*query.shape[:3], value.shape[3]), dtype=query.dtype, device=query.device),
+            torch.empty((query.shape[0], heads, rows), dtype=torch.float32, device=query.device))
+    for tensor in made:
+        tensor.untyped_storage().resize_(0)
+    return made
+
+
+class _NotPlain(Exception):
+    """What a function of autograd that a plain call applies leaves to attention()."""
+
+
+def make_plain_calls(torch, text, text_with_lse, layout):
+    """The most frequent call of (query, key, value), for the output and for a pair with lse: by
+    PlainCall.cpp, without the dispatcher. It returns None for what it leaves to attention()."""
+    c = _state["c"]
+    tools = (torch.Tensor, torch.nn.Parameter, None, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
+             torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch.empty_like,
+             make_templates, _NotPlain)
+    heads_dim = 1 if layout == "bhsd" else 2
+
+    def run(query, key, value):
+        found = calls[1](query, key, value)
+        if found is None:
+            raise _NotPlain
+        return found
+
+    def differentiate(ctx, output_gradient, lse_gradient):
+        query, key, value, output, lse = ctx.saved_tensors
+        return backward(query, key, value, output, lse, (output_gradient, lse_gradient), (), None, text_with_lse,
+                        ctx.needs_input_grad, ())[0]
+
+    # With one output, as few steps as there can be.
+    class Attention(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, query, key, value):
+            output, lse = run(query, key, value)
+            ctx.save_for_backward(query, key, value, output, lse)
+            return output
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, gradient):
+            return tuple(differentiate(ctx, gradient, None))
+
+    class AttentionAndLse(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, query, key, value):
+            output, lse = run(query, key, value)
+            ctx.save_for_backward(query, key, value, output, lse)
+            ctx.set_materialize_grads(False)
+            return output, lse
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, *gradients):
+            return tuple(differentiate(ctx, *gradients))
+
+    calls = [c.faTorchMakePlainCall(tools, chosen.encode(), heads_dim,
+                                    # Without looking for what transforms left, which are not active.
+                                    super(torch.autograd.Function, function).apply)
+             for chosen, function in ((text, Attention), (text_with_lse, AttentionAndLse))]
+    return calls
+
+
 def _add_autocast(torch, library) -> None:
     def cast(device, query, key, value, tensors, numbers, specification):
         dtype = torch.get_autocast_dtype(device)
@@ -501,6 +576,11 @@ def _register() -> None:
     c.faTorchRegister.argtypes = [_COMPILE]
     c.faTorchClear.restype = None
     c.faTorchTakeStatus.restype = ctypes.c_int
+    # With the interpreter lock, as it makes an object.
+    make = ctypes.PyDLL(path).faTorchMakePlainCall
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.py_object, ctypes.c_char_p, ctypes.c_int32, ctypes.py_object]
+    c.faTorchMakePlainCall = make
     wrong = c.faTorchRegister(_compile)
     if wrong:
         version = getattr(torch, "__version__", "of no version")

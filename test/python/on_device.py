@@ -21,7 +21,7 @@ import traceback
 import torch
 
 import fa_mlir
-from fa_mlir.problem import make_deterministic
+from fa_mlir.problem import Types, from_text, make_deterministic, write_forward
 
 BOUNDS = {torch.float16: 1e-3, torch.bfloat16: 6e-3, torch.float32: 2e-6}
 RESULTS = {"passed": [], "failed": [], "no form": []}
@@ -546,8 +546,22 @@ def host_time():
                 rows.append((f"SDPA, {backend.name}", time_host(
                     lambda: torch.nn.functional.scaled_dot_product_attention(*first, is_causal=True))))
         rows.append(("empty_like", time_host(lambda: torch.empty_like(inputs[0]))))
+        from fa_mlir.attention import _plain_calls
+        call = _plain_calls["bshd", "bottom_right", False]
+        rows.append(("short way alone, no gradient", time_host(lambda: call(*inputs))))
+        pair = _plain_calls["bshd", "bottom_right", True]
+        rows.append(("short way alone, with lse", time_host(lambda: pair(*inputs))))
+        kernel = fa_mlir.compile(write_forward(from_text(text), Types("bf16", 64, 64)), target="cuda",
+                                 chip="sm_90a").load()
+        output = torch.empty_like(inputs[0])
+        rows.append(("launch alone, by ctypes", time_host(lambda: kernel(*inputs, output=output))))
     rows.append(("fa_mlir.attention, to be differentiated",
                  time_host(lambda: fa_mlir.attention(*leaves, causal="bottom_right"))))
+    for backend in torch.nn.attention.SDPBackend.CUDNN_ATTENTION, torch.nn.attention.SDPBackend.FLASH_ATTENTION:
+        with torch.nn.attention.sdpa_kernel(backend):
+            turned = [tensor.detach().requires_grad_() for tensor in first]
+            rows.append((f"SDPA, {backend.name}, to be differentiated", time_host(
+                lambda: torch.nn.functional.scaled_dot_product_attention(*turned, is_causal=True))))
     print("\n| host time of a call, lower is better | us |\n|---|---|")
     for name, microseconds in rows:
         print(f"| {name} | {microseconds:.1f} |")
@@ -570,6 +584,43 @@ def first_call():
             if done.returncode:
                 raise RuntimeError(done.stderr[-2000:])
             print(f"| {name} | " + " | ".join(done.stdout.split()) + " |")
+
+
+def assemblers():
+    """By who assembles a kernel, in processes of their own: seconds of a first call, time and code."""
+    import subprocess
+    script = """import sys, time, statistics, torch, fa_mlir
+from fa_mlir import assembler
+from fa_mlir.compilation import CompiledKernel
+from fa_mlir.problem import Specification, Types, write_forward
+if sys.argv[1] == "nvJitLink":
+    # Also of kernels that the package leaves to the driver.
+    assembler.NvJitLink.takes = lambda self, ptx: True
+element, head_dim, mask = sys.argv[2], int(sys.argv[3]), sys.argv[4]
+q, k, v = (torch.randn(4, 4096, 16, head_dim, device="cuda", dtype=getattr(torch, element)) for _ in range(3))
+torch.cuda.synchronize()
+start = time.perf_counter()
+made = fa_mlir.compile(write_forward(Specification(mask=mask, lse=False), Types(
+    {"bfloat16": "bf16", "float32": "f32"}[element], head_dim, head_dim)), target="cuda", chip=sys.argv[5])
+kernel = made.load()
+output = kernel(q, k, v)
+torch.cuda.synchronize()
+first = time.perf_counter() - start
+times = []
+for _ in range(12):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record(); kernel(q, k, v, output=output); end.record(); torch.cuda.synchronize()
+    times.append(begin.elapsed_time(end))
+print(f"{first:.2f} {statistics.median(times[2:]):.3f} {len(made.cubin)}")"""
+    ways = {"ptxas": {}, "nvJitLink": {"FA_PTXAS": "none"}, "driver": {"FA_PTXAS": "none", "FA_NVJITLINK": "none"}}
+    print("\n| kernel, lower is better | assembler | first call, s | 4 x 4,096 tokens, 16 heads, ms | bytes of code |\n|---|---|---|---|---|")
+    for problem in (("bfloat16", "128", "causal", "sm_90a"), ("bfloat16", "64", "", "sm_90a"),
+                    ("bfloat16", "128", "causal", "sm_80"), ("float32", "64", "causal", "sm_90a")):
+        for name, options in ways.items():
+            done = subprocess.run([sys.executable, "-c", script, name, *problem], capture_output=True, text=True,
+                                  env=dict(os.environ, FA_MLIR_CACHE_DIR="none", CUDA_CACHE_DISABLE="1", **options))
+            said = " | ".join(done.stdout.split()) if not done.returncode else done.stderr.strip().splitlines()[-1][:120]
+            print(f"| {' '.join(problem)} | {name} | {said} |")
 
 
 def speed():
@@ -600,7 +651,8 @@ def speed():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = {function.__name__: function for function in (numbers, sequences, machinery, host_time, first_call, speed)}
+    parts = {function.__name__: function for function in (numbers, sequences, machinery, host_time, first_call,
+                                                         assemblers, speed)}
     parser.add_argument("--only", choices=parts, action="append")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--share", default="0/1")

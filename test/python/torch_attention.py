@@ -435,6 +435,69 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
                                          layout, lse)
                     self.assertIn(write_forward(from_text(find_text(decided)), Types("bf16", 64, 64)), sources)
 
+    def test_plain_calls(self):
+        """The short way does what the operator does, and leaves to it what is not plain."""
+        from fa_mlir.attention import _plain_calls
+
+        def check(layout, causal, query, key, value):
+            text = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
+                    for lse in (False, True)]
+            both, lse = torch.ops.fa_mlir.attention(query, key, value, None, None, text[1])
+            output = _plain_calls[layout, causal, False](query, key, value)
+            pair = _plain_calls[layout, causal, True](query, key, value)
+            for got, right in (output, both), (pair[0], both), (pair[1], lse):
+                self.assertTrue(torch.equal(got, right))
+                self.assertEqual((got.stride(), got.dtype), (right.stride(), right.dtype))
+
+        fa_mlir.attention(*make_inputs(gradient=False))
+        for layout, causal in ("bshd", None), ("bshd", "top_left"), ("bhsd", "bottom_right"):
+            for sizes in (2, 7, 19), (1, 5, 5), (2, 8, 9), (0, 7, 19):
+                inputs = make_inputs(*sizes, gradient=False)
+                # A value of another head dim, rows that are not dense, and a Parameter.
+                wide = torch.randn(*inputs[2].shape[:3], 32)
+                part = torch.cat(inputs, 2)[:, :, :4] if sizes[1] == sizes[2] else inputs[0]
+                for operands in inputs, [*inputs[:2], wide], [part, *inputs[1:]]:
+                    if layout == "bhsd":
+                        operands = [tensor.transpose(1, 2) for tensor in operands]
+                    check(layout, causal, *operands)
+            check(layout, causal, *[torch.nn.Parameter(tensor.transpose(1, 2) if layout == "bhsd" else tensor, False)
+                                    for tensor in make_inputs(gradient=False)])
+        call = _plain_calls["bshd", None, False]
+        query, key, value = make_inputs(gradient=False)
+        for operands in ([query[:, :1], key, value], [query[0], key[0], value[0]], [query, key, value.half()],
+                         [query.double(), key.double(), value.double()], [query, key[..., :8], value],
+                         [query, key, value[:1]], [query, key, value.numpy()], [query, key]):
+            self.assertIsNone(call(*operands))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertIsNone(call(query, key, value))
+        with FlopCounterMode(display=False) as counter:
+            fa_mlir.attention(query, key, value)
+        self.assertGreater(counter.get_total_flops(), 0)
+        taken = []
+        torch.func.vjp(lambda query: taken.append(call(query, key, value)) or query, query)
+        self.assertEqual(taken, [None])
+        # Many shapes in turn, and what compiled code was forgotten for.
+        for _ in range(2):
+            for queries in range(2, 14):
+                check("bshd", "bottom_right", *make_inputs(queries=queries, gradient=False))
+            operator.clear()
+
+    def test_plain_gradients(self):
+        inputs = make_inputs(dtype=torch.bfloat16)
+        weights = torch.randn_like(inputs[0])
+        for wanted in [inputs[0]], [inputs[2]], inputs:
+            operands = [tensor if any(tensor is one for one in wanted) else tensor.detach() for tensor in inputs]
+            output = fa_mlir.attention(*operands, causal="bottom_right")
+            self.assertEqual(len(output.grad_fn.next_functions), 3)
+            pair = fa_mlir.attention(*operands, causal="bottom_right", return_lse=True)
+            self.assertTrue(torch.equal(pair[0], output))
+            found = torch.autograd.grad(output, wanted, weights)
+            for got, right, again in zip(found, torch.autograd.grad(
+                    expect(*operands, causal="bottom_right")[0], wanted, weights.double()),
+                    torch.autograd.grad(pair[0], wanted, weights)):
+                self.close(got, right, 1.2e-2)
+                self.assertTrue(torch.equal(got, again))
+
     def test_out(self):
         inputs = make_inputs(gradient=False)
         out = torch.full((2, 7, 5, 16), torch.nan)[:, :, :4]
@@ -452,10 +515,13 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
                               chip="sm_90a", images="ptx")
         self.assertEqual((ptx.cubin, ptx.chip), (b"", "sm_90a"))
         self.assertTrue(library.assemble(ptx.ptx.encode(), "sm_90a").startswith(b"\x7fELF"))
-        with mock.patch.dict(os.environ, FA_PTXAS="none"):
-            made = fa_mlir.compile(write_forward(Specification(mask="causal"), Types("bf16", 64, 64)), target="cuda",
-                                   chip="sm_90a")
-        self.assertTrue(made.cubin.startswith(b"\x7fELF"))
+        # The warp-specialised form is left to the driver: this library ignores setmaxnreg.
+        for chip, start in ("sm_80", b"\x7fELF"), ("sm_90a", b""):
+            with mock.patch.dict(os.environ, FA_PTXAS="none"):
+                made = fa_mlir.compile(write_forward(Specification(mask="causal"), Types("bf16", 64, 64)),
+                                       target="cuda", chip=chip)
+            self.assertEqual(made.cubin[:4], start)
+            self.assertEqual("setmaxnreg" in made.ptx, chip == "sm_90a")
         with self.assertRaisesRegex(fa_mlir.CompilationError, "nvJitLink .* refused the kernel"):
             library.assemble(b"no text", "sm_90a")
 

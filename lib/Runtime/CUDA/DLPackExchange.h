@@ -21,7 +21,7 @@ namespace mlir::fa::runtime::dlpack {
 /// The major version that the declarations below belong to.
 inline constexpr uint32_t majorVersion = 1;
 
-enum DeviceType : int32_t { CUDA = 2, CUDAManaged = 13 };
+enum DeviceType : int32_t { CPU = 1, CUDA = 2, CUDAManaged = 13 };
 
 enum TypeCode : uint8_t {
   Int = 0,

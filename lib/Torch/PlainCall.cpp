@@ -1,0 +1,341 @@
+//===- PlainCall.cpp - Calls of plain tensors from Python -----------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The most frequent call, of three tensors and nothing else, in the fewest
+// steps: an operator's way through the dispatcher costs more than a launch.
+// Tensors are described by DLPack's exchange functions and outputs made by
+// torch.empty_like. What is not plain is left to the operator, and so is
+// what fails. Read `run`, then `find` and `launch`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Runtime/CUDA/DLPackExchange.h"
+#include "Entries.h"
+#include "PythonABI.h"
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
+
+using namespace fa::torch;
+namespace dlpack = mlir::fa::runtime::dlpack;
+
+static PythonABI python;
+
+namespace {
+/// A reference that a call owns.
+class Owned {
+public:
+  explicit Owned(Object object = nullptr) : object(object) {}
+  Owned(Owned &&other) noexcept : object(other.release()) {}
+  Owned &operator=(Owned &&other) noexcept {
+    std::swap(object, other.object);
+    return *this;
+  }
+  ~Owned() {
+    if (object)
+      python.dropReference(object);
+  }
+  Object get() const { return object; }
+  Object release() { return std::exchange(object, nullptr); }
+  explicit operator bool() const { return object; }
+
+private:
+  Object object;
+};
+
+/// What calls use of torch: items of a tuple, which lives as long as the
+/// process.
+struct Tools {
+  Object tensorType, parameterType, none, isGradEnabled, isAnyAutocastEnabled,
+      countModes, areTransformsActive, emptyLike, makeTemplates, notPlain,
+      requiresGrad;
+  const dlpack::ExchangeFunctions *exchange;
+
+  bool open(Object tuple);
+};
+
+/// What calls of these shapes run, and tensors without memory that outputs are
+/// like.
+struct Plan {
+  int64_t shape[4] = {}, valueHeadDim = 0;
+  int32_t type = -1, device = -1;
+  unsigned generation = 0;
+  FaTorchEntry entry = {};
+  Object output = nullptr, lse = nullptr;
+
+  bool isOf(const FaArgument &query, const FaArgument &value) const {
+    return type == query.type && device == query.device &&
+           valueHeadDim == value.shape[3] &&
+           std::equal(shape, shape + 4, query.shape);
+  }
+};
+
+/// A call of one specification.
+class PlainCall {
+public:
+  PlainCall(const char *specification, int32_t headsDim, Object apply)
+      : specification(specification), headsDim(headsDim), apply(apply) {}
+
+  /// A new reference: the output, or a pair of output and log-sum-exp. Null
+  /// where the call is not plain or fails; `raises` where a caller is to see
+  /// the exception that Python has.
+  Object run(Object const *operands, ptrdiff_t count, bool &raises);
+
+private:
+  bool find(Object const *operands, const FaArgument *described, Plan &plan);
+  Object launch(const Plan &plan, FaArgument *arguments);
+
+  std::string specification;
+  /// Where heads stand: 1 or 2.
+  int32_t headsDim;
+  /// Of a torch.autograd.Function, for calls that are differentiated.
+  Object apply;
+
+  std::mutex mutex;
+  static constexpr unsigned size = 8;
+  Plan plans[size];
+  unsigned next = 0;
+};
+} // namespace
+
+static Tools tools;
+
+bool Tools::open(Object tuple) {
+  Object *const members[] = {&tensorType,
+                             &parameterType,
+                             &none,
+                             &isGradEnabled,
+                             &isAnyAutocastEnabled,
+                             &countModes,
+                             &areTransformsActive,
+                             &emptyLike,
+                             &makeTemplates,
+                             &notPlain};
+  for (size_t i = 0; i != std::size(members); ++i)
+    if (!(*members[i] = python.getItem(tuple, i)))
+      return false;
+  python.addReference(tuple);
+  requiresGrad = python.intern("requires_grad");
+  Owned capsule(python.getAttribute(tensorType, "__dlpack_c_exchange_api__"));
+  if (!requiresGrad || !capsule)
+    return false;
+  exchange = static_cast<const dlpack::ExchangeFunctions *>(
+      python.getPointer(capsule.get(), "dlpack_exchange_api"));
+  return exchange && exchange->major == dlpack::majorVersion &&
+         exchange->describe && exchange->getCurrentStream;
+}
+
+/// An answer of Python as a number: -1 with an exception.
+static int ask(Object function) {
+  Owned answer(python.callWithout(function));
+  return answer ? python.isTrue(answer.get()) : -1;
+}
+
+/// Of torch's tensors, which have strides. False with or without an exception.
+static bool describe(Object object, int32_t rank, FaArgument &argument) {
+  dlpack::Tensor tensor = {};
+  if (tools.exchange->describe(object, &tensor))
+    return false;
+  bool isCPU = tensor.deviceType == dlpack::CPU;
+  if (tensor.rank != rank || tensor.lanes != 1 || !tensor.strides ||
+      (!isCPU && tensor.deviceType != dlpack::CUDA))
+    return false;
+  std::memset(&argument, 0, sizeof argument);
+  switch (tensor.code << 8 | tensor.bits) {
+  case dlpack::Float << 8 | 16:
+    argument.type = FA_TYPE_F16;
+    break;
+  case dlpack::BFloat << 8 | 16:
+    argument.type = FA_TYPE_BF16;
+    break;
+  case dlpack::Float << 8 | 32:
+    argument.type = FA_TYPE_F32;
+    break;
+  default:
+    return false;
+  }
+  argument.value.data = static_cast<char *>(tensor.data) + tensor.byteOffset;
+  argument.rank = rank;
+  argument.device = isCPU ? -1 : tensor.device;
+  std::copy_n(tensor.shape, rank, argument.shape);
+  std::copy_n(tensor.strides, rank, argument.strides);
+  return true;
+}
+
+/// Whether nothing but the three tensors decides what the call does.
+static bool isPlain(Object const *operands, const FaArgument *described) {
+  for (int i = 0; i != 3; ++i) {
+    Owned type(python.getType(operands[i]));
+    if (type.get() != tools.tensorType && type.get() != tools.parameterType)
+      return false;
+    if (described[i].device != described[0].device ||
+        described[i].type != described[0].type)
+      return false;
+  }
+  // Whatever is asked answers 0, or fails.
+  for (Object question : {tools.isAnyAutocastEnabled, tools.countModes,
+                          tools.areTransformsActive})
+    if (ask(question) != 0)
+      return false;
+  return true;
+}
+
+static bool needsGradient(Object const *operands) {
+  if (ask(tools.isGradEnabled) != 1)
+    return false;
+  for (int i = 0; i != 3; ++i) {
+    Owned flag(python.getAttributeOf(operands[i], tools.requiresGrad));
+    if (flag && python.isTrue(flag.get()) == 1)
+      return true;
+  }
+  return false;
+}
+
+/// Finds the plan of a call, with references to its tensors, or makes it.
+bool PlainCall::find(Object const *operands, const FaArgument *described,
+                     Plan &plan) {
+  const FaArgument &query = described[0], &value = described[2];
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const Plan &known : plans) {
+      if (!known.isOf(query, value) || known.generation != getGeneration())
+        continue;
+      plan = known;
+      python.addReference(plan.output);
+      if (plan.lse)
+        python.addReference(plan.lse);
+      return true;
+    }
+  }
+  plan.generation = getGeneration();
+  plan.entry = getRecentEntries().find(
+      {forward, query.device, query.type, value.type, query.shape[3],
+       value.shape[3], 0, 0, "", specification});
+  std::copy_n(query.shape, 4, plan.shape);
+  plan.valueHeadDim = value.shape[3];
+  plan.type = query.type;
+  plan.device = query.device;
+  Owned dim(python.makeInteger(headsDim));
+  Owned made(python.callWith(tools.makeTemplates, operands[0], operands[2],
+                             dim.get(), static_cast<Object>(nullptr)));
+  if (!made)
+    return false;
+  plan.output = python.getItem(made.get(), 0);
+  plan.lse =
+      plan.entry.output_count > 1 ? python.getItem(made.get(), 1) : nullptr;
+  // For the caller, and for the next calls.
+  Plan old = plan;
+  for (Object object : {plan.output, plan.output, plan.lse, plan.lse})
+    if (object)
+      python.addReference(object);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::swap(plans[next], old);
+    next = (next + 1) % size;
+  }
+  for (Object object : {old.output, old.lse})
+    if (object)
+      python.dropReference(object);
+  return true;
+}
+
+/// Allocates the outputs and enqueues, or runs. Null where that fails.
+Object PlainCall::launch(const Plan &plan, FaArgument *arguments) {
+  const FaTorchEntry &entry = plan.entry;
+  Owned output(python.callWith(tools.emptyLike, plan.output,
+                               static_cast<Object>(nullptr)));
+  Owned lse;
+  if (output && plan.lse)
+    lse = Owned(python.callWith(tools.emptyLike, plan.lse,
+                                static_cast<Object>(nullptr)));
+  if (!output || !describe(output.get(), 4, arguments[3]) ||
+      (plan.lse && (!lse || !describe(lse.get(), 3, arguments[4]))))
+    return nullptr;
+  size_t count = plan.lse ? 5 : 4;
+  void *stream = nullptr;
+  if (entry.kernel &&
+      tools.exchange->getCurrentStream(dlpack::CUDA, plan.device, &stream))
+    return nullptr;
+  // A launch may wait for room in its stream, and what runs there for Python.
+  void *state = python.releaseLock();
+  FaStatus status =
+      entry.kernel ? entry.launch_kernel(entry.kernel, arguments, count, stream)
+                   : entry.call_function(entry.function, arguments, count);
+  python.takeLock(state);
+  if (status)
+    return nullptr;
+  return plan.lse ? python.makePair(2, output.get(), lse.get())
+                  : output.release();
+}
+
+Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
+  FaArgument arguments[5];
+  if (count != 3)
+    return nullptr;
+  for (int i = 0; i != 3; ++i)
+    if (!describe(operands[i], 4, arguments[i]))
+      return nullptr;
+  // One query has code of its own.
+  if (arguments[0].shape[3 - headsDim] == 1 || !isPlain(operands, arguments))
+    return nullptr;
+  if (needsGradient(operands)) {
+    // Other head dims are padded first.
+    if (arguments[0].shape[3] % 8 || arguments[2].shape[3] % 8)
+      return nullptr;
+    Object found = python.callWith(apply, operands[0], operands[1], operands[2],
+                                   static_cast<Object>(nullptr));
+    // Hooks of autograd raise what steers their callers.
+    raises = !found && !python.isError(tools.notPlain);
+    return found;
+  }
+  Plan plan;
+  if (!find(operands, arguments, plan))
+    return nullptr;
+  Owned output(plan.output), lse(plan.lse);
+  return launch(plan, arguments);
+}
+
+static const char capsuleName[] = "fa_mlir.PlainCall";
+
+/// What is not plain, and what fails, the operator does or says why not.
+static Object callPlain(Object self, Object const *arguments, ptrdiff_t count) {
+  auto *call = static_cast<PlainCall *>(python.getPointer(self, capsuleName));
+  Object found = nullptr;
+  bool raises = false;
+  try {
+    found = call ? call->run(arguments, count, raises) : nullptr;
+  } catch (const std::exception &) {
+  }
+  if (found || raises)
+    return found;
+  python.clearError();
+  python.addReference(tools.none);
+  return tools.none;
+}
+
+void *faTorchMakePlainCall(void *objects, const char *specification,
+                           int32_t heads_dim, void *apply) {
+  static MethodDefinition definition = {"call_plain", callPlain, fastCall,
+                                        nullptr};
+  if (!python.addReference && !python.open())
+    return nullptr;
+  if (!tools.exchange && !tools.open(objects)) {
+    tools.exchange = nullptr;
+    python.clearError();
+    python.addReference(tools.none);
+    return tools.none;
+  }
+  python.addReference(apply);
+  // Both live as long as the process.
+  Owned capsule(python.makeCapsule(
+      new PlainCall(specification, heads_dim, apply), capsuleName, nullptr));
+  return capsule ? python.makeFunction(&definition, capsule.get(), nullptr)
+                 : nullptr;
+}
