@@ -71,6 +71,7 @@ static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
   part.turns = ofKeys;
   if (problem.hasMask)
     part.tileOrder = TileOrder::longest_first;
+  part.blockTable = problem.hidesAtRunTime;
   // Bounds of a mask, and the query heads of a key head, are computed by the
   // thread that copies.
   bool isPlain = !problem.hasMask && !problem.hasScore && !problem.hasLengths;
@@ -131,7 +132,8 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
           columns *
-                  ((problem.gradientReadsScore ? 3 : 2) + problem.addedValues) /
+                  ((problem.gradientReadsScore ? 3 : 2) + problem.addedValues +
+                   problem.valuesOfMask) /
                   2 +
               sums / 2 + registersBeside,
           0};
@@ -164,11 +166,12 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
 }
 
 /// As many columns of a step, or as few as leave registers for what is added to
-/// captures.
+/// captures and what a mask loads.
 static int64_t leaveRegisters(int64_t columns, int64_t sums,
                               const GPUPart &part, const GPUTarget &target,
                               const AttentionProblem &problem) {
-  while (problem.addedValues > 0 && columns > depthOfProduct &&
+  while (problem.addedValues + problem.valuesOfMask > 0 &&
+         columns > depthOfProduct &&
          !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),
                getGPULimits(target, part)))
     columns -= depthOfProduct;
@@ -249,12 +252,11 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   bool isOnePass = config.getGradientForm() == GradientForm::one_pass;
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   if (!gpu || !gpu.getPart().hasGroups() || gpu.getPart().groups != groups ||
-      gpu.getPart().overlap != Overlap::keys || gpu.getPart().cluster != 1 ||
-      gpu.getPart().blockTable)
+      gpu.getPart().overlap != Overlap::keys || gpu.getPart().cluster != 1)
     return emitError() << "its target part is " << config.getTarget()
                        << ", but gradients on " << target.chip
                        << " take #fa.gpu<warp_groups<groups = " << groups
-                       << ", overlap = keys>>, without cluster and block_table";
+                       << ", overlap = keys>>, without cluster";
   if (ofRows != rows)
     return emitError() << rowsName << " is " << ofRows << ", expected " << rows
                        << ", 64 rows for each of " << groups << " groups";

@@ -68,9 +68,10 @@ static bool takesOnePass(RowsByColumns block, const AttentionProblem &problem) {
              0;
 }
 
-static GPUPart getPart() {
+static GPUPart getPart(const AttentionProblem &problem) {
   GPUPart part;
   part.stages = 2;
+  part.blockTable = problem.hidesAtRunTime;
   return part;
 }
 
@@ -96,8 +97,9 @@ static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
   constexpr int64_t bytes = 2;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     elements += llvm::alignTo(headDim, depthOfProduct);
-  int64_t columns = block.columns * ((problem.gradientReadsScore ? 3 : 2) +
-                                     problem.addedValues);
+  int64_t columns =
+      block.columns * ((problem.gradientReadsScore ? 3 : 2) +
+                       problem.addedValues + problem.valuesOfMask);
   int64_t numbers = block.rows * columns, shared = 0;
   if (kernel.isOnePass) {
     numbers = std::max(numbers, block.columns * problem.queryHeadDim);
@@ -149,9 +151,10 @@ bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
-                             int64_t keyBlock, bool deterministic = true) {
+                             int64_t keyBlock, const GPUPart &part,
+                             bool deterministic = true) {
   return ConfigAttr::get(context, queryBlock, keyBlock, /*keySplits=*/1,
-                         deterministic, GPUConfigAttr::get(context, getPart()));
+                         deterministic, GPUConfigAttr::get(context, part));
 }
 
 static int64_t getSumsOfKeys(const AttentionProblem &problem) {
@@ -165,18 +168,19 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
   const WarpsRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, warps, head dims up to {1}",
                          target.chip, row.maxHeadDim);
+  GPUPart part = getPart(problem);
   // One pass is five products for seven of two.
   if (takesOnePass(row.once, problem) && !problem.mustBeDeterministic &&
       !problem.addsToCaptures) {
     Kernel once = {row.once, getSumsOfKeys(problem), /*isOnePass=*/true};
-    if (fits(getPart(), once, target, problem))
-      return makeConfig(context, once.block.columns, once.block.rows,
+    if (fits(part, once, target, problem))
+      return makeConfig(context, once.block.columns, once.block.rows, part,
                         /*deterministic=*/false)
           .withGradientForm(GradientForm::one_pass);
   }
-  RowsByColumns block = shrinkBlock({row.ofQueries, problem.queryHeadDim},
-                                    getPart(), target, problem);
-  return makeConfig(context, block.rows, block.columns,
+  RowsByColumns block =
+      shrinkBlock({row.ofQueries, problem.queryHeadDim}, part, target, problem);
+  return makeConfig(context, block.rows, block.columns, part,
                     /*deterministic=*/!problem.addsToCaptures)
       .withGradientForm(row.form);
 }
@@ -187,9 +191,9 @@ ConfigAttr mlir::fa::selectWarpsKeysConfig(MLIRContext *context,
   const WarpsRow &row = getRow(problem);
   int64_t sums = row.form == GradientForm::two_pass ? getSumsOfKeys(problem)
                                                     : getHeadDim(problem);
-  RowsByColumns block =
-      shrinkBlock({row.ofKeys, sums}, getPart(), target, problem);
-  return makeConfig(context, block.columns, block.rows);
+  GPUPart part = getPart(problem);
+  RowsByColumns block = shrinkBlock({row.ofKeys, sums}, part, target, problem);
+  return makeConfig(context, block.columns, block.rows, part);
 }
 
 ConfigAttr
@@ -201,7 +205,7 @@ mlir::fa::completeWarpsGradientConfig(ConfigAttr config,
       takesOnePass({config.getKeyBlock(), config.getQueryBlock()}, problem);
   GradientForm form = config.getGradientForm().value_or(
       isOnePass ? GradientForm::one_pass : getRow(problem).form);
-  return withForm(config, form, getPart());
+  return withForm(config, form, getPart(problem));
 }
 
 static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
@@ -288,11 +292,11 @@ LogicalResult mlir::fa::verifyWarpsGradientConfig(
                        << ", since gradients take f16 and bf16 there, not f32; "
                           "the nearest is a CPU";
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  if (!gpu || gpu.getPart().hasGroups() || gpu.getPart().blockTable ||
-      gpu.getPart().columns || gpu.getPart().commonStages)
+  if (!gpu || gpu.getPart().hasGroups() || gpu.getPart().columns ||
+      gpu.getPart().commonStages)
     return emitError() << "its target part is " << config.getTarget()
                        << ", but these gradients take #fa.gpu<warps> on "
-                       << target.chip << ", without block_table and terms";
+                       << target.chip << ", without terms";
   if (config.getKeySplits() != 1 || config.getSplitKeys())
     return emitError() << "key_splits is "
                        << (config.getSplitKeys() ? config.getSplitKeys()

@@ -41,6 +41,7 @@ struct Varies {
 class RegionReader {
 public:
   RegionWork read(AttentionOp op);
+  RegionWork readMask(Region &mask);
 
 private:
   void readRegion(Region &region, unsigned firstIndex);
@@ -247,6 +248,11 @@ void RegionReader::readRegion(Region &region, unsigned firstIndex) {
       std::max(work.pairsBeside, countLive(block) - (isMask ? 0 : 1));
 }
 
+RegionWork RegionReader::readMask(Region &mask) {
+  readRegion(mask, /*firstIndex=*/0);
+  return work;
+}
+
 RegionWork RegionReader::read(AttentionOp op) {
   if (!op.getScore().empty())
     for (auto [argument, capture] :
@@ -257,6 +263,10 @@ RegionWork RegionReader::read(AttentionOp op) {
   readRegion(op.getScore(), /*firstIndex=*/1);
   readRegion(op.getMask(), /*firstIndex=*/0);
   return work;
+}
+
+RegionWork RegionWork::getOfMask(Region &mask) {
+  return RegionReader().readMask(mask);
 }
 
 RegionWork RegionWork::get(AttentionOp op) { return RegionReader().read(op); }

@@ -142,6 +142,11 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
       RegionWork());
   problem.isGradient = true;
+  problem.valuesOfMask = RegionWork::getOfMask(op.getMask()).pairLoads;
+  // Blocks of keys visit queries.
+  problem.hidesAtRunTime |=
+      problem.hasMask &&
+      !MaskNormalizer(op.getMask(), VisitedIndex::Query).getObstacles().empty();
   problem.mustBeDeterministic = op.getDeterministic();
   problem.hasAllGradients =
       op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();

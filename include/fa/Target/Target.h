@@ -65,6 +65,8 @@ struct RegionWork {
   int64_t comparisons = 0;
 
   static RegionWork get(AttentionOp op);
+  /// What a mask does.
+  static RegionWork getOfMask(Region &mask);
 };
 
 /// What an index of a captured load is. One that is the same for all pairs is
@@ -119,6 +121,8 @@ struct AttentionProblem {
   bool addsToCaptures = false, addsOfQueries = false;
   /// How many values of each pair they add beside the gradients of the scores.
   int64_t addedValues = 0;
+  /// How many numbers of each pair the mask of a gradient loads.
+  int64_t valuesOfMask = 0;
 
   static AttentionProblem get(AttentionOp op);
   /// Without what the regions do.

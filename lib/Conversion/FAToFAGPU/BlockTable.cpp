@@ -1,4 +1,4 @@
-//===- BlockTable.cpp - A table of listed key blocks ----------------------===//
+//===- BlockTable.cpp - A table of listed blocks --------------------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,22 +26,22 @@ static Value index(OpBuilder &at, Location loc, int64_t number) {
   return arith::ConstantIndexOp::create(at, loc, number);
 }
 
-BlockTable::BlockTable(scf::ForallOp loop, ArrayRef<unsigned> dims, Value keys,
-                       int64_t block)
+BlockTable::BlockTable(scf::ForallOp loop, ArrayRef<unsigned> dims,
+                       Value length, int64_t block)
     : loop(loop), loc(loop.getLoc()), dims(dims) {
   OpBuilder host(loop);
   auto bound = [&](OpFoldResult value) {
     return getValueOrCreateConstantIndexOp(host, loc, value);
   };
   for (unsigned dim : dims) {
-    Value length = host.createOrFold<arith::SubIOp>(
+    Value extent = host.createOrFold<arith::SubIOp>(
         loc, bound(loop.getMixedUpperBound()[dim]),
         bound(loop.getMixedLowerBound()[dim]));
     counts.push_back(host.createOrFold<arith::CeilDivUIOp>(
-        loc, length, bound(loop.getMixedStep()[dim])));
+        loc, extent, bound(loop.getMixedStep()[dim])));
   }
-  Value capacity =
-      host.createOrFold<arith::CeilDivUIOp>(loc, keys, index(host, loc, block));
+  Value capacity = host.createOrFold<arith::CeilDivUIOp>(
+      loc, length, index(host, loc, block));
   capacity =
       host.createOrFold<arith::MaxUIOp>(loc, capacity, index(host, loc, 1));
   words = host.createOrFold<arith::AddIOp>(loc, capacity,

@@ -1,4 +1,4 @@
-//===- BlockTable.h - A table of listed key blocks --------------*- C++ -*-===//
+//===- BlockTable.h - A table of listed blocks ------------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,13 +12,13 @@
 
 namespace mlir::fa {
 
-/// Memory of i32 that lists, for places in a loop over tiles, which key blocks
-/// these visit, each block by its number from the first key on.
+/// Memory of i32 that lists, for places in a loop over tiles, which blocks of
+/// keys or queries these visit, each block by its number from the first one on.
 class BlockTable {
 public:
   /// Creates it before `loop`: a row for each place along `dims` of it, for as
-  /// many blocks of `block` keys as `keys` have, an index.
-  BlockTable(scf::ForallOp loop, ArrayRef<unsigned> dims, Value keys,
+  /// many blocks of `block` rows as `length`, an index, has.
+  BlockTable(scf::ForallOp loop, ArrayRef<unsigned> dims, Value length,
              int64_t block);
 
   /// Of one row, the indices of its words: of the number of full blocks, of

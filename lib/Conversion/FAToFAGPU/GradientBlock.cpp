@@ -541,7 +541,8 @@ FailureOr<SmallVector<Value>> GradientBlock::hidePairs(OpBuilder &outside,
   Value end, rowEnd;
   if (!rowsAreKeys)
     end = inside.createOrFold<arith::AddIOp>(
-        loc, place.key, newRanges.getBodyRegion().getArgument(1));
+        loc, place.key,
+        countKeys(step, mapping, newRanges.getBodyRegion().getArgument(1)));
   else if (addsToQueries() || addsToCaptures()) {
     Value first = step.getOffsets().empty()
                       ? arith::ConstantIndexOp::create(outside, loc, 0)

@@ -1,14 +1,14 @@
-//===- ListBlocks.cpp - Tables of the key blocks that masks leave ---------===//
+//===- ListBlocks.cpp - Tables of the blocks that masks leave -------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For masks whose visited key blocks no closed form gives: a loop ahead of
-// attention fills a table with the full and partial key blocks of each query
-// block, as FlexAttention's block mask does. Read `run`, then `fillTable`
-// (write) and `visitListed` (read).
+// For masks whose visited blocks no closed form gives: a loop ahead of a step
+// fills a table with the full and partial key blocks of each query block, or
+// query blocks of each key block, as FlexAttention's block mask does. Read
+// `run`, then `fillTable` (write) and `visitListed` (read).
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FALISTBLOCKSPASS
@@ -41,11 +42,14 @@ using namespace mlir::fa;
 static constexpr int64_t groupBlocks = 8;
 
 namespace {
-/// Makes the ranges of one query block go by a list.
+/// Makes the ranges of one block, of queries or of keys, go by a list.
 class BlockLister {
 public:
-  BlockLister(KeyRangesOp ranges, OnlineAttentionOp step)
-      : ranges(ranges), step(step), loc(ranges.getLoc()), builder(ranges) {}
+  BlockLister(BlockRangesOpInterface ranges, AttentionLikeOpInterface step,
+              ConfigAttr config)
+      : ranges(ranges), step(step), config(config),
+        visitsKeys(isa<KeyRangesOp>(*ranges)), loc(ranges.getLoc()),
+        builder(ranges) {}
 
   /// Why there can be no table; empty where there can.
   std::string getObstacle();
@@ -54,15 +58,24 @@ public:
 private:
   Value getWhole(Value block);
   Value getLength(Value memory, DimsAttr order);
+  Value getExtent(bool ofKeys, bool isRead);
   void findNeeds();
   void need(Value value);
   bool isInLoop(Value value) {
     return loop.getRegion().isAncestor(value.getParentRegion());
   }
+  Value getVisited() { return ranges.getBodyRegion().getArgument(0); }
+  int64_t getStep() { return static_cast<int64_t>(ranges.getStep()); }
+  using Body = function_ref<void(OpBuilder &, Location, Value first,
+                                 Value count, ValueRange carried)>;
+  BlockRangesOpInterface createRanges(OpBuilder &at, ValueRange begins,
+                                      ValueRange ends, ArrayRef<bool> full,
+                                      int64_t size, ValueRange inits,
+                                      Body body);
   void fillTable();
   void fillRow(OpBuilder &at, const IRMapping &mapping, BlockTable::Row row);
-  SummarizeMaskOp summarize(OpBuilder &in, const IRMapping &mapping, Value key,
-                            int64_t keys);
+  SummarizeMaskOp summarize(OpBuilder &in, const IRMapping &mapping,
+                            Value first, int64_t size);
   ValueRange listGroup(OpBuilder &at, const IRMapping &mapping,
                        BlockTable::Row row, Value begin, Value end,
                        ValueRange listed);
@@ -75,13 +88,17 @@ private:
     return arith::ConstantIndexOp::create(at, loc, number);
   }
 
-  KeyRangesOp ranges;
-  OnlineAttentionOp step;
+  BlockRangesOpInterface ranges;
+  AttentionLikeOpInterface step;
+  ConfigAttr config;
+  bool visitsKeys;
   scf::ForallOp loop;
+  /// The loop over the query heads of a key head; null where there is one.
+  scf::ForOp members;
   Location loc;
   OpBuilder builder;
-  /// The memory that all keys are in, from outside the loop.
-  Value keys;
+  /// The memory that all visited rows are in, from outside the loop.
+  Value visited;
   /// What the mask reads of the place of a pair and of the lengths.
   SmallVector<Value> offsets, extents;
   /// Operations of the loop that make the bounds and the place, in order, and
@@ -93,15 +110,23 @@ private:
 } // namespace
 
 std::string BlockLister::getObstacle() {
-  loop = dyn_cast<scf::ForallOp>(ranges->getParentOp());
+  Operation *parent = ranges->getParentOp();
+  members = dyn_cast<scf::ForOp>(parent);
+  if (members)
+    parent = members->getParentOp();
+  loop = dyn_cast<scf::ForallOp>(parent);
   if (!loop || !isa<func::FuncOp, scf::IfOp>(loop->getParentOp()))
-    return "there is one query block";
-  keys = getWhole(step.getKey());
-  if (!keys)
-    return "its keys are no slice of memory from outside of the loop";
+    return visitsKeys ? "there is one query block" : "there is one key block";
+  visited = getWhole(visitsKeys ? step.getKey() : step.getQuery());
+  if (!visited)
+    return std::string("its ") + (visitsKeys ? "keys" : "queries") +
+           " are no slice of memory from outside of the loop";
   if (llvm::any_of(step.getMaskCaptures(),
                    [&](Value capture) { return isInLoop(capture); }))
     return "its mask captures what the loop makes";
+  // A list is one for all of them.
+  if (members && !step.getMask().getArgument(1).use_empty())
+    return "its mask differs between the query heads of a key head";
   return "";
 }
 
@@ -143,28 +168,33 @@ Value BlockLister::getLength(Value memory, DimsAttr order) {
                                order.positionOf(DimKind::Sequence));
 }
 
+/// Where queries or keys end. Lengths of batch items would make rows for each
+/// of these: where the mask does not ask for them (`isRead`), what no length
+/// exceeds is enough. A piece of a problem does not begin with the first one,
+/// and its memory ends elsewhere.
+Value BlockLister::getExtent(bool ofKeys, bool isRead) {
+  Value offset = step.getOffsets()[ofKeys ? 3 : 2];
+  auto argument = dyn_cast<BlockArgument>(offset);
+  bool hasAll = ofKeys == visitsKeys
+                    ? offset == getVisited()
+                    : (argument && argument.getOwner() == loop.getBody()) ||
+                          isConstantIntValue(offset, 0);
+  if (isRead || !hasAll)
+    return step.getExtents()[ofKeys ? 1 : 0];
+  Value whole = getWhole(ofKeys ? step.getKey() : step.getQuery());
+  if (!whole)
+    return index(builder, 0);
+  return getLength(whole, ofKeys ? step.getKeyOrder() : step.getQueryOrder());
+}
+
 /// The table has rows for what the mask depends on, and no more.
 void BlockLister::findNeeds() {
   Block &mask = step.getMask().front();
   Value zero = index(builder, 0);
   for (auto [number, offset] : llvm::enumerate(step.getOffsets()))
     offsets.push_back(mask.getArgument(number).use_empty() ? zero : offset);
-  bool readsQueries = !mask.getOps<QueryLengthOp>().empty(),
-       readsKeys = !mask.getOps<KeyLengthOp>().empty();
-  // Lengths of batch items would make rows for each of these: where the mask
-  // does not ask for them, what no length exceeds is enough. A piece of a
-  // problem does not begin with the first one, and its memory ends elsewhere.
-  Value queries = getWhole(step.getQuery());
-  Value query = step.getOffsets()[2];
-  auto argument = dyn_cast<BlockArgument>(query);
-  bool hasAllQueries = (argument && argument.getOwner() == loop.getBody()) ||
-                       isConstantIntValue(query, 0);
-  bool hasAllKeys = step.getOffsets()[3] == ranges.getKey();
-  extents = {readsQueries || !hasAllQueries ? step.getExtents()[0]
-             : queries ? getLength(queries, step.getQueryOrder())
-                       : zero,
-             readsKeys || !hasAllKeys ? step.getExtents()[1]
-                                      : getLength(keys, step.getKeyOrder())};
+  extents = {getExtent(/*ofKeys=*/false, !mask.getOps<QueryLengthOp>().empty()),
+             getExtent(/*ofKeys=*/true, !mask.getOps<KeyLengthOp>().empty())};
   for (Value value : llvm::concat<Value>(offsets, extents))
     need(value);
   need(ranges.getBegins().front());
@@ -173,6 +203,15 @@ void BlockLister::findNeeds() {
   llvm::sort(sorted);
   dims.clear();
   dims.insert(sorted.begin(), sorted.end());
+}
+
+BlockRangesOpInterface
+BlockLister::createRanges(OpBuilder &at, ValueRange begins, ValueRange ends,
+                          ArrayRef<bool> full, int64_t size, ValueRange inits,
+                          Body body) {
+  if (visitsKeys)
+    return KeyRangesOp::create(at, loc, begins, ends, full, size, inits, body);
+  return QueryRangesOp::create(at, loc, begins, ends, full, size, inits, body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,12 +247,12 @@ void BlockLister::fillTable() {
           table->getRow(inside, ArrayRef(indices).take_front(dims.size())));
 }
 
-/// Asks the mask about `keys` keys from `key` on. Of more than one block,
-/// bounds answer.
+/// Asks the mask about `size` keys or queries from `first` on. Of more than one
+/// block, bounds answer.
 SummarizeMaskOp BlockLister::summarize(OpBuilder &in, const IRMapping &mapping,
-                                       Value key, int64_t keys) {
+                                       Value first, int64_t size) {
   IRMapping ofBlock(mapping);
-  ofBlock.map(ranges.getKey(), key);
+  ofBlock.map(getVisited(), first);
   for (Operation *op : needed)
     if (ranges->isAncestor(op))
       in.clone(*op, ofBlock);
@@ -222,34 +261,34 @@ SummarizeMaskOp BlockLister::summarize(OpBuilder &in, const IRMapping &mapping,
                      lengths = llvm::map_to_vector(extents, inBlock);
   auto summary = SummarizeMaskOp::create(
       in, loc, in.getI1Type(), in.getI1Type(),
-      step.getConfigAttr().getQueryBlock(), keys, place, lengths,
-      step.getMaskCaptures(),
-      /*by_bounds=*/keys > static_cast<int64_t>(ranges.getStep()));
+      visitsKeys ? config.getQueryBlock() : size,
+      visitsKeys ? size : config.getKeyBlock(), place, lengths,
+      step.getMaskCaptures(), /*by_bounds=*/size > getStep());
   IRMapping captured;
   step.getMask().cloneInto(&summary.getMask(), captured);
   return summary;
 }
 
-/// Lists the blocks of the keys from `begin` to `end`; `listed` is how many
-/// full and partial ones are listed before.
+/// Lists the blocks from `begin` to `end`; `listed` is how many full and
+/// partial ones are listed before.
 ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
                                   BlockTable::Row row, Value begin, Value end,
                                   ValueRange listed) {
-  Value firstKey = mapping.lookupOrDefault(ranges.getBegins().front());
-  auto visitBlock = [&](OpBuilder &in, Location, Value key, Value count,
+  Value origin = mapping.lookupOrDefault(ranges.getBegins().front());
+  auto visitBlock = [&](OpBuilder &in, Location, Value first, Value count,
                         ValueRange listed) {
     Value one = index(in, 1), zero = index(in, 0);
-    SummarizeMaskOp summary = summarize(in, mapping, key, ranges.getStep());
+    SummarizeMaskOp summary = summarize(in, mapping, first, getStep());
     Value isWhole = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge,
-                                          count, index(in, ranges.getStep()));
+                                          count, index(in, getStep()));
     Value isFull = arith::AndIOp::create(in, loc, summary.getEvery(), isWhole);
     Value isPartial = arith::AndIOp::create(
         in, loc, summary.getSome(),
         arith::XOrIOp::create(
             in, loc, isFull,
             arith::ConstantIntOp::create(in, loc, 1, /*width=*/1)));
-    Value number = make<arith::SubIOp>(in, key, firstKey);
-    number = make<arith::DivUIOp>(in, number, index(in, ranges.getStep()));
+    Value number = make<arith::SubIOp>(in, first, origin);
+    number = make<arith::DivUIOp>(in, number, index(in, getStep()));
     auto list = [&](Value condition, Value place) {
       auto branch =
           scf::IfOp::create(in, loc, condition, /*withElseRegion=*/false);
@@ -266,9 +305,8 @@ ValueRange BlockLister::listGroup(OpBuilder &at, const IRMapping &mapping,
         in, loc,
         ValueRange{countIf(isFull, listed[0]), countIf(isPartial, listed[1])});
   };
-  return KeyRangesOp::create(at, loc, begin, end, {false}, ranges.getStep(),
-                             listed, visitBlock)
-      .getResults();
+  return createRanges(at, begin, end, {false}, getStep(), listed, visitBlock)
+      ->getResults();
 }
 
 void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping,
@@ -278,57 +316,62 @@ void BlockLister::fillRow(OpBuilder &at, const IRMapping &mapping,
   table->store(at, zero, row.last);
   Value begin = mapping.lookupOrDefault(ranges.getBegins().front()),
         end = mapping.lookupOrDefault(ranges.getEnds().back());
-  int64_t groupKeys = groupBlocks * ranges.getStep();
-  auto visitGroup = [&](OpBuilder &in, Location, Value key, Value,
+  int64_t groupSize = groupBlocks * getStep();
+  auto visitGroup = [&](OpBuilder &in, Location, Value first, Value,
                         ValueRange listed) {
-    SummarizeMaskOp summary = summarize(in, mapping, key, groupKeys);
-    Value groupEnd = make<arith::AddIOp>(in, key, index(in, groupKeys));
+    SummarizeMaskOp summary = summarize(in, mapping, first, groupSize);
+    Value groupEnd = make<arith::AddIOp>(in, first, index(in, groupSize));
     groupEnd = arith::MinSIOp::create(in, loc, groupEnd, end);
     auto branch = scf::IfOp::create(in, loc, TypeRange(listed),
                                     summary.getSome(), /*withElseRegion=*/true);
     OpBuilder visible = branch.getThenBodyBuilder();
     scf::YieldOp::create(
-        visible, loc, listGroup(visible, mapping, row, key, groupEnd, listed));
+        visible, loc,
+        listGroup(visible, mapping, row, first, groupEnd, listed));
     OpBuilder hidden = branch.getElseBodyBuilder();
     scf::YieldOp::create(hidden, loc, listed);
     YieldOp::create(in, loc, branch.getResults());
   };
-  auto visits = KeyRangesOp::create(at, loc, begin, end, {false}, groupKeys,
-                                    {zero, zero}, visitGroup);
-  table->store(at, visits.getResult(0), row.numFull);
-  table->store(at, visits.getResult(1), row.numPartial);
+  auto visits = createRanges(at, begin, end, {false}, groupSize, {zero, zero},
+                             visitGroup);
+  table->store(at, visits->getResult(0), row.numFull);
+  table->store(at, visits->getResult(1), row.numPartial);
 }
 
 //===----------------------------------------------------------------------===//
 // The loop that reads it
 //===----------------------------------------------------------------------===//
 
-/// Ranges over the list, full blocks first, in place of those over the keys.
+/// Ranges over the list, full blocks first, in place of those over the keys or
+/// queries. All query heads of a key head have the same list.
 void BlockLister::visitListed() {
-  builder.setInsertionPoint(ranges);
+  OpBuilder front(members ? members.getOperation() : ranges.getOperation());
   SmallVector<Value> indices;
   for (unsigned dim : dims)
     indices.push_back(loop.getInductionVar(dim));
-  BlockTable::Row row = table->getRow(builder, indices);
-  Value zero = index(builder, 0), size = index(builder, ranges.getStep());
-  Value numFull = table->load(builder, row.numFull);
-  Value numPartial = table->load(builder, row.numPartial);
-  Value fullEnd = multiplyShort(builder, loc, numFull, size);
-  Value all = make<arith::AddIOp>(builder, numFull, numPartial);
-  Value end = multiplyShort(builder, loc, all, size);
+  BlockTable::Row row = table->getRow(front, indices);
+  Value zero = index(front, 0), size = index(front, getStep());
+  Value numFull = table->load(front, row.numFull);
+  Value numPartial = table->load(front, row.numPartial);
+  Value fullEnd = multiplyShort(front, loc, numFull, size);
+  Value all = make<arith::AddIOp>(front, numFull, numPartial);
+  Value listEnd = multiplyShort(front, loc, all, size);
   // The place of a full block counts from the front, of a partial one from the
   // end.
-  Value ofPartial = make<arith::AddIOp>(builder, row.last, numFull);
-  Value begin = ranges.getBegins().front(), keysEnd = ranges.getEnds().back();
-  auto listed = KeyRangesOp::create(
-      builder, loc, {zero, fullEnd}, {fullEnd, end}, {true, false},
-      ranges.getStep(), ranges.getInits(), nullptr);
+  Value ofPartial = make<arith::AddIOp>(front, row.last, numFull);
+  Value begin = ranges.getBegins().front(), end = ranges.getEnds().back();
+  builder.setInsertionPoint(ranges);
+  BlockRangesOpInterface listed =
+      createRanges(builder, {zero, fullEnd}, {fullEnd, listEnd}, {true, false},
+                   getStep(), ranges.getInits(), nullptr);
   listed.getBodyRegion().takeBody(ranges.getBodyRegion());
-  ranges.replaceAllUsesWith(listed.getResults());
+  ranges->replaceAllUsesWith(listed->getResults());
 
-  OpBuilder in = OpBuilder::atBlockBegin(&listed.getBodyRegion().front());
+  Block &body = listed.getBodyRegion().front();
+  Value at = body.getArgument(0), left = body.getArgument(1);
+  OpBuilder in = OpBuilder::atBlockBegin(&body);
   // Copies ahead of the last block ask for one before the first.
-  auto inList = arith::MaxSIOp::create(in, loc, listed.getKey(), zero);
+  auto inList = arith::MaxSIOp::create(in, loc, at, zero);
   Value position = make<arith::DivUIOp>(in, inList, size);
   Value isPartial = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge,
                                           position, numFull);
@@ -336,47 +379,59 @@ void BlockLister::visitListed() {
       in, loc, isPartial, make<arith::SubIOp>(in, ofPartial, position),
       make<arith::AddIOp>(in, row.first, position));
   Value number = table->load(in, place);
-  Value key = multiplyShort(in, loc, number, size);
-  key = make<arith::AddIOp>(in, begin, key);
-  Value count = make<arith::SubIOp>(in, keysEnd, key);
+  Value first = multiplyShort(in, loc, number, size);
+  first = make<arith::AddIOp>(in, begin, first);
+  Value count = make<arith::SubIOp>(in, end, first);
   count = arith::MinSIOp::create(in, loc, count, size);
-  listed.getKey().replaceAllUsesExcept(key, inList);
-  listed.getCount().replaceAllUsesWith(count);
-  ranges.erase();
+  at.replaceAllUsesExcept(first, inList);
+  left.replaceAllUsesWith(count);
+  ranges->erase();
 }
 
 void BlockLister::run() {
   findNeeds();
-  table.emplace(loop, dims.getArrayRef(), getLength(keys, step.getKeyOrder()),
-                ranges.getStep());
+  table.emplace(loop, dims.getArrayRef(),
+                getLength(visited, visitsKeys ? step.getKeyOrder()
+                                              : step.getQueryOrder()),
+                getStep());
   fillTable();
   visitListed();
 }
 
+static ConfigAttr getConfig(Operation *step) {
+  return llvm::TypeSwitch<Operation *, ConfigAttr>(step)
+      .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp>(
+          [](auto op) { return op.getConfigAttr(); })
+      .Default([](Operation *) { return ConfigAttr(); });
+}
+
 /// The step of ranges whose mask is to be looked up; null for others.
-static OnlineAttentionOp findStep(KeyRangesOp ranges) {
-  auto steps = ranges.getBodyRegion().getOps<OnlineAttentionOp>();
-  if (!llvm::hasSingleElement(steps) || ranges.getNumRanges() == 0)
+static AttentionLikeOpInterface findStep(BlockRangesOpInterface ranges) {
+  auto steps = ranges.getBodyRegion().getOps<AttentionLikeOpInterface>();
+  if (!llvm::hasSingleElement(steps) || ranges.getBegins().empty())
     return {};
-  OnlineAttentionOp step = *steps.begin();
-  if (!getGPUPart(step.getConfigAttr()).blockTable || step.getMask().empty() ||
+  AttentionLikeOpInterface step = *steps.begin();
+  if (!getGPUPart(getConfig(step)).blockTable || step.getMask().empty() ||
       step.getOffsets().empty() || step.getExtents().empty())
     return {};
-  return KeyRangeAnalysis(step.getMask()).getObstacles().empty()
-             ? OnlineAttentionOp()
+  auto visited =
+      isa<KeyRangesOp>(*ranges) ? VisitedIndex::Key : VisitedIndex::Query;
+  return KeyRangeAnalysis(step.getMask(), visited).getObstacles().empty()
+             ? AttentionLikeOpInterface()
              : step;
 }
 
 namespace {
 struct ListBlocksPass : public fa::impl::FAListBlocksPassBase<ListBlocksPass> {
   void runOnOperation() override {
-    SmallVector<KeyRangesOp> all;
-    getOperation().walk([&](KeyRangesOp op) { all.push_back(op); });
-    for (KeyRangesOp ranges : all) {
-      OnlineAttentionOp step = findStep(ranges);
+    SmallVector<BlockRangesOpInterface> all;
+    getOperation().walk([&](BlockRangesOpInterface op) { all.push_back(op); });
+    for (BlockRangesOpInterface ranges : all) {
+      AttentionLikeOpInterface step = findStep(ranges);
       if (!step)
         continue;
-      BlockLister lister(ranges, step);
+      StringRef visited = isa<KeyRangesOp>(*ranges) ? "key" : "query";
+      BlockLister lister(ranges, step, getConfig(step));
       std::string obstacle = lister.getObstacle();
       auto options =
           remark::RemarkOpts::name("BlockTable").category("fa-list-blocks");
@@ -386,7 +441,8 @@ struct ListBlocksPass : public fa::impl::FAListBlocksPassBase<ListBlocksPass> {
         continue;
       }
       remark::passed(step.getLoc(), options)
-          << "a table lists the key blocks that the mask leaves";
+          << "a table lists the " + visited.str() +
+                 " blocks that the mask leaves";
       lister.run();
     }
   }

@@ -13,17 +13,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// How many keys the step takes: as many as its slice has, since ranges may
-/// count places in a list.
-Value QueryBlock::countKeys(const IRMapping &mapping) {
-  auto slice = step.getKey().getDefiningOp<memref::SubViewOp>();
-  if (!slice)
-    return newRanges.getCount();
-  int64_t sequence = step.getKeyOrder().positionOf(DimKind::Sequence);
-  auto size = dyn_cast<Value>(slice.getMixedSizes()[sequence]);
-  return size ? mapping.lookupOrDefault(size) : newRanges.getCount();
-}
-
 /// A block of scores behind those that the loop has seen: Milakov and
 /// Gimelshein 2018. Exponents are taken from 0 in a row that has seen no key,
 /// to avoid the difference of infinities.
@@ -101,8 +90,8 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
       getPlace(outside, step, mapping, key, /*rowsAreKeys=*/false);
   if (failed(place))
     return failure();
-  Value end =
-      inside.createOrFold<arith::AddIOp>(loc, place->key, countKeys(mapping));
+  Value end = inside.createOrFold<arith::AddIOp>(
+      loc, place->key, countKeys(step, mapping, newRanges.getCount()));
   EndOfSequence endOfKeys = {place->keys, place->key};
 
   FailureOr<Value> k = fetchKeys(inside, step, mapped(step.getKey()),

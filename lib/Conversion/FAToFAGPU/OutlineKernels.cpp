@@ -17,6 +17,7 @@
 #include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "KernelConfig.h"
+#include "SummarizeMask.h"
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -169,8 +170,8 @@ LogicalResult Outliner::readConfig() {
   // Without products, so of as many warps as the rows are for.
   loop.walk([&](SummarizeMaskOp op) {
     suffix = "_block_table";
-    if (op.getQueries() % 64 == 0)
-      warps = op.getQueries() / 16;
+    if (getNumRows(op) % 64 == 0)
+      warps = getNumRows(op) / 16;
   });
   // Without products either, and many small blocks hide memory's latency.
   loop.walk([&](PrepareGradientOp op) {

@@ -405,6 +405,16 @@ void PairsTile::store(OpBuilder &builder, Value value, const Tile &tile,
                          /*fragments=*/false, fagpu::CachePriorityAttr());
 }
 
+Value PairsTile::countKeys(AttentionLikeOpInterface step,
+                           const IRMapping &mapping, Value ofRange) {
+  auto slice = step.getKey().getDefiningOp<memref::SubViewOp>();
+  if (!slice)
+    return ofRange;
+  int64_t sequence = step.getKeyOrder().positionOf(DimKind::Sequence);
+  auto size = dyn_cast<Value>(slice.getMixedSizes()[sequence]);
+  return size ? mapping.lookupOrDefault(size) : ofRange;
+}
+
 FailureOr<PairBlock> PairsTile::getPlace(OpBuilder &outside,
                                          AttentionLikeOpInterface step,
                                          const IRMapping &mapping,

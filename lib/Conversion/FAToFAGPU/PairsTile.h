@@ -108,6 +108,10 @@ protected:
                                 AttentionLikeOpInterface step,
                                 const IRMapping &mapping, Value visited,
                                 bool rowsAreKeys);
+  /// How many keys the step takes: as many as its slice has, since ranges,
+  /// which count `ofRange`, may be of places in a list.
+  Value countKeys(AttentionLikeOpInterface step, const IRMapping &mapping,
+                  Value ofRange);
   /// PairScores.cpp. The product times the scale.
   Value scale(OpBuilder &outside, OpBuilder &inside,
               AttentionLikeOpInterface step, const IRMapping &mapping,

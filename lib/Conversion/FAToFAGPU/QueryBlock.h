@@ -43,7 +43,6 @@ private:
   void spoilMissingPages(Value keys);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
-  Value countKeys(const IRMapping &mapping);
   /// The scores of a key block, hidden from `end` on and where the mask says
   /// so.
   FailureOr<Value> emitScores(OpBuilder &outside, OpBuilder &inside,

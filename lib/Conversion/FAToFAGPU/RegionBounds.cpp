@@ -28,19 +28,19 @@ Value RegionBounds::truth(OpBuilder &at, bool value) {
 }
 
 RegionBounds::Bounds RegionBounds::boundsOfIndex(Value first, int64_t size,
-                                                 bool ofKey) {
-  OpBuilder &at = builderOf(ofKey);
+                                                 bool ofColumn) {
+  OpBuilder &at = builderOf(ofColumn);
   Value last = arith::AddIOp::create(at, loc, first, constant(at, size - 1));
-  return {first, last, ofKey, /*ofQuery=*/!ofKey, /*isReached=*/true};
+  return {first, last, ofColumn, /*ofRow=*/!ofColumn, /*isReached=*/true};
 }
 
-/// How many of the block's queries or keys are valid: those of a block past the
+/// How many of the block's rows or columns are valid: those of a block past the
 /// valid ones count as a whole.
-Value RegionBounds::countValid(OpBuilder &at, bool ofKey) {
-  Value all = constant(at, ofKey ? place.columns : place.rows);
-  Value rest =
-      arith::SubIOp::create(at, loc, ofKey ? place.keys : place.queries,
-                            ofKey ? place.key : place.query);
+Value RegionBounds::countValid(OpBuilder &at, bool ofColumn) {
+  Value all = constant(at, ofColumn ? place.columns : place.rows);
+  Value rest = arith::SubIOp::create(
+      at, loc, ofColumn ? place.validColumns() : place.validRows(),
+      ofColumn ? place.firstColumn() : place.firstRow());
   Value isValid = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sgt,
                                         rest, constant(at, 0));
   return arith::SelectOp::create(
@@ -51,14 +51,14 @@ Value RegionBounds::countValid(OpBuilder &at, bool ofKey) {
 /// indices before the last one are `outer`, the same for all pairs: none where
 /// these are out of bounds. Nothing where an index is not the same.
 std::optional<std::pair<Value, Value>>
-RegionBounds::findExtremes(Value memory, ValueRange outer, bool ofKey,
+RegionBounds::findExtremes(Value memory, ValueRange outer, bool ofColumn,
                            Value &count) {
-  OpBuilder &at = builderOf(ofKey);
+  OpBuilder &at = builderOf(ofColumn);
   Type i32 = at.getI32Type();
   SmallVector<Value> indices;
   for (auto [number, index] : llvm::enumerate(outer)) {
     Bounds bounds = known.lookup(index);
-    if (!bounds || bounds.ofKey || bounds.first != bounds.second)
+    if (!bounds || bounds.ofColumn || bounds.first != bounds.second)
       return std::nullopt;
     Value size = memref::DimOp::create(outside, loc, memory,
                                        static_cast<int64_t>(number));
@@ -69,9 +69,9 @@ RegionBounds::findExtremes(Value memory, ValueRange outer, bool ofKey,
         arith::IndexCastOp::create(outside, loc, i32, bounds.first));
   }
   indices.push_back(arith::IndexCastOp::create(
-      at, loc, i32, ofKey ? place.key : place.query));
+      at, loc, i32, ofColumn ? place.firstColumn() : place.firstRow()));
   auto extremes = fagpu::ExtremesOp::create(
-      at, loc, i32, i32, memory, indices, ofKey ? place.columns : place.rows,
+      at, loc, i32, i32, memory, indices, ofColumn ? place.columns : place.rows,
       arith::IndexCastOp::create(at, loc, i32, count));
   auto asIndex = [&](Value value) -> Value {
     return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
@@ -80,25 +80,25 @@ RegionBounds::findExtremes(Value memory, ValueRange outer, bool ofKey,
                    asIndex(extremes.getGreatest()));
 }
 
-/// Consecutive elements of captured memory: those of the block's queries or of
-/// its keys, and 0 where the memory ends before them.
+/// Consecutive elements of captured memory: those of the block's rows or of its
+/// columns, and 0 where the memory ends before them.
 RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
   Value last = op.getIndices().back();
-  if (!op.getType().isInteger(32) || (last != queryIndex && last != keyIndex))
+  if (!op.getType().isInteger(32) || (last != rowIndex && last != columnIndex))
     return {};
-  bool ofKey = last == keyIndex;
-  OpBuilder &at = builderOf(ofKey);
+  bool ofColumn = last == columnIndex;
+  OpBuilder &at = builderOf(ofColumn);
   Value memory = captured.lookup(op.getMemRef());
   if (!cast<MemRefType>(memory.getType()).getLayout().isIdentity())
     return {};
-  Value needed = countValid(at, ofKey);
+  Value needed = countValid(at, ofColumn);
   Value size = memref::DimOp::create(
       outside, loc, memory, static_cast<int64_t>(op.getIndices().size()) - 1);
-  Value rest =
-      arith::SubIOp::create(at, loc, size, ofKey ? place.key : place.query);
+  Value rest = arith::SubIOp::create(
+      at, loc, size, ofColumn ? place.firstColumn() : place.firstRow());
   Value count = arith::MinSIOp::create(at, loc, rest, needed);
   auto extremes =
-      findExtremes(memory, op.getIndices().drop_back(), ofKey, count);
+      findExtremes(memory, op.getIndices().drop_back(), ofColumn, count);
   if (!extremes)
     return {};
   auto [least, greatest] = *extremes;
@@ -110,12 +110,12 @@ RegionBounds::Bounds RegionBounds::load(memref::LoadOp op) {
   };
   return {orZero(arith::MinSIOp::create(at, loc, least, zero), least),
           orZero(arith::MaxSIOp::create(at, loc, greatest, zero), greatest),
-          ofKey, /*ofQuery=*/!ofKey, /*isReached=*/true};
+          ofColumn, /*ofRow=*/!ofColumn, /*isReached=*/true};
 }
 
 /// Whether some pair has any number of the one and any number of the other.
 bool RegionBounds::areIndependent(const Bounds &a, const Bounds &b) {
-  return !(a.ofKey && b.ofKey) && !(a.ofQuery && b.ofQuery);
+  return !(a.ofColumn && b.ofColumn) && !(a.ofRow && b.ofRow);
 }
 
 RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
@@ -125,9 +125,9 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
   Bounds a = known.lookup(op.getLhs()), b = known.lookup(op.getRhs());
   if (!a || !b)
     return {};
-  bool ofKey = a.ofKey || b.ofKey, ofQuery = a.ofQuery || b.ofQuery;
+  bool ofColumn = a.ofColumn || b.ofColumn, ofRow = a.ofRow || b.ofRow;
   bool isReached = a.isReached && b.isReached && areIndependent(a, b);
-  OpBuilder &at = builderOf(ofKey);
+  OpBuilder &at = builderOf(ofColumn);
   using Predicate = arith::CmpIPredicate;
   auto is = [&](Predicate predicate, Value left, Value right) -> Value {
     return arith::CmpIOp::create(at, loc, predicate, left, right);
@@ -141,7 +141,7 @@ RegionBounds::Bounds RegionBounds::compare(arith::CmpIOp op) {
     predicate = predicate == Predicate::sgt ? Predicate::slt : Predicate::sle;
   }
   auto make = [&](Value mayBeTrue, Value mayBeFalse, Value isTrueOfSome) {
-    Bounds bounds = {mayBeTrue, mayBeFalse, ofKey, ofQuery};
+    Bounds bounds = {mayBeTrue, mayBeFalse, ofColumn, ofRow};
     if (isReached)
       bounds.isTrueOfSome = isTrueOfSome, bounds.isFalseOfSome = mayBeFalse;
     return bounds;
@@ -183,7 +183,7 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
          b = known.lookup(op->getOperand(1));
   if (!a || !b || !op->getResult(0).getType().isIndex())
     return {};
-  OpBuilder &at = builderOf(a.ofKey || b.ofKey);
+  OpBuilder &at = builderOf(a.ofColumn || b.ofColumn);
   bool isReached = a.isReached && b.isReached && areIndependent(a, b);
   if (isa<arith::SubIOp>(op))
     std::swap(b.first, b.second);
@@ -196,14 +196,14 @@ RegionBounds::Bounds RegionBounds::add(Operation *op) {
     return at.create(state)->getResult(0);
   };
   return {create(a.first, b.first), create(a.second, b.second),
-          a.ofKey || b.ofKey, a.ofQuery || b.ofQuery, isReached};
+          a.ofColumn || b.ofColumn, a.ofRow || b.ofRow, isReached};
 }
 
 /// A conjunction. It is true of a pair of which the one is, where the other is
 /// true of all.
 RegionBounds::Bounds RegionBounds::conjoin(const Bounds &a, const Bounds &b) {
-  bool ofKey = a.ofKey || b.ofKey;
-  OpBuilder &at = builderOf(ofKey);
+  bool ofColumn = a.ofColumn || b.ofColumn;
+  OpBuilder &at = builderOf(ofColumn);
   auto both = [&](Value left, Value right) -> Value {
     return arith::AndIOp::create(at, loc, left, right);
   };
@@ -221,8 +221,8 @@ RegionBounds::Bounds RegionBounds::conjoin(const Bounds &a, const Bounds &b) {
   };
   return {both(a.first, b.first),
           either(a.second, b.second),
-          ofKey,
-          a.ofQuery || b.ofQuery,
+          ofColumn,
+          a.ofRow || b.ofRow,
           /*isReached=*/false,
           either(whereAll(a.isTrueOfSome, b), whereAll(b.isTrueOfSome, a)),
           either(a.isFalseOfSome, b.isFalseOfSome)};
@@ -257,13 +257,13 @@ RegionBounds::Bounds RegionBounds::choose(arith::SelectOp op) {
          b = known.lookup(op.getFalseValue());
   if (!a || !b)
     return {};
-  bool ofKey = a.ofKey || b.ofKey, ofQuery = a.ofQuery || b.ofQuery;
-  OpBuilder &at = builderOf(ofKey);
+  bool ofColumn = a.ofColumn || b.ofColumn, ofRow = a.ofRow || b.ofRow;
+  OpBuilder &at = builderOf(ofColumn);
   if (op.getType().isInteger(1))
     return {arith::OrIOp::create(at, loc, a.first, b.first),
-            arith::OrIOp::create(at, loc, a.second, b.second), ofKey, ofQuery};
+            arith::OrIOp::create(at, loc, a.second, b.second), ofColumn, ofRow};
   return {arith::MinSIOp::create(at, loc, a.first, b.first),
-          arith::MaxSIOp::create(at, loc, a.second, b.second), ofKey, ofQuery};
+          arith::MaxSIOp::create(at, loc, a.second, b.second), ofColumn, ofRow};
 }
 
 /// Nothing where nothing is known of the result.
@@ -309,10 +309,12 @@ RegionBounds::Truth RegionBounds::apply(Region &mask, ValueRange captures) {
   ranges.setIndices(arguments.take_front(4));
   known[arguments[0]] = {place.batch, place.batch, false, false, true};
   known[arguments[1]] = {place.head, place.head, false, false, true};
-  queryIndex = arguments[2];
-  keyIndex = arguments[3];
-  known[queryIndex] = boundsOfIndex(place.query, place.rows, /*ofKey=*/false);
-  known[keyIndex] = boundsOfIndex(place.key, place.columns, /*ofKey=*/true);
+  rowIndex = arguments[place.rowsAreKeys ? 3 : 2];
+  columnIndex = arguments[place.rowsAreKeys ? 2 : 3];
+  known[rowIndex] =
+      boundsOfIndex(place.firstRow(), place.rows, /*ofColumn=*/false);
+  known[columnIndex] =
+      boundsOfIndex(place.firstColumn(), place.columns, /*ofColumn=*/true);
   captured.map(arguments.drop_front(4), captures);
   for (Operation &op : body.without_terminator())
     if (Bounds bounds = evaluate(&op))

@@ -18,7 +18,8 @@ namespace mlir::fa {
 /// queries and keys count for nothing.
 class RegionBounds {
 public:
-  /// What does not depend on the key goes to `outside`, the rest to `inside`.
+  /// What does not depend on the column goes to `outside`, the rest to
+  /// `inside`.
   RegionBounds(OpBuilder &outside, OpBuilder &inside, Location loc,
                const PairBlock &place)
       : outside(outside), inside(inside), loc(loc), place(place),
@@ -39,7 +40,7 @@ private:
   /// and false, of an integer its least and its greatest number, as indices.
   struct Bounds {
     Value first, second;
-    bool ofKey = false, ofQuery = false;
+    bool ofColumn = false, ofRow = false;
     /// Of an integer: whether pairs of the block have the least and the
     /// greatest number.
     bool isReached = false;
@@ -49,19 +50,19 @@ private:
 
     explicit operator bool() const { return static_cast<bool>(first); }
     Bounds inverted() const {
-      return {second, first,         ofKey,       ofQuery,
+      return {second, first,         ofColumn,    ofRow,
               false,  isFalseOfSome, isTrueOfSome};
     }
   };
 
-  OpBuilder &builderOf(bool ofKey) { return ofKey ? inside : outside; }
+  OpBuilder &builderOf(bool ofColumn) { return ofColumn ? inside : outside; }
   Value constant(OpBuilder &at, int64_t number);
   Value truth(OpBuilder &at, bool value);
-  Bounds boundsOfIndex(Value first, int64_t size, bool ofKey);
+  Bounds boundsOfIndex(Value first, int64_t size, bool ofColumn);
   Bounds evaluate(Operation *op);
-  Value countValid(OpBuilder &at, bool ofKey);
+  Value countValid(OpBuilder &at, bool ofColumn);
   std::optional<std::pair<Value, Value>>
-  findExtremes(Value memory, ValueRange outer, bool ofKey, Value &count);
+  findExtremes(Value memory, ValueRange outer, bool ofColumn, Value &count);
   Bounds load(memref::LoadOp op);
   static bool areIndependent(const Bounds &a, const Bounds &b);
   Bounds compare(arith::CmpIOp op);
@@ -74,7 +75,7 @@ private:
   Location loc;
   const PairBlock &place;
   IndexRanges ranges;
-  Value queryIndex, keyIndex;
+  Value rowIndex, columnIndex;
   llvm::DenseMap<Value, Bounds> known;
   IRMapping captured;
 };

@@ -38,6 +38,8 @@ struct PairBlock {
 
   Value firstRow() const { return rowsAreKeys ? key : query; }
   Value firstColumn() const { return rowsAreKeys ? query : key; }
+  Value validRows() const { return rowsAreKeys ? keys : queries; }
+  Value validColumns() const { return rowsAreKeys ? queries : keys; }
 };
 
 /// What the region of a score's gradient adds to the gradient of a capture.

@@ -12,20 +12,36 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+bool mlir::fa::rowsAreKeys(SummarizeMaskOp op) {
+  auto ranges = op->getParentOfType<BlockRangesOpInterface>();
+  return ranges && isa<QueryRangesOp>(*ranges);
+}
+
+int64_t mlir::fa::getNumRows(SummarizeMaskOp op) {
+  return static_cast<int64_t>(rowsAreKeys(op) ? op.getKeys() : op.getQueries());
+}
+
+static int64_t getNumColumns(SummarizeMaskOp op) {
+  return static_cast<int64_t>(rowsAreKeys(op) ? op.getQueries() : op.getKeys());
+}
+
 static LogicalResult verifyRole(SummarizeMaskOp op) {
   auto role = op->getParentOfType<fagpu::RoleOp>();
   if (!role)
     return op.emitOpError() << "stands outside of the roles of a kernel";
-  int64_t rows = static_cast<int64_t>(op.getQueries());
+  int64_t rows = getNumRows(op), columns = getNumColumns(op);
+  StringRef rowsName = "queries", columnsName = "keys";
+  if (rowsAreKeys(op))
+    std::swap(rowsName, columnsName);
   int64_t warps = role.getWarps();
   if (role.getGroups() != 1 || rows % (16 * warps))
     return op.emitOpError()
-           << "takes " << rows << " queries, expected a multiple of "
+           << "takes " << rows << " " << rowsName << ", expected a multiple of "
            << 16 * warps * role.getGroups() << ", 16 for each of "
            << warps * role.getGroups() << " warps of one group";
-  if (op.getKeys() % 16)
-    return op.emitOpError()
-           << "takes " << op.getKeys() << " keys, expected a multiple of 16";
+  if (columns % 16)
+    return op.emitOpError() << "takes " << columns << " " << columnsName
+                            << ", expected a multiple of 16";
   return success();
 }
 
@@ -37,8 +53,9 @@ static PairBlock getPlace(SummarizeMaskOp op) {
   place.key = op.getOffsets()[3];
   place.queries = op.getExtents()[0];
   place.keys = op.getExtents()[1];
-  place.rows = static_cast<int64_t>(op.getQueries());
-  place.columns = static_cast<int64_t>(op.getKeys());
+  place.rows = getNumRows(op);
+  place.columns = getNumColumns(op);
+  place.rowsAreKeys = rowsAreKeys(op);
   place.warps =
       static_cast<unsigned>(op->getParentOfType<fagpu::RoleOp>().getWarps());
   return place;
@@ -100,9 +117,9 @@ LogicalResult mlir::fa::decomposeSummary(SummarizeMaskOp op) {
   if (failed(verifyRole(op)))
     return failure();
   Location loc = op.getLoc();
-  // What does not depend on the key is computed once for all key blocks.
+  // What does not depend on the column is computed once for all blocks.
   Operation *first = op;
-  while (auto ranges = first->getParentOfType<KeyRangesOp>())
+  while (auto ranges = first->getParentOfType<BlockRangesOpInterface>())
     first = ranges;
   OpBuilder outside(first), inside(op);
   PairBlock place = getPlace(op);

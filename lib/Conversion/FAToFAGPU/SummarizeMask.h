@@ -12,6 +12,13 @@
 
 namespace mlir::fa {
 
+/// Whether the ranges around a summary visit queries, so that a block of keys
+/// stays the same: these then are the rows.
+bool rowsAreKeys(SummarizeMaskOp op);
+
+/// The rows that stay the same.
+int64_t getNumRows(SummarizeMaskOp op);
+
 /// Replaces a summary in a kernel: the mask of all pairs as a block value, and
 /// whether any pair is visible and any is hidden. Fails with a diagnostic where
 /// the block does not fit the role or the region has no form on block values.

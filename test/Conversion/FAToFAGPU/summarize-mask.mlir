@@ -248,3 +248,34 @@ func.func @by_bounds(%ids: memref<?xi32>, %i: index, %n: index, %out: memref<2xi
   }
   return
 }
+
+// -----
+
+// Where queries are visited the rows are keys, whose least and greatest number is found once.
+// CHECK-LABEL: func.func @of_keys
+// CHECK: fagpu.extremes %{{.*}}[%{{.*}}] 128 count
+// CHECK: fa.query_ranges
+// CHECK: fagpu.extremes %{{.*}}[%{{.*}}] 80 count
+// CHECK: scf.if
+// CHECK: fagpu.gather %{{.*}} -> tensor<80xi32, #fagpu.col<8>>
+// CHECK: fagpu.any %{{.*}} : tensor<128x80xi1>
+func.func @of_keys(%ids: memref<?xi32>, %j: index, %n: index, %out: memref<2xi1>)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  fagpu.role @compute groups(1) warps(8) {
+    fa.query_ranges (%i, %count) = [partial %c0 to %n] step 80 {
+      %some, %every = fa.summarize_mask 80 by 128 offsets(%c0, %c0, %i, %j) extents(%n, %n) captures(%ids : memref<?xi32>) {
+      ^bb0(%batch: index, %head: index, %query: index, %key: index, %table: memref<?xi32>):
+        %x = memref.load %table[%query] : memref<?xi32>
+        %y = memref.load %table[%key] : memref<?xi32>
+        %same = arith.cmpi eq, %x, %y : i32
+        fa.yield %same : i1
+      }
+      memref.store %some, %out[%c0] : memref<2xi1>
+      memref.store %every, %out[%c1] : memref<2xi1>
+      fa.yield
+    }
+  }
+  return
+}

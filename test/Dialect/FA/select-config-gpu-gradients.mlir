@@ -98,7 +98,7 @@
 // REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warps>
 // REDEFINE: %{prefix} = PART
 // RUN: %{check}
-// PART: error: 'fa.attention_gradient' op config does not fit: its target part is #fa.gpu<warps>, but gradients on sm_90a take #fa.gpu<warp_groups<groups = 2, overlap = keys>>, without cluster and block_table
+// PART: error: 'fa.attention_gradient' op config does not fit: its target part is #fa.gpu<warps>, but gradients on sm_90a take #fa.gpu<warp_groups<groups = 2, overlap = keys>>, without cluster
 
 // REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 100>
 // REDEFINE: %{prefix} = STAGES
@@ -176,7 +176,7 @@
 // REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warp_groups<groups = 1, overlap = keys>, stages = 2>
 // REDEFINE: %{prefix} = WARPPART
 // RUN: %{check}
-// WARPPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without block_table and terms
+// WARPPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without terms
 
 // REDEFINE: %{config} = 64, key_block = 64, gradient_form = one_pass
 // REDEFINE: %{prefix} = WARPORDER

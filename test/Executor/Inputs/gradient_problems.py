@@ -47,6 +47,11 @@ MASKS = {
     "odd": ("mask(%b, %h, %i, %j) {\n %a = arith.addi %i, %j : index\n %a2 = arith.addi %a, %h : index\n"
             " %three = arith.constant 3 : index\n %z = arith.constant 0 : index\n %e = arith.remui %a2, %three : index\n"
             " %seen = arith.cmpi ne, %e, %z : index\n fa.yield %seen : i1\n }", lambda at, n, m: (at[2] + at[3] + at[1]) % 3 != 0),
+    # Hides whole blocks of pairs, and leaves others whole.
+    "blocks": ("mask(%b, %h, %i, %j) {\n %size = arith.constant 90 : index\n %row = arith.divui %i, %size : index\n"
+               " %column = arith.divui %j, %size : index\n %a = arith.addi %row, %column : index\n %three = arith.constant 3 : index\n"
+               " %one = arith.constant 1 : index\n %e = arith.remui %a, %three : index\n %seen = arith.cmpi ne, %e, %one : index\n"
+               " fa.yield %seen : i1\n }", lambda at, n, m: (at[2] // 90 + at[3] // 90) % 3 != 1),
 }
 # Sinks: shape of the capture `u`, body, gradient, the sink and its derivative by the element that it reads, and the index of this.
 SINKS = {
@@ -103,7 +108,9 @@ class Problem:
         self.element = rng.choice(["f32", "f32", "f16"])
         if on_gpu:
             self.d, self.e, self.element = rng.choice([8, 24, 48, 64, 96, 128, 192]), rng.choice([8, 40, 128]), "f16"
-        self.score, self.mask = rng.choice(list(SCORES)), rng.choice(list(MASKS))
+        self.score, self.mask = rng.choice(list(SCORES)), rng.choice(["none", "causal", "odd"])
+        if on_gpu and self.mask == "odd" and self.n % 2:
+            self.mask = "blocks"
         self.sink = rng.choice(["", "", *SINKS])
         self.scale = float(np.float32(rng.uniform(0.3, 1.2)))
         number = self.number
