@@ -129,6 +129,8 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
     stages = columns * (part.stages * elements + 2 * rows) +
              columns * problem.queryHeadDim * numberBytes / bytes;
   }
+  // What leaves in boxes does so through a tile.
+  stages += problem.bytesInBoxes * rows * columns / bytes;
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
           columns *

@@ -137,6 +137,55 @@ mlir::fa::findTileRows(Type memory, ArrayRef<CapturedIndex> indices) {
   return llvm::find(indices, CapturedIndex::query) - indices.begin();
 }
 
+/// The only place where a score adds to the gradient of a capture; null where
+/// there are others, or none.
+static ScatterGradientOp findScatter(AttentionGradientOp op, int64_t capture) {
+  if (op.getScoreGradient().empty())
+    return {};
+  ScatterGradientOp scatter;
+  for (Operation *user :
+       op.getScoreGradient().front().getArgument(6 + capture).getUsers())
+    if (auto found = dyn_cast<ScatterGradientOp>(user)) {
+      if (scatter)
+        return {};
+      scatter = found;
+    }
+  return scatter;
+}
+
+bool mlir::fa::hasAlignedPairs(AttentionGradientOp op, int64_t capture) {
+  const auto *found = llvm::find(op.getDifferentiated(), capture);
+  ScatterGradientOp scatter = findScatter(op, capture);
+  if (!scatter || found == op.getDifferentiated().end())
+    return false;
+  Value gradient =
+      op.getCaptureGradients()[found - op.getDifferentiated().begin()];
+  Block &body = op.getScoreGradient().front();
+  auto classify = [&](Value index) {
+    if (index == body.getArgument(4) || index == body.getArgument(5))
+      return index == body.getArgument(4) ? CapturedIndex::query
+                                          : CapturedIndex::key;
+    return index == body.getArgument(2) || index == body.getArgument(3) ||
+                   isSmallConstant(index)
+               ? CapturedIndex::sameForAll
+               : CapturedIndex::other;
+  };
+  return isa<BlockArgument>(gradient) && isa<MemRefType>(gradient.getType()) &&
+         findTileRows(gradient.getType(),
+                      llvm::map_to_vector(scatter.getIndices(), classify)) &&
+         hasAlignedRows(gradient);
+}
+
+bool mlir::fa::isStoredInBoxes(AttentionGradientOp op, int64_t capture) {
+  if (!hasAlignedPairs(op, capture))
+    return false;
+  // A pair is a batch item, a head, a query and a key.
+  OperandRange indices = findScatter(op, capture).getIndices();
+  Block &body = op.getScoreGradient().front();
+  return llvm::is_contained(indices, body.getArgument(2)) &&
+         llvm::is_contained(indices, body.getArgument(3));
+}
+
 bool RegionReader::readsTile(memref::LoadOp op) {
   auto classify = [&](Value index) {
     if (index == query || index == key)

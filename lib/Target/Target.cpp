@@ -125,6 +125,10 @@ static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
   if (op.getScoreGradient().empty())
     return;
   Block &body = op.getScoreGradient().front();
+  constexpr int64_t bytes = 2;
+  for (int64_t capture : op.getDifferentiated())
+    if (isStoredInBoxes(op, capture))
+      problem.bytesInBoxes += bytes;
   for (auto scatter : body.getOps<ScatterGradientOp>()) {
     if (!isOfGradient(scatter.getValue(), body.getTerminator()->getOperand(0)))
       ++problem.addedValues;

@@ -28,6 +28,8 @@ namespace mlir::fa {
 /// On the gradient of an attention: the configuration of its blocks of keys,
 /// where it is another than that of its blocks of queries.
 inline constexpr StringLiteral gradientKeysAttrName = "fa.gradient_keys";
+/// On a step of gradients: the captures whose gradients it stores in boxes.
+inline constexpr StringLiteral captureBoxesAttrName = "fa.capture_boxes";
 
 /// A CPU core.
 struct CPULimits {
@@ -83,6 +85,13 @@ bool isSmallConstant(Value index);
 std::optional<unsigned> findTileRows(Type memory,
                                      ArrayRef<CapturedIndex> indices);
 
+/// What blocks of pairs do to the 16-bit gradient of a capture: they add one
+/// number at a time to sums of f32, or store boxes, where each element is of
+/// one pair and bulk copies take its rows. Sums then have aligned rows in any
+/// case.
+bool hasAlignedPairs(AttentionGradientOp op, int64_t capture);
+bool isStoredInBoxes(AttentionGradientOp op, int64_t capture);
+
 /// On an argument that is memory: how many bytes its address and the distances
 /// of its rows are multiples of, which every launch keeps to.
 constexpr StringLiteral alignAttrName = "fa.align";
@@ -119,8 +128,9 @@ struct AttentionProblem {
   /// Whether blocks add to gradients of captures or of the scale; to one whose
   /// elements queries share, but keys do not.
   bool addsToCaptures = false, addsOfQueries = false;
-  /// How many values of each pair they add beside the gradients of the scores.
-  int64_t addedValues = 0;
+  /// How many values of each pair they add beside the gradients of the scores,
+  /// and how many bytes of each pair leave in boxes.
+  int64_t addedValues = 0, bytesInBoxes = 0;
   /// How many numbers of each pair the mask of a gradient loads.
   int64_t valuesOfMask = 0;
 

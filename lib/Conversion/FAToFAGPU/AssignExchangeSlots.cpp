@@ -182,8 +182,9 @@ Part ExchangingLoop::classify(Operation *op) {
   }
   if (isa<WriteOp>(op))
     return Part::write;
-  if (isa<StoreOp>(op))
-    return Part::awaitExchanged;
+  // What is stored of each pair is there as what is written for other groups.
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getFragments() ? Part::awaitExchanged : Part::write;
   return Part::rest;
 }
 

@@ -255,7 +255,11 @@ Slot KeyLoop::slotOf(Operation *op, RescalePlace place) {
     return {0, orders.multiplyFirst};
   if (rescaled.contains(op) && place == RescalePlace::before_product)
     return {1, orders.multiplySecond};
-  if (rescaled.contains(op) || packed.contains(op))
+  // What is stored of each pair may be what is packed for a product.
+  auto store = dyn_cast<StoreOp>(op);
+  bool storesPacked =
+      store && packed.contains(store.getValue().getDefiningOp());
+  if (rescaled.contains(op) || packed.contains(op) || storesPacked)
     return {0, isBesideLate ? orders.renewLate : orders.renew};
   return use;
 }

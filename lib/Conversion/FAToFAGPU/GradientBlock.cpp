@@ -16,6 +16,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "SoftmaxStep.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -394,8 +395,8 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
       inside, loc, result.weights,
       arith::SubFOp::create(inside, loc, applyFactors(*product), *deltas));
   result.weights = applyFactors(result.weights);
-  if (failed(
-          collectAdditions(region, mapping, scaled, ofQueriesAndKeys, result)))
+  if (failed(collectAdditions(inside, place, region, mapping, scaled,
+                              ofQueriesAndKeys, result)))
     return failure();
   return result;
 }
@@ -452,12 +453,46 @@ static Value makeMultiple(OpBuilder &builder, Value value, Value of,
   return builder.clone(*op, mapping)->getResult(0);
 }
 
+/// Where a block of pairs is in memory that takes boxes.
+LogicalResult GradientBlock::findPlace(ScatterGradientOp scatter,
+                                       int64_t capture, const PairBlock &place,
+                                       OpBuilder &inside, Addition &addition) {
+  auto boxes = step->getAttrOfType<DenseI64ArrayAttr>(captureBoxesAttrName);
+  if (!boxes || !llvm::is_contained(boxes.asArrayRef(), capture)) {
+    Type element = cast<MemRefType>(addition.memory.getType()).getElementType();
+    if (element.isF32())
+      return success();
+    return step.emitOpError()
+           << "adds to memory of " << element << ", expected f32, or boxes in "
+           << captureBoxesAttrName;
+  }
+  Block &body = step.getScoreGradient().front();
+  Value ofPairs[] = {place.batch, place.head, place.query, place.key};
+  for (auto [dim, index] : llvm::enumerate(scatter.getIndices())) {
+    Value at;
+    for (unsigned number = 0; number < 4; ++number)
+      if (index == body.getArgument(2 + number))
+        at = ofPairs[number];
+    if (index == body.getArgument(4))
+      addition.queryDim = static_cast<int64_t>(dim);
+    if (!at && isSmallConstant(index))
+      at = arith::ConstantIndexOp::create(inside, step.getLoc(),
+                                          *getConstantIntValue(index));
+    if (!at)
+      return step.emitOpError()
+             << "has " << captureBoxesAttrName << " = " << boxes
+             << ", but index " << dim << " of capture " << capture
+             << " is none of batch, head, query, key and constants";
+    addition.place.push_back(at);
+  }
+  return success();
+}
+
 /// The gradients of the scores, behind the region, and what that adds to
 /// gradients of captures.
-LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
-                                              const IRMapping &mapping,
-                                              Value scaled, Value product,
-                                              Scores &scores) {
+LogicalResult GradientBlock::collectAdditions(
+    OpBuilder &inside, const PairBlock &place, RegionOnBlocks &region,
+    const IRMapping &mapping, Value scaled, Value product, Scores &scores) {
   SmallVector<ScatteredBlock> scattered;
   if (!step.getScoreGradient().empty()) {
     SmallVector<Value> captures;
@@ -482,6 +517,8 @@ LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
     if (failed(memory))
       return failure();
     Addition addition{*memory, std::move(block.indices), block.values, Value()};
+    if (failed(findPlace(block.op, capture, place, inside, addition)))
+      return failure();
     // Where the mask hides a pair its gradient is 0, and so are multiples.
     if (isMultiple(block.values, scores.gradients))
       std::swap(addition.values, addition.multiple);
@@ -496,6 +533,28 @@ LogicalResult GradientBlock::collectAdditions(RegionOnBlocks &region,
   ofProducts.factors = product;
   scores.additions.push_back(std::move(ofProducts));
   return success();
+}
+
+/// A box of the memory, which ends where that does.
+void GradientBlock::storePairs(OpBuilder &inside, const Addition &addition,
+                               Value values) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  auto type = cast<MemRefType>(addition.memory.getType());
+  SmallVector<Value> offsets;
+  for (Value offset : addition.place)
+    offsets.push_back(blocks.cast32(offset));
+  SmallVector<int64_t> box(type.getRank(), 1);
+  box[addition.queryDim] = rowsAreKeys ? columns : rows;
+  box.back() = rowsAreKeys ? rows : columns;
+  fagpu::StoreOp::create(
+      inside, loc, blocks.truncate(values, type.getElementType()),
+      addition.memory, offsets, inside.getDenseI64ArrayAttr(box),
+      /*rows=*/Value(), /*columns=*/Value(),
+      /*via=*/Value(), /*bank=*/Value(), /*alignment=*/16, /*padded=*/true,
+      /*add=*/false,
+      /*transposed=*/rowsAreKeys, /*fragments=*/false,
+      /*cache=*/fagpu::CachePriorityAttr());
 }
 
 /// `hidden` are the gradients of the scores that the mask leaves, and `values`
@@ -514,7 +573,10 @@ void GradientBlock::emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
     if (addition.factors)
       added =
           arith::MulFOp::create(inside, step.getLoc(), added, addition.factors);
-    region.add(added, addition.memory, addition.indices);
+    if (addition.place.empty())
+      region.add(added, addition.memory, addition.indices);
+    else
+      storePairs(inside, addition, added);
   }
 }
 

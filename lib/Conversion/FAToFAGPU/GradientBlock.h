@@ -41,6 +41,10 @@ private:
     Value values, multiple;
     /// What they are multiplied by behind the mask; may be null.
     Value factors = {};
+    /// Where the block is in memory that takes boxes, and which dimension the
+    /// queries index; none of other memory.
+    SmallVector<Value> place = {};
+    int64_t queryDim = 0;
   };
   /// Weights and gradients of the scores of a block; null where not needed.
   struct Scores {
@@ -69,9 +73,14 @@ private:
   bool addsToCaptures();
   bool hidesWeights();
   FailureOr<Value> getMemory(Value gradient, const IRMapping &mapping);
-  LogicalResult collectAdditions(RegionOnBlocks &region,
+  LogicalResult collectAdditions(OpBuilder &inside, const PairBlock &place,
+                                 RegionOnBlocks &region,
                                  const IRMapping &mapping, Value scaled,
                                  Value product, Scores &scores);
+  LogicalResult findPlace(ScatterGradientOp scatter, int64_t capture,
+                          const PairBlock &place, OpBuilder &inside,
+                          Addition &addition);
+  void storePairs(OpBuilder &inside, const Addition &addition, Value values);
   void emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
                      const Scores &scores, Value hidden, ValueRange values);
   Value takeGroup(OpBuilder &builder, Value block, int64_t rows,

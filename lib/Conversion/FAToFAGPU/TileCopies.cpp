@@ -15,6 +15,7 @@
 #include "HostLoops.h"
 #include "QueryBlock.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -69,6 +70,8 @@ private:
   bool hasColumns = true;
   int64_t rowDim = 0, columnDim = 0;
   RankedTensorType tileType;
+  /// Bytes that rows start at multiples of; 0 where nothing is known.
+  int64_t rowAlignment = 0;
   /// Of the memory that is written; whether that is the device's own.
   SmallVector<OpFoldResult> sizes;
   bool ofDevice = false;
@@ -183,9 +186,11 @@ void CopyTiler::chooseTile() {
     return type.isDynamicDim(dim) ? std::numeric_limits<int64_t>::max()
                                   : type.getDimSize(dim);
   };
-  // Of (batch, sequence, heads, head dim) the second one.
+  // Of (batch, sequence, heads, head dim) the second one. What is of pairs has
+  // no dimension that is known as the last one.
   int64_t numRowDims = hasColumns ? columnDim : columnDim + 1;
-  rowDim = type.getRank() == 4 ? 1 : numRowDims - 1;
+  rowDim =
+      type.getRank() == 4 && !type.isDynamicDim(columnDim) ? 1 : numRowDims - 1;
   for (int64_t dim = 0; dim < numRowDims; ++dim)
     if (getLength(dim) > getLength(rowDim))
       rowDim = dim;
@@ -245,20 +250,19 @@ void CopyTiler::copyTile(OpBuilder &at, ValueRange first) {
   Value tile = isFill() ? blocks.splat(source, tileType)
                         : fagpu::GatherOp::create(at, loc, tileType.clone(from),
                                                   source, indices, isInside,
-                                                  /*pairs=*/false,
+                                                  /*pairs=*/rowAlignment >= 8,
                                                   /*in_order=*/false)
                               .getResult();
   if (from != tileType.getElementType())
     tile = blocks.truncate(tile, tileType.getElementType());
   DenseI64ArrayAttr box;
-  // Nothing is known of where rows start.
   int64_t align = 16;
   if (hasColumns) {
     SmallVector<int64_t> sizes(offsets.size(), 1);
     sizes[rowDim] = tileType.getDimSize(0);
     sizes[columnDim] = tileType.getDimSize(1);
     box = at.getDenseI64ArrayAttr(sizes);
-    align = tileType.getElementTypeBitWidth() / 8;
+    align = rowAlignment ? rowAlignment : tileType.getElementTypeBitWidth() / 8;
   }
   fagpu::StoreOp::create(at, loc, tile, destination, offsets, box, ends[0],
                          ends[1], /*via=*/Value(), /*bank=*/Value(), align,
@@ -274,6 +278,8 @@ LogicalResult CopyTiler::run() {
       << std::string("a kernel of its own ") +
              (isFill() ? "fills " : "copies ") +
              llvm::formatv("{0}", getType()).str();
+  if (auto bytes = copy->getAttrOfType<IntegerAttr>(alignAttrName))
+    rowAlignment = bytes.getInt();
   sizes = getSizes(builder, loc, destination);
   ofDevice = destination.getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
   makeMatrix();

@@ -12,7 +12,9 @@
 
 #include "CaptureSums.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -72,15 +74,91 @@ Value CaptureSums::createMemory(Value like, ArrayRef<OpFoldResult> leading) {
   return memref::AllocOp::create(builder, loc, sizes, builder.getF32Type());
 }
 
-Value CaptureSums::createZeros(Value memory) {
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
-  linalg::FillOp::create(builder, loc, zero, memory);
+/// Says of a fill or a copy that its rows start where bulk copies do.
+static void markAligned(Operation *op, bool hasAlignedRows) {
+  constexpr int64_t bytes = 16;
+  if (hasAlignedRows)
+    op->setAttr(
+        alignAttrName,
+        IntegerAttr::get(IntegerType::get(op->getContext(), 64), bytes));
+}
+
+Value CaptureSums::createZeros(Value memory, bool hasAlignedRows) {
+  Value zero = arith::ConstantOp::create(
+      builder, loc,
+      builder.getZeroAttr(getElementTypeOrSelf(memory.getType())));
+  markAligned(linalg::FillOp::create(builder, loc, zero, memory),
+              hasAlignedRows);
   return memory;
 }
 
+/// Whether an extent is all that an operand has.
+static bool isSizeOf(Value extent, Value operand, DimsAttr order) {
+  int64_t position = order.positionOf(DimKind::Sequence);
+  int64_t size = cast<MemRefType>(operand.getType()).getDimSize(position);
+  if (!ShapedType::isDynamic(size))
+    return isConstantIntValue(extent, size);
+  auto dim = extent.getDefiningOp<memref::DimOp>();
+  return dim && dim.getSource() == operand &&
+         dim.getConstantIndex() == position;
+}
+
+/// Whether blocks of pairs store all pairs of the problem, none being hidden.
+static bool storesAllPairs(AttentionGradientOp op) {
+  return op.getMask().empty() && !op.getQueryLengths() && !op.getKeyLengths() &&
+         llvm::all_of(
+             op.getOffsets(),
+             [](Value offset) { return isConstantIntValue(offset, 0); }) &&
+         isSizeOf(op.getExtents()[0], op.getQuery(), op.getQueryOrder()) &&
+         isSizeOf(op.getExtents()[1], op.getKey(), op.getKeyOrder());
+}
+
+/// What no block stores is 0: all that a mask or lengths leave out, or what a
+/// gradient has beside the pairs.
+void CaptureSums::clearRest(Value gradient, int64_t capture) {
+  if (!storesAllPairs(op)) {
+    createZeros(gradient, /*hasAlignedRows=*/true);
+    return;
+  }
+  auto sizeOf = [&](Value operand, DimsAttr order, DimKind kind) {
+    return getMixedSize(builder, loc, operand, order, kind);
+  };
+  OpFoldResult ofPairs[] = {
+      sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Batch),
+      sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Heads),
+      sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Sequence),
+      sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence)};
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(builder, loc, gradient);
+  Block &body = op.getScoreGradient().front();
+  ScatterGradientOp scatter;
+  for (auto each : body.getOps<ScatterGradientOp>())
+    if (each.getCapture() == body.getArgument(6 + capture))
+      scatter = each;
+  auto toValue = [&](OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(builder, loc, value);
+  };
+  Value rest = toValue(builder.getIndexAttr(0));
+  for (auto [size, index] : llvm::zip_equal(sizes, scatter.getIndices())) {
+    OpFoldResult stored = builder.getIndexAttr(1);
+    if (auto argument = dyn_cast<BlockArgument>(index))
+      stored = ofPairs[argument.getArgNumber() - 2];
+    Value isMore = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ne, toValue(size), toValue(stored));
+    rest = builder.createOrFold<arith::SelectOp>(loc, isMore,
+                                                 toValue(sizes.front()), rest);
+  }
+  if (isConstantIntValue(rest, 0))
+    return;
+  sizes.front() = rest;
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  createZeros(createSlice(builder, loc, gradient, offsets, sizes),
+              /*hasAlignedRows=*/true);
+}
+
 CaptureSum CaptureSums::createSum(std::optional<int64_t> capture,
-                                  Value gradient, IterationDims isPrivate) {
+                                  Value gradient, IterationDims isPrivate,
+                                  bool hasAlignedRows) {
   SmallVector<OpFoldResult> leading;
   for (unsigned dim = 0; dim < 3; ++dim)
     if (isPrivate[dim])
@@ -89,9 +167,9 @@ CaptureSum CaptureSums::createSum(std::optional<int64_t> capture,
   Value memory = gradient;
   if (!leading.empty() || !isF32) {
     memory = createMemory(gradient, leading);
-    separate.push_back({memory, gradient});
+    separate.push_back({memory, gradient, hasAlignedRows});
   }
-  return {capture, createZeros(memory), isPrivate};
+  return {capture, createZeros(memory, hasAlignedRows), isPrivate};
 }
 
 SmallVector<CaptureGroup> CaptureSums::create() {
@@ -138,13 +216,26 @@ void CaptureSums::forEachRead(
 CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
                                                   bool hasKeys) {
   SharedSums sums;
-  forEachRead(
-      [&](std::optional<int64_t> capture, Value gradient, const Use &use) {
-        CaptureSum sum = createSum(capture, gradient, {false, false, false});
-        // Rows of a block are summed up before they are added.
-        bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
-        (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
-      });
+  // Threads that copy for themselves have no bulk stores.
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
+  bool copiesInBulk = gpu && gpu.getPart().hasGroups();
+  forEachRead([&](std::optional<int64_t> capture, Value gradient,
+                  const Use &use) {
+    IterationDims none = {false, false, false};
+    CaptureSum sum = {capture, gradient, none};
+    sum.inBoxes = copiesInBulk && capture && isStoredInBoxes(op, *capture);
+    if (sum.inBoxes)
+      clearRest(gradient, *capture);
+    else
+      // Sums are dense.
+      sum = createSum(
+          capture, gradient, none,
+          capture && hasAlignedPairs(op, *capture) &&
+              cast<MemRefType>(gradient.getType()).getLayout().isIdentity());
+    // Rows of a block are summed up before they are added.
+    bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
+    (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
+  });
   return sums;
 }
 
@@ -163,10 +254,20 @@ CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
       destinations.scale = memory;
       continue;
     }
+    if (sum.inBoxes)
+      destinations.inBoxes.push_back(*sum.capture);
     destinations.numbers.push_back(*sum.capture);
     destinations.memory.push_back(memory);
   }
   return destinations;
+}
+
+void CaptureSums::markBoxes(Operation *step,
+                            const CaptureDestinations &destinations) {
+  if (!destinations.inBoxes.empty())
+    step->setAttr(
+        captureBoxesAttrName,
+        DenseI64ArrayAttr::get(step->getContext(), destinations.inBoxes));
 }
 
 /// sums[i] += the parts along leading dimensions, in their order.
@@ -205,9 +306,10 @@ static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
 }
 
 void CaptureSums::store(bool byCopies) {
-  for (auto [memory, gradient] : separate) {
+  for (auto [memory, gradient, hasAlignedRows] : separate) {
     if (byCopies) {
-      linalg::CopyOp::create(builder, loc, memory, gradient);
+      markAligned(linalg::CopyOp::create(builder, loc, memory, gradient),
+                  hasAlignedRows);
       memref::DeallocOp::create(builder, loc, memory);
       continue;
     }

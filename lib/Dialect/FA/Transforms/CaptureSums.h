@@ -25,9 +25,12 @@ using IterationDims = std::array<bool, 3>;
 struct CaptureSum {
   /// The number of the capture; none of the scale.
   std::optional<int64_t> capture;
-  /// Memory of f32, with a dimension for each of `isPrivate` in front.
+  /// Memory of f32, with a dimension for each of `isPrivate` in front; of 16
+  /// bits where each element is of one pair.
   Value memory;
   IterationDims isPrivate;
+  /// Whether blocks of pairs are stored in it as boxes.
+  bool inBoxes = false;
 };
 
 /// Sums that the same loops compute.
@@ -40,6 +43,8 @@ struct CaptureGroup {
 /// What a step adds to, at one iteration.
 struct CaptureDestinations {
   SmallVector<int64_t> numbers;
+  /// Those of `numbers` that boxes are stored in.
+  SmallVector<int64_t> inBoxes;
   SmallVector<Value> memory;
   Value scale;
 };
@@ -66,6 +71,9 @@ public:
   static CaptureDestinations getDestinations(OpBuilder &builder, Location loc,
                                              const CaptureGroup &group,
                                              std::array<Value, 3> at);
+  /// Says on a step which destinations it stores boxes in.
+  static void markBoxes(Operation *step,
+                        const CaptureDestinations &destinations);
   /// Writes the gradients, and frees what was allocated. Sums without parts can
   /// be copied (`byCopies`), to narrower elements.
   void store(bool byCopies = false);
@@ -88,17 +96,22 @@ private:
   void forEachRead(
       function_ref<void(std::optional<int64_t>, Value, const Use &)> add);
   CaptureSum createSum(std::optional<int64_t> capture, Value gradient,
-                       IterationDims isPrivate);
+                       IterationDims isPrivate, bool hasAlignedRows = false);
   Value createMemory(Value like, ArrayRef<OpFoldResult> leading);
-  Value createZeros(Value memory);
+  Value createZeros(Value memory, bool hasAlignedRows = false);
+  void clearRest(Value gradient, int64_t capture);
 
   OpBuilder &builder;
   AttentionGradientOp op;
   Location loc;
   std::array<OpFoldResult, 3> counts;
   bool blocksInOrder;
-  /// Sums that are not in the gradient itself, with the gradient.
-  SmallVector<std::pair<Value, Value>> separate;
+  /// Sums that are not in the gradient itself.
+  struct SeparateSum {
+    Value memory, gradient;
+    bool hasAlignedRows;
+  };
+  SmallVector<SeparateSum> separate;
 };
 
 } // namespace mlir::fa

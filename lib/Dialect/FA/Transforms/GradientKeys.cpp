@@ -61,6 +61,7 @@ GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
       captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
       op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
       op.getOutputGradientDimsAttr(), sumsOrder, keysConfig);
+  CaptureSums::markBoxes(step, captures);
   takeRegions(step);
   return step;
 }

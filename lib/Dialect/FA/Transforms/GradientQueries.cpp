@@ -58,6 +58,7 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
         rewriter.getDenseI64ArrayAttr(destinations.numbers),
         op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
         op.getOutputGradientDimsAttr(), config);
+    CaptureSums::markBoxes(step, destinations);
     takeRegions(step);
     if (withQueries)
       finalize(step.getResult(0), getScale(), op.getQueryGradient(),

@@ -467,6 +467,12 @@ void RecvOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 // Store of a block value
 //===----------------------------------------------------------------------===//
 
+/// Whether it is still to be decided what stages the value: it has no layout.
+static bool isToBeStaged(StoreOp op) {
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  return !op.getVia() && !value.getEncoding();
+}
+
 /// The hardware compares each coordinate of a tensor map with its dimension.
 static LogicalResult verifyPadded(StoreOp op) {
   if (!op.getPadded())
@@ -476,7 +482,7 @@ static LogicalResult verifyPadded(StoreOp op) {
            << "is padded at all ends of " << op.getDestination().getType()
            << ", expected no rows(...) or columns(...)";
   auto via = op.getVia() ? op.getVia().getDefiningOp<ChannelOp>() : ChannelOp();
-  if (via && via.getEngine() == Engine::tma_store)
+  if (isToBeStaged(op) || (via && via.getEngine() == Engine::tma_store))
     return success();
   return op.emitOpError() << "is padded, but threads write all of "
                              "a box below rows(...) and columns(...); expected "
