@@ -11,15 +11,17 @@ their order are the same for all; a `noise` run is the reference's with weights 
 one rounding of bfloat16 at most, so that its losses say how far runs drift apart by rounding.
 Who has no form of a problem, or is not installed, is named with the reason.
 
-Prints a table in Markdown, and writes training.json and, with matplotlib, training.png.
+Prints a table in Markdown, and writes training.md, training.json and, with matplotlib, training.png.
 """
 
 import argparse
+import datetime
 import fcntl
 import functools
 import importlib
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -304,20 +306,21 @@ def run_form(options):
             continue
         if reference is None and name in REFERENCES:
             reference = name
-        records[name] = {"losses": losses, "seconds": statistics.median(seconds[-options.timed:]), "bytes": memory}
+        records[name] = {"losses": [round(loss, 5) for loss in losses], "seconds": statistics.median(seconds[-options.timed:]), "bytes": memory}
     records = {name: records[name] for name in options.contestants}
     if reference is not None:
         noise, _, _ = train(options, reference, noise=2.0 ** -7)
-        records["noise"] = {"losses": noise, "drift": find_drift(noise, records[reference]["losses"])}
+        records["noise"] = {"losses": [round(loss, 5) for loss in noise], "drift": find_drift(noise, records[reference]["losses"])}
         for name, record in records.items():
             if "seconds" in record:
                 record["drift"] = find_drift(record["losses"], records[reference]["losses"])
-    return {"reference": reference, "records": records}
+    return {"reference": reference, "steps": options.steps, "records": records}
 
 
-def print_table(form, found):
-    print(f"\n| {form}: bf16, lower is better | ms a step | memory, GiB | first loss | last loss | drift |")
-    print("|---|---|---|---|---|---|")
+def format_table(form, found):
+    """A table in Markdown, and who has no number, and why."""
+    lines = [f"| {form}: bf16, lower is better | ms a step | memory, GiB | first loss | last loss | drift |",
+             "|---|---|---|---|---|---|"]
     for name, record in found["records"].items():
         if "reason" in record:
             continue
@@ -326,11 +329,12 @@ def print_table(form, found):
         drift = f"{record['drift']:.5f}" if "drift" in record else ""
         if "seconds" in record:
             cells = [f"{record['seconds'] * 1e3:.1f}", f"{record['bytes'] / 2 ** 30:.2f}"]
-        print(f"| {name} | {' | '.join(cells)} | {losses[0]:.4f} | {losses[-1]:.4f} | {drift} |")
-    for name, record in found["records"].items():
-        if "reason" in record:
-            print(f"{name} has no number: {record['reason']}")
-    print(f"drift: the mean difference of losses from {found['reference']}'s")
+        last = f"{losses[-1]:.4f}" if len(losses) == found["steps"] else ""
+        lines.append(f"| {name} | {' | '.join(cells)} | {losses[0]:.4f} | {last} | {drift} |")
+    lines += ["", f"drift: the mean difference of losses from {found['reference']}'s, over the steps both ran."]
+    lines += [f"{name} has no number: {record['reason']}" for name, record in found["records"].items()
+              if "reason" in record]
+    return lines
 
 
 def plot(results, path):
@@ -353,9 +357,9 @@ def plot(results, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = {"layers": 8, "width": 2048, "heads": 16, "key_heads": 4, "head_dim": 128, "tokens": 8192, "batch": 1,
+    defaults = {"layers": 8, "width": 2048, "heads": 16, "key_heads": 4, "head_dim": 128, "tokens": 8192, "batch": 1,
              "steps": 200, "timed": 50}
-    for name, default in sizes.items():
+    for name, default in defaults.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=default)
     parser.add_argument("--lock", type=argparse.FileType("w"), help="one process of those with this file times at a time")
     parser.add_argument("--all-losses", action="store_true",
@@ -366,25 +370,33 @@ def main():
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS)
     parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, help="folder of the record")
+    parser.add_argument("--name", default="training", help="of its files")
     options = parser.parse_args()
     place = torch.cuda.get_device_name() if options.device.type == "cuda" else "CPU"
-    print(f"seed {options.seed}, torch {torch.__version__}, {place}; {options.layers} layers, width {options.width}, "
-          f"{options.heads} heads on {options.key_heads}, head dim {options.head_dim}, {options.batch} x {options.tokens} "
-          f"tokens, {options.steps} steps, the last {options.timed} timed")
-    results = {}
+    sizes = (f"{options.layers} layers, width {options.width}, {options.heads} heads on {options.key_heads}, head dim "
+             f"{options.head_dim}, {options.batch} x {options.tokens} tokens, {options.steps} steps, the last "
+             f"{options.timed} timed")
+    print(f"seed {options.seed}, torch {torch.__version__}, {place}; {sizes}")
+    results, date = {}, datetime.date.today().isoformat()
     for form in options.forms:
         options.form = form
         results[form] = run_form(options)
-        print_table(form, results[form])
+        print("", *format_table(form, results[form]), sep="\n", flush=True)
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         record = {name: str(value) if isinstance(value, (torch.device, Path)) else value
                   for name, value in vars(options).items() if name != "lock"}
-        (options.output / "training.json").write_text(json.dumps({"options": record, "place": place, "forms": results},
-                                                                 indent=1) + "\n")
+        text = json.dumps({"date": date, "options": record, "place": place, "torch": torch.__version__, "forms": results})
+        # A line for each contestant.
+        (options.output / f"{options.name}.json").write_text(re.sub(r'("[^"]+": \{"(?:losses|reason))', r"\n\1", text) + "\n")
+        page = [f"# Training steps, {place}, {date}", "", f"torch {torch.__version__}; {sizes}.", "",
+                f"![losses]({options.name}.png)"]
+        for form, found in results.items():
+            page += ["", f"## {form}", "", *format_table(form, found)]
+        (options.output / f"{options.name}.md").write_text("\n".join(page) + "\n")
         try:
-            plot(results, options.output / "training.png")
+            plot(results, options.output / f"{options.name}.png")
         except ImportError as error:
             print(f"no plot: {error}")
     # Losses drift no further from the reference than rounding takes it, and then some.

@@ -110,6 +110,25 @@ def read_region(name: str, function: Callable, examples: list) -> Region:
     return Region(template.clause, list(zip(template.names, template.leaves)))
 
 
+def take_numbers(module: torch.fx.GraphModule, examples: list) -> set[int]:
+    """Places of captured numbers that torch 2.11 hands a graph as tensors without dims,
+    which it reads. They become numbers, in the graph and among the examples."""
+    places = [node for node in module.graph.nodes if node.op == "placeholder"][-len(examples):] if examples else []
+    found = set()
+    for i, place in enumerate(places):
+        reads = list(place.users)
+        if not reads or any(node.op != "call_method" or node.target != "item" for node in reads):
+            continue
+        found.add(i)
+        examples[i] = reads[0].meta["example_value"]
+        for node in reads:
+            node.replace_all_uses_with(place)
+            module.graph.erase_node(node)
+    if found:
+        module.recompile()
+    return found
+
+
 #===--- attention() under Dynamo ------------------------------------------===#
 
 class _TraceRegion(HigherOrderOperator):
@@ -145,7 +164,9 @@ def _add_to_dynamo() -> None:
             spelled = {"score": "score_mod", "mask": "mask_fn"}[name]
             body, lifted = self.create_wrapped_node(tx, query, function, spelled)
             module = tx.output.nn_modules[body.node.target]
-            examples = [proxy.node.meta["example_value"] for proxy in lifted]
+            given = [proxy.node.meta["example_value"] for proxy in lifted]
+            examples = list(given)
+            numbers = take_numbers(module, examples)
             try:
                 region = read_region(name, module, examples)
             except UnsupportedError as error:
@@ -164,6 +185,8 @@ def _add_to_dynamo() -> None:
                         value = value.call_method(tx, "reshape", [VariableTracker.build(tx, 1)], {})
                     elif example.stride(-1) != 1 and _hint(example.shape[-1]) > 1:
                         value = value.call_method(tx, "contiguous", [], {})
+                elif place in numbers:
+                    value = wrap_fx_proxy(tx, proxy, example_value=given[place]).call_method(tx, "item", [], {})
                 else:
                     value = SymNodeVariable.create(tx, proxy, example)
                 values.append(value)

@@ -12,6 +12,7 @@ rotary embedding on a GPU, triton. The last line has the counts.
 
 import argparse
 import collections
+import gc
 import math
 import os
 import random
@@ -66,6 +67,7 @@ class Sample:
         self.counts = collections.Counter()
         self.unsupported = collections.Counter()
         self.functions = collections.Counter()
+        self.begun_again = 0
         self.start = time.monotonic()
 
     def thin(self, module):
@@ -127,6 +129,22 @@ class Sample:
         # Those of one share that need the same kernels follow one another.
         items.sort(key=lambda item: (find_kernels(getattr(getattr(item, "callspec", None), "params", {})), item.nodeid))
         items[:] = items[len(items) * first // count:len(items) * (first + 1) // count]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        """Where the other shares left no memory a test is begun again, with what it had freed."""
+        named = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        for left in reversed(range(self.options.attempts)):
+            try:
+                pyfuncitem.obj(**named)
+                return True
+            except torch.OutOfMemoryError:
+                if not left:
+                    raise
+            self.begun_again += 1
+            gc.collect()
+            torch.cuda.empty_cache()
+            time.sleep(random.uniform(0.5, 2))
 
     def pytest_runtest_teardown(self, item):
         # Shares run beside each other.
@@ -204,6 +222,7 @@ def main():
                         help="of each test, at most so many sets of parameters that decide kernels")
     parser.add_argument("--seconds", type=int, help="begin no test after so many")
     parser.add_argument("--only", help="a regular expression of names")
+    parser.add_argument("--attempts", type=int, default=20, help="of a test that finds no memory")
     parser.add_argument("--least-passed", type=int, default=1, help="fewer are a failure")
     options = parser.parse_args()
     print(f"seed {options.seed}, torch {torch.__version__}, {options.device}")
@@ -223,6 +242,8 @@ def main():
         print(f"  {name}: {count}")
     for name, count in sample.unsupported.most_common():
         print(f"  unsupported, {name}: {count}")
+    if sample.begun_again:
+        print(f"  begun again for lack of memory: {sample.begun_again}")
     counts = sample.counts
     print(f"{options.suite}: of {sample.collected} tests {sum(counts.values())} ran: {counts['passed']} passed, "
           f"{counts['unsupported']} unsupported, {counts['skipped']} skipped, {counts['failed']} failed")
