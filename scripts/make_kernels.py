@@ -16,7 +16,7 @@ from pathlib import Path
 from fa_mlir import assembler
 from fa_mlir.attention import find_text
 from fa_mlir.compilation import Request, make_packaged
-from fa_mlir.problem import LAYOUTS, Types, from_text, write_forward
+from fa_mlir.problem import LAYOUTS, Types, from_text, write_forward, write_gradient
 
 CHIPS = ("sm_80", "sm_90a")
 
@@ -27,6 +27,11 @@ def make_requests(chips):
         # What attention() asks for without other arguments.
         text = find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
         source = write_forward(from_text(text), Types("bf16", head_dim, head_dim))
+        yield Request(source.encode(), "cuda", chip, None, None, "auto", False)
+    for chip, layout, causal, head_dim in itertools.product(chips, LAYOUTS, (None, "bottom_right"), (64, 128)):
+        # And what its gradients ask for.
+        text = find_text((layout, causal, False, None, None, None, False, None, "", "", (), True))
+        source = write_gradient(from_text(text), Types("bf16", head_dim, head_dim), False, ("query", "key", "value"))
         yield Request(source.encode(), "cuda", chip, None, None, "auto", False)
 
 

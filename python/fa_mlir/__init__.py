@@ -31,7 +31,7 @@ from .jit import Jitted, jit
 from .sdpa import override_sdpa, sdpa
 
 if TYPE_CHECKING:
-    from . import compat, diffusers, flash_attn, flash_attn_interface, hf, jax, xformers
+    from . import compat, diffusers, flash_attn, flash_attn_interface, hf, jax, vllm, xformers
     from .compilation import CompiledKernel, clear_memory, compile, stats
     from .compiler import Context, Diagnostic, Module
     from .flash_impl import register_flash_attention_impl
@@ -46,7 +46,7 @@ __all__ = [
     "FlexPass", "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError",
     "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "diffusers", "explain", "flash_attn",
     "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa",
-    "register_flash_attention_impl", "sdpa", "stats", "xformers"]
+    "register_flash_attention_impl", "sdpa", "stats", "vllm", "xformers"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
@@ -56,7 +56,7 @@ _LATER = {
     "flash_impl": ("register_flash_attention_impl",), "flex": ("flex_attention",),
     "flex_pass": ("FlexPass", "flex_backend"), "host": ("Function",),
     "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
-_MODULES = ("compat", "diffusers", "flash_attn", "flash_attn_interface", "hf", "jax", "xformers")
+_MODULES = ("compat", "diffusers", "flash_attn", "flash_attn_interface", "hf", "jax", "vllm", "xformers")
 _PLACES = {name: module for module, names in _LATER.items() for name in names}
 
 

@@ -10,6 +10,7 @@
 | transformers | | fa_mlir.hf.register(), attn_implementation="fa_mlir" |
 | diffusers | | fa_mlir.diffusers.register(), set_attention_backend("fa_mlir") |
 | xformers.ops.memory_efficient_attention | fa_mlir.xformers.* | |
+| vllm.vllm_flash_attn.* | fa_mlir.vllm.* | fa_mlir.vllm.install() before the engine |
 | jax.nn.dot_product_attention | fa_mlir.jax.attention | |
 
 What differs:

@@ -30,7 +30,9 @@ def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None,
     if return_lse and dropout_p:
         raise UnsupportedError("return_attn_probs", "True with dropout_p", "False",
                                "attention(return_lse=True): probabilities and what is dropped are never made")
-    window: Any = tuple([size if size is None else index(size) for size in window_size])
+    window: Any = None
+    if window_size not in ((-1, -1), (None, None)):
+        window = tuple([size if size is None else index(size) for size in window_size])
     return attention(q, k, v, causal="bottom_right" if causal else None, window=window, scale=softmax_scale,
                      softcap=softcap or None, alibi=alibi_slopes, dropout_p=dropout_p, return_lse=return_lse, **more)
 

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -430,6 +431,71 @@ class FlashAttention(unittest.TestCase):
                   "from flash_attn import flash_attn_func; from flash_attn_interface import flash_attn_combine;"
                   "assert flash_attn is fa_mlir.flash_attn")
         subprocess.run([sys.executable, "-c", script], check=True)
+
+
+class VLLM(unittest.TestCase):
+    """Against each sequence alone."""
+
+    def setUp(self):
+        self.lengths, self.queries = [9, 3, 20], [4, 1, 20]
+        self.starts = torch.tensor([0, 4, 5, 25], dtype=torch.int32)
+        self.query = torch.randn(25, 4, 16)
+        self.keys = [torch.randn(length, 2, 2, 16) for length in self.lengths]
+
+    def check(self, output, lse, sink=None, **options):
+        for b, (length, count) in enumerate(zip(self.lengths, self.queries)):
+            start = int(self.starts[b])
+            key, value = self.keys[b].unbind(1)
+            expected = fa_mlir.attention(self.query[start:start + count], key, value, sink=sink,
+                                         return_lse=True, **options)
+            self.assertLess(relative_error(output[start:start + count], expected[0]), 2e-6)
+            self.assertLess(relative_error(lse[:, start:start + count], expected[1]), 2e-6)
+
+    def test_pages(self):
+        pages = torch.full((12, 2, 4, 2, 16), torch.nan)
+        table = torch.zeros(3, 5, dtype=torch.int32)
+        order = iter(torch.randperm(12).tolist())
+        for b, length in enumerate(self.lengths):
+            for page in range(-(-length // 4)):
+                table[b, page] = next(order)
+                rows = self.keys[b][4 * page:4 * page + 4]
+                pages[table[b, page], :, :len(rows)] = rows.transpose(0, 1)
+        used = torch.tensor(self.lengths, dtype=torch.int32)
+        sinks, out = torch.randn(4), torch.full((25, 4, 16), torch.nan)
+        for options, names in (({}, {}), ({"causal": True}, {"causal": "bottom_right"}),
+                               ({"causal": True, "window_size": [5, 0]}, {"causal": "bottom_right", "window": (5, 0)}),
+                               ({"softcap": 2.0, "softmax_scale": 0.5}, {"softcap": 2.0, "scale": 0.5})):
+            output, lse = fa_mlir.vllm.flash_attn_varlen_func(
+                self.query, pages[:, 0], pages[:, 1], 20, self.starts, 20, seqused_k=used, block_table=table, out=out,
+                return_softmax_lse=True, k_descale=torch.ones(3, 2), fa_version=3, num_splits=4, **options)
+            self.assertIs(output, out)
+            self.check(output, lse, **names)
+        found = fa_mlir.vllm.flash_attn_varlen_func(self.query, pages[:, 0], pages[:, 1], 20, self.starts, 20,
+                                                    seqused_k=used, block_table=table, s_aux=sinks, return_softmax_lse=True)
+        self.check(*found, sink=sinks)
+
+    def test_packed(self):
+        key, value = torch.cat(self.keys).unbind(1)
+        starts = torch.tensor([0, 9, 12, 32], dtype=torch.int32)
+        self.check(*fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, causal=True,
+                                                        return_softmax_lse=True), causal="bottom_right")
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "block_table"):
+            fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20)
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "cp_world_size"):
+            fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, cp_world_size=2)
+
+    def test_install(self):
+        """A stand-in for the package: it has no wheel for a CPU."""
+        theirs, metadata = lambda: None, lambda: None
+        modules = {name: types.ModuleType(name) for name in ("vllm", "vllm.vllm_flash_attn", "vllm.backend", "other")}
+        modules["vllm"].vllm_flash_attn = modules["vllm.vllm_flash_attn"]
+        for name in "vllm.vllm_flash_attn", "vllm.backend", "other":
+            modules[name].flash_attn_varlen_func, modules[name].get_scheduler_metadata = theirs, metadata
+        with mock.patch.dict(sys.modules, modules):
+            fa_mlir.vllm.install()
+        for name in "vllm.vllm_flash_attn", "vllm.backend":
+            self.assertIs(modules[name].flash_attn_varlen_func, fa_mlir.vllm.flash_attn_varlen_func)
+        self.assertIs(modules["other"].flash_attn_varlen_func, theirs)
 
 
 @unittest.skipUnless(importlib.util.find_spec("xformers"), "no xformers")
