@@ -117,7 +117,7 @@ class Kernel:
 
     def _find_dims(self):
         """Where an input has each named dim."""
-        dims = {}
+        dims: dict[str, tuple[int, int]] = {}
         for i in self._inputs:
             for j, dim in enumerate(self.arguments[i].shape or ()):
                 if isinstance(dim, str) and dim != "?":
@@ -139,13 +139,13 @@ class Kernel:
         for i, value in zip(self._inputs, inputs):
             arguments[i] = value
         for name, value in named.items():
-            i = self._index.get(name)
-            if i is None:
+            place = self._index.get(name)
+            if place is None:
                 raise TypeError(f"kernel '{self.name}' has no argument '{name}'; there are "
                                 + ", ".join(self._index))
-            if self._positions.get(i, len(inputs)) < len(inputs):
+            if self._positions.get(place, len(inputs)) < len(inputs):
                 raise TypeError(f"kernel '{self.name}' got argument '{name}' twice")
-            arguments[i] = value
+            arguments[place] = value
         missing = tuple([i for i, value in enumerate(arguments) if value is None])
         if missing:
             self._allocate(arguments, missing)
@@ -163,13 +163,15 @@ class Kernel:
         if torch is None:
             name = self.arguments[missing[0]].name
             raise TypeError(f"output '{name}' is not given, and torch is not loaded to allocate it")
-        device = None
+        device: Any = None
+        key: tuple | None = None
+        plan = None
         try:
             device = arguments[self._first_tensor].get_device()
             key = (missing, device, *[arguments[i].shape for i in self._dim_inputs])
             plan = self._plans.get(key) if device >= 0 else None
         except (AttributeError, TypeError):
-            key = plan = None
+            key = None
         if plan is None:
             plan = self._plan_outputs(arguments, missing, torch)
             if key and device >= 0:
@@ -240,7 +242,7 @@ class Kernel:
             return self._pack_any(values, stream)
         tensor, codes = torch.tensor, torch.codes
         device = -1
-        flat = []
+        flat: list[Any] = []
         try:
             for (rank, is_float), value in zip(self._kinds, values):
                 if rank == _SCALAR:

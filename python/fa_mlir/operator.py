@@ -420,13 +420,16 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
-        execute = spec.loader.exec_module
+        if spec is None:
+            return None
+        loader: Any = spec.loader
+        execute = loader.exec_module
 
         def execute_and_add(module):
             execute(module)
             _AFTER_IMPORT[name]()
 
-        spec.loader.exec_module = execute_and_add
+        loader.exec_module = execute_and_add
         return spec
 
 
@@ -461,7 +464,7 @@ def _make_function(torch):
     which costs several times as much."""
     call = make_call(torch, True)
 
-    class Attention(torch.autograd.Function):
+    class Attention(torch.autograd.Function):  # type: ignore[name-defined]
         @staticmethod
         def forward(ctx, query, key, value, numbers, text, *tensors):
             output, lse = call(query, key, value, tensors or None, numbers, text)

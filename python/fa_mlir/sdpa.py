@@ -151,7 +151,7 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
         raise ValueError(f"on_unsupported is {on_unsupported!r}, expected one of {', '.join(UNSUPPORTED)}")
     functional = torch.nn.functional
     original = _original or functional.scaled_dot_product_attention
-    warned = set()
+    warned: set[str] = set()
 
     @functools.wraps(original)
     def replacement(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
