@@ -565,10 +565,10 @@ def _find_torch() -> Any:
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
         _is_compiling, _tensor = torch.compiler.is_dynamo_compiling, torch.Tensor
         for layout, causal in itertools.product(LAYOUTS, CAUSAL):
-            texts = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
-                     for lse in (False, True)]
+            text, text_with_lse = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
+                                   for lse in (False, True)]
             _plain_calls.update(zip(((layout, causal, lse) for lse in (False, True)),
-                                    operator.make_plain_calls(torch, *texts, layout)))
+                                    operator.make_plain_calls(torch, text, text_with_lse, layout)))
         _torch = torch
     return _torch
 

@@ -522,7 +522,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
                         ctx.needs_input_grad, ())[0]
 
     # With one output, as few steps as there can be.
-    class Attention(torch.autograd.Function):
+    class Attention(torch.autograd.Function):  # type: ignore[name-defined]
         @staticmethod
         def forward(ctx, query, key, value):
             output, lse = run(query, key, value)
@@ -534,7 +534,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
         def backward(ctx, gradient):
             return tuple(differentiate(ctx, gradient, None))
 
-    class AttentionAndLse(torch.autograd.Function):
+    class AttentionAndLse(torch.autograd.Function):  # type: ignore[name-defined]
         @staticmethod
         def forward(ctx, query, key, value):
             output, lse = run(query, key, value)
@@ -571,7 +571,7 @@ def _register() -> None:
 
     path = find_library(LIBRARY, "FA_TORCH_LIBRARY")
     try:
-        c = ctypes.CDLL(path)
+        c: Any = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"cannot open '{path}': {error}; build the target FATorchShared, or let "
                           "FA_TORCH_LIBRARY name the library") from error

@@ -3,8 +3,8 @@
 
     python3 random_graphs.py --opt build/bin/fa-opt --run build/bin/fa-run [--seed SEED] [--graphs N] [--before N] [--only K]
 
-A graph draws its dimensions and their order, where it scales, score functions, masks, bases of the exponential, with or without a
-maximum, when it divides, and how each step is spelled. A broken one differs from attention by one of `BREAKS`. Checked:
+A graph draws its dimensions and their order, where it scales, score functions, masks of scores or weights, bases of the exponential,
+with or without a maximum, when and how it divides, and how each step is spelled. A broken one differs from attention by one of `BREAKS`. Checked:
 
 - Source and raised graph agree to 1e-10 with NaN and infinities at the same places, broken or not.
 - A broken graph has no attention.
@@ -36,7 +36,8 @@ BREAKS = ["sum over queries", "sum of squares", "sum from one", "returns probabi
           "drops below a threshold", "second exponential", "masks after the division", "masks the dividend", "other scale",
           "output from one", "maximum over queries", "maximum from zero", "maximum of magnitudes", "transposed", "mixes heads",
           "softmax over heads", "no exponential", "subtracts twice the maximum from the dividend", "squares probabilities",
-          "logarithm of another base", "logarithm beside ln(2) in f32"]
+          "logarithm of another base", "logarithm beside ln(2) in f32", "power of the softmax", "sum of visible keys",
+          "hides weights, then quotients"]
 
 
 class Graph:
@@ -46,6 +47,7 @@ class Graph:
         self.rng = random.Random(f"{seed} {number}")
         self.number, self.lines, self.count = number, [], 0
         self.broken = self.rng.choice(BREAKS) if broken else None
+        self.divides, self.has_bias = True, False
         self.sizes = dict(SIZES)
         self.arguments, self.results = [], []
         self.build()
@@ -176,7 +178,13 @@ class Graph:
 
     def mask(self):
         """Which keys a query sees."""
-        kind = self.rng.choice(["causal", "from the end", "window", "argument", "argument of keys"])
+        # What is hidden twice by one condition is attention.
+        others = ["from the end", "window", "argument", "argument of keys", "either"]
+        kind = self.rng.choice(others if self.broken == "hides weights, then quotients" else ["causal", *others])
+        if kind == "either":
+            place = self.emit("arith.constant 2 : index")
+            return self.indices("qk", "%l = arith.cmpi sge, %q, %k : index", f"%u = arith.cmpi eq, %k, {place} : index",
+                                "%r = arith.xori %l, %u : i1")
         if kind == "causal":
             return self.indices("qk", "%r = arith.cmpi sge, %q, %k : index")
         if kind == "from the end":
@@ -209,6 +217,7 @@ class Graph:
                 scores = self.elementwise([scores], scores[1], f"%c = arith.divf %i0, {cap} : f32", "%t = math.tanh %c : f32",
                                           f"%r = arith.mulf %t, {cap} : f32")
             elif kind == "bias":
+                self.has_bias = True
                 letters = "".join(letter for letter in scores[1] if letter in "qk" or self.chance(0.5))
                 scores = self.binary("addf", scores, self.argument(letters))
             else:
@@ -271,7 +280,9 @@ class Graph:
             scores = self.scaled(scores, factor)
         scores = self.modified(scores)
         self.base2 = self.chance(0.2) or broken == "logarithm beside ln(2) in f32"
-        if self.chance(0.5) and broken not in ("masks the dividend", "masks after the division"):
+        # Hidden by weights of 0, which leaves scores as they are.
+        self.hides = broken in ("sum of visible keys", "hides weights, then quotients") or broken is None and self.chance(0.15)
+        if self.chance(0.5) and not self.hides and broken not in ("masks the dividend", "masks after the division"):
             scores = self.masked(scores, self.mask())
         if self.base2:
             log2e = self.constant("1.44269502")
@@ -288,6 +299,10 @@ class Graph:
             shift = self.maximum(scores)
             shifted = self.binary("subf", scores, shift)
         p = self.exponential(shifted)
+        if self.hides:
+            return self.hidden(p, shift)
+        if broken == "power of the softmax" or broken is None and not self.base2 and self.chance(0.1):
+            return self.by_logarithm(shifted, p, shift)
         if broken == "no exponential":
             p = self.elementwise([shifted], shifted[1], "%r = math.absf %i0 : f32")
         if broken == "subtracts twice the maximum from the dividend":
@@ -314,6 +329,36 @@ class Graph:
             seen = self.indices("qk", "%r = arith.cmpi sge, %q, %k : index")
             p = self.elementwise([seen, p], p[1], f"%r = arith.select %i0, %i1, {zero} : f32")
         return p, total, shift
+
+    def hidden(self, p, shift):
+        """Weights that are 0 where a key is not seen, their sum, and where no weight is left perhaps 1 in its place."""
+        zero, one = self.constant("0.000000e+00"), self.constant("1.000000e+00")
+        seen = self.mask()
+        spelling = self.rng.choice(["select", "product"])
+        ones = self.elementwise([seen, p], p[1], f"%r = arith.select %i0, {one}, {zero} : f32")
+        p = self.binary("mulf", p, ones) if spelling == "product" else \
+            self.elementwise([seen, p], p[1], f"%r = arith.select %i0, %i1, {zero} : f32")
+        summed = ones if self.broken == "sum of visible keys" else p
+        total = self.reduce(summed, "k", "0.000000e+00", "%r = arith.addf %i0, %out : f32")
+        # A bias may be -inf everywhere, which makes the sum NaN. The logarithm of a guarded one is another.
+        if self.has_bias:
+            return p, total, None
+        if self.chance(0.5):
+            guarded = self.elementwise([total], total[1], f"%c = arith.cmpf oeq, %i0, {zero} : f32",
+                                       f"%r = arith.select %c, {one}, %i0 : f32")
+            return p, guarded, None
+        return p, total, shift
+
+    def by_logarithm(self, shifted, p, shift):
+        """Divided by the sum in the exponent."""
+        self.divides = False
+        total = self.reduce(p, "k", "0.000000e+00", "%r = arith.addf %i0, %out : f32")
+        logarithm = self.elementwise([total], total[1], "%r = math.log %i0 : f32")
+        exponent = self.binary("subf", shifted, logarithm)
+        if self.broken:
+            two = self.constant("2.000000e+00")
+            exponent = self.elementwise([exponent], exponent[1], f"%r = arith.mulf %i0, {two} : f32")
+        return self.exponential(exponent), total, shift
 
     def logsumexp(self, total, shift):
         """Of base 2 where the exponentials are, sometimes made natural, of the other sign, or of bf16."""
@@ -346,8 +391,8 @@ class Graph:
 
     def finish(self, p, total, v, outer):
         broken = self.broken
-        late = self.chance(0.3) and broken is None
-        if not late:
+        late = self.divides and self.chance(0.3) and broken is None
+        if self.divides and not late:
             p = self.divided(p, total)
         zero = "0.000000e+00"
         if broken == "gates probabilities":
@@ -358,7 +403,7 @@ class Graph:
                                  f"%r = arith.select %l, %i0, {none} : f32")
         if broken == "squares probabilities":
             p = self.binary("mulf", p, p)
-        if broken == "masks after the division":
+        if broken in ("masks after the division", "hides weights, then quotients"):
             none = self.constant(zero)
             seen = self.indices("qk", "%r = arith.cmpi sge, %q, %k : index")
             p = self.elementwise([seen, p], p[1], f"%r = arith.select %i0, %i1, {none} : f32")

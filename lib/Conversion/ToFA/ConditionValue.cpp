@@ -36,7 +36,13 @@ evaluateInteger(const Variables &variables, const Node *node, unsigned variable,
     Type type = node->type;
     if (!type.isIndex() && type.getIntOrFloatBitWidth() < 32)
       return std::nullopt;
-    return get(0);
+    std::optional<IndexForm> form = get(0);
+    auto range = form ? variables.getRange(*form) : std::nullopt;
+    // What is computed of indices may not be.
+    if (range && type.isInteger(32) &&
+        (range->first < llvm::minIntN(32) || range->second > llvm::maxIntN(32)))
+      return std::nullopt;
+    return form;
   }
   if (node->operands.size() != 2)
     return std::nullopt;

@@ -426,7 +426,7 @@ const Node *ElementReader::read(Value tensor, ArrayRef<IndexForm> indices) {
   if (!node)
     node = load(tensor, indices);
   known[place] = node;
-  origins[node] = {tensor, nodes};
+  origins.try_emplace(node, Origin{tensor, nodes});
   return node;
 }
 

@@ -54,7 +54,8 @@ public:
 
   NodeGraph &getGraph() { return graph; }
   ExtentReader &getExtents() { return extents; }
-  /// Elements of a tensor that a node was read as, the last one read.
+  /// The element that a node is, of the tensor that computes it: copies of it
+  /// are often broadcast.
   struct Origin {
     Value tensor;
     SmallVector<const Node *> indices;

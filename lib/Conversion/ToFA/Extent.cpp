@@ -56,10 +56,6 @@ std::optional<unsigned> Extent::getOneAtom() const {
   return terms.begin()->first.front();
 }
 
-bool Extent::isNonNegative() const {
-  return llvm::all_of(terms, [](const auto &term) { return term.second >= 0; });
-}
-
 Extent Extent::operator+(const Extent &other) const {
   Extent sum = *this;
   for (const auto &[monomial, coefficient] : other.terms)
@@ -287,6 +283,25 @@ Extent ExtentReader::computeValue(Value value, unsigned depth) {
   return getAtom(value, -1);
 }
 
+/// Whether a number is the size of a tensor, as it is or cast.
+static bool isUsedAsSize(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<arith::IndexCastOp>(user))
+      return user->getResult(0).getType().isIndex() &&
+             isUsedAsSize(user->getResult(0));
+    return isa<tensor::EmptyOp, tensor::ExpandShapeOp>(user);
+  });
+}
+
+bool ExtentReader::isNonNegative(const Extent &extent) const {
+  return llvm::all_of(extent.getTerms(), [&](const auto &term) {
+    return term.second >= 0 && llvm::all_of(term.first, [&](unsigned atom) {
+             auto [value, dim] = atoms[atom];
+             return dim >= 0 || isUsedAsSize(value);
+           });
+  });
+}
+
 std::optional<bool> ExtentReader::getCondition(Value value, unsigned depth) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -297,10 +312,11 @@ std::optional<bool> ExtentReader::getCondition(Value value, unsigned depth) {
   Extent left = getValue(compare.getLhs(), depth + 1),
          right = getValue(compare.getRhs(), depth + 1);
   using Predicate = arith::CmpIPredicate;
-  auto isAtLeast = [](const Extent &a, const Extent &b) -> std::optional<bool> {
-    if ((a - b).isNonNegative())
+  auto isAtLeast = [&](const Extent &a,
+                       const Extent &b) -> std::optional<bool> {
+    if (isNonNegative(a - b))
       return true;
-    if ((b - a - 1).isNonNegative())
+    if (isNonNegative(b - a - 1))
       return false;
     return std::nullopt;
   };

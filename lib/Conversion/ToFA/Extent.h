@@ -21,7 +21,7 @@
 
 namespace mlir::fa {
 
-/// A polynomial of the atoms of an `ExtentReader`. Atoms are at least 0.
+/// A polynomial of the atoms of an `ExtentReader`.
 class Extent {
 public:
   /// Atoms of a product, sorted, with repetitions.
@@ -36,8 +36,6 @@ public:
   int64_t getStatic() const;
   /// The atom that this is, if it is one.
   std::optional<unsigned> getOneAtom() const;
-  /// No coefficient is negative, so that the value is not either.
-  bool isNonNegative() const;
   bool operator==(const Extent &other) const { return terms == other.terms; }
 
   Extent operator+(const Extent &other) const;
@@ -59,6 +57,8 @@ public:
   Extent getDim(Value tensor, int64_t dim);
   /// Of an integer or index value.
   Extent getValue(Value value, unsigned depth = 0);
+  /// Whether no coefficient is negative, and no atom: a size is none.
+  bool isNonNegative(const Extent &extent) const;
   /// Of an i1, where it is known.
   std::optional<bool> getCondition(Value value, unsigned depth = 0);
   /// An index value, by arithmetic at the insertion point.

@@ -89,7 +89,8 @@ SoftmaxMatcher::matchLogSumExp(const Node *node) {
   if (terms.logarithm->isa<math::Log2Op>())
     result.factor /= llvm::numbers::ln2;
   if (!terms.shift)
-    return term->operand(0) == written ? std::optional(result) : std::nullopt;
+    return term->operand(0) == written && !writtenFactor ? std::optional(result)
+                                                         : std::nullopt;
   if (!isRowMaximum(terms.shift, written))
     return std::nullopt;
   const Node *exponent =

@@ -174,7 +174,8 @@ const Node *NodeGraph::foldSelect(ArrayRef<const Node *> operands, Type type) {
     return *known ? yes : no;
   if (yes == no)
     return yes;
-  if (condition->isa<arith::XOrIOp>())
+  if (condition->isa<arith::XOrIOp>() &&
+      llvm::any_of(condition->operands, getKnown))
     return getSelect(getNot(condition), no, yes);
   if (!type.isInteger(1))
     return nullptr;

@@ -45,9 +45,50 @@ bool SoftmaxMatcher::isRowReduction(const Node *node, Combiner combiner) const {
 // Weights
 //===----------------------------------------------------------------------===//
 
+/// A number that is 0 under a condition, else what it was: `select(c, x, 0)`,
+/// or x times one that is 1 or 0. Where it stays, and x.
+static std::optional<std::pair<const Node *, const Node *>>
+getKept(NodeGraph &graph, const Node *node) {
+  if (node->isa<arith::MulFOp>())
+    for (unsigned side : {1, 0}) {
+      const Node *choice = node->operand(side);
+      if (!choice->isa<arith::SelectOp>())
+        continue;
+      auto inner = getKept(graph, choice);
+      if (inner && isReal(inner->second, 1))
+        return std::make_pair(inner->first, node->operand(1 - side));
+    }
+  if (!node->isa<arith::SelectOp>())
+    return std::nullopt;
+  const Node *condition = node->operand(0);
+  if (isReal(node->operand(1), 0))
+    return std::make_pair(graph.getNot(condition), node->operand(2));
+  if (isReal(node->operand(2), 0))
+    return std::make_pair(condition, node->operand(1));
+  return std::nullopt;
+}
+
 LogicalResult SoftmaxMatcher::collectFactors(const Node *node) {
   if (isReal(node, 1))
     return success();
+  if (auto selected = getKept(graph, node)) {
+    auto [condition, inner] = *selected;
+    size_t firstKept = kept.size(), before = divisors.size();
+    bool isInner = !weight, isOfPair = dependsOnKey(condition);
+    SmallVector<Condition> &conditions = isOfPair ? kept : guards;
+    size_t place = conditions.size();
+    conditions.push_back({isOfPair ? condition : graph.getNot(condition)});
+    if (failed(collectFactors(inner)))
+      return failure();
+    conditions[place].isOfQuotient = divisors.size() > before;
+    // What is a form of the weight holds it, not yet divided.
+    if (isInner && weight && divisors.size() == before) {
+      WeightForm &form = weightForms.emplace_back(WeightForm{node, {}});
+      for (const Condition &each : ArrayRef(kept).drop_front(firstKept))
+        form.kept.push_back(each.node);
+    }
+    return success();
+  }
   if (node->isa<arith::MulFOp>())
     return success(succeeded(collectFactors(node->operand(0))) &&
                    succeeded(collectFactors(node->operand(1))));
@@ -55,31 +96,11 @@ LogicalResult SoftmaxMatcher::collectFactors(const Node *node) {
     divisors.push_back(node->operand(1));
     return collectFactors(node->operand(0));
   }
-  if (node->isa<arith::SelectOp>()) {
-    const Node *condition = node->operand(0);
-    const Node *inner = node->operand(1);
-    bool isZeroOnYes = isReal(node->operand(1), 0);
-    if (isZeroOnYes)
-      inner = node->operand(2);
-    if (isZeroOnYes || isReal(node->operand(2), 0)) {
-      const Node *stays = isZeroOnYes ? graph.getNot(condition) : condition;
-      if (dependsOnKey(condition))
-        kept.push_back(stays);
-      else
-        guards.push_back(graph.getNot(stays));
-      size_t before = divisors.size();
-      if (failed(collectFactors(inner)))
-        return failure();
-      if (divisors.size() == before)
-        weightForms.push_back(node);
-      return success();
-    }
-  }
   if (node->isa<math::ExpOp>() || node->isa<math::Exp2Op>()) {
     if (weight)
       return refuse(node, "weights are a product of two exponentials", 2);
     weight = node;
-    weightForms.push_back(node);
+    weightForms.push_back({node, {}});
     return success();
   }
   bool isWider =
@@ -88,6 +109,14 @@ LogicalResult SoftmaxMatcher::collectFactors(const Node *node) {
     return refuse(isWider ? node->operand(0) : node,
                   "the softmax is rounded, and 'excess-precision' is false", 3);
   return refuse(node, "the softmax is changed before it multiplies values", 2);
+}
+
+const SoftmaxMatcher::WeightForm *
+SoftmaxMatcher::findWeightForm(const Node *node) const {
+  auto form = llvm::find_if(weightForms, [&](const WeightForm &candidate) {
+    return candidate.node == node;
+  });
+  return form == weightForms.end() ? nullptr : &*form;
 }
 
 bool SoftmaxMatcher::isRowMaximum(const Node *node, const Node *of) const {
@@ -120,8 +149,9 @@ LogicalResult SoftmaxMatcher::matchShift(const Node *shift, const Node *inner) {
     const Node *sum = shift->operand(0);
     if (isRowReduction(sum, Combiner::Add) && isReal(sum->operand(0), 0)) {
       const Node *term = sum->operand(1);
+      // A factor of the exponent would be a power of the softmax.
       if (term->isa<math::ExpOp>() && weight->isa<math::ExpOp>() &&
-          term->operand(0) == inner) {
+          !writtenFactor && term->operand(0) == inner) {
         // Divided already: exp(x - log(sum)).
         divisors.push_back(nullptr);
         return success();
@@ -144,13 +174,12 @@ LogicalResult SoftmaxMatcher::matchExponent() {
     return refuse(weight, "the softmax is not computed in f32", 3);
   SmallVector<const Node *> outer;
   // exp2((x - m) * c): the factor belongs to the score.
-  const Node *common = nullptr;
   if (exponent->isa<arith::MulFOp>())
     for (unsigned side : {0, 1}) {
       const Node *difference = exponent->operand(1 - side);
       if (exponent->operand(side)->folded && difference->isa<arith::SubFOp>() &&
           difference->operand(1)->hasReduction) {
-        common = exponent->operand(side);
+        writtenFactor = exponent->operand(side);
         exponent = difference;
         break;
       }
@@ -186,9 +215,8 @@ LogicalResult SoftmaxMatcher::matchExponent() {
     return refuse(weight, "the softmax is not over the keys", 2);
   // What is subtracted besides cancels, but only if it is no reduction.
   score = written = inner;
-  writtenFactor = common;
-  if (common)
-    score = graph.get<arith::MulFOp>({score, common}, score->type);
+  if (writtenFactor)
+    score = graph.get<arith::MulFOp>({score, writtenFactor}, score->type);
   if (weight->isa<math::Exp2Op>()) {
     const Node *ln2 = graph.get<arith::TruncFOp>(
         {graph.getReal(0.693147180559945309417,
@@ -239,14 +267,15 @@ LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
     return refuse(divisor, "the sum of the weights does not start at 0", 4);
   const Node *term = divisor->operand(1);
   // Weights of hidden keys are 0, and may be named so.
-  if (term->isa<arith::SelectOp>() && !llvm::is_contained(weightForms, term)) {
+  if (term->isa<arith::SelectOp>() && !findWeightForm(term)) {
     const Node *condition = term->operand(0), *empty = getEmptiness(score);
     if (isReal(term->operand(2), 0) && graph.getNot(condition) == empty)
       term = term->operand(1);
     else if (isReal(term->operand(1), 0) && condition == empty)
       term = term->operand(2);
   }
-  if (!llvm::is_contained(weightForms, term))
+  const WeightForm *form = findWeightForm(term);
+  if (!form)
     return refuse(divisor,
                   "the denominator is a sum of something else than "
                   "the weights",
@@ -255,8 +284,11 @@ LogicalResult SoftmaxMatcher::matchDivisor(const Node *divisor) {
   // Weights that are 0 in numerator and denominator hide their keys.
   if (term != weight) {
     hidesWeights = true;
-    llvm::append_range(maskConditions, kept);
-    kept.clear();
+    llvm::append_range(maskConditions, form->kept);
+    llvm::erase_if(kept, [&](const Condition &condition) {
+      return !condition.isOfQuotient &&
+             llvm::is_contained(form->kept, condition.node);
+    });
   }
   return success();
 }
@@ -394,33 +426,54 @@ bool SoftmaxMatcher::isEmptyRow(const Node *condition) {
 }
 
 LogicalResult SoftmaxMatcher::matchGuards() {
-  // The difference of -inf and -inf is NaN, and so is the sum then.
-  if (isSumGuarded && !(subtractsMaximum && mayBeEmpty(score)))
-    isGuarded = true;
-  for (const Node *guard : guards) {
-    // The sum of the weights is 0.
-    bool isSumZero =
-        guard->isa<arith::CmpFOp>() && isReal(guard->operand(1), 0) &&
-        cast<arith::CmpFPredicateAttr>(guard->attribute).getValue() ==
-            arith::CmpFPredicate::OEQ &&
-        guard->operand(0) == divisors.front();
-    if (isSumZero) {
-      isGuarded |= !(subtractsMaximum && mayBeEmpty(score));
-      continue;
-    }
-    if (!isEmptyRow(guard))
-      return refuse(guard,
+  // The sum of a row that sees no key is 0. But the difference of -inf and -inf
+  // is NaN, and so is the sum then, unless such weights are set to 0 in it.
+  const Node *visible = graph.getNot(getEmptiness(score));
+  bool coversEmpty = llvm::is_contained(maskConditions, visible);
+  bool isSumZero = coversEmpty || !(subtractsMaximum && mayBeEmpty(score));
+  // Weights that are set to 0 hide other keys than scores of -inf do.
+  bool hidesMore = llvm::any_of(
+      maskConditions, [&](const Node *each) { return each != visible; });
+  bool guardsEmptyScores = false, guardsSum = isSumGuarded;
+  isGuarded = isSumGuarded && isSumZero;
+  // exp(x - log(sum)) is a quotient, too.
+  bool isLogarithm = !divisors.front();
+  for (const Condition &guard : guards) {
+    const Node *node = guard.node;
+    bool isOfSum = node->isa<arith::CmpFOp>() && isReal(node->operand(1), 0) &&
+                   cast<arith::CmpFPredicateAttr>(node->attribute).getValue() ==
+                       arith::CmpFPredicate::OEQ &&
+                   node->operand(0) == divisors.front();
+    if (!isOfSum && !isEmptyRow(node))
+      return refuse(node,
                     "rows of the softmax are set to 0 by a condition "
                     "that is not that they see no key",
                     5);
-    isGuarded = true;
+    // What is 0 before it is divided by a sum of 0 or NaN is NaN.
+    if (!guard.isOfQuotient && !isLogarithm)
+      continue;
+    (isOfSum ? guardsSum : guardsEmptyScores) = true;
+    isGuarded |= !isOfSum || isSumZero;
   }
   // Pairs that are 0 although their key counts in the denominator.
-  for (const Node *stays : kept) {
-    if (graph.getNot(stays) != getEmptiness(score))
-      return refuse(stays, "elements of the softmax are set to 0", 5);
-    isGuarded = true;
+  for (const Condition &stays : kept) {
+    // All that hides keys hides them in the quotient, too.
+    if (!mayBeEmpty(score) && !maskConditions.empty() &&
+        llvm::all_equal(maskConditions) &&
+        stays.node == maskConditions.front()) {
+      isGuarded = true;
+      continue;
+    }
+    if (stays.node != visible)
+      return refuse(stays.node, "elements of the softmax are set to 0", 5);
+    guardsEmptyScores |= stays.isOfQuotient || isLogarithm;
+    isGuarded |= stays.isOfQuotient || isLogarithm;
   }
+  if (hidesMore && (guardsEmptyScores || (guardsSum && !isSumZero)))
+    return refuse(weight,
+                  "rows of the softmax are set to 0 by a part of the "
+                  "conditions that hide keys",
+                  5);
   return success();
 }
 
@@ -442,7 +495,7 @@ bool SoftmaxMatcher::seesKey(const Node *mask) {
     witnesses.push_back(extent.getStatic() - 1);
   for (unsigned variable : mask->freeVariables) {
     Extent others = extent - variables.getExtent(variable);
-    if (variable == key || !others.isNonNegative())
+    if (variable == key || !extents.isNonNegative(others))
       continue;
     IndexForm same = variables.getForm(variable);
     witnesses.push_back(same);
@@ -592,9 +645,14 @@ void SoftmaxMatcher::takeScale(SoftmaxMatch &match) {
 
 FailureOr<SoftmaxMatch> SoftmaxMatcher::match(ArrayRef<const Node *> weights,
                                               const Node *divisor) {
+  // As the product that they are, which may be what is added up, too.
+  const Node *factors = nullptr;
   for (const Node *factor : weights)
-    if (failed(collectFactors(factor)))
-      return failure();
+    factors = factors ? graph.get<arith::MulFOp>({factors, factor},
+                                                 factors->type, factor->source)
+                      : factor;
+  if (factors && failed(collectFactors(factors)))
+    return failure();
   if (!weight) {
     (void)refuse(weights.empty() ? nullptr : weights.front(),
                  "the weights are no exponentials", 1);

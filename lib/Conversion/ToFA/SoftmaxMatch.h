@@ -45,8 +45,8 @@ class SoftmaxMatcher {
 public:
   SoftmaxMatcher(ElementReader &reader, const RaiseAttentionOptions &options,
                  ArrayRef<unsigned> keys, Refusal &refusal)
-      : graph(reader.getGraph()), options(options), keys(keys),
-        refusal(refusal) {
+      : graph(reader.getGraph()), extents(reader.getExtents()),
+        options(options), keys(keys), refusal(refusal) {
     for (unsigned key : keys)
       llvm::append_range(digits, graph.getVariables().getDigits(key));
   }
@@ -86,18 +86,30 @@ private:
   bool mayBeEmpty(const Node *node);
 
   NodeGraph &graph;
+  const ExtentReader &extents;
   const RaiseAttentionOptions &options;
   /// The variables of the key, sorted, and what they are divided into.
   SmallVector<unsigned> keys, digits;
   Refusal &refusal;
 
-  /// exp(...), and the same with what sets elements of it to 0.
+  /// exp(...), and the same with what sets elements of it to 0: conditions on a
+  /// pair under which it stays.
   const Node *weight = nullptr;
-  SmallVector<const Node *> weightForms;
-  /// Conditions on a pair under which its weight stays.
-  SmallVector<const Node *> kept;
-  /// Conditions on a row under which it is 0.
-  SmallVector<const Node *> guards;
+  struct WeightForm {
+    const Node *node;
+    SmallVector<const Node *> kept;
+  };
+  SmallVector<WeightForm> weightForms;
+  const WeightForm *findWeightForm(const Node *node) const;
+  /// A condition, and whether what it selects is divided already.
+  struct Condition {
+    const Node *node;
+    bool isOfQuotient = false;
+  };
+  /// Those on a pair under which its weight stays.
+  SmallVector<Condition> kept;
+  /// Those on a row under which it is 0.
+  SmallVector<Condition> guards;
   SmallVector<const Node *> divisors;
   bool isGuarded = false;
   /// A sum of 0 is replaced before it divides.

@@ -30,10 +30,10 @@ def make_model(nodes, inputs, output, opset, kind=TensorProto.FLOAT):
     return shape_inference.infer_shapes(model)
 
 
-def attention(kind=TensorProto.FLOAT, heads=4, kv_heads=4, **attributes):
+def attention(kind=TensorProto.FLOAT, heads=4, kv_heads=4, opset=23, **attributes):
     node = helper.make_node("Attention", ["q", "k", "v"], ["output"], **attributes)
     shapes = {"q": (2, heads, 128, 64), "k": (2, kv_heads, 128, 64), "v": (2, kv_heads, 128, 64)}
-    return lower(make_model([node], shapes, shapes["q"], 23, kind), ("Attention",))
+    return lower(make_model([node], shapes, shapes["q"], opset, kind), ("Attention",))
 
 
 def constant(name, array):
@@ -73,6 +73,7 @@ PROGRAMS = {
     "onnx_attention23_causal_f32.inlined": lambda: attention(is_causal=1),
     "onnx_attention23_causal_bf16.inlined": lambda: attention(TensorProto.BFLOAT16, is_causal=1),
     "onnx_attention23_gqa_softcap_f32.inlined": lambda: attention(heads=8, kv_heads=2, softcap=30.0),
+    "onnx_attention24_causal_gqa_f32.inlined": lambda: attention(heads=8, kv_heads=2, opset=24, is_causal=1),
     "onnx_bert_decomposed_18": bert,
     "onnx_torch_nanogpt_f32_18": nanogpt,
 }

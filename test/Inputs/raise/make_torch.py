@@ -229,7 +229,7 @@ def torch_sdpa_f16(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
 
 
-@program(1, *heads())
+@program(1, *heads(), forms=("linalg", "tm_tensor"))
 def torch_sdpa_scale(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, scale=0.2, is_causal=True)
 
