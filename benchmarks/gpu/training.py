@@ -7,8 +7,8 @@
 Forms: `llama` (causal), `gemma2` (softcap, and a window in every other layer), `packed`
 (causal within documents of random lengths, new ones each step: FlexAttention's time has
 its create_block_mask in it). A step is forward, backward and AdamW. Weights, data and
-their order are the same for all; a `noise` run is the reference's with weights moved by
-one rounding of bfloat16 at most, so that its losses say how far runs drift apart by rounding.
+their order are the same for all; two `noise` runs are the reference's with weights moved
+by one rounding of bfloat16 at most, so that their losses say how far runs drift apart by rounding.
 Who has no form of a problem, or is not installed, is named with the reason.
 
 Prints a table in Markdown, and writes training.md, training.json and, with matplotlib, training.png.
@@ -51,7 +51,8 @@ class Documents:
             starts.append(starts[-1] + length)
         self.starts = torch.tensor(starts, dtype=torch.int32, device=device)
         self.longest = max(lengths)
-        ids = torch.repeat_interleave(torch.arange(len(lengths), device=device), torch.tensor(lengths, device=device))
+        ids = torch.repeat_interleave(torch.arange(len(lengths), dtype=torch.int32, device=device),
+                                      torch.tensor(lengths, device=device))
         self.ids = ids.reshape(batch, tokens)
         self._blocks = None
 
@@ -70,11 +71,11 @@ def ours(query, key, value, softcap, window, documents):
     import fa_mlir
 
     options = {"causal": "bottom_right", "softcap": softcap, "window": (window, 0) if window is not None else None}
-    if documents is None:
-        return fa_mlir.attention(query, key, value, **options)
-    flat = [tensor.flatten(0, 1) for tensor in (query, key, value)]
-    return fa_mlir.attention(*flat, query_starts=documents.starts, key_starts=documents.starts,
-                             **options).view(query.shape)
+    if documents is not None:
+        # As FlexAttention is asked: gradients of packed sequences have no form on a GPU yet.
+        ids = documents.ids
+        options["mask"] = lambda b, h, q, k: ids[b, q] == ids[b, k]
+    return fa_mlir.attention(query, key, value, **options)
 
 
 def sdpa(backend, query, key, value, softcap, window, documents):
@@ -289,8 +290,9 @@ def train(options, name, noise=0.0, steps=None):
 
 
 def find_drift(losses, reference):
-    """The mean difference of two runs' losses."""
-    return statistics.fmean(abs(one - other) for one, other in zip(losses, reference))
+    """The median difference of two runs' losses. A mean is that of the few steps in which losses fall steeply:
+    there a run that is a step behind is far off, whatever made it so."""
+    return statistics.median(abs(one - other) for one, other in zip(losses, reference))
 
 
 def run_form(options):
@@ -309,8 +311,10 @@ def run_form(options):
         records[name] = {"losses": [round(loss, 5) for loss in losses], "seconds": statistics.median(seconds[-options.timed:]), "bytes": memory}
     records = {name: records[name] for name in options.contestants}
     if reference is not None:
-        noise, _, _ = train(options, reference, noise=2.0 ** -7)
-        records["noise"] = {"losses": [round(loss, 5) for loss in noise], "drift": find_drift(noise, records[reference]["losses"])}
+        for name, size in ("noise", 2.0 ** -7), ("more noise", -2.0 ** -7):
+            noise, _, _ = train(options, reference, noise=size)
+            records[name] = {"losses": [round(loss, 5) for loss in noise],
+                             "drift": find_drift(noise, records[reference]["losses"])}
         for name, record in records.items():
             if "seconds" in record:
                 record["drift"] = find_drift(record["losses"], records[reference]["losses"])
@@ -331,7 +335,7 @@ def format_table(form, found):
             cells = [f"{record['seconds'] * 1e3:.1f}", f"{record['bytes'] / 2 ** 30:.2f}"]
         last = f"{losses[-1]:.4f}" if len(losses) == found["steps"] else ""
         lines.append(f"| {name} | {' | '.join(cells)} | {losses[0]:.4f} | {last} | {drift} |")
-    lines += ["", f"drift: the mean difference of losses from {found['reference']}'s, over the steps both ran."]
+    lines += ["", f"drift: the median difference of losses from {found['reference']}'s, over the steps both ran."]
     lines += [f"{name} has no number: {record['reason']}" for name, record in found["records"].items()
               if "reason" in record]
     return lines
@@ -400,8 +404,11 @@ def main():
         except ImportError as error:
             print(f"no plot: {error}")
     # Losses drift no further from the reference than rounding takes it, and then some.
-    far = [f"{form}: {name}" for form, found in results.items() for name, record in found["records"].items()
-           if "drift" in record and name != "noise" and record["drift"] > 3 * found["records"]["noise"]["drift"] + 1e-3]
+    far = []
+    for form, found in results.items():
+        noise = max((found["records"][name]["drift"] for name in ("noise", "more noise") if name in found["records"]), default=0)
+        far += [f"{form}: {name}" for name, record in found["records"].items()
+                if "seconds" in record and "drift" in record and record["drift"] > 3 * noise + 1e-3]
     for each in far:
         print("losses are not the reference's:", each)
     return bool(far)

@@ -19,6 +19,8 @@ using namespace mlir::fa;
 /// Parts that one step adds: what it reads of them is on its way at once. Those
 /// that are left are fewer.
 static constexpr int64_t partsAtOnce = 8, restAtOnce = 2;
+/// Of all parts that are added at once.
+static constexpr int64_t mostColumns = 256;
 
 /// What a part has of a block; nothing where `isPart` is false, which reads no
 /// memory. Null: it is one.
@@ -160,13 +162,18 @@ LogicalResult QueryBlock::rebuildMerge() {
                               blocks.constant(0.0f, rowType)};
   // Steps of many parts, then of the rest, of which the last one may be none.
   Value end = parts.getUpperBound();
-  Value many = arith::ConstantIndexOp::create(outside, loc, partsAtOnce);
+  // Wide ones, of head dims that are not cut, leave registers for fewer.
+  int64_t atOnce = std::clamp<int64_t>(
+      llvm::bit_floor<uint64_t>(mostColumns / accType.getDimSize(1)), 1,
+      partsAtOnce);
+  Value many = arith::ConstantIndexOp::create(outside, loc, atOnce);
   Value rest = arith::RemUIOp::create(outside, loc, end, many);
   Value middle = arith::SubIOp::create(outside, loc, end, rest);
   state = inits;
-  if (failed(addParts(parts.getLowerBound(), middle, partsAtOnce,
+  if (failed(addParts(parts.getLowerBound(), middle, atOnce,
                       /*isWhole=*/true)) ||
-      failed(addParts(middle, end, restAtOnce, /*isWhole=*/false)))
+      failed(addParts(middle, end, std::min(atOnce, restAtOnce),
+                      /*isWhole=*/false)))
     return failure();
   return success();
 }

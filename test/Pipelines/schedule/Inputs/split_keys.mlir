@@ -1,4 +1,5 @@
-// Few queries and parts of the keys: of a fixed size, and by number with a window and a sink.
+// Few queries and parts of the keys: of a fixed size, by number with a window and a sink, and of a head dim
+// that no block of columns divides.
 !q = tensor<2x1x8x64xbf16>
 !k = tensor<2x?x2x64xbf16>
 func.func @sizes(%q: !q, %k: !k, %v: !k, %lengths: tensor<2xi32>) -> (!q, tensor<2x8x1xf32>) {
@@ -25,4 +26,14 @@ func.func @counts(%q: !qt, %k: !qt, %v: !qt, %sinks: tensor<4xf32>) -> !qt {
       }
       {config = #fa.config<query_block = 64, key_block = 64, key_splits = 3>}
   return %r : !qt
+}
+
+!qw = tensor<2x1x6x80xf16>
+!kw = tensor<2x?x2x80xf16>
+func.func @whole(%q: !qw, %k: !kw, %v: !kw) -> (!qw, tensor<2x6x1xf32>) {
+  %o = tensor.empty() : !qw
+  %l = tensor.empty() : tensor<2x6x1xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : !qw, !kw, !kw) outs(%o, %l : !qw, tensor<2x6x1xf32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 64>}
+  return %r#0, %r#1 : !qw, tensor<2x6x1xf32>
 }
