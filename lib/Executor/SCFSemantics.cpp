@@ -101,12 +101,13 @@ static LogicalResult compileWhile(scf::WhileOp op, ProgramBuilder &builder) {
 // Parallel loops
 //===----------------------------------------------------------------------===//
 
-/// Runs the body over the product of the ranges, last dimension innermost.
-static LogicalResult runNest(Operation *op, Frame &frame,
-                             const BlockProgram &body,
-                             ArrayRef<IndexOperand> lower,
-                             ArrayRef<IndexOperand> upper,
-                             ArrayRef<IndexOperand> step) {
+/// Runs the body over the product of the ranges, last dimension innermost, and
+/// `reduce` behind each iteration.
+static LogicalResult runNest(
+    Operation *op, Frame &frame, const BlockProgram &body,
+    ArrayRef<IndexOperand> lower, ArrayRef<IndexOperand> upper,
+    ArrayRef<IndexOperand> step,
+    llvm::function_ref<LogicalResult()> reduce = [] { return success(); }) {
   size_t rank = lower.size();
   SmallVector<int64_t> begin, end, by;
   for (size_t i = 0; i < rank; ++i) {
@@ -123,7 +124,7 @@ static LogicalResult runNest(Operation *op, Frame &frame,
   while (true) {
     for (size_t i = 0; i < rank; ++i)
       frame.slot(body.arguments[i]).integer = index[i];
-    if (failed(body.run(frame)))
+    if (failed(body.run(frame)) || failed(reduce()))
       return failure();
     size_t dim = rank;
     while (dim > 0 && (index[dim - 1] += by[dim - 1]) >= end[dim - 1]) {
@@ -169,19 +170,42 @@ static LogicalResult compileInParallel(scf::InParallelOp op,
 
 static LogicalResult compileParallel(scf::ParallelOp op,
                                      ProgramBuilder &builder) {
-  if (op.getNumReductions() != 0)
-    return refuse(op, "with reductions");
   auto getAll = [&](OperandRange values) {
     return builder.getIndexOperands(getAsOpFoldResult(values));
   };
   SmallVector<IndexOperand> lower = getAll(op.getLowerBound());
   SmallVector<IndexOperand> upper = getAll(op.getUpperBound());
   SmallVector<IndexOperand> step = getAll(op.getStep());
+  SmallVector<Use> inits = builder.getUses(op.getInitValsMutable());
+  SmallVector<unsigned> results = builder.getRegisters(op.getResults());
   FailureOr<ProgramPtr> body = builder.compileBody(op.getRegion());
   if (failed(body))
     return failure();
-  builder.emit([=, body = std::move(*body)](Frame &frame) {
-    return runNest(op, frame, *body, lower, upper, step);
+  std::vector<ProgramPtr> reductions;
+  auto reduce = cast<scf::ReduceOp>(op.getBody()->getTerminator());
+  for (Region &region : reduce.getReductions()) {
+    FailureOr<ProgramPtr> reduction = builder.compileBody(region);
+    if (failed(reduction))
+      return failure();
+    reductions.push_back(std::move(*reduction));
+  }
+  builder.emit([=, body = std::move(*body), reductions = std::move(reductions)](
+                   Frame &frame) -> LogicalResult {
+    transfer(frame, inits, results);
+    auto addIteration = [&]() -> LogicalResult {
+      for (auto [number, reduction] : llvm::enumerate(reductions)) {
+        ArrayRef<unsigned> both(reduction->arguments);
+        transfer(frame, asLastUses(ArrayRef(results).slice(number, 1)),
+                 both.take_front());
+        transfer(frame, ArrayRef<Use>(body->results).slice(number, 1),
+                 both.drop_front());
+        if (failed(reduction->run(frame)))
+          return failure();
+        transfer(frame, reduction->results, ArrayRef(results).slice(number, 1));
+      }
+      return success();
+    };
+    return runNest(op, frame, *body, lower, upper, step, addIteration);
   });
   return success();
 }

@@ -1,5 +1,6 @@
 // RUN: fa-run %s --entry=loops --target=reference | FileCheck %s --check-prefix=LOOPS
 // RUN: fa-run %s --entry=parallel --target=reference | FileCheck %s --check-prefix=PARALLEL
+// RUN: fa-run %s --entry=reductions --target=reference | FileCheck %s --check-prefix=REDUCTIONS
 // RUN: fa-run %s --entry=factorial_of_five --target=reference | FileCheck %s --check-prefix=CALL
 
 func.func @loops() -> (i32, i32, i32, index) {
@@ -62,6 +63,32 @@ func.func @parallel() -> (tensor<2x3xi32>, i32) {
 }
 // PARALLEL: result 0: 2x3xi32 = [0, 1, 7, 1, 2, 7]
 // PARALLEL-NEXT: result 1: i32 = 2
+
+// Each result takes part of every iteration in, and its own initial value once.
+func.func @reductions() -> (i32, i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c9 = arith.constant 9 : index
+  %hundred = arith.constant 100 : i32
+  %least = arith.constant -5 : i32
+  %r:2 = scf.parallel (%i, %j) = (%c0, %c1) to (%c2, %c9) step (%c1, %c2) init (%hundred, %least) -> (i32, i32) {
+    %sum = arith.addi %i, %j : index
+    %x = arith.index_cast %sum : index to i32
+    scf.reduce(%x, %x : i32, i32) {
+    ^bb0(%a: i32, %b: i32):
+      %both = arith.addi %a, %b : i32
+      scf.reduce.return %both : i32
+    }, {
+    ^bb0(%a: i32, %b: i32):
+      %more = arith.maxsi %a, %b : i32
+      scf.reduce.return %more : i32
+    }
+  }
+  return %r#0, %r#1 : i32, i32
+}
+// REDUCTIONS: result 0: i32 = 136
+// REDUCTIONS-NEXT: result 1: i32 = 8
 
 func.func private @factorial(%n: i64) -> i64 {
   %c1 = arith.constant 1 : i64

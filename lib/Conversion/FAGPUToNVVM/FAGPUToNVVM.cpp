@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "ThreadLoops.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -46,6 +47,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateMemoryPatterns(patterns, converter, kernel);
   populateMmaPatterns(patterns, converter, kernel);
   populateStorePatterns(patterns, converter, kernel);
+  populateThreadLoopPatterns(patterns, converter, kernel);
   populateViewPatterns(patterns, converter, kernel);
   populateWritePatterns(patterns, converter, kernel);
 
@@ -57,7 +59,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   // Roles are lowered later; what the plan is attached to is erased at the end.
   target.addLegalOp<RoleOp, ChannelOp, MailOp, TurnsOp,
                     UnrealizedConversionCastOp>();
-  target.addIllegalOp<gpu::BlockIdOp, gpu::GridDimOp>();
+  target.addIllegalOp<gpu::BlockIdOp, gpu::GridDimOp, scf::ParallelOp>();
   target.addDynamicallyLegalOp<memref::LoadOp>(
       [&](memref::LoadOp op) { return !kernel.getPointer(op.getMemRef()); });
   target.addDynamicallyLegalOp<memref::StoreOp>(

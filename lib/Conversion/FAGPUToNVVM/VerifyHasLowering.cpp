@@ -14,6 +14,7 @@
 
 #include "KernelContext.h"
 #include "SharedTile.h"
+#include "ThreadLoops.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -306,6 +307,7 @@ static LogicalResult verifyOperation(Operation *op) {
       .Case(
           [](ScatterAddOp op) { return verifySource(op, op.getDestination()); })
       .Case([](ExtremesOp op) { return verifySource(op, op.getSource()); })
+      .Case([](scf::ParallelOp op) { return verifyThreadLoop(op); })
       .Case([](memref::DimOp op) { return verifySize(op); })
       .Case([](memref::GetGlobalOp op) { return verifyTable(op); })
       .Case<FetchOp, ProductOp>([](auto op) {

@@ -24,6 +24,9 @@ static bool isNarrowed(Operation *op, IndexWidths &widths) {
   if (!isa<arith::ArithDialect, scf::SCFDialect>(op->getDialect()))
     return isa<fagpu::RoleOp, fagpu::ForOp, fagpu::RepeatOp, fagpu::YieldOp>(
         op);
+  // It counts in indices.
+  if (isa<scf::ParallelOp>(op))
+    return false;
   // The two ends of a branch have one type.
   Operation *whole = isa<scf::YieldOp>(op) ? op->getParentOp() : op;
   auto fits = [&](Value value) {
@@ -112,7 +115,7 @@ struct NarrowIndicesPass
     for (Operation *op : kept) {
       llvm::for_each(op->getResults(), narrowUses);
       // A loop whose end is wide may count numbers that are not.
-      if (isa<scf::ForOp>(op))
+      if (isa<scf::ForOp, scf::ParallelOp>(op))
         llvm::for_each(op->getRegion(0).getArguments(), narrowUses);
     }
     llvm::for_each(narrowed, narrowResults);
