@@ -8,6 +8,7 @@
 #include "TileNumbers.h"
 #include "IndexWidths.h"
 #include "VisibleKeys.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -40,6 +41,28 @@ getVisited(AttentionLikeOpInterface step) {
           std::pair(step.getValue(), step.getValueOrder())};
 }
 
+/// More sequences than `fitting`, if that are one or two, where the last group
+/// would end unevenly, its longest tile beside blocks that have nothing left:
+/// three tiles for each multiprocessor. Measured on an H200: causal head dim
+/// 256 gains 8 to 9 % at 6000 and 12288 queries; groups of shorter sequences
+/// end evenly enough, and larger ones leave the L2 cache.
+static Value evenOut(OpBuilder &builder, Location loc, Value fitting,
+                     Value blocks) {
+  constexpr int64_t tilesOfProcessor = 3, mostOfLong = 2;
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  Value processors = fagpu::MultiprocessorsOp::create(builder, loc);
+  Value tiles =
+      multiplyShort(builder, loc, processors, constant(tilesOfProcessor));
+  Value some = builder.createOrFold<arith::MaxUIOp>(loc, blocks, constant(1));
+  Value even = builder.createOrFold<arith::DivUIOp>(loc, tiles, some);
+  even = builder.createOrFold<arith::MaxUIOp>(loc, even, fitting);
+  Value isLong = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule,
+                                       fitting, constant(mostOfLong));
+  return arith::SelectOp::create(builder, loc, isLong, even, fitting);
+}
+
 Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
                               AttentionLikeOpInterface step, Value sequences,
                               Value blocks) {
@@ -65,6 +88,8 @@ Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
   Value fitting = builder.createOrFold<arith::DivUIOp>(
       loc, constant(cachedBytes / bytesOfKey), keys);
   fitting = builder.createOrFold<arith::MaxUIOp>(loc, fitting, one);
+  if (isa<OnlineAttentionOp>(*step))
+    fitting = evenOut(builder, loc, fitting, blocks);
   return builder.createOrFold<arith::MinUIOp>(loc, fitting, sequences);
 }
 

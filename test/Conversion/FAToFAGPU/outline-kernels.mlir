@@ -95,7 +95,14 @@ func.func @between(%s: memref<f32>, %o: !one, %p: !one, %acc: tensor<4x16xf32>, 
 // CHECK-LABEL: func.func @grouped(
 // CHECK: %[[FIT:.*]] = arith.divui %c65536
 // CHECK: %[[SOME:.*]] = arith.maxui %[[FIT]], %c1
-// CHECK: arith.minui %[[SOME]], %c
+// A group of one or two sequences gets three tiles for each multiprocessor.
+// CHECK: %[[PROCESSORS:.*]] = fagpu.multiprocessors
+// CHECK: %[[TILES:.*]] = arith.muli %[[PROCESSORS]], %c3
+// CHECK: %[[EVEN:.*]] = arith.divui %[[TILES]], %c2
+// CHECK: %[[MORE:.*]] = arith.maxui %[[EVEN]], %[[SOME]]
+// CHECK: %[[LONG:.*]] = arith.cmpi ule, %[[SOME]], %c2
+// CHECK: %[[CHOSEN:.*]] = arith.select %[[LONG]], %[[MORE]], %[[SOME]]
+// CHECK: arith.minui %[[CHOSEN]], %c
 !q = memref<2x256x4x64xbf16>
 !qt = memref<1x128x1x64xbf16, strided<[65536, 256, 64, 1], offset: ?>>
 !k = memref<2x?x4x64xbf16>
