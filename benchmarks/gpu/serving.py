@@ -70,9 +70,11 @@ class Decode:
 
 
 def documents(kind):
-    """Lengths of packed documents: 126 of 64 to 384 tokens, most below 200, or of 64 to 384 at random."""
+    """Lengths of packed documents: 126 of 64 to 384 tokens, most below 200; of 64 to 384 at random; one of 8192 among 64 of 128."""
     if kind == "short":
         return [128, 96, 160, 192, 64] * 25 + [384]
+    if kind == "one_long":
+        return [128] * 32 + [8192] + [128] * 32
     rng, lengths = random.Random(7), []
     while sum(lengths) < 16384 - 384:
         lengths.append(rng.randint(64, 384))
@@ -239,7 +241,7 @@ def parse():
     parser.add_argument("--tokens", type=options.integers, default=[1, 4, 16])
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
     parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page; 0: contiguous keys")
-    parser.add_argument("--documents", nargs="*", choices=["short", "random"], default=["short", "random"])
+    parser.add_argument("--documents", nargs="*", choices=["short", "random", "one_long"], default=["short", "random", "one_long"])
     return parser.parse_args()
 
 

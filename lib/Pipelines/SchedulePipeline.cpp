@@ -60,6 +60,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   manager.addPass(createLowerAffinePass());
   addCleanUp(manager);
   manager.addNestedPass<func::FuncOp>(createFAPutHeadDimsLastPass());
+  manager.addNestedPass<func::FuncOp>(createFAPlanWorkPass());
   manager.addNestedPass<func::FuncOp>(createFAListBlocksPass());
   manager.addNestedPass<func::FuncOp>(createFATileCopiesPass());
   // A loop over one tile is to become a kernel too, not to be inlined.

@@ -76,8 +76,11 @@ private:
   StringRef chip;
   int64_t warps;
   StringRef suffix = "_kernel";
-  /// Whether the loop adds results of parts of the keys.
-  bool isMerge = false;
+  /// Whether the loop adds results of parts of the keys, or lists the tiles of
+  /// another one.
+  bool isMerge = false, isPlan = false;
+  /// What lists the tiles of the loop; null for most.
+  Value tileList;
   Location loc;
   OpBuilder builder;
   /// A step of the attention in the loop, and what it is configured by; null
@@ -196,6 +199,9 @@ LogicalResult Outliner::readConfig() {
   });
   if (isCopy(loop))
     suffix = "_copy";
+  loop.walk([&](scf::ParallelOp) { isPlan = true; });
+  if (isPlan)
+    suffix = "_plan";
   return failure(result.wasInterrupted());
 }
 
@@ -271,10 +277,27 @@ void Outliner::passArgument(Value value, bool isCount) {
   passed.push_back(value);
 }
 
+/// The list whose first word bounds a loop, as `min` of it and of what the host
+/// knows, which is then the bound.
+static Value takeTileList(OpFoldResult &bound) {
+  auto least = dyn_cast_if_present<arith::MinSIOp>(
+      dyn_cast<Value>(bound) ? cast<Value>(bound).getDefiningOp() : nullptr);
+  auto cast = least ? least.getLhs().getDefiningOp<arith::IndexCastOp>()
+                    : arith::IndexCastOp();
+  auto load =
+      cast ? cast.getIn().getDefiningOp<memref::LoadOp>() : memref::LoadOp();
+  if (!load || !load.getMemRef().getDefiningOp<fagpu::WorkspaceOp>())
+    return {};
+  bound = least.getRhs();
+  return load.getMemRef();
+}
+
 LogicalResult Outliner::countTiles() {
   for (auto [lower, upper, step] :
        llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                        loop.getMixedStep())) {
+    if (Value list = takeTileList(upper))
+      tileList = list;
     Value low = getValueOrCreateConstantIndexOp(builder, loc, lower);
     Value high = getValueOrCreateConstantIndexOp(builder, loc, upper);
     Value by = getValueOrCreateConstantIndexOp(builder, loc, step);
@@ -282,6 +305,8 @@ LogicalResult Outliner::countTiles() {
     grid.counts.push_back(
         builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
   }
+  // A list is in the order in which its tiles are to come.
+  grid.isAscending |= isPlan || tileList;
   if (part.tileOrder != TileOrder::longest_first || !step ||
       grid.counts.size() == 1)
     return success();
@@ -368,9 +393,12 @@ fagpu::RoleOp Outliner::makeRole() {
       IntegerAttr(), UnitAttr(), IntegerAttr());
 }
 
-/// A merge is so short that starting it counts: its blocks start as those of
-/// the parts end.
-bool Outliner::isDependent() { return isMerge && chip == "sm_90a"; }
+/// A merge, and a plan, are so short that starting a kernel counts: blocks of
+/// these start as those of the launch ahead end, and planned ones beside the
+/// plan.
+bool Outliner::isDependent() {
+  return (isMerge || isPlan || tileList) && chip == "sm_90a";
+}
 
 void Outliner::launch(func::FuncOp kernel) {
   builder.setInsertionPoint(loop);
@@ -382,7 +410,16 @@ void Outliner::launch(func::FuncOp kernel) {
   auto launch = fagpu::LaunchOp::create(builder, loc, kernel.getName(), blocks,
                                         /*condition=*/Value(), passed);
   launch.setDependent(isDependent());
+  SmallVector<Value> bounds(loop.getDynamicUpperBound());
   loop.erase();
+  // The host reads no memory of the device.
+  while (tileList && !bounds.empty()) {
+    Operation *source = bounds.pop_back_val().getDefiningOp();
+    if (!source || !isOpTriviallyDead(source))
+      continue;
+    llvm::append_range(bounds, source->getOperands());
+    source->erase();
+  }
 }
 
 LogicalResult Outliner::run() {
@@ -424,10 +461,15 @@ LogicalResult Outliner::run() {
       kernel.setArgAttr(argument.getArgNumber(), FADialect::capturedAttrName,
                         builder.getUnitAttr());
     mapping.map(value, inside);
+    if (value == tileList)
+      kernel.setArgAttr(argument.getArgNumber(), tileListAttrName,
+                        builder.getUnitAttr());
   }
   SmallVector<Value> indices = decodeTile();
   if (isDependent())
     fagpu::AwaitPreviousOp::create(builder, loc);
+  if (isPlan && chip == "sm_90a")
+    fagpu::ReleaseDependentsOp::create(builder, loc);
   fagpu::RoleOp role = makeRole();
   func::ReturnOp::create(builder, loc);
   Block *body =

@@ -15,6 +15,7 @@
 #include "CarryScalars.h"
 #include "KernelConfig.h"
 #include "RoleScalars.h"
+#include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -46,6 +47,7 @@ public:
 private:
   void sinkCasts();
   LogicalResult findTile();
+  void findCount();
   void findWords();
   void addArguments();
   /// Blocks of a cluster go on to tiles of the same sequence at the same time,
@@ -74,6 +76,8 @@ private:
   /// Values of `ofTile` that the copying role reads, and that the others do.
   llvm::SetVector<Value> copyWords, mailWords;
   Value tiles, counter, mail;
+  /// How many of the tiles have work: all, or what the kernel reads.
+  Value count;
   /// Where tiles are given out ahead: the one at work, and how many there are
   /// at a time.
   Value tile, stride;
@@ -137,6 +141,19 @@ LogicalResult Persister::findTile() {
         }))
       ofTile.insert(&op);
   return success();
+}
+
+/// Tiles that are listed are as many as the list says, ahead of all roles.
+void Persister::findCount() {
+  count = tiles;
+  for (BlockArgument argument : kernel.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!kernel.removeArgAttr(number, tileListAttrName))
+      continue;
+    builder.setInsertionPoint(copies);
+    Value first = arith::ConstantIndexOp::create(builder, loc, 0);
+    count = memref::LoadOp::create(builder, loc, argument, first);
+  }
 }
 
 /// Collects what roles read of the tile, in the order in which it is made.
@@ -292,7 +309,7 @@ void Persister::persistCopies() {
   SmallVector<Value> yielded =
       sendTile(next.front(), ArrayRef(next).drop_front());
   Value again = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                      next.front(), tiles);
+                                      next.front(), count);
   yielded.insert(yielded.begin(), again);
   if (isGivenAhead())
     yielded.push_back(next.front());
@@ -314,7 +331,7 @@ void Persister::persistCompute(RoleOp role) {
   wrap(mailWords.getArrayRef(), inits);
   SmallVector<Value> next = receive().getValues();
   next.front() = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                       next.front(), tiles);
+                                       next.front(), count);
   fagpu::YieldOp::create(builder, loc, next);
 }
 
@@ -350,6 +367,7 @@ LogicalResult Persister::run() {
     return success();
   findWords();
   addArguments();
+  findCount();
   SmallVector<Type> types = {i32};
   llvm::append_range(types, llvm::map_range(mailWords, [](Value word) {
                        return word.getType();

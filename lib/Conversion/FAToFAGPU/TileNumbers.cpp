@@ -41,6 +41,16 @@ getVisited(AttentionLikeOpInterface step) {
           std::pair(step.getValue(), step.getValueOrder())};
 }
 
+int64_t mlir::fa::countCachedKeys(AttentionLikeOpInterface step) {
+  int64_t bytesOfKey = 0;
+  for (auto [memory, order] : getVisited(step)) {
+    auto type = cast<MemRefType>(memory.getType());
+    bytesOfKey += type.getDimSize(order.positionOf(DimKind::HeadDim)) *
+                  type.getElementTypeBitWidth() / 8;
+  }
+  return cachedBytes / bytesOfKey;
+}
+
 /// More sequences than `fitting`, if that are one or two, where the last group
 /// would end unevenly, its longest tile beside blocks that have nothing left:
 /// three tiles for each multiprocessor. Measured on an H200: causal head dim
@@ -71,12 +81,6 @@ Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
   Value key = getHostMemory(visited[0].first, loop.getRegion());
   if (!key)
     return {};
-  int64_t bytesOfKey = 0;
-  for (auto [memory, order] : visited) {
-    auto type = cast<MemRefType>(memory.getType());
-    bytesOfKey += type.getDimSize(order.positionOf(DimKind::HeadDim)) *
-                  type.getElementTypeBitWidth() / 8;
-  }
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
@@ -86,7 +90,7 @@ Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
   keys = countVisibleKeys(builder, loop, step, keys, blocks);
   keys = builder.createOrFold<arith::MaxUIOp>(loc, keys, one);
   Value fitting = builder.createOrFold<arith::DivUIOp>(
-      loc, constant(cachedBytes / bytesOfKey), keys);
+      loc, constant(countCachedKeys(step)), keys);
   fitting = builder.createOrFold<arith::MaxUIOp>(loc, fitting, one);
   if (isa<OnlineAttentionOp>(*step))
     fitting = evenOut(builder, loc, fitting, blocks);

@@ -14,6 +14,10 @@
 
 namespace mlir::fa {
 
+/// Marks an argument of a kernel: memory that lists its tiles, whose first word
+/// says how many there are.
+inline constexpr StringLiteral tileListAttrName = "fa.tile_list";
+
 /// How many tiles there are along each dimension of a grid, the query blocks
 /// last; all of type index.
 struct TileCounts {
@@ -32,6 +36,10 @@ struct TileCounts {
 /// `cluster`.
 Value countInClusters(OpBuilder &builder, Location loc, Value blocks,
                       int64_t cluster);
+
+/// Keys and values of so many keys stay in the L2 cache beside what else passes
+/// through it; of blocks of keys, as much of what these visit.
+int64_t countCachedKeys(AttentionLikeOpInterface step);
 
 /// How many sequences to work on together, computed on the host: so many that
 /// the keys and values (of blocks of keys: the queries and the gradients of the

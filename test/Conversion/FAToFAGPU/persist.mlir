@@ -181,6 +181,40 @@ func.func @table(%k: !mem, %pages: memref<?xi32>, %n: i32) attributes {fagpu.ker
   return
 }
 
+// A list of tiles says how many there are: a block ends behind the last of these.
+// It may take one behind it first, of those that the host knows.
+// CHECK-LABEL: func.func @listed
+// CHECK-SAME: %[[LIST:[^:, ]*]]: memref<?xi32>, %{{[^:]*}}: i32, %[[MOST:[^:, ]*]]: i32, %{{[^:]*}}: memref<2xi32>)
+// CHECK: %[[COUNT:.*]] = memref.load %[[LIST]][%c0]
+// CHECK: fagpu.role @load
+// CHECK: %[[LAST:.*]] = arith.subi %[[MOST]], %c1_i32
+// CHECK: arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]]
+// CHECK-NEXT: fagpu.yield %[[MORE]]
+// CHECK: fagpu.role @math
+// CHECK: %[[AGAIN:.*]] = arith.cmpi slt, %{{.*}}, %[[COUNT]]
+// CHECK-NEXT: fagpu.yield %[[AGAIN]]
+func.func @listed(%k: !mem, %list: memref<?xi32> {fa.tile_list}, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #in_order} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %word = memref.load %list[%block] : memref<?xi32>
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      fagpu.put %keys, %k[%i, %word] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  fagpu.role @math {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %kt = fagpu.acquire %keys : !channel
+      fagpu.release %kt : !view
+      fagpu.yield
+    }
+  }
+  return
+}
+
 // In a kernel of `warps` a block computes one tile.
 // CHECK-LABEL: func.func @warps
 // CHECK: gpu.block_id
@@ -206,6 +240,7 @@ func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @cluster grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
+  fagpu.launch @listed grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
   fagpu.launch @warps grid(%tiles) (%m) : !mem
   return
 }

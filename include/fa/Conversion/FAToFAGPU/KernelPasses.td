@@ -13,6 +13,50 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAPlanWorkPass : Pass<"fa-plan-work", "::mlir::func::FuncOp"> {
+  let summary = "List the query blocks of packed sequences ahead";
+  let description = [{
+    Which query blocks packed sequences have is known on the device only. Where
+    groups of warps take one tile after the other, a loop of its own, with an
+    iteration for each sequence, lists them ahead of attention, the sequences with
+    most keys first. An item has the sequence, the head, the first query, and what
+    else the tile loads for its sequence. Heads whose keys and values stay in the
+    L2 cache are worked on together, the last query block first. The first word of
+    the list says how many items there are, and bounds the loop over tiles: no
+    number is read back, so that a captured CUDA graph serves other lengths. Loops
+    over other sequences are left alone.
+
+    The memory is a `fagpu.workspace` of 4 bytes a word: 8 words, and 4 to 12 an
+    item, for (rows / query block + sequences) x heads items.
+
+    Before:
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%sequences, %heads, %rows) step (1, 1, 128) {
+      %start = memref.load %starts[%b] : memref<?xi32>
+      ...
+    ```
+    After:
+    ```mlir
+    %list = fagpu.workspace(%words) : memref<?xi32>
+    scf.forall (%b) in (%sequences) {
+      %ahead, %all = scf.parallel (%other) = (%c0) to (%sequences) step (%c1) init (...) { ... }
+      scf.parallel (%item) = (%c0) to (%items) step (%c1) {
+        memref.store %sequence, %list[%word] : memref<?xi32>
+        ...
+    %n = memref.load %list[%c0] : memref<?xi32>
+    %count = arith.minsi %n, %most : index
+    scf.forall (%t) in (%count) {
+      %start = memref.load %list[%word] : memref<?xi32>
+      ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::fa::FADialect", "::mlir::fagpu::FAGPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
   let summary = "Visit key blocks by a table where a mask is known at run time";
   let description = [{
@@ -201,7 +245,15 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     values stay in the L2 cache together, the group that may hold fewer first, and
     within a group the last query blocks of all its sequences first. Of a window
     the keys that a query block sees at a time count, of a table of blocks an
-    eighth of the keys: larger groups leave shorter tiles for the end.
+    eighth of the keys: larger groups leave shorter tiles for the end. Of sequences
+    of which one or two would be a group, so many are that it has three tiles for
+    each multiprocessor, and the last group ends evenly.
+
+    A loop up to the least of a number of the host and the first word of a
+    `fagpu.workspace` has its tiles in that memory (`fa-plan-work`), in the order in
+    which they are to come: the launch is for the host's number, and the kernel's
+    argument has `fa.tile_list`. Launches of the list and of its tiles wait for the
+    one ahead on the device.
 
     With `cluster = n` the kernel gets `fagpu.cluster = n`. Blocks of a cluster
     are consecutive query blocks of a sequence, in their order: the grid has a

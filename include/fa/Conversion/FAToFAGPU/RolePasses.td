@@ -130,7 +130,9 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
     kernel with `fagpu.cluster` there is no counter: the next tile is so many
     further as there are blocks, so that the blocks of a cluster, which the host
     launches all of, go on to neighbouring tiles. A kernel that does not ask for
-    the number of its block, as of a problem of one tile, stays as it is.
+    the number of its block, as of a problem of one tile, stays as it is. An
+    argument with `fa.tile_list` says in its first word how many tiles there are;
+    without one it is as many as the host launches for.
 
     Before:
     ```mlir

@@ -27,6 +27,16 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Whether fa-plan-work lists the query blocks that there are: till then they
+/// are those of all sequences that all rows may be of. Blocks of threads that
+/// take one tile after the other go by a list.
+static bool isPlanned(AttentionOp op) {
+  ConfigAttr config = op.getConfigAttr();
+  auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  return op.getQueryStarts() && target && target.getPart().hasGroups() &&
+         !target.getPart().blockTable && !config.splitsKeys();
+}
+
 SequenceTiler::SequenceTiler(RewriterBase &rewriter, AttentionOp op)
     : SequenceViews(rewriter, op.getLoc()), op(op) {
   query = view(op.getQuery(), op.getQueryOrder());
@@ -320,8 +330,8 @@ scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
   OpFoldResult heads = getMixedSize(rewriter, loc, op.getQuery(),
                                     op.getQueryOrder(), DimKind::Heads);
   SmallVector<OpFoldResult> ends(before);
-  bool isPacked = static_cast<bool>(op.getQueryStarts());
-  if (isPacked) {
+  bool hasSlots = op.getQueryStarts() && !isPlanned(op);
+  if (hasSlots) {
     SequenceSlots slots(rewriter, loc, op.getQueryStarts(), countQueries(),
                         block);
     ends.push_back(slots.countTiles(toValue(heads)));
@@ -329,14 +339,14 @@ scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
     ends.append({countBatches(), heads, getAsOpFoldResult(countQueries())});
   }
   SmallVector<OpFoldResult> begins(ends.size(), zero), steps(ends.size(), one);
-  if (!isPacked)
+  if (!hasSlots)
     steps.back() = rewriter.getIndexAttr(block);
   return scf::ForallOp::create(rewriter, loc, begins, ends, steps, ValueRange(),
                                std::nullopt);
 }
 
 TilePlace SequenceTiler::findPlace(ValueRange indices, int64_t block) {
-  if (!op.getQueryStarts())
+  if (!op.getQueryStarts() || isPlanned(op))
     return {indices[0], indices[1], indices[2]};
   SequenceSlots slots(rewriter, loc, op.getQueryStarts(), countQueries(),
                       block);
