@@ -8,7 +8,7 @@
 // The part of RegionOnBlocks that compares keys with a bound, as causal and
 // window masks do. The bound is made relative to the block, so that a thread
 // compares with constants. Begin with `matchKeyBound`, then `compareKey` and
-// `makeRelative`.
+// `makeRelative`; `compareQuery` is the same where rows are keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,10 +141,40 @@ Value RegionOnBlocks::makeRelative(Value bound) {
 }
 
 /// Whether the keys compare so with `bound`, a scalar or a value of each row.
-/// It is relative to the block, so that the comparison is with the column's
-/// number, and one of `slt` and `sge` where it is of order.
 Value RegionOnBlocks::compareKey(arith::CmpIPredicate predicate, Value bound) {
-  Value relative = makeRelative(bound);
+  return compareColumn(predicate, makeRelative(bound));
+}
+
+/// Whether keys, which are rows, compare so with the queries plus scalars: the
+/// columns then compare with the row and one scalar. Any number of these is
+/// replaced by one that compares as it does and leaves 32 bits nowhere.
+Value RegionOnBlocks::compareQuery(arith::CmpIPredicate predicate,
+                                   Value bound) {
+  constexpr int64_t most = int64_t(1) << 30;
+  auto clamp = [&](OpBuilder &builder, Value value) -> Value {
+    Value least = arith::ConstantIndexOp::create(builder, loc, -most),
+          greatest = arith::ConstantIndexOp::create(builder, loc, most);
+    value = arith::MaxSIOp::create(builder, loc, value, least);
+    return arith::MinSIOp::create(builder, loc, value, greatest);
+  };
+  Value offset = clamp(outside, matchQueryOffset(bound));
+  Value first = arith::SubIOp::create(outside, loc, place.key, offset);
+  first = clamp(inside, arith::SubIOp::create(inside, loc, first, place.query));
+  Type i32 = inside.getI32Type();
+  first = arith::IndexCastOp::create(inside, loc, i32, first);
+  auto type = typeOf(Kind::Row, i32);
+  Value row =
+      fagpu::IotaOp::create(inside, loc, type, 0, fagpu::IndexPart::all);
+  Value limit = arith::AddIOp::create(
+      inside, loc, row, tensor::SplatOp::create(inside, loc, first, type));
+  return compareColumn(reverse(predicate), limit);
+}
+
+/// Whether the columns compare so with a number relative to the first one. The
+/// comparison is with the column's number, and one of `slt` and `sge` where it
+/// is of order.
+Value RegionOnBlocks::compareColumn(arith::CmpIPredicate predicate,
+                                    Value relative) {
   if (predicate == arith::CmpIPredicate::sle ||
       predicate == arith::CmpIPredicate::sgt) {
     predicate = predicate == arith::CmpIPredicate::sle
@@ -169,16 +199,19 @@ Value RegionOnBlocks::compareKey(arith::CmpIPredicate predicate, Value bound) {
 /// other operation.
 Value RegionOnBlocks::matchKeyBound(Operation *op, ValueRange operands) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare || place.rowsAreKeys ||
-      compare.getPredicate() >= arith::CmpIPredicate::ult)
+  if (!compare || compare.getPredicate() >= arith::CmpIPredicate::ult)
     return {};
   bool isLeft = operands[0] == keyIndex;
   if (!isLeft && operands[1] != keyIndex)
     return {};
   Value bound = operands[isLeft];
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  if (!isLeft)
+    predicate = reverse(predicate);
+  if (place.rowsAreKeys)
+    return isQueryOffset(bound) ? compareQuery(predicate, bound) : Value();
   Kind kind = kindOf(bound);
   if (kind == Kind::Column || kind == Kind::Matrix)
     return {};
-  arith::CmpIPredicate predicate = compare.getPredicate();
-  return compareKey(isLeft ? predicate : reverse(predicate), bound);
+  return compareKey(predicate, bound);
 }

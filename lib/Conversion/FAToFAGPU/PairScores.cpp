@@ -70,6 +70,19 @@ Value PairsTile::isRowBelow(OpBuilder &inside, const PairBlock &place,
                                blocks.splat(blocks.cast32(left), indices));
 }
 
+/// Values of rows from `rowEnd` on, hidden in a branch of its own too.
+SmallVector<Value> PairsTile::hideMissingRows(OpBuilder &inside,
+                                              const PairBlock &place,
+                                              Value rowEnd, Value areMissing,
+                                              ValueRange values, float hidden) {
+  auto branch =
+      scf::IfOp::create(inside, root->getLoc(), values.getTypes(), areMissing,
+                        /*withElseRegion=*/true);
+  OpBuilder atEnd = branch.getThenBodyBuilder();
+  return yieldHidden(branch, isRowBelow(atEnd, place, rowEnd), values, values,
+                     hidden);
+}
+
 FailureOr<SmallVector<Value>>
 PairsTile::hide(OpBuilder &outside, OpBuilder &inside,
                 AttentionLikeOpInterface step, const PairBlock &place,
@@ -79,15 +92,15 @@ PairsTile::hide(OpBuilder &outside, OpBuilder &inside,
   Region &mask = step.getMask();
   if (mask.empty() && !end && !rowEnd)
     return SmallVector<Value>(values);
-  Value partial;
+  Value partial, areMissing;
   if (!mask.empty() || end)
     partial = IsPartialOp::create(inside, loc, inside.getI1Type()).getResult();
   if (rowEnd) {
-    Value missing = hasMissingRows(outside, place, rowEnd);
+    areMissing = hasMissingRows(outside, place, rowEnd);
     partial =
         partial
-            ? arith::OrIOp::create(inside, loc, partial, missing).getResult()
-            : missing;
+            ? arith::OrIOp::create(inside, loc, partial, areMissing).getResult()
+            : areMissing;
   }
   auto branch = scf::IfOp::create(inside, loc, values.getTypes(), partial,
                                   /*withElseRegion=*/true);
@@ -113,12 +126,10 @@ PairsTile::hide(OpBuilder &outside, OpBuilder &inside,
             ? arith::AndIOp::create(masked, loc, visible, *allowed).getResult()
             : *allowed;
   }
-  if (rowEnd) {
-    Value below = isRowBelow(masked, place, rowEnd);
-    visible =
-        visible ? arith::AndIOp::create(masked, loc, visible, below).getResult()
-                : below;
-  }
+  if (rowEnd && visible)
+    shown = hideMissingRows(masked, place, rowEnd, areMissing, shown, hidden);
+  else if (rowEnd)
+    visible = isRowBelow(masked, place, rowEnd);
   return yieldHidden(branch, visible, shown, values, hidden);
 }
 

@@ -147,6 +147,9 @@ private:
   Value hasMissingRows(OpBuilder &outside, const PairBlock &place,
                        Value rowEnd);
   Value isRowBelow(OpBuilder &inside, const PairBlock &place, Value rowEnd);
+  SmallVector<Value> hideMissingRows(OpBuilder &inside, const PairBlock &place,
+                                     Value rowEnd, Value areMissing,
+                                     ValueRange values, float hidden);
   SmallVector<Value> hideFromEnd(OpBuilder &outside, OpBuilder &inside,
                                  const PairBlock &place, Value end,
                                  ValueRange values, float hidden);

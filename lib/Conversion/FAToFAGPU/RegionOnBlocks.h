@@ -120,6 +120,8 @@ private:
   Value asIndex(Value scalar);
   Value makeRelative(Value bound);
   Value compareKey(arith::CmpIPredicate predicate, Value bound);
+  Value compareQuery(arith::CmpIPredicate predicate, Value bound);
+  Value compareColumn(arith::CmpIPredicate predicate, Value relative);
   Value matchKeyBound(Operation *op, ValueRange operands);
   /// WideIndices.cpp. Whether a block has indices of 64 bits.
   static bool isWideBlock(Value value);

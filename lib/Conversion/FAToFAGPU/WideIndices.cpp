@@ -33,8 +33,7 @@ bool RegionOnBlocks::isQueryOffset(Value value) {
 /// Whether a sum is the queries plus scalars, and keys are all that is compared
 /// with it: the scalars are then held to what keys can be.
 bool RegionOnBlocks::isKeyBound(Operation *op, ValueRange operands) {
-  // Rows that are keys are compared as they are.
-  if (place.rowsAreKeys || !isa<arith::AddIOp, arith::SubIOp>(op))
+  if (!isa<arith::AddIOp, arith::SubIOp>(op))
     return false;
   bool isLeft = isQueryOffset(operands[0]);
   if (!isLeft && (isa<arith::SubIOp>(op) || !isQueryOffset(operands[1])))

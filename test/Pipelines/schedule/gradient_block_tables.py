@@ -66,7 +66,8 @@ for clauses in ("", deterministic):
     # More than one group of blocks for a row of the table, of which some are passed over.
     run("documents", 1, 1300, 200, 1, 1, pack(1, 1300, 300), clauses=clauses)
     run("documents", 1, 200, 1300, 1, 1, pack(1, 1300, 300), clauses=clauses)
-    run("window_documents", 1, 500, 500, 2, 1, pack(1, 500, 150), "index=77", clauses=clauses)
+    for left in (77, 2**62):
+        run("window_documents", 1, 500, 500, 2, 1, pack(1, 500, 150), f"index={left}", clauses=clauses)
     run("lengths_documents", 3, 300, 400, 2, 1, pack(3, 400, 70), "3xi32=[300,129,0]", "3xi32=[400,200,50]", clauses=clauses)
     for heads, kv_heads in ((2, 2), (4, 2)):
         run("sparse_heads", 2, 320, 300, heads, kv_heads, sparse(2, heads, 320, 300, 0.3), clauses=clauses)
