@@ -27,6 +27,11 @@ _MOST_SHOWN = 4096
 # Beyond it pairs are counted in some of the queries.
 _MOST_COUNTED = _MOST_SHOWN**2
 _SIGNS = " ▒█"
+# Operations a second of tensor cores with 16-bit types, and bytes a second of DRAM, of an
+# A100 and an H200 by their data sheets.
+_RATES = {"sm_80": (312e12, 2.0e12), "sm_90a": (989e12, 4.8e12)}
+# What long problems reach of the first (benchmarks/results), and a launch.
+_REACHED, _LAUNCH = 0.7, 5e-6
 
 
 @dataclass
@@ -39,8 +44,10 @@ class Explanation:
     and keys where both are packed; visible: the share of visible pairs of all within a
     batch item, which beyond 4096 x 4096 pairs is estimated of a mask that
     is a function or an array, by whole rows; operations: floating-point operations of
-    the call, visible pairs alone; seconds: measured, None where it was not run; kernel:
-    what was compiled; unsupported: why it was not.
+    the call, visible pairs alone; predicted: seconds, by these or by the bytes that are
+    read and written, whichever take longer, for 16-bit types on an A100 or H200, else
+    None; seconds: measured, None where it was not run; kernel: what was compiled;
+    unsupported: why it was not.
     """
 
     target: str
@@ -51,6 +58,7 @@ class Explanation:
     operations: float
     remarks: list[Diagnostic] = field(default_factory=list)
     kernel: Any = None
+    predicted: float | None = None
     seconds: float | None = None
     unsupported: str = ""
 
@@ -63,6 +71,8 @@ class Explanation:
         if self.unsupported:
             lines += ["not supported: " + self.unsupported]
         lines += [f"visible pairs: {100 * self.visible:.1f} %, {self.operations:.3g} operations"]
+        if self.predicted is not None:
+            lines += [f"predicted: {self.predicted * 1e3:.3f} ms"]
         if self.seconds is not None:
             lines += [f"measured: {self.seconds * 1e3:.3f} ms, {self.operations / self.seconds / 1e12:.3f} TFLOP/s"]
         lines += ["", "queries down, keys across; full █, partial ▒:", *("|" + row + "|" for row in
@@ -247,12 +257,26 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         found.problem = write_forward(from_text(find_text(decided)), types)
         found.kernel = operator.compile_text(found.problem, target)
         found.remarks = found.kernel.remarks
+        if target and not found.kernel.cubin:
+            found.assembler = "the driver"
+        found.predicted = _predict(target, types, sequences, query_heads, operands[1].shape[
+            1 if given["layout"] == "bhsd" else -2], found.operations)
         if measure and (chip is None or is_cuda and chip == operator._find_chip(query.get_device())):
             found.seconds = _measure(torch if is_cuda else None, query, key, value, options)
     except Error as error:
         found.unsupported = str(error)
         found.remarks = error.diagnostics
     return found
+
+
+def _predict(target: str | None, types: Types, sequences: list[_Sequence], heads: int, key_heads: int,
+             operations: float) -> float | None:
+    if target not in _RATES or types.element == "f32":
+        return None
+    rate, bandwidth = _RATES[target]
+    # Queries, keys, values and the output, 2 bytes each.
+    rows = sum(each.sizes[0] * heads + each.sizes[1] * key_heads for each in sequences)
+    return _LAUNCH + max(operations / (_REACHED * rate), 2 * rows * (types.head_dim + types.value_head_dim) / bandwidth)
 
 
 _PLANNED = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths",

@@ -241,11 +241,19 @@ class Attention(unittest.TestCase):
         self.assertTrue(any(remark.pass_name == "fa-specialize-mask" for remark in found.remarks))
         self.assertGreater(found.seconds, 0)
         self.assertIn("visible pairs", str(found))
+        self.assertIsNone(found.predicted)
         narrow = [array.astype(numpy.float16) for array in inputs]
         found = fa_mlir.explain(*narrow, chip="sm_90a", softcap=3.0)
         self.assertEqual((found.target, found.seconds, found.unsupported), ("sm_90a", None, ""))
         self.assertIn(".target sm_90a", found.ptx)
         self.assertTrue(any(remark.pass_name == "fa-select-config" for remark in found.remarks))
+        # One query of long keys reads them; long queries multiply. An H200 took 0.418 ms for the latter.
+        query, key = (numpy.zeros((4, rows, 16, 128), numpy.float16) for rows in (1, 4096))
+        found = fa_mlir.explain(query, key, key, chip="sm_90a")
+        self.assertAlmostEqual(found.predicted, 5e-6 + 2 * (query.nbytes + key.nbytes) / 4.8e12, places=9)
+        self.assertIn("predicted: ", str(found))
+        found = fa_mlir.explain(key, key, key, causal="bottom_right", chip="sm_90a")
+        self.assertLess(abs(found.predicted / 0.418e-3 - 1), 0.25)
         found = fa_mlir.explain(*[array.astype(numpy.float64) for array in inputs])
         self.assertIn("f64", found.unsupported)
 
