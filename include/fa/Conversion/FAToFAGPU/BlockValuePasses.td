@@ -43,7 +43,8 @@ def FADecomposeToBlocksPass
     of query rows are stored and fetched whole: fa-tile-gradient gives them
     memory. What the region scatters to gradients of captures, and gradients times
     products for the scale, are summed up by warps or rows where their pairs share
-    an element, and added by `fagpu.scatter_add`.
+    an element, and added by `fagpu.scatter_add`. The captures of
+    `fa.capture_boxes` take boxes of pairs, by `fagpu.store`.
 
     Before:
     ```mlir

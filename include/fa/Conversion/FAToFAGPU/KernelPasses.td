@@ -58,7 +58,7 @@ def FAPlanWorkPass : Pass<"fa-plan-work", "::mlir::func::FuncOp"> {
 }
 
 def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
-  let summary = "Visit key blocks by a table where a mask is known at run time";
+  let summary = "Visit blocks by a table where a mask is known at run time";
   let description = [{
     Key ranges leave out what a mask is known to hide. Where a part of the mask is
     not affine, as of documents or of a captured table of blocks, nothing is known
@@ -69,6 +69,11 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
     visible, in a range without mask, and partial ones. No other block is loaded.
     The loop goes by groups of eight key blocks: one that bounds of what the mask
     compares leave nothing of is passed over at once.
+
+    A gradient of queries visits key blocks in the same way. For a gradient of keys
+    the table is transposed: a row for each key block, which lists the query blocks
+    that see it. All query heads of a key head go by one list; a mask that differs
+    between them has no table.
 
     A row of the table has the number of full and of partial blocks, and room for
     all key blocks: full ones are listed from the front, partial ones from the
@@ -96,6 +101,21 @@ def FAListBlocksPass : Pass<"fa-list-blocks", "::mlir::func::FuncOp"> {
       ...
       %r = fa.key_ranges (%place, %count) = [full %c0 to %f, partial %f to %all] step 128 ... {
         %block = memref.load %table[%word] : memref<?xi32>
+        ...
+    ```
+    Of a gradient of keys, before and after:
+    ```mlir
+    scf.forall (%b, %h, %j) = (0, 0, 0) to (%batches, %heads, %keys) step (1, 1, 128) {
+      %r:2 = fa.query_ranges (%query, %count) = [partial %c0 to %queries] step 64 ...
+    ```
+    ```mlir
+    scf.forall (%b, %j) = (0, 0) to (%batches, %keys) step (1, 128) {
+      %n:2 = fa.query_ranges (%group, %left) = [partial %c0 to %queries] step 512 ... {
+        %maybe, %all = fa.summarize_mask 512 by 128 by_bounds offsets(%b, %c0, %group, %j) ...
+        ...
+    scf.forall (%b, %h, %j) = (0, 0, 0) to (%batches, %heads, %keys) step (1, 1, 128) {
+      ...
+      %r:2 = fa.query_ranges (%place, %count) = [full %c0 to %f, partial %f to %all] step 64 ... {
         ...
     ```
   }];
@@ -175,8 +195,8 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     What a function copies in memory, as the rows past a query length of a
     destination that is another tensor, is copied by the GPU: a copy becomes a
     parallel loop over tiles, of which a kernel is made as of the others. A tile has
-    64 rows of the longest dimension (of the second one of four where sizes are
-    only known at run time) and up to 64 columns of the one whose elements lie
+    64 rows of the longest dimension (of the second one of four where only the
+    head dim is known before run time) and up to 64 columns of the one whose elements lie
     beside each other; of f32 where they do in none, it has 64 rows alone. What is
     filled, as results over no keys, becomes such a loop too, whose tiles are one
     number. Copies of memory that the function allocates wait until

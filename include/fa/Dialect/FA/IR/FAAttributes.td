@@ -215,7 +215,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
-    | `block_table` | off | A table at run time says which key blocks a mask leaves (`fa-list-blocks`). |
+    | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |
     |---|---|---|

@@ -254,7 +254,8 @@ def FA_GradientQueriesOp : FA_GradientStepOp<"gradient_queries"> {
     Operands are those of `fa.gradient_keys`. Rows of the state (rows x head
     dim, f32) are queries. Gradients of captures and of the scale are memory
     that is added to: on a CPU no other iteration of a parallel loop may add to
-    the same elements.
+    the same elements. On a GPU `fa.capture_boxes` names captures whose gradients
+    take whole boxes of pairs: f32 is added to, 16 bits are stored.
 
     Example:
 

@@ -322,7 +322,8 @@ def FA_SummarizeMaskOp : FA_Op<"summarize_mask", [
     false where all are.
 
     What an analysis cannot say of a mask ahead of time, this says at run time
-    (fa-list-blocks).
+    (fa-list-blocks). In `fa.query_ranges` the keys stay the same and queries are
+    visited; elsewhere it is the other way round.
 
     Example:
 

@@ -84,7 +84,8 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     sequential loops of their own. Gradients have the same bits in each run, but
     for those of queries in `one_pass` on a GPU. There all blocks add to one f32
     table in any order: blocks of queries, or of keys in `one_pass` and for elements
-    that keys alone index.
+    that keys alone index. A 16-bit gradient whose elements are of one pair each, and
+    whose rows bulk copies take, is stored instead: no table, no conversion.
 
     Gradients of what a sink captures are added row by row behind step 1. Heads are
     parallel where the head is an index of all that a capture is added to.
