@@ -130,7 +130,7 @@ static void eraseDead(ArrayRef<Operation *> ops, Erased &erased) {
         work.insert(user);
   while (!work.empty()) {
     Operation *candidate = work.pop_back_val();
-    if (erased.contains(candidate) || !isOpTriviallyDead(candidate))
+    if (!isOpTriviallyDead(candidate))
       continue;
     candidate->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
@@ -167,8 +167,9 @@ static bool tryRaise(linalg::LinalgOp second,
 
 /// The same; where the scores' factors are computed in their product, with
 /// these as tensors.
-static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
-                  Erased &erased, Refusal &refusal) {
+static bool tryFactors(linalg::LinalgOp second,
+                       const RaiseAttentionOptions &options, Erased &erased,
+                       Refusal &refusal) {
   if (tryRaise(second, options, erased, refusal))
     return true;
   ExtentReader extents;
@@ -190,6 +191,32 @@ static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
     separated.getResult(0).replaceAllUsesWith(result);
     eraseDead({separated}, erased);
   }
+  return false;
+}
+
+/// The same; where values are computed in their product, with these as a
+/// tensor.
+static bool raise(linalg::LinalgOp second, const RaiseAttentionOptions &options,
+                  Erased &erased, Refusal &refusal) {
+  if (tryFactors(second, options, erased, refusal))
+    return true;
+  // Nothing like a softmax is left alone.
+  if (refusal.progress == 0)
+    return false;
+  linalg::GenericOp separated = separateFactors(second);
+  if (!separated)
+    return false;
+  Value result = second->getResult(0);
+  result.replaceAllUsesWith(separated.getResult(0));
+  Refusal again;
+  if (tryFactors(separated, options, erased, again)) {
+    // It is dead with the first product that it depends on, perhaps gone.
+    if (!erased.contains(second))
+      eraseDead({second}, erased);
+    return true;
+  }
+  separated.getResult(0).replaceAllUsesWith(result);
+  eraseDead({separated}, erased);
   return false;
 }
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Fusion puts what makes queries or keys, such as a rotary embedding, into the
-// body of the product that reads them. Here each such factor becomes a tensor
-// of its own again, so that the product is one of two tensors.
+// Fusion puts what makes queries, keys or values, such as a rotary embedding or
+// a bias, into the body of the product that reads them. Here each such factor
+// becomes a tensor of its own again, so that the product is one of two tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,13 +74,35 @@ static linalg::GenericOp separate(linalg::GenericOp product, Value factor,
   // Over all loops there is no other tensor that it is multiplied by.
   if (isUsed.all() || isUsed.none())
     return {};
-  SmallVector<int64_t> shape;
+  // In the order of an input that has them all, else of the product.
+  SmallVector<unsigned> order(isUsed.set_bits());
+  for (AffineMap map : maps)
+    if (map.isProjectedPermutation() && map.getNumResults() == order.size()) {
+      for (auto [position, result] : llvm::enumerate(map.getResults()))
+        order[position] = cast<AffineDimExpr>(result).getPosition();
+      break;
+    }
+  Location loc = product.getLoc();
+  SmallVector<OpFoldResult> shape;
   SmallVector<AffineExpr> loops;
-  for (unsigned loop : isUsed.set_bits()) {
-    if (ShapedType::isDynamic(ranges[loop]))
-      return {};
-    shape.push_back(ranges[loop]);
+  for (unsigned loop : order) {
     loops.push_back(builder.getAffineDimExpr(loop));
+    if (!ShapedType::isDynamic(ranges[loop])) {
+      shape.push_back(builder.getIndexAttr(ranges[loop]));
+      continue;
+    }
+    // Of the first operand that has this loop for a dimension.
+    for (OpOperand &operand : product->getOpOperands()) {
+      auto dim = product.getMatchingIndexingMap(&operand).getResultPosition(
+          loops.back());
+      if (!dim)
+        continue;
+      Value size = tensor::DimOp::create(builder, loc, operand.get(), *dim);
+      shape.push_back(size);
+      break;
+    }
+    if (shape.size() != loops.size())
+      return {};
   }
   place = AffineMap::get(ranges.size(), 0, loops, builder.getContext());
   maps.push_back(place);
@@ -89,7 +111,6 @@ static linalg::GenericOp separate(linalg::GenericOp product, Value factor,
   SmallVector<AffineMap> own;
   for (AffineMap map : maps)
     own.push_back(projectDims(map, unused, /*compressDims=*/true));
-  Location loc = product.getLoc();
   Value empty = tensor::EmptyOp::create(builder, loc, shape, factor.getType());
   SmallVector<utils::IteratorType> iterators(shape.size(),
                                              utils::IteratorType::parallel);
