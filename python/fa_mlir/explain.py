@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import operator
-from .attention import (CAUSAL, LAYOUTS, NumpyArrays, TorchArrays, _as_numpy, _check_dropout, _check_lengths,
-                        _check_operands, _check_packed, _check_sink, _find_torch, _refuse_options, attention,
-                        find_text, plan)
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
+                        check_packed, check_sink, refuse_options)
+from .attention import _find_torch, attention
 from .errors import Error
-from .problem import Types, from_text, write_forward
+from .planning import find_text, plan
+from .problem import LAYOUTS, Types, from_text, write_forward
 
 if TYPE_CHECKING:
     from .compiler import Diagnostic
@@ -234,8 +235,8 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     given = _bind(options)
     operands = [query, key, value]
     if kind is NumpyArrays:
-        operands = list(map(_as_numpy, operands))
-        given.update((name, _as_numpy(given[name])) for name in _ARRAYS if not callable(given[name]))
+        operands = list(map(as_numpy, operands))
+        given.update((name, as_numpy(given[name])) for name in _ARRAYS if not callable(given[name]))
     starts, dropout = _check(kind, operands, given, torch if kind is TorchArrays else None)
     is_cuda = kind is TorchArrays and query.is_cuda
     target = chip or (operator._find_chip(query.get_device()) if is_cuda else None)
@@ -300,25 +301,25 @@ def _check(kind: Any, operands: list, given: dict, torch: Any) -> tuple:
     compiled code takes. Returns starts and dropout as plan() takes them."""
     layout = given["layout"]
     if layout not in LAYOUTS or given["causal"] not in CAUSAL:
-        _refuse_options(layout, given["causal"])
+        refuse_options(layout, given["causal"])
     starts: Any = tuple(given[name] for name in ("query_starts", "key_starts", "key_pages"))
     if all(each is None for each in starts):
         starts = None
         if all(len(operand.shape) == 3 for operand in operands):
             operands[:] = [operand[None] for operand in operands]
         query, key, value = operands
-        _check_operands(query, key, value, layout, kind)
+        check_operands(query, key, value, layout, kind)
     else:
         query, key, value = operands
-        starts = _check_packed(query, key, value, layout, starts, given["key_lengths"], kind)
+        starts = check_packed(query, key, value, layout, starts, given["key_lengths"], kind)
     batch = operands[0].shape[0] if given["query_starts"] is None else given["query_starts"].shape[0] - 1
     for name in ("query_lengths", "key_lengths"):
-        given[name] = _check_lengths(name, given[name], kind, batch)
+        given[name] = check_lengths(name, given[name], kind, batch)
     if given["sink"] is not None:
-        given["sink"] = _check_sink(given["sink"], operands[0].shape[1 if layout == "bhsd" else -2], torch)
+        given["sink"] = check_sink(given["sink"], operands[0].shape[1 if layout == "bhsd" else -2], torch)
     dropout = None
     if given["dropout_p"]:
-        dropout = _check_dropout(given["dropout_p"], given["dropout_state"], operands[0], torch)
+        dropout = check_dropout(given["dropout_p"], given["dropout_state"], operands[0], torch)
     return starts, dropout
 
 

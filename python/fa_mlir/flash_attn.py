@@ -18,7 +18,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from .attention import attention, refuse
+from .arguments import refuse
+from .attention import attention
 from .errors import UnsupportedError
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",

@@ -19,8 +19,9 @@ from typing import Any
 import torch
 
 from . import operator
-from .attention import TorchArrays, _check_dropout, find_text, plan
+from .arguments import TorchArrays, check_dropout
 from .errors import UnsupportedError
+from .planning import find_text, plan
 
 NAME = "fa_mlir"
 
@@ -52,7 +53,7 @@ def _draw(dropout_p: float, query: Any) -> tuple[Any, Any]:
     """What attention takes, and the state that goes to the backward."""
     if not dropout_p:
         return None, torch.zeros((2,), dtype=torch.uint64, device=query.device)
-    dropout = _check_dropout(dropout_p, None, query, torch)
+    dropout = check_dropout(dropout_p, None, query, torch)
     return dropout, dropout[1].view(torch.uint64)
 
 

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
 
-from .attention import find_text
 from .errors import Error, UnsupportedError
 from .flex import make_table
 from .graph_regions import Opaque, read_region
+from .planning import find_text
 from .sdpa import UNSUPPORTED, count_override, fall_back
 
 _MASKS = ("exact", "function")

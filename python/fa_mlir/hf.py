@@ -14,7 +14,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .attention import attention, refuse
+from .arguments import refuse
+from .attention import attention
 
 
 @functools.lru_cache

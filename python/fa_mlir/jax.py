@@ -23,10 +23,10 @@ import jax.numpy as jnp
 import numpy
 
 from . import jax_regions, operator
-from .attention import LAYOUTS, _check_operands, _check_sink, _refuse_options, find_text, plan
-from .attention import CAUSAL
+from .arguments import CAUSAL, check_operands, check_sink, refuse_options
 from .errors import UnsupportedError
-from .problem import from_text
+from .planning import find_text, plan
+from .problem import LAYOUTS, from_text
 from .runtime import find_library
 from .tensors import TYPES, dense_strides
 
@@ -163,16 +163,16 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     Raises UnsupportedError for functions that do something else, with the line.
     """
     if layout not in LAYOUTS or causal not in CAUSAL:
-        _refuse_options(layout, causal)
+        refuse_options(layout, causal)
     _register()
     query, key, value = map(jnp.asarray, (query, key, value))
     is_unbatched = query.ndim == 3
     if is_unbatched:
         query, key, value = query[None], key[None], value[None]
-    _check_operands(query, key, value, layout, JaxArrays)
+    check_operands(query, key, value, layout, JaxArrays)
     heads_dim = 1 if layout == "bhsd" else 2
     if sink is not None:
-        _check_sink(numpy.broadcast_to(numpy.float32(0), jnp.shape(sink)), query.shape[heads_dim], None)
+        check_sink(numpy.broadcast_to(numpy.float32(0), jnp.shape(sink)), query.shape[heads_dim], None)
         sink = jnp.asarray(sink, jnp.float32)
     dropout = None
     if dropout_p:

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .attention import attention, refuse
+from .arguments import refuse
+from .attention import attention
 from .errors import ArgumentError, CompilationError, UnsupportedError
 
 UNSUPPORTED = ("error", "warn", "torch")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .attention import refuse
+from .arguments import refuse
 from .errors import UnsupportedError
 from .flash_attn import _call
 from .flash_attn_interface import get_scheduler_metadata

@@ -1,0 +1,305 @@
+"""Arguments of attention(): what is asked of arrays, what is wrong with them, and descriptions.
+
+First the two kinds of arrays, torch's and numpy's; then descriptions, which decide text; then checks, which raise ArgumentError
+or UnsupportedError.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
+from .problem import LAYOUTS
+from .tensors import dense_strides
+
+CAUSAL = (None, "bottom_right", "top_left")
+_TORCH_TYPES = {"torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float32": "f32",
+                "torch.float64": "f64", "torch.bool": "i1", "torch.int8": "i8", "torch.int32": "i32",
+                "torch.int64": "i64"}
+_NUMPY_TYPES = {name.removeprefix("torch."): text for name, text in _TORCH_TYPES.items()}
+
+
+def refuse(argument: str, message: str) -> Exception:
+    return make_error(INVALID_ARGUMENT, f"argument '{argument}' {message}")
+
+
+class TorchArrays:
+    """What is asked of torch's tensors."""
+
+    @staticmethod
+    def type(array: Any) -> str:
+        return _TORCH_TYPES.get(str(array.dtype), str(array.dtype))
+
+    @staticmethod
+    def strides(array: Any) -> tuple[int, ...]:
+        return array.stride()
+
+    @staticmethod
+    def contiguous(array: Any) -> Any:
+        return array.contiguous()
+
+    @staticmethod
+    def requires_gradient(array: Any) -> bool:
+        return array.requires_grad
+
+    @staticmethod
+    def repeats(array: Any) -> bool:
+        """Whether a dim of stride 0 is one element to autograd: it was expanded, and is
+        no tensor of its own that overlaps, whose elements have a gradient each."""
+        if not array.requires_grad:
+            return True
+        base = array if array.is_leaf else array._base
+        return base is not None and not any(
+            stride == 0 and size > 1 for size, stride in zip(base.shape, base.stride()))
+
+
+class NumpyArrays:
+    """The same of numpy's arrays."""
+
+    @staticmethod
+    def type(array: Any) -> str:
+        return _NUMPY_TYPES.get(array.dtype.name, array.dtype.name)
+
+    @staticmethod
+    def strides(array: Any) -> tuple[int, ...]:
+        # Those of an array without elements are anything.
+        if not array.size:
+            return dense_strides(array.shape)
+        return tuple([stride // array.dtype.itemsize for stride in array.strides])
+
+    @staticmethod
+    def contiguous(array: Any) -> Any:
+        return importlib.import_module("numpy").ascontiguousarray(array)
+
+    @staticmethod
+    def requires_gradient(array: Any) -> bool:
+        return False
+
+    @staticmethod
+    def repeats(array: Any) -> bool:
+        return True
+
+
+#===--- Descriptions of arguments -----------------------------------------===#
+# Each is a tuple of strings, numbers and tuples that decides text, with the array
+# as compiled code takes it.
+
+def squeeze_broadcasts(array: Any, kind: Any, sizes: tuple) -> tuple[Any, tuple[int, ...]]:
+    """A capture that broadcasts to `sizes` with dims of stride 0 cut to size 1, and
+    its shape: 1 there, else -1. What is read along rows is contiguous there."""
+    shape, strides = array.shape, kind.strides(array)
+    pattern: list[int] = []
+    for i in range(len(shape)):
+        if shape[i] == 1:
+            pattern.append(-1 if sizes[i] == 1 else 1)
+        elif strides[i] == 0 and shape[i] > 0 and kind.repeats(array):
+            array = array[(slice(None),) * i + (slice(0, 1),)]
+            pattern.append(1)
+        else:
+            pattern.append(-1)
+    if pattern and pattern[-1] == -1 and kind.strides(array)[-1] != 1:
+        array = kind.contiguous(array)
+    return array, tuple(pattern)
+
+
+def describe_alibi(slopes: Any, kind: Any, batch: int, heads: int) -> tuple:
+    rank = len(slopes.shape)
+    if rank not in (1, 2):
+        raise refuse("alibi", f"has rank {rank}, expected (heads) or (batch, heads)")
+    if kind.type(slopes) != "f32":
+        raise refuse("alibi", f"has dtype {slopes.dtype}, expected float32")
+    expected = (heads,) if rank == 1 else (batch, heads)
+    if tuple(slopes.shape) != expected:
+        raise refuse("alibi", f"has shape {tuple(slopes.shape)}, expected {expected}")
+    if kind.strides(slopes)[-1] != 1:
+        slopes = kind.contiguous(slopes)
+    return slopes, ("f32", (-1,) * rank, kind.requires_gradient(slopes))
+
+
+def _broadcast(name: str, array: Any, shape: tuple) -> Any:
+    rank = len(array.shape)
+    if rank > 4:
+        raise refuse(name, f"has rank {rank}, expected at most 4: (batch, heads, queries, keys)")
+    for i in range(1, rank + 1):
+        if array.shape[-i] != 1 and array.shape[-i] != shape[-i]:
+            raise refuse(name, f"has shape {tuple(array.shape)}, expected one that broadcasts to {tuple(shape)}")
+    return array[(None,) * (4 - rank)] if rank < 4 else array
+
+
+def describe_bias(bias: Any, kind: Any, shape: tuple) -> tuple:
+    type = kind.type(bias)
+    if type not in ("f16", "bf16", "f32"):
+        raise refuse("bias", f"has dtype {bias.dtype}, expected float16, bfloat16 or float32" + (
+            "; a boolean one is a mask" if type == "i1" else ""))
+    bias, pattern = squeeze_broadcasts(_broadcast("bias", bias, shape), kind, shape)
+    return bias, (type, pattern, kind.requires_gradient(bias))
+
+
+def describe_mask(mask: Any, kind: Any, shape: tuple) -> tuple:
+    if kind.type(mask) != "i1":
+        raise refuse("mask", f"has dtype {mask.dtype}, expected bool, or a function; numbers to add are a bias")
+    mask, pattern = squeeze_broadcasts(_broadcast("mask", mask, shape), kind, shape)
+    return mask, pattern
+
+
+def check_window(window: Any) -> tuple[int, int]:
+    try:
+        left, right = window
+    except (TypeError, ValueError):
+        raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is "
+                     "unlimited") from None
+    for size in left, right:
+        if size is not None and not isinstance(size, int):
+            raise refuse("window", f"is {window!r}, expected integers; -1 or None is unlimited")
+    return -1 if left is None or left < 0 else left, -1 if right is None or right < 0 else right
+
+
+#===--- Checks ------------------------------------------------------------===#
+
+def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> None:
+    query_shape, key_shape, value_shape = query.shape, key.shape, value.shape
+    if len(query_shape) != 4 or len(key_shape) != 4 or len(value_shape) != 4:
+        for name, shape in ("query", query_shape), ("key", key_shape), ("value", value_shape):
+            if len(shape) != 4:
+                raise refuse(name, f"has rank {len(shape)}, expected 4, or 3 of all without a batch")
+    batch, one, two, head_dim = key_shape
+    heads, query_heads = (one, query_shape[1]) if layout == "bhsd" else (two, query_shape[2])
+    if head_dim != query_shape[3]:
+        raise refuse("key", f"has head dim {head_dim}, expected that of the query, {query_shape[3]}")
+    if value_shape[:3] != key_shape[:3]:
+        raise refuse("value", f"has shape {tuple(value_shape)}, expected {tuple(key_shape[:3])} and a head dim, "
+                     "as the key")
+    if batch != query_shape[0]:
+        raise refuse("key", f"has batch {batch}, expected that of the query, {query_shape[0]}")
+    if heads == 0 or query_heads % heads:
+        raise refuse("key", f"has {heads} heads, expected a divisor of the query's {query_heads}")
+    for name, array in ("query", query), ("key", key), ("value", value):
+        if kind.strides(array)[3] != 1 and array.shape[3] != 1:
+            raise refuse(name, f"has stride {kind.strides(array)[3]} in the head dim, expected 1: call "
+                         ".contiguous()")
+
+
+def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, key_lengths: Any, kind: Any) -> tuple:
+    """Starts and pages as compiled code takes them."""
+    query_starts, key_starts, key_pages = starts
+    if layout != "bshd":
+        raise refuse("layout", f"is {layout!r}, expected 'bshd' for packed or paged sequences")
+    if key_pages is not None and key_lengths is None:
+        raise refuse("key_pages", "is given without key_lengths, expected both")
+    if key_pages is not None and key_starts is not None:
+        raise refuse("key_pages", "is given with key_starts, expected one of the two")
+    ranks = [("query", query, 4 if query_starts is None else 3)]
+    ranks += [(name, array, 4 if key_starts is None else 3) for name, array in (("key", key), ("value", value))]
+    for name, array, rank in ranks:
+        if array.ndim != rank:
+            raise refuse(name, f"has rank {array.ndim}, expected {rank}")
+    if query.shape[-1] != key.shape[-1]:
+        raise refuse("key", f"has head dim {key.shape[-1]}, expected that of the query, {query.shape[-1]}")
+    if tuple(value.shape[:-1]) != tuple(key.shape[:-1]):
+        raise refuse("value", f"has shape {tuple(value.shape)}, expected {tuple(key.shape[:-1])} and a head dim, "
+                     "as the key")
+    if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
+        raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
+    batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
+    found: list[Any] = []
+    for name, array, shape in (("query_starts", query_starts, (batch + 1,)), ("key_starts", key_starts, (batch + 1,)),
+                               ("key_pages", key_pages, (batch,))):
+        if array is None:
+            found.append(None)
+            continue
+        rank = 2 if name == "key_pages" else 1
+        if array.ndim != rank or tuple(array.shape[:1]) != shape:
+            raise refuse(name, f"has shape {tuple(array.shape)}, expected ({shape[0]}" + (
+                ", pages)" if rank == 2 else ",), batch + 1"))
+        if kind.type(array) != "i32":
+            raise refuse(name, f"has dtype {array.dtype}, expected int32")
+        found.append(kind.contiguous(array))
+    return tuple(found)
+
+
+def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
+    """The probability, and seed and offset on the device of the query."""
+    if not 0 <= dropout_p < 1:
+        raise refuse("dropout_p", f"is {dropout_p}, expected a number from 0 to below 1")
+    if state is None:
+        if torch is not None:
+            # Of torch's generator, on its device: graphs replay it, checkpoints repeat it.
+            state = torch.randint(-(1 << 62), 1 << 62, (2,), dtype=torch.int64, device=query.device)
+        else:
+            numpy = importlib.import_module("numpy")
+            state = numpy.random.randint(-(1 << 62), 1 << 62, (2,), dtype=numpy.int64)
+    elif tuple(state.shape) != (2,) or "int64" not in str(state.dtype):
+        raise refuse("dropout_state",
+                     f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
+    return float(dropout_p), state
+
+
+def check_sink(sink: Any, heads: int, torch: Any) -> Any:
+    if tuple(sink.shape) != (heads,):
+        raise refuse("sink", f"has shape {tuple(sink.shape)}, expected ({heads},)")
+    if torch is not None:
+        return sink.to(torch.float32).contiguous()
+    numpy = importlib.import_module("numpy")
+    return numpy.ascontiguousarray(sink, numpy.float32)
+
+
+def refuse_options(layout: Any, causal: Any) -> None:
+    if layout not in LAYOUTS:
+        raise refuse("layout", f"is {layout!r}, expected one of {', '.join(LAYOUTS)}")
+    raise refuse("causal", f"is {causal!r}, expected None, 'bottom_right' (as flash-attn's True) or 'top_left' "
+                 "(as torch's)")
+
+
+def clear(out: Any) -> None:
+    array = as_numpy(out)
+    if not array.flags.writeable:
+        raise refuse("out", "is read-only, expected memory that may be written")
+    array[...] = 0
+
+
+def check_out(out: Any, query: Any, value: Any) -> None:
+    expected = (*query.shape[:-1], value.shape[-1])
+    if tuple(out.shape) != expected:
+        raise refuse("out", f"has shape {tuple(out.shape)}, expected {expected}")
+    if out.dtype != query.dtype:
+        raise refuse("out", f"has dtype {out.dtype}, expected {query.dtype}")
+    if getattr(out, "device", None) != getattr(query, "device", None):
+        raise refuse("out", f"is on {out.device}, expected {query.device}")
+
+
+def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
+    if lengths is None:
+        return None
+    if tuple(lengths.shape) != (batch,):
+        raise refuse(name, f"has shape {tuple(lengths.shape)}, expected ({batch},)")
+    if kind.type(lengths) != "i32":
+        raise refuse(name, f"has dtype {lengths.dtype}, expected int32")
+    return kind.contiguous(lengths)
+
+
+def requires_gradient(array: Any) -> bool:
+    return array is not None and array.requires_grad
+
+
+def pad_heads(query: Any, key: Any, value: Any, scale: float | None) -> tuple:
+    """The same with head dims that are multiples of 8, and the scale: zeros change no
+    score, and columns of zeros behind the value's give such columns behind the output's."""
+    import torch
+
+    pad = torch.nn.functional.pad
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return *[pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value)], scale
+
+
+def as_numpy(array: Any) -> Any:
+    if array is None or hasattr(array, "__array_interface__"):
+        return array
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"expected an array, got {type(array).__name__}, which has no __dlpack__")
+    kind, _ = array.__dlpack_device__()
+    if int(kind) != 1:
+        raise UnsupportedError("query", f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
+                               "torch.from_dlpack(array) shares its memory")
+    return importlib.import_module("numpy").from_dlpack(array)
