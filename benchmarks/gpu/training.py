@@ -290,9 +290,8 @@ def train(options, name, noise=0.0, steps=None):
 
 
 def find_drift(losses, reference):
-    """The median difference of two runs' losses. A mean is that of the few steps in which losses fall steeply:
-    there a run that is a step behind is far off, whatever made it so."""
-    return statistics.median(abs(one - other) for one, other in zip(losses, reference))
+    """The mean difference of two runs' losses."""
+    return statistics.fmean(abs(one - other) for one, other in zip(losses, reference))
 
 
 def run_form(options):
@@ -335,7 +334,7 @@ def format_table(form, found):
             cells = [f"{record['seconds'] * 1e3:.1f}", f"{record['bytes'] / 2 ** 30:.2f}"]
         last = f"{losses[-1]:.4f}" if len(losses) == found["steps"] else ""
         lines.append(f"| {name} | {' | '.join(cells)} | {losses[0]:.4f} | {last} | {drift} |")
-    lines += ["", f"drift: the median difference of losses from {found['reference']}'s, over the steps both ran."]
+    lines += ["", f"drift: the mean difference of losses from {found['reference']}'s, over the steps both ran."]
     lines += [f"{name} has no number: {record['reason']}" for name, record in found["records"].items()
               if "reason" in record]
     return lines
