@@ -103,6 +103,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   }
   manager.addPass(createFAGPUPersistPass());
   addCleanUp(manager);
+  manager.addNestedPass<func::FuncOp>(createFAGPUCarryQuotientsPass());
   manager.addPass(createFAGPUComputeOnHostPass());
   addCleanUp(manager);
   manager.addPass(createFAGPUOverlapLaunchesPass());

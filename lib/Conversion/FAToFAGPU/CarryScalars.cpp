@@ -13,6 +13,23 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
+ForOp mlir::fa::carryScalars(OpBuilder &builder, ForOp old, ValueRange added) {
+  Location loc = old.getLoc();
+  builder.setInsertionPoint(old);
+  SmallVector<Value> inits(old.getInits());
+  llvm::append_range(inits, added);
+  auto loop =
+      ForOp::create(builder, loc, ValueRange(inits).getTypes(), old.getStart(),
+                    old.getBounds(), inits, old.getStepAttr(),
+                    old.getOnceAttr(), old.getRolledAttr());
+  loop.getBody().takeBody(old.getBody());
+  for (Type type : added.getTypes())
+    loop.getBody().front().addArgument(type, loc);
+  old.replaceAllUsesWith(loop.getResults().drop_back(added.size()));
+  old.erase();
+  return loop;
+}
+
 SmallVector<Value>
 mlir::fa::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
                        bool isEarly,
@@ -35,20 +52,13 @@ mlir::fa::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
                    .getResult()
              : arith::MinSIOp::create(builder, loc, at, old.getStart())
                    .getResult();
-  SmallVector<Value> inits(old.getInits());
+  SmallVector<Value> zeros;
   for (Type type : added)
-    inits.push_back(
+    zeros.push_back(
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
-  SmallVector<Type> types(old.getResultTypes());
-  llvm::append_range(types, added);
-  auto loop =
-      ForOp::create(builder, loc, types, old.getStart(), old.getBounds(), inits,
-                    old.getStepAttr(), old.getOnceAttr(), old.getRolledAttr());
-  loop.getBody().takeBody(old.getBody());
+  ForOp loop = carryScalars(builder, old, zeros);
   Block &body = loop.getBody().front();
-  SmallVector<Value> seen;
-  for (Type type : added)
-    seen.push_back(body.addArgument(type, loc));
+  ValueRange seen = loop.getIterArguments().take_back(added.size());
   builder.setInsertionPointToStart(&body);
   Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         loop.getIndex(), at);
@@ -62,7 +72,5 @@ mlir::fa::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
     branch->moveBefore(body.getTerminator());
   auto yield = cast<fagpu::YieldOp>(body.getTerminator());
   yield.getValuesMutable().append(branch.getResults());
-  old.replaceAllUsesWith(loop.getResults().drop_back(added.size()));
-  old.erase();
   return llvm::to_vector_of<Value>(loop.getResults().take_back(added.size()));
 }

@@ -12,6 +12,11 @@
 
 namespace mlir::fa {
 
+/// Replaces a loop by one that carries more values, which are `added` first.
+/// Its body still has to yield their next ones.
+fagpu::ForOp carryScalars(OpBuilder &builder, fagpu::ForOp loop,
+                          ValueRange added);
+
 /// Makes scalars of the types `added` in one iteration of a loop, the last one
 /// or, where there is one, the one before it (`isEarly`), and carries them to
 /// its end. The loop is replaced by one that has them as last results, which

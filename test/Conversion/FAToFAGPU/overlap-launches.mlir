@@ -105,6 +105,89 @@ func.func @host(%v: memref<?xf32>, %blocks: index, %isLong: i1) {
 
 // -----
 
+// Of two launches under opposite conditions one runs, behind the one ahead and ahead of the next one.
+!row = tensor<64xf32, #fagpu.row<4>>
+// CHECK-LABEL: func.func @first(
+// CHECK:         fagpu.release_dependents
+// CHECK-LABEL: func.func @long(
+// CHECK:         fagpu.await_previous
+// CHECK:         fagpu.release_dependents
+// CHECK-LABEL: func.func @short(
+// CHECK:         fagpu.await_previous
+// CHECK:         fagpu.release_dependents
+// CHECK-LABEL: func.func @last(
+// CHECK:         fagpu.await_previous
+func.func @first(%v: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @all groups(1) {
+    %one = arith.constant dense<1.0> : !row
+    fagpu.store %one, %v[%c0] : !row into memref<?xf32>
+  }
+  return
+}
+func.func @long(%v: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @all groups(1) {
+    %one = arith.constant dense<1.0> : !row
+    fagpu.store %one, %v[%c0] add : !row into memref<?xf32>
+  }
+  return
+}
+func.func @short(%v: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @all groups(1) {
+    %one = arith.constant dense<1.0> : !row
+    fagpu.store %one, %v[%c0] add : !row into memref<?xf32>
+  }
+  return
+}
+func.func @last(%v: memref<?xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @all groups(1) {
+    %one = arith.constant dense<1.0> : !row
+    fagpu.store %one, %v[%c0] : !row into memref<?xf32>
+  }
+  return
+}
+// CHECK-LABEL: func.func @host(
+// CHECK:         fagpu.launch @long grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @short grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @last grid(%{{.*}}) dependent (
+func.func @host(%v: memref<?xf32>, %blocks: index, %isLong: i1) {
+  %true = arith.constant true
+  fagpu.launch @first grid(%blocks) (%v) : memref<?xf32>
+  fagpu.launch @long grid(%blocks) if(%isLong) (%v) : memref<?xf32>
+  %isShort = arith.xori %isLong, %true : i1
+  fagpu.launch @short grid(%blocks) if(%isShort) (%v) : memref<?xf32>
+  fagpu.launch @last grid(%blocks) (%v) : memref<?xf32>
+  return
+}
+// Comparisons that are each other's opposite.
+// CHECK-LABEL: func.func @compared(
+// CHECK:         fagpu.launch @long grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @short grid(%{{.*}}) if(%{{.*}}) dependent (
+func.func @compared(%v: memref<?xf32>, %blocks: index, %other: index) {
+  %same = arith.cmpi eq, %blocks, %other : index
+  %differs = arith.cmpi ne, %blocks, %other : index
+  fagpu.launch @first grid(%blocks) (%v) : memref<?xf32>
+  fagpu.launch @long grid(%blocks) if(%same) (%v) : memref<?xf32>
+  fagpu.launch @short grid(%blocks) if(%differs) (%v) : memref<?xf32>
+  return
+}
+// Both of these may run, and neither.
+// CHECK-LABEL: func.func @independent(
+// CHECK-NOT:     dependent
+// CHECK:         return
+func.func @independent(%v: memref<?xf32>, %blocks: index, %isLong: i1, %isShort: i1) {
+  fagpu.launch @first grid(%blocks) (%v) : memref<?xf32>
+  fagpu.launch @long grid(%blocks) if(%isLong) (%v) : memref<?xf32>
+  fagpu.launch @short grid(%blocks) if(%isShort) (%v) : memref<?xf32>
+  fagpu.launch @last grid(%blocks) (%v) : memref<?xf32>
+  return
+}
+
+// -----
+
 // Blocks of sm_80 cannot wait for a kernel.
 !row = tensor<64xf32, #fagpu.row<4>>
 // CHECK-NOT: fagpu.await_previous

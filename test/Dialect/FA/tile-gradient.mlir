@@ -227,3 +227,67 @@ func.func @one_pass_on_gpu(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, 
       {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>}
   return
 }
+
+// -----
+
+!t = memref<2x?x?x64xbf16>
+!row = memref<2x?x?xf32>
+
+// Where the numbers of heads come at run time, they choose between a loop through one query head and one through several.
+// CHECK-LABEL: @one_pass_by_heads
+// CHECK: fa.prepare_gradient
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[HEADS:.*]], %[[KEY_HEADS:[^ ]*]] : index
+// CHECK: scf.if %[[SAME]] {
+// CHECK:   scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (2, %[[KEY_HEADS]], %{{.*}}) step (1, 1, 128)
+// CHECK-NOT: scf.for %
+// CHECK:     fa.gradient_keys
+// CHECK: } else {
+// CHECK:   scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (2, %[[KEY_HEADS]], %{{.*}}) step (1, 1, 128)
+// CHECK:     %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KEY_HEADS]] : index
+// CHECK:     scf.for %{{.*}} = %{{.*}} to %[[GROUP]] step
+// CHECK:       fa.gradient_keys
+// CHECK: scf.forall
+// CHECK: fa.finalize_gradient
+// CHECK-NOT: scf.if
+func.func @one_pass_by_heads(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>}
+  return
+}
+
+// -----
+
+!t = memref<2x?x8x64xbf16>
+!k = memref<2x?x2x64xbf16>
+!row = memref<2x8x?xf32>
+
+// Known numbers leave no choice.
+// CHECK-LABEL: @one_pass_of_known_heads
+// CHECK-NOT: scf.if
+// CHECK: scf.for %
+// CHECK:   fa.gradient_keys
+// CHECK-NOT: fa.gradient_keys
+func.func @one_pass_of_known_heads(%q: !t, %k: !k, %v: !k, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !k, %dv: !k) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !k, !k) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !k, value = %dv : !k)
+      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>}
+  return
+}
+
+// -----
+
+!t = memref<2x?x8x128xbf16>
+!row = memref<2x8x?xf32>
+
+// Warps copy 16 rows in pairs: numbers of blocks of 80 queries are prepared in blocks of 32, of which memory has a whole number too.
+// CHECK-LABEL: @one_pass_of_80
+// CHECK: arith.ceildivui %{{.*}}, %c160 : index
+// CHECK: scf.forall {{.*}} step (1, 1, 32)
+// CHECK: fa.prepare_gradient {{.*}} clears(%{{.*}}) {{.*}} {config = #fa.config<query_block = 32,
+func.func @one_pass_of_80(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %dq: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>}
+  return
+}

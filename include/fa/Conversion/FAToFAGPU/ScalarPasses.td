@@ -155,6 +155,46 @@ def FAGPUComputeOnHostPass
   ];
 }
 
+def FAGPUCarryQuotientsPass
+    : Pass<"fagpu-carry-quotients", "::mlir::func::FuncOp"> {
+  let summary = "Count quotients of a loop's index up or down";
+  let description = [{
+    A loop through the blocks of several heads divides its index by the number of
+    blocks of a head. Where the divisor is the same in all iterations of a
+    `fagpu.for` of a kernel, the loop carries the quotient and the remainder
+    instead: a division takes some twenty instructions, in each role and each
+    stage of a pipeline. A remainder is `arith.remui`, or the index less the
+    quotient times the divisor.
+
+    Loops stay as they are that may divide negative numbers, that is whose least
+    index is not known to be at least 0, or that may have no iteration (without
+    `once`), and loops of roles that copy for themselves: their copies run ahead.
+    So do divisions by constants.
+
+    Before:
+    ```mlir
+    fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) {
+      %head = arith.divui %i, %blocks : i32
+      %before = arith.muli %head, %blocks : i32
+      %block = arith.subi %i, %before : i32
+      ...
+    ```
+    After:
+    ```mlir
+    %head0 = arith.divui %last, %blocks : i32
+    %block0 = ... // %last - %head0 * %blocks
+    fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0)
+        iter(%head = %head0, %block = %block0) -> (i32, i32) {
+      ...
+      %isLast = arith.cmpi eq, %block, %c0 : i32
+      %nextHead = arith.select %isLast, %headBelow, %head : i32
+      %nextBlock = arith.select %isLast, %lastBlock, %blockBelow : i32
+      fagpu.yield %nextHead, %nextBlock : i32, i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FAGPUPredicateLaunchesPass
     : Pass<"fagpu-predicate-launches", "::mlir::func::FuncOp"> {
   let summary = "Turn branches around launches into conditions of launches";
@@ -199,7 +239,8 @@ def FAGPUOverlapLaunchesPass
     in one pass do: its blocks come to the multiprocessors as those of the first
     one leave, and wait for memory there (`fagpu.await_previous`). The first
     kernel says before its roles, or behind their loops, that they may come.
-    Launches under a condition stay as they are.
+    Two launches under opposite conditions, one behind the other, are one of
+    these; other launches under a condition stay as they are.
 
     Before:
     ```mlir

@@ -115,3 +115,24 @@ void GradientTiler::tileKeys(const KeyGradients &gradients) {
     addKeyBlock(gradients, at[0], at[1], at[2], block, /*querySums=*/Value());
   });
 }
+
+/// A kernel through one head has a segment for each range of queries; one
+/// through several finds out in each step which range it is in. So where the
+/// numbers of heads come at run time, they choose (measured on an H200).
+void GradientTiler::tileKeysByHeads(const KeyGradients &gradients) {
+  auto target = dyn_cast<GPUConfigAttr>(config.getTarget());
+  if (!target || !target.getPart().hasGroups() ||
+      isEqualConstantIntOrValue(heads, keyHeads) ||
+      (getConstantIntValue(heads) && getConstantIntValue(keyHeads)))
+    return tileKeys(gradients);
+  Value same = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                     toValue(heads), toValue(keyHeads));
+  auto branch = scf::IfOp::create(rewriter, loc, same, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(branch.thenBlock());
+  OpFoldResult all = std::exchange(heads, keyHeads);
+  tileKeys(gradients);
+  heads = all;
+  rewriter.setInsertionPointToStart(branch.elseBlock());
+  tileKeys(gradients);
+}

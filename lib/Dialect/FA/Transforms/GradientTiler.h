@@ -126,6 +126,7 @@ private:
 
   // GradientKeys.cpp: blocks of keys.
   void tileKeys(const KeyGradients &gradients);
+  void tileKeysByHeads(const KeyGradients &gradients);
   void addKeyBlock(const KeyGradients &gradients, Value batch, Value keyHead,
                    Value firstKey, int64_t block, Value querySums);
   GradientKeysOp createKeysStep(const KeyGradients &gradients, Value batch,

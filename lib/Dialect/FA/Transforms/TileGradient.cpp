@@ -96,7 +96,7 @@ void GradientTiler::tile() {
     }
   }
   if (addsInParallel) {
-    tileKeys(ofKeys);
+    tileKeysByHeads(ofKeys);
     tileSums();
   } else if (isOnePass && !hasWholeBlocks) {
     tileKeyHeads(ofKeys);

@@ -73,7 +73,8 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     key head: its blocks of keys also add to the gradients of queries, in memory
     of its own, and there is no step 3. On a GPU blocks of keys stay parallel: they
     add to memory that step 1 clears, in any order, and step 3 stores what is there
-    (`fa.finalize_gradient`).
+    (`fa.finalize_gradient`). Step 2 is there twice, and the numbers of heads choose
+    where they come at run time: one query head a key head needs no loop.
 
     Gradients of captures, and of the scale, are added to in step 3, or in
     `one_pass` in step 2. Where batch, head or query index the same dimension of
