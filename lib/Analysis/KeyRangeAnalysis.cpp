@@ -85,8 +85,12 @@ RangeBuilder::emitPiece(const Piece &piece, Value previousEnd, bool allowFull) {
     ranges.push_back({begin, fullBegin, false});
   }
   Value fullEnd = end;
-  if (piece.full->end && piece.full->end != piece.hull.end)
+  if (piece.full->end && piece.full->end != piece.hull.end) {
     fullEnd = getLocal(piece.full->end, end);
+  } else if (place.isRestFull) {
+    ranges.push_back({fullBegin, end, true});
+    return ranges;
+  }
   // Both ends lie a multiple of the step from the begin of the hull.
   fullEnd = add(fullBegin, roundDown(getDistance(fullEnd, fullBegin)));
   ranges.push_back({fullBegin, fullEnd, true});

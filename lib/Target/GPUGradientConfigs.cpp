@@ -23,21 +23,21 @@ namespace {
 /// How many columns a step takes: keys of a block of queries, and queries of a
 /// block of keys, without and with a mask. With a score function they are at
 /// most `ifScored`: its gradient holds as many values again. At most `once`
-/// queries where sums may have any order; 0 where `form` is faster than one
-/// pass.
+/// queries where sums may have any order, `onceIfMasked` with a mask; 0 where
+/// `form` is faster than one pass.
 struct GradientRow {
   int64_t maxHeadDim;
   GradientForm form;
-  int64_t keys, queries, queriesIfMasked, ifScored, once;
+  int64_t keys, queries, queriesIfMasked, ifScored, once, onceIfMasked;
 };
 } // namespace
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
 // scores.
 static constexpr GradientRow table[] = {
-    {64, GradientForm::two_pass, 128, 96, 64, 32, 128},
-    {128, GradientForm::two_pass, 128, 64, 64, 32, 64},
-    {256, GradientForm::three_pass, 64, 64, 64, 32, 0},
+    {64, GradientForm::two_pass, 128, 96, 64, 32, 128, 128},
+    {128, GradientForm::two_pass, 128, 64, 64, 32, 80, 64},
+    {256, GradientForm::three_pass, 64, 64, 64, 32, 0, 0},
 };
 
 static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
@@ -103,14 +103,6 @@ static bool takesOnePass(int64_t queries, const AttentionProblem &problem) {
          dividesQueries(queries, problem);
 }
 
-static GPUPart getOnePassPart(const AttentionProblem &problem,
-                              int64_t queries) {
-  GPUPart part = getPart(problem, /*ofKeys=*/true);
-  part.copyingRegisters =
-      queries > rowsPerWarpGroup ? leastCopyingRegisters : copyingRegisters;
-  return part;
-}
-
 /// What a kernel takes whose rows sum up so many columns, and go by `columns`.
 static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
                          bool isOnePass, const AttentionProblem &problem) {
@@ -128,6 +120,9 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
     // products leave through a tile of f32.
     stages = columns * (part.stages * elements + 2 * rows) +
              columns * problem.queryHeadDim * numberBytes / bytes;
+    // Gradients of keys and of values leave through one tile of their own.
+    if (part.overlap == Overlap::tiles)
+      stages += rows * std::max(problem.queryHeadDim, problem.valueHeadDim);
   }
   // What leaves in boxes does so through a tile.
   stages += problem.bytesInBoxes * rows * columns / bytes;
@@ -146,6 +141,26 @@ static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
          needs.sharedBytes <= limits.sharedBytes;
 }
 
+/// Blocks take one tile after the other where shared memory holds what one
+/// stores beside what the next one loads (measured on an H200: with 80 queries
+/// a step it does not, and these are worth more without a mask).
+static GPUPart getOnePassPart(const GPUTarget &target, int64_t queries,
+                              const AttentionProblem &problem) {
+  GPUPart part = getPart(problem, /*ofKeys=*/true);
+  part.copyingRegisters =
+      queries > rowsPerWarpGroup ? leastCopyingRegisters : copyingRegisters;
+  GPUPart ofTiles = part;
+  ofTiles.overlap = Overlap::tiles;
+  int64_t sums = problem.queryHeadDim + problem.valueHeadDim;
+  bool isPlain =
+      !problem.hasScore && problem.addedValues == 0 && !part.blockTable;
+  return isPlain && fits(getNeeds(ofTiles, queries, sums, /*isOnePass=*/true,
+                                  problem),
+                         getGPULimits(target, ofTiles))
+             ? ofTiles
+             : part;
+}
+
 /// How many queries a step of one pass takes: those of the table, or as many
 /// as a score that is kept leaves registers for. 0 where two passes are taken.
 static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
@@ -153,10 +168,12 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
   // Elements that queries share have rows of their own in blocks of these.
   if (problem.mustBeDeterministic || problem.addsOfQueries)
     return 0;
-  int64_t most = problem.hasScore ? std::min(row.once, scoredOnce) : row.once;
+  int64_t most = problem.hasMask ? row.onceIfMasked : row.once;
+  if (problem.hasScore)
+    most = std::min(most, scoredOnce);
   for (int64_t queries = most; queries >= leastOnce;
        queries -= depthOfProduct) {
-    GPUPart part = getOnePassPart(problem, queries);
+    GPUPart part = getOnePassPart(target, queries, problem);
     if (takesOnePass(queries, problem) &&
         fits(getNeeds(part, queries,
                       problem.queryHeadDim + problem.valueHeadDim,
@@ -189,7 +206,8 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
                          row.maxHeadDim);
   // One pass is five products for seven of two.
   if (int64_t queries = getQueriesOnce(row, target, problem))
-    return makeConfig(context, queries, rows, getOnePassPart(problem, queries),
+    return makeConfig(context, queries, rows,
+                      getOnePassPart(target, queries, problem),
                       /*deterministic=*/false)
         .withGradientForm(GradientForm::one_pass);
   // Half of the sums of blocks of keys at most: twice as many columns.
@@ -241,7 +259,7 @@ mlir::fa::completeGPUGradientConfig(const GPUTarget &target, ConfigAttr config,
       isOnePass ? GradientForm::one_pass : getRow(problem).form);
   return withForm(config, form,
                   form == GradientForm::one_pass
-                      ? getOnePassPart(problem, config.getQueryBlock())
+                      ? getOnePassPart(target, config.getQueryBlock(), problem)
                       : getPart(problem, /*ofKeys=*/false));
 }
 
@@ -254,11 +272,14 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   bool isOnePass = config.getGradientForm() == GradientForm::one_pass;
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   if (!gpu || !gpu.getPart().hasGroups() || gpu.getPart().groups != groups ||
-      gpu.getPart().overlap != Overlap::keys || gpu.getPart().cluster != 1)
+      (gpu.getPart().overlap != Overlap::keys &&
+       !(isOnePass && gpu.getPart().overlap == Overlap::tiles)) ||
+      gpu.getPart().cluster != 1)
     return emitError() << "its target part is " << config.getTarget()
                        << ", but gradients on " << target.chip
                        << " take #fa.gpu<warp_groups<groups = " << groups
-                       << ", overlap = keys>>, without cluster";
+                       << ", overlap = keys>>, "
+                       << (isOnePass ? "or tiles, " : "") << "without cluster";
   if (ofRows != rows)
     return emitError() << rowsName << " is " << ofRows << ", expected " << rows
                        << ", 64 rows for each of " << groups << " groups";

@@ -51,12 +51,16 @@ struct QueryBlockPlace {
   bool hasQueries = false;
   /// Whether ranges begin at multiples of the step, from the first key on.
   bool isAligned = false;
+  /// Whether a step of full ranges may have less than a whole block of what is
+  /// visited, at the end: what lies behind that needs no mask.
+  bool isRestFull = false;
 };
 
 /// Keys from `begin` to before `end`, counted from the block's first key.
 struct KeyRange {
   Value begin, end;
-  /// Every query sees every key, and the length is a multiple of the step.
+  /// Every query sees every key, and the length is a multiple of the step, but
+  /// where the rest is full.
   bool full;
 };
 

@@ -80,6 +80,7 @@ private:
   Part classifyProduct(MmaAsyncOp product);
   Part classify(Operation *op);
   void followStores();
+  void acquireVectors();
   void releaseVectors();
   void writeAhead();
   void separateProducts();
@@ -229,6 +230,20 @@ static Operation *getArithmetic(Value value) {
   return last;
 }
 
+/// A vector comes beside the product that it is used with: its barrier is asked
+/// while that runs.
+void ExchangingLoop::acquireVectors() {
+  for (auto acquire : llvm::make_early_inc_range(body->getOps<AcquireOp>())) {
+    if (acquire.getView().getType().getShape().size() != 1)
+      continue;
+    Operation *before = acquire->getPrevNode();
+    while (before && !isa<WaitOp>(before))
+      before = before->getPrevNode();
+    if (before)
+      acquire->moveBefore(before);
+  }
+}
+
 /// A stage with a vector is held until the vector has been read: as the
 /// assembler loads what it needs, registers hold a few elements at a time.
 void ExchangingLoop::releaseVectors() {
@@ -306,6 +321,7 @@ void ExchangingLoop::writeAhead() {
 }
 
 void ExchangingLoop::schedule(Value turns) {
+  acquireVectors();
   releaseVectors();
   for (Operation &op : body->without_terminator())
     parts[&op] = classify(&op);

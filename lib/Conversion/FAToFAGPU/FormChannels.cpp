@@ -52,6 +52,7 @@ private:
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
   ChannelOp findFree(StoreOp store, RankedTensorType tile);
+  ChannelOp findStored(StoreOp store, RankedTensorType tile);
   bool fits(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
   int64_t countBanks(FetchOp fetch);
@@ -111,7 +112,7 @@ void ChannelFormer::release(FetchOp fetch, Value view) {
 /// the step ends.
 unsigned ChannelFormer::getDepth(FetchOp fetch) {
   if (!fetch->getParentOfType<ForOp>())
-    return config.overlap == Overlap::tiles ? 2 : 1;
+    return config.overlap == Overlap::tiles && !isOnePass(kernel) ? 2 : 1;
   return sparesStages && fetch->hasOneUse()
              ? 1
              : static_cast<unsigned>(config.stages);
@@ -305,6 +306,20 @@ ChannelOp ChannelFormer::findFree(StoreOp store, RankedTensorType tile) {
   return free;
 }
 
+/// What a store before it, behind the same loop, leaves through.
+ChannelOp ChannelFormer::findStored(StoreOp store, RankedTensorType tile) {
+  for (auto other : store->getBlock()->getOps<StoreOp>()) {
+    auto via = other.getVia() ? other.getVia().getDefiningOp<ChannelOp>()
+                              : ChannelOp();
+    if (other->isBeforeInBlock(store) && via &&
+        via.getEngine() == Engine::tma_store &&
+        via.getType().getShape() == tile.getShape() &&
+        via.getType().getElementType() == tile.getElementType())
+      return via;
+  }
+  return {};
+}
+
 /// Where shared memory is left, a group's rows leave it by a bulk copy.
 void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
   auto role = store->getParentOfType<RoleOp>();
@@ -313,6 +328,8 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
   if (store.getAlignment() < 16)
     return;
   ChannelOp via = findFree(store, tile);
+  if (!via && !fits(bytes))
+    via = findStored(store, tile);
   if (!via && !fits(bytes))
     return;
   if (!endWithMemory(store, store.getBox(),

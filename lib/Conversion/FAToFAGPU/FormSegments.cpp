@@ -7,9 +7,9 @@
 //
 // Turns ranges, the full and partial blocks of keys or queries that a mask
 // leaves, into one fagpu.for with a segment per range. Blocks are numbered
-// through all ranges, and the loop runs from the last to the first. A loop over
-// the query heads of a key head joins it. Read `run`, then `countBlocks` and
-// `fillBody`.
+// through all ranges, and the loop runs from the last to the first, or the
+// other way. A loop over the query heads of a key head joins it. Read `run`,
+// then `countBlocks` and `fillBody`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +34,16 @@ namespace {
 /// numbered through, from the first block of the first range.
 class SegmentBuilder {
 public:
-  SegmentBuilder(BlockRangesOpInterface ranges, bool isRolled)
+  SegmentBuilder(BlockRangesOpInterface ranges, bool isRolled, bool rises)
       : ranges(ranges), heads(dyn_cast<scf::ForOp>(ranges->getParentOp())),
         builder(heads ? heads.getOperation() : ranges.getOperation()),
-        loc(ranges.getLoc()), isRolled(isRolled) {}
+        loc(ranges.getLoc()), isRolled(isRolled), rises(rises) {}
   void run();
 
 private:
   bool areContiguous();
   bool isAtMostOneBlock(unsigned range);
+  bool asksForParts();
   Value flagOf(fagpu::ForOp loop, unsigned range);
   void countBlocks();
   unsigned getNumRanges() { return ranges.getBegins().size(); }
@@ -63,6 +64,8 @@ private:
   OpBuilder builder;
   Location loc;
   bool isRolled;
+  /// Whether the loop runs from the first block to the last.
+  bool rises;
   /// The number of the first block of each range, then of all blocks.
   SmallVector<Value> starts;
   /// Which ranges have a segment of their own.
@@ -79,8 +82,9 @@ private:
 /// numbers have in memory, too; ptxas makes more of that where a block has one
 /// tile (it spills in two_pass, causal, head dim 128).
 bool SegmentBuilder::areContiguous() {
+  auto kernel = ranges->getParentOfType<func::FuncOp>();
   bool isOnGrid = isa<QueryRangesOp>(*ranges) &&
-                  !isPersistent(ranges->getParentOfType<func::FuncOp>());
+                  (!isPersistent(kernel) || isOnePass(kernel));
   for (unsigned i = 1; i < getNumRanges(); ++i)
     if ((!isOnGrid && !ranges.getFull()[i - 1]) ||
         ranges.getBegins()[i] != ranges.getEnds()[i - 1])
@@ -104,11 +108,17 @@ bool SegmentBuilder::isAtMostOneBlock(unsigned range) {
          getConstantIntValue(rest.getRhs()) == step;
 }
 
+bool SegmentBuilder::asksForParts() {
+  return ranges->walk([](IsPartialOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// The flag of a range; null where only the first block can be of it.
 Value SegmentBuilder::flagOf(fagpu::ForOp loop, unsigned range) {
   unsigned number = 1;
-  for (unsigned later = getNumRanges() - 1; later > range; --later)
-    number += hasSegment[later];
+  for (unsigned other : llvm::seq(getNumRanges()))
+    if (rises ? other < range : other > range)
+      number += hasSegment[other];
   return hasSegment[range] ? loop.getFlags()[number] : Value();
 }
 
@@ -116,8 +126,13 @@ void SegmentBuilder::countBlocks() {
   unsigned count = getNumRanges();
   hasSegment.assign(count, true);
   // The block at the end is visited once in any case.
-  if (count > 1 && isAtMostOneBlock(count - 1))
+  if (!rises && count > 1 && isAtMostOneBlock(count - 1))
     hasSegment.back() = false;
+  // Blocks that are all computed alike have one segment, to the last of them.
+  if (!asksForParts()) {
+    hasSegment.assign(count, false);
+    (rises ? hasSegment.back() : hasSegment.front()) = true;
+  }
   Value step = constant(ranges.getStep()), zero = constant(0);
   starts.push_back(zero);
   for (auto [begin, end] :
@@ -157,6 +172,7 @@ Value SegmentBuilder::isPartial(fagpu::ForOp loop) {
   auto compare = [&](arith::CmpIPredicate predicate, Value bound) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, number, bound);
   };
+  // The first one may be of any range, or of none.
   Value partial = loop.getFlags().front();
   if (heads) {
     Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, constant(1));
@@ -253,18 +269,22 @@ void SegmentBuilder::run() {
     all = multiplyShort(builder, loc, extent, blocks);
   }
   Value last = builder.createOrFold<arith::SubIOp>(loc, all, one);
+  Value zero = constant(0);
   SmallVector<Value> bounds;
-  for (unsigned range = getNumRanges(); !heads && range-- > 0;)
-    if (hasSegment[range])
-      bounds.push_back(cast(starts[range], i32));
+  for (unsigned range : llvm::seq(heads ? 0 : getNumRanges())) {
+    // The end of a segment that rises is behind it.
+    unsigned next = rises ? range : getNumRanges() - 1 - range;
+    if (hasSegment[next])
+      bounds.push_back(cast(starts[next + rises], i32));
+  }
   if (heads)
-    bounds.push_back(cast(constant(0), i32));
+    bounds.push_back(cast(zero, i32));
   Operation *source = heads ? heads.getOperation() : ranges.getOperation();
   TypeRange types = source->getResultTypes();
   auto loop = fagpu::ForOp::create(
-      builder, loc, types, cast(last, i32), bounds,
+      builder, loc, types, cast(rises ? zero : last, i32), bounds,
       heads ? ValueRange(heads.getInitArgs()) : ValueRange(ranges.getInits()),
-      builder.getI32IntegerAttr(-1), builder.getBoolAttr(true),
+      builder.getI32IntegerAttr(rises ? 1 : -1), builder.getBoolAttr(true),
       isRolled ? builder.getUnitAttr() : nullptr);
   Block *body = builder.createBlock(&loop.getBody());
   body->addArgument(i32, loc);
@@ -286,8 +306,15 @@ struct FormSegmentsPass
     SmallVector<BlockRangesOpInterface> all;
     getOperation().walk([&](BlockRangesOpInterface op) { all.push_back(op); });
     bool isRolled = getGPUPart(getOperation()).rolled;
+    // Blocks of keys that add to the queries of one head begin with others;
+    // through several heads they stay together, in the cache.
+    bool isOfGroups =
+        isOnePass(getOperation()) && hasWarpGroups(getOperation());
     for (BlockRangesOpInterface op : all)
-      SegmentBuilder(op, isRolled).run();
+      SegmentBuilder(op, isRolled,
+                     isOfGroups && isa<QueryRangesOp>(*op) &&
+                         !isa<scf::ForOp>(op->getParentOp()))
+          .run();
   }
 };
 } // namespace

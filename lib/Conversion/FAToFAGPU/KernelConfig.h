@@ -31,13 +31,18 @@ inline bool hasWarpGroups(func::FuncOp kernel) {
   return getGPUPart(kernel).hasGroups();
 }
 
-/// Whether the blocks of a kernel take one tile after the other. Those of
-/// gradients in one pass have neither shared memory for the next tile nor
-/// registers of the copying thread to take it.
-inline bool isPersistent(func::FuncOp kernel) {
+/// Whether the kernel adds gradients up in one pass.
+inline bool isOnePass(func::FuncOp kernel) {
   auto config = kernel->getAttrOfType<ConfigAttr>(FADialect::configAttrName);
+  return config && config.getGradientForm() == GradientForm::one_pass;
+}
+
+/// Whether the blocks of a kernel take one tile after the other. Gradients in
+/// one pass leave the choice to `overlap`: shared memory may not hold what a
+/// tile stores beside what the next one loads.
+inline bool isPersistent(func::FuncOp kernel) {
   return hasWarpGroups(kernel) &&
-         config.getGradientForm() != GradientForm::one_pass;
+         (!isOnePass(kernel) || getGPUPart(kernel).overlap == Overlap::tiles);
 }
 
 } // namespace mlir::fa

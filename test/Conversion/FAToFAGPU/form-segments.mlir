@@ -85,3 +85,44 @@ func.func @rolled(%end: index) attributes {
   }
   return
 }
+
+// -----
+
+// Blocks of keys that add to the same queries go up through them, each from its
+// own first one on.
+// CHECK-LABEL: func.func @rising
+// CHECK-SAME: (%[[A:.*]]: index, %[[B:.*]]: index, %[[END:.*]]: index, %{{.*}}: f32)
+func.func @rising(%a: index, %b: index, %end: index, %x: f32) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>} {
+  fagpu.role @math groups(2) {
+    // CHECK: %[[LENGTH:.*]] = arith.subi %[[B]], %[[A]] : index
+    // CHECK: fagpu.for %[[I:.*]] = %{{.*}} step 1 segments(%[[FIRST:[^:]*]]: once, %[[PARTIAL:[^:]*]]: to %{{[^,]*}}, %{{[^:]*}}: to %{{[^,)]*}}) iter(
+    %r = fa.query_ranges (%query, %count) = [partial %a to %b, full %b to %end] step 64
+        iter_args(%s = %x) -> (f32) {
+      // CHECK: %[[NUMBER:.*]] = arith.index_cast %[[I]] : i32 to index
+      // CHECK: %[[BEFORE:.*]] = arith.muli %[[NUMBER]], %{{.*}} : index
+      // CHECK: %[[QUERY:.*]] = arith.addi %[[BEFORE]], %[[A]] : index
+      // CHECK: %[[IS:.*]] = arith.ori %[[FIRST]], %[[PARTIAL]] : i1
+      %p = fa.is_partial : i1
+      // CHECK: "keep"(%[[QUERY]], %{{.*}}, %[[IS]])
+      "keep"(%query, %count, %p) : (index, index, i1) -> ()
+      fa.yield %s : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Where nothing asks for partial blocks all of them have one segment.
+// CHECK-LABEL: func.func @alike
+func.func @alike(%a: index, %b: index, %end: index) attributes {fagpu.kernel = "sm_80"} {
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.for %{{.*}} = %{{.*}} step -1 segments(%{{[^:]*}}: once, %{{[^:]*}}: to %{{[^,:]*}}) {
+    fa.key_ranges (%key, %count) = [partial %a to %b, full %b to %end] step 64 {
+      "keep"(%key, %count) : (index, index) -> ()
+    }
+  }
+  return
+}

@@ -48,8 +48,10 @@
 // CHECK: fagpu.role @math(%{{.*}}) groups(2) regs(240)
 // CHECK: fagpu.for
 // CHECK: fagpu.mma_async nt
-// CHECK: fagpu.wait %{{.*}} {fagpu.at = [0, 2]}
-// CHECK: %[[L:.*]] = fagpu.load %[[LV:.*]] : <128xf32
+// The vector's barrier is asked while the product runs.
+// CHECK: %[[LV:.*]] = fagpu.acquire %{{.*}} {fagpu.at = [0, 2]} : <128xf32
+// CHECK-NEXT: fagpu.wait
+// CHECK-NEXT: fagpu.load %[[LV]] : <128xf32
 // CHECK: math.exp2
 // CHECK-NEXT: fagpu.release %[[LV]]
 // CHECK: fagpu.schedule_barrier
@@ -84,9 +86,27 @@
 func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !t, %dk: !t, %dv: !t) {
   fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !lse) gradients(%do : !t)
       outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
-      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false>}
+      {config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
   return
 }
+
+// Blocks that take one tile after the other: what a tile stores has memory of its own, which both gradients share.
+// RUN: %mutate %s change 'overlap = keys' to 'overlap = tiles' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=TILES
+// TILES-LABEL: func.func @gradients_all
+// TILES: %[[CH_K:.*]] = fagpu.channel tma : <128x64xbf16, #fagpu.smem<128>, 1>
+// TILES: %[[CH_O:.*]] = fagpu.channel tma_store banks(2) : <64x64xbf16, #fagpu.smem<128>, 1>
+// TILES: fagpu.mail
+// TILES: fagpu.role @load
+// TILES: fagpu.repeat
+// TILES: fagpu.for %{{.*}} = %{{.*}} step 1 segments(%[[FIRST:.*]]: once, %{{[^:]*}}: to %{{[^:]*}})
+// TILES: fagpu.put %[[CH_K]], {{.*}} if(%[[FIRST]])
+// TILES: fagpu.ticket
+// TILES: fagpu.role @math
+// TILES: fagpu.repeat
+// TILES: fagpu.for
+// TILES: fagpu.store {{.*}} sizes [1, 64, 1, 64] {{.*}} via(%[[CH_O]]
+// TILES: fagpu.store {{.*}} sizes [1, 64, 1, 64] {{.*}} via(%[[CH_O]]
+// TILES: fagpu.recv
 
 // Of head dim 128 a group has 64 columns, as rows of a product where there are not 64 queries.
 // RUN: %mutate %s change 'memref<2x?x8x64xbf16' to 'memref<2x?x8x128xbf16' then change 'query_block = 128' to 'query_block = 80' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=WIDE

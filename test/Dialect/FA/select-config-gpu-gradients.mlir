@@ -3,7 +3,10 @@
 // RUN: split-file %s %t
 // One pass, where groups can divide the head dim.
 // RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONCE
-// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
+// With a mask fewer queries a step leave shared memory for the next tile.
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=MASKED
+// MASKED: #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first, copying_registers = 40>, stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // NEITHER: gradient_form = two_pass
 // Two for the same bits in each run, and for some of the gradients.
@@ -19,9 +22,9 @@
 
 // What may add in any order by its own configuration has one pass.
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 128, key_block = 128, deterministic = false>/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONCE
-// ONCE: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
+// ONCE: fa.attention_gradient {{.*}}{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 80, key_block = 128, deterministic = false>/; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
-// WIDE: #fa.config<query_block = 80, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
+// WIDE: #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, copying_registers = 24>, stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 128, deterministic = false>/; s/DIM/96/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
 // BETWEEN: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 

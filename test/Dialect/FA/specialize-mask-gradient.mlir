@@ -57,3 +57,23 @@ func.func @queries(%q: !q, %k: !k, %lse: !row, %delta: !row, %ds: memref<f32>, %
       offsets(%c0, %c0, %i, %c0) extents(%c512, %c512) mask causal {config = #fa.config<query_block = 64, key_block = 128>}
   return
 }
+
+// -----
+
+!q = memref<1x?x1x16xf16>
+!k = memref<1x128x1x16xf16>
+!row = memref<1x1x?xf32>
+!sums = memref<1x1x?x16xf32>
+!s = tensor<128x16xf32>
+
+// Where blocks of keys add to queries, these have the weight 0 behind the last one: no mask is needed at the end of full ranges.
+// CHECK-LABEL: @rest
+// CHECK: fa.query_ranges {{.*}} = [partial %{{.*}} to %[[FULL:.*]], full %[[FULL]] to %{{[^,]*}}] step 64
+func.func @rest(%q: !q, %k: !k, %lse: !row, %delta: !row, %dk: !s, %dq: !sums, %j: index, %n: index) -> !s {
+  %c0 = arith.constant 0 : index
+  %c512 = arith.constant 512 : index
+  %r = fa.gradient_keys ins(%q, %k, %k, %q : !q, !k, !k, !q) rows(%lse, %delta : !row, !row) outs(key = %dk : !s, query = %dq : !sums)
+      offsets(%c0, %c0, %c0, %j) extents(%n, %c512) mask causal
+      {config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass>, query_gradient_dims = #fa.dims<b, h, s, d>}
+  return %r : !s
+}

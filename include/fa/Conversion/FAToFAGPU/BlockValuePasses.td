@@ -403,10 +403,13 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
     visited once in any case, under the mask; then come the ranges from the last
     one back, each a segment. A last range that is the rest of its end by the
     step has one block at most and needs no segment. `fa.is_partial` becomes the flags of the partial
-    ranges, `fa.is_first` the flag of the first block. With `rolled` in the
-    configuration the loop is too.
+    ranges, `fa.is_first` the flag of the first block. Where nothing asks for the
+    former, one segment has all blocks. With `rolled` in the configuration the
+    loop is too.
 
-    Ranges of queries become loops in the same way. A loop over the query heads of
+    Ranges of queries become loops in the same way. In `one_pass` with `warp_groups`
+    a loop through one head begins with the first block: under a causal mask blocks
+    of keys then add to different queries at a time. A loop over the query heads of
     a key head joins the one over their blocks: the head is the quotient of the
     number by the blocks of a head, and flags become comparisons.
 

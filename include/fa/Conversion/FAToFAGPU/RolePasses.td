@@ -324,8 +324,8 @@ def FAGPUAssignExchangeSlotsPass
     With narrow sums a `fagpu.schedule_barrier` stands behind what the first
     operands are made of. So what comes from another group is a step old, and no group waits for it;
     products from registers stand around it, and its store runs beside the last
-    one. A vector that is loaded is released behind what reads it, as it is to
-    take registers for a moment only. Loops that have slots already stay as they
+    one. A vector is acquired ahead of the wait for the product that it is used
+    with, and released behind what reads it, as it is to take registers for a moment only. Loops that have slots already stay as they
     are.
 
     Before:

@@ -9,21 +9,28 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Rows whose numbers a block prepares: on a GPU an even number of its
-/// products' rows, 16, as warps copy those of two together.
+/// Rows of the products of two warps, which copy them together.
+static constexpr int64_t rowsOfTwoWarps = 32;
+
+/// Rows whose numbers a block prepares: on a GPU as many as the products' or,
+/// where warps cannot copy these in pairs, those of one pair.
 int64_t GradientTiler::getPreparedBlock() {
   int64_t block = getBlock(queries, keysConfig.getQueryBlock());
-  return hasWholeBlocks && block % 32 ? 2 * block : block;
+  return hasWholeBlocks && block % rowsOfTwoWarps ? rowsOfTwoWarps : block;
 }
 
-/// At least one block, so that each visit of queries has one to read.
+/// At least one block, so that each visit of queries has one to read; whole
+/// blocks of products and of those that prepare them.
 OpFoldResult GradientTiler::padRows() {
   if (!hasWholeBlocks)
     return queries;
-  int64_t block = getPreparedBlock();
+  int64_t block = std::lcm(getBlock(queries, keysConfig.getQueryBlock()),
+                           getPreparedBlock());
   if (std::optional<int64_t> known = getConstantIntValue(queries))
     return rewriter.getIndexAttr(
         llvm::alignTo(std::max<int64_t>(*known, 1), block));

@@ -265,6 +265,8 @@ static QueryBlockPlace getVisitedQueries(RewriterBase &rewriter,
   place.keyLength = op.getExtents()[1];
   place.captures = op.getMaskCaptures();
   place.isAligned = isOnGPU(op.getConfigAttr());
+  // Queries behind the last one have the weight 0 there, by their lse.
+  place.isRestFull = place.isAligned && op.getQueryGradient();
   return place;
 }
 
