@@ -67,9 +67,11 @@ def forget_error() -> None:
 
 
 def forget_failure() -> None:
-    """What a call left that another way takes up."""
-    _thread.error = None
+    """What a call left that another way takes up. An interrupt is not taken up."""
+    error = take_error()
     _state["c"].faTorchTakeStatus()
+    if error is not None and not isinstance(error, Exception):
+        raise error
 
 
 def take_status() -> int:

@@ -39,6 +39,10 @@ LogicalResult mlir::fagpu::verifyThreadLoop(scf::ParallelOp op) {
   if (op.getNumLoops() != 1)
     return op.emitOpError() << "has " << op.getNumLoops()
                             << " dimensions, expected 1 in a kernel";
+  // All lanes of a warp add up together.
+  if (op.getNumReductions() != 0 && op->getParentOfType<scf::ParallelOp>())
+    return op.emitOpError() << "has results inside of another scf.parallel, "
+                               "whose threads part; expected none there";
   auto reduce = cast<scf::ReduceOp>(op.getBody()->getTerminator());
   for (auto [number, reduction] : llvm::enumerate(reduce.getReductions()))
     if (!isSum(reduction))

@@ -147,8 +147,7 @@ LogicalResult WorkPlanner::findLengths() {
 void WorkPlanner::findLoads() {
   for (auto load : loop.getBody()->getOps<memref::LoadOp>()) {
     if (!load.getType().isInteger(32) ||
-        loop->isProperAncestor(
-            load.getMemRef().getParentRegion()->getParentOp()))
+        loop.getRegion().isAncestor(load.getMemRef().getParentRegion()))
       continue;
     SetVector<Operation *> slice(ofLoads);
     if (llvm::all_of(load.getIndices(), [&](Value at) {
@@ -392,7 +391,7 @@ static bool isOverPackedRows(scf::ForallOp loop, OnlineAttentionOp step) {
     memory = view.getSource();
   auto type = cast<MemRefType>(memory.getType());
   int64_t batch = step.getQueryOrder().positionOf(DimKind::Batch);
-  if (loop->isProperAncestor(memory.getParentRegion()->getParentOp()) ||
+  if (loop.getRegion().isAncestor(memory.getParentRegion()) ||
       type.getRank() != step.getQueryOrder().getRank() ||
       type.getDimSize(batch) != 1)
     return false;

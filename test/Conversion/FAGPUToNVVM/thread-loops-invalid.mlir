@@ -50,3 +50,27 @@ func.func @greatest(%m: memref<?xi32>, %n: i32) attributes {fagpu.kernel = "sm_9
   }
   return
 }
+
+// -----
+
+func.func @parted(%m: memref<?xi32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @all {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %end = arith.index_cast %n : i32 to index
+    scf.parallel (%i) = (%c0) to (%end) step (%c1) {
+      // expected-error @below {{'scf.parallel' op has results inside of another scf.parallel, whose threads part; expected none there}}
+      %sum = scf.parallel (%j) = (%c0) to (%end) step (%c1) init (%n) -> i32 {
+        %x = memref.load %m[%j] : memref<?xi32>
+        scf.reduce(%x : i32) {
+        ^bb0(%a: i32, %b: i32):
+          %more = arith.addi %a, %b : i32
+          scf.reduce.return %more : i32
+        }
+      }
+      memref.store %sum, %m[%i] : memref<?xi32>
+      scf.reduce
+    }
+  }
+  return
+}
