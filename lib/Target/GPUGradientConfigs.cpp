@@ -129,8 +129,8 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
           columns *
-                  ((problem.gradientReadsScore ? 3 : 2) + problem.addedValues +
-                   problem.valuesOfMask) /
+                  ((problem.gradientReadsScore ? 3 : 2) +
+                   problem.getValuesBeside()) /
                   2 +
               sums / 2 + registersBeside,
           0};
@@ -184,12 +184,12 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
   return 0;
 }
 
-/// As many columns of a step, or as few as leave registers for what is added to
-/// captures and what a mask loads.
+/// As many columns of a step, or as few as leave registers for what is kept
+/// beside scores.
 static int64_t leaveRegisters(int64_t columns, int64_t sums,
                               const GPUPart &part, const GPUTarget &target,
                               const AttentionProblem &problem) {
-  while (problem.addedValues + problem.valuesOfMask > 0 &&
+  while (problem.getValuesBeside() > 0 &&
          columns > depthOfProduct &&
          !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),
                getGPULimits(target, part)))

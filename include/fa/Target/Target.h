@@ -131,10 +131,16 @@ struct AttentionProblem {
   /// How many values of each pair they add beside the gradients of the scores,
   /// and how many bytes of each pair leave in boxes.
   int64_t addedValues = 0, bytesInBoxes = 0;
-  /// How many numbers of each pair the mask of a gradient loads.
-  int64_t valuesOfMask = 0;
+  /// How many numbers of each pair the mask of a gradient loads; how many
+  /// factors of weights are kept until the gradient of the weight is there.
+  int64_t valuesOfMask = 0, valuesOfFactors = 0;
 
   static AttentionProblem get(AttentionOp op);
+  /// How many values of each pair a gradient keeps beside the score and its
+  /// gradient.
+  int64_t getValuesBeside() const {
+    return addedValues + valuesOfMask + valuesOfFactors;
+  }
   /// Without what the regions do.
   static AttentionProblem get(AttentionGradientOp op);
 };
