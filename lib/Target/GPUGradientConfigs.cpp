@@ -189,8 +189,7 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
 static int64_t leaveRegisters(int64_t columns, int64_t sums,
                               const GPUPart &part, const GPUTarget &target,
                               const AttentionProblem &problem) {
-  while (problem.getValuesBeside() > 0 &&
-         columns > depthOfProduct &&
+  while (problem.getValuesBeside() > 0 && columns > depthOfProduct &&
          !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),
                getGPULimits(target, part)))
     columns -= depthOfProduct;

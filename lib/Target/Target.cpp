@@ -162,9 +162,8 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.hasFloatGradient =
       op.getQueryGradient() &&
       getElementTypeOrSelf(op.getQueryGradient().getType()).isF32();
-  bool hasFactor =
-      !op.getScore().empty() &&
-      op.getScore().front().getTerminator()->getNumOperands() > 1;
+  bool hasFactor = !op.getScore().empty() &&
+                   op.getScore().front().getTerminator()->getNumOperands() > 1;
   problem.valuesOfFactors = hasFactor ? 1 : 0;
   addCaptures(problem, op);
   return problem;
