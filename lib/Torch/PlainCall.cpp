@@ -55,7 +55,7 @@ private:
 struct Tools {
   Object tensorType, parameterType, none, isGradEnabled, isAnyAutocastEnabled,
       countModes, areTransformsActive, emptyLike, makeTemplates, notPlain,
-      requiresGrad;
+      isNegative, forwardMode, requiresGrad, level;
   const dlpack::ExchangeFunctions *exchange;
 
   bool open(Object tuple);
@@ -117,14 +117,17 @@ bool Tools::open(Object tuple) {
                              &areTransformsActive,
                              &emptyLike,
                              &makeTemplates,
-                             &notPlain};
+                             &notPlain,
+                             &isNegative,
+                             &forwardMode};
   for (size_t i = 0; i != std::size(members); ++i)
     if (!(*members[i] = python.getItem(tuple, i)))
       return false;
   python.addReference(tuple);
   requiresGrad = python.intern("requires_grad");
+  level = python.intern("_current_level");
   Owned capsule(python.getAttribute(tensorType, "__dlpack_c_exchange_api__"));
-  if (!requiresGrad || !capsule)
+  if (!requiresGrad || !level || !capsule)
     return false;
   exchange = static_cast<const dlpack::ExchangeFunctions *>(
       python.getPointer(capsule.get(), "dlpack_exchange_api"));
@@ -136,6 +139,20 @@ bool Tools::open(Object tuple) {
 static int ask(Object function) {
   Owned answer(python.callWithout(function));
   return answer ? python.isTrue(answer.get()) : -1;
+}
+
+/// The level of forward-mode differentiation is -1 where none is open, else 0.
+static bool hasTangents() {
+  Owned level(python.getAttributeOf(tools.forwardMode, tools.level));
+  return !level || python.isTrue(level.get()) != 1;
+}
+
+/// Whether torch reads its memory with the other sign, as of the imaginary
+/// part of a conjugate.
+static bool isNegated(Object operand) {
+  Owned answer(
+      python.callWith(tools.isNegative, operand, static_cast<Object>(nullptr)));
+  return !answer || python.isTrue(answer.get()) != 0;
 }
 
 /// Of torch's tensors, which have strides. False with or without an exception.
@@ -176,9 +193,11 @@ static bool isPlain(Object const *operands, const FaArgument *described) {
     if (type.get() != tools.tensorType && type.get() != tools.parameterType)
       return false;
     if (described[i].device != described[0].device ||
-        described[i].type != described[0].type)
+        described[i].type != described[0].type || isNegated(operands[i]))
       return false;
   }
+  if (hasTangents())
+    return false;
   // Whatever is asked answers 0, or fails.
   for (Object question : {tools.isAnyAutocastEnabled, tools.countModes,
                           tools.areTransformsActive})

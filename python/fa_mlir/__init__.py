@@ -28,6 +28,7 @@ from .errors import ArgumentError, CompilationError, Error, OutOfMemoryError, Un
 # Modules of the names of what they give, which a later import would put in its place.
 from .explain import Explanation, explain
 from .jit import Jitted, jit
+from .operator import after_import as _after_import
 from .sdpa import override_sdpa, sdpa
 
 if TYPE_CHECKING:
@@ -74,9 +75,13 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-try:
-    # Beside a torch that is loaded, so that torch.compile meets the operators.
-    _prepare()
-except ImportError:
-    # The first call on its tensors says why.
-    pass
+def _prepare_torch() -> None:
+    try:
+        _prepare()
+    except ImportError:
+        # The first call on its tensors says why.
+        pass
+
+
+# torch.compile meets the operators, whichever of the two is imported first.
+_after_import("torch", _prepare_torch)

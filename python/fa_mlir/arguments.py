@@ -245,6 +245,18 @@ def check_sink(sink: Any, heads: int, torch: Any) -> Any:
     return numpy.ascontiguousarray(sink, numpy.float32)
 
 
+def as_stored(tensor: Any) -> Any:
+    """A copy of what torch reads with the other sign, as the imaginary part of a conjugate."""
+    return tensor.resolve_neg() if tensor.is_neg() else tensor
+
+
+def refuse_tangents(torch: Any, **operands: Any) -> None:
+    for name, operand in operands.items():
+        if isinstance(operand, torch.Tensor) and torch.autograd.forward_ad.unpack_dual(operand).tangent is not None:
+            raise UnsupportedError(name, "a tensor with a tangent of forward-mode differentiation", "one without",
+                                   "differentiate in reverse, as torch.autograd.grad or torch.func.vjp does")
+
+
 def refuse_options(layout: Any, causal: Any) -> None:
     if layout not in LAYOUTS:
         raise refuse("layout", f"is {layout!r}, expected one of {', '.join(LAYOUTS)}")
@@ -267,6 +279,8 @@ def check_out(out: Any, query: Any, value: Any) -> None:
         raise refuse("out", f"has dtype {out.dtype}, expected {query.dtype}")
     if getattr(out, "device", None) != getattr(query, "device", None):
         raise refuse("out", f"is on {out.device}, expected {query.device}")
+    if hasattr(out, "is_neg") and out.is_neg():
+        raise refuse("out", "is read with the other sign, expected one that .is_neg() is False of")
 
 
 def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:

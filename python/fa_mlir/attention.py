@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from . import operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands, check_out,
-                        check_packed, check_sink, clear, pad_heads, refuse, refuse_options, requires_gradient)
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
+                        check_out, check_packed, check_sink, clear, pad_heads, refuse, refuse_options, refuse_tangents,
+                        requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
 from .problem import LAYOUTS, Types, from_text
@@ -221,6 +222,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None) if dropout_p else None
     needs_gradient = False
     if is_torch:
+        if torch.autograd.forward_ad._current_level >= 0:
+            refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
         if _is_any_autocast_enabled() and torch.is_autocast_enabled(query.device.type):
             dtype = torch.get_autocast_dtype(query.device.type)
             query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
@@ -234,6 +237,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
         key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout, deterministic and needs_gradient)
+    if is_torch and torch.autograd.forward_ad._current_level >= 0:
+        for tensor in tensors:
+            refuse_tangents(torch, score=tensor)
     # Arrays of others are checked where they are called with.
     if out is not None and (is_torch or hasattr(out, "__array_interface__")):
         check_out(out, query, value)
@@ -249,6 +255,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     text = find_text(decided)
     operands = [query, key, value]
     if is_torch:
+        if not _is_compiling():
+            operands, tensors = list(map(as_stored, operands)), list(map(as_stored, tensors))
         output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1])
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)

@@ -23,6 +23,7 @@ import sys
 import threading
 import warnings
 from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
@@ -407,15 +408,11 @@ def _add_sharding() -> None:
     importlib.import_module(".sharding", __package__)
 
 
-# Modules of torch that take longer to import than everything here, and what follows.
-_AFTER_IMPORT = {"torch.utils.flop_counter": _add_flops, "torch.distributed.tensor": _add_sharding}
-
-
 class _Finder(importlib.abc.MetaPathFinder):
-    """Does what follows the import of a module when it is imported."""
+    """Acts once a module is imported."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, action: Callable[[], None]):
+        self.name, self.action = name, action
 
     def find_spec(self, name, path, target=None):
         if name != self.name:
@@ -427,12 +424,20 @@ class _Finder(importlib.abc.MetaPathFinder):
         loader: Any = spec.loader
         execute = loader.exec_module
 
-        def execute_and_add(module):
+        def execute_and_act(module):
             execute(module)
-            _AFTER_IMPORT[name]()
+            self.action()
 
-        loader.exec_module = execute_and_add
+        loader.exec_module = execute_and_act
         return spec
+
+
+def after_import(name: str, action: Callable[[], None]) -> None:
+    """Acts now where the module is loaded, else when it is."""
+    if name in sys.modules:
+        action()
+    else:
+        sys.meta_path.insert(0, _Finder(name, action))
 
 
 def make_call(torch, has_lse: bool):
@@ -509,7 +514,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
     c = _state["c"]
     tools = (torch.Tensor, torch.nn.Parameter, None, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
              torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch.empty_like,
-             make_templates, _NotPlain)
+             make_templates, _NotPlain, torch.Tensor.is_neg, torch.autograd.forward_ad)
     heads_dim = 1 if layout == "bhsd" else 2
 
     def run(query, key, value):
@@ -598,11 +603,9 @@ def _register() -> None:
     torch.library.register_fake("fa_mlir::attention_backward", _fake_backward)
     torch.library.register_autograd("fa_mlir::attention", _backward, setup_context=_setup_context)
     _add_autocast(torch, library)
-    for name, add in _AFTER_IMPORT.items():
-        if name in sys.modules:
-            add()
-        else:
-            sys.meta_path.insert(0, _Finder(name))
+    # They take longer to import than everything here.
+    after_import("torch.utils.flop_counter", _add_flops)
+    after_import("torch.distributed.tensor", _add_sharding)
     _state.update(c=c, library=library, function=_make_function(torch))
 
 

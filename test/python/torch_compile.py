@@ -5,6 +5,8 @@
 
 import functools
 import os
+import subprocess
+import sys
 import unittest
 import warnings
 from unittest import mock
@@ -92,6 +94,14 @@ class Functions(Case):
             self.assertLess(relative_error(compiled(query, size, cap), step(query, size, cap)), 2e-6)
             kernels.append(count_compiled())
         self.assertEqual(len(set(kernels[2:])), 1, kernels)
+
+    def test_torch_imported_later(self):
+        """In a process of its own, whose first call is traced."""
+        program = ("import fa_mlir, torch\n"
+                   "inputs = [torch.randn(1, 8, 2, 16) for _ in range(3)]\n"
+                   "compiled = torch.compile(lambda *inputs: fa_mlir.attention(*inputs, causal='top_left'), fullgraph=True)\n"
+                   "assert torch.equal(compiled(*inputs), fa_mlir.attention(*inputs, causal='top_left'))\n")
+        subprocess.run([sys.executable, "-c", program], check=True)
 
     def test_refused(self):
         query = make_inputs(9, gradient=False)[0]

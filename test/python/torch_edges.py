@@ -12,6 +12,7 @@ import types
 import unittest
 
 import torch
+from torch.autograd import forward_ad
 from torch.nn.functional import scaled_dot_product_attention as original
 
 import fa_mlir
@@ -154,6 +155,46 @@ class Tensors(Edges):
         fa_mlir.attention(*packed, query_starts=starts, key_starts=starts, out=out)
         self.assertFalse(out[8:].any())
         self.assertTrue(torch.equal(out, fa_mlir.attention(*packed, query_starts=starts, key_starts=starts)))
+
+    def test_memory_with_the_other_sign(self):
+        """As torch keeps the imaginary part of a conjugate."""
+        query, key, value = make_inputs()
+        bias = torch.randn(8, 8)
+        expected = expect(-query, key, value)
+        for options in {}, {"return_lse": True}, {"scale": 0.25}:
+            got = fa_mlir.attention(torch._neg_view(query), key, value, **options)
+            self.close(got[0] if options.get("return_lse") else got, expected)
+        self.close(fa_mlir.attention(query, torch._neg_view(key), torch._neg_view(value)), expect(query, -key, -value))
+        self.close(fa_mlir.attention(query, key, value, bias=torch._neg_view(bias)), expect(query, key, value, bias=-bias))
+        negated = torch._neg_view(bias)
+        self.close(fa_mlir.attention(query, key, value, score=lambda s, b, h, i, j: s + negated[i, j]),
+                   expect(query, key, value, bias=-bias))
+        leaf, other = query.clone().requires_grad_(), query.clone().requires_grad_()
+        output_gradient = torch.randn_like(query)
+        fa_mlir.attention(torch._neg_view(leaf), key, value).backward(torch._neg_view(output_gradient))
+        expect(-other, key, value).backward(-output_gradient.double())
+        self.close(leaf.grad, other.grad)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'out' is read with the other sign"):
+            fa_mlir.attention(query, key, value, out=torch._neg_view(torch.empty_like(query)))
+
+    def test_tangents_are_refused(self):
+        """Forward-mode differentiation gets no derivative of zero."""
+        query, key, value = make_inputs()
+        bias = torch.randn(8, 8)
+        refusal = "is a tensor with a tangent of forward-mode differentiation.* expected one without: differentiate in reverse"
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(query, torch.ones_like(query))
+            for options in {}, {"softcap": 2.0}, {"return_lse": True}:
+                with self.assertRaisesRegex(fa_mlir.UnsupportedError, "argument 'query' " + refusal):
+                    fa_mlir.attention(dual, key, value, **options)
+            captured = forward_ad.make_dual(bias, torch.ones_like(bias))
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, "argument 'bias' " + refusal):
+                fa_mlir.attention(query, key, value, bias=captured)
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, "argument 'score' " + refusal):
+                fa_mlir.attention(query, key, value, score=lambda s, b, h, i, j: s + captured[i, j])
+            self.close(fa_mlir.attention(query, key, value), expect(query, key, value))
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "argument 'key' " + refusal):
+            torch.func.jvp(lambda key: fa_mlir.attention(query, key, value), (key,), (torch.ones_like(key),))
 
     def test_nothing_leaks_from_a_failed_call(self):
         query, key, value = make_inputs()
