@@ -34,11 +34,14 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, max_seqlen_q: int, cu_seqlens
     (batch, pages), (pages, page size, key heads, head dim), of which seqused_k, int32,
     (batch), rows count. s_aux: (heads), sinks. causal is aligned to the bottom right.
     Returns the output, or with return_softmax_lse (output, lse), lse (heads, query rows)."""
-    given = {"q_v": q_v, "output_scale": output_scale, "cp_world_size": cp_world_size - 1 or None, "mask_mod": mask_mod,
-             "return_attn_probs": return_attn_probs or None, **more}
+    defaults = {"q_v": None, "output_scale": None, "cp_world_size": 1, "mask_mod": None, "return_attn_probs": False}
+    given = {"q_v": q_v, "output_scale": output_scale, "cp_world_size": cp_world_size, "mask_mod": mask_mod,
+             "return_attn_probs": return_attn_probs, **more}
     for name, value in given.items():
-        if value is not None:
-            raise UnsupportedError(name, "given", "its default", "leave it out")
+        default = defaults.get(name)
+        if value is not None and (default is None or value != default):
+            shown = f"of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)
+            raise UnsupportedError(name, shown, f"its default, {default}", "leave it out")
     if (block_table is None) == (cu_seqlens_k is None):
         raise refuse("block_table", "and cu_seqlens_k are both given, or neither, expected one")
     window = (-1, -1) if window_size is None else tuple(window_size)

@@ -16,6 +16,7 @@ from torch.nn.attention import flex_attention as torch_flex
 from torch.nn.attention.flex_attention import AuxRequest, BlockMask, create_block_mask, flex_attention
 
 import fa_mlir
+from fa_mlir.graph_regions import take_numbers
 from fa_mlir.sdpa import override_counts
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
@@ -94,6 +95,20 @@ class Functions(Case):
             self.assertLess(relative_error(compiled(query, size, cap), step(query, size, cap)), 2e-6)
             kernels.append(count_compiled())
         self.assertEqual(len(set(kernels[2:])), 1, kernels)
+
+    def test_numbers_that_graphs_read(self):
+        """Tensors without dims of which a graph only reads the number become that number; others stay."""
+        graph = torch.fx.Graph()
+        score, read, used = (graph.placeholder(name) for name in ("score", "read", "used"))
+        number = graph.call_method("item", (read,))
+        number.meta["example_value"] = 3.0
+        graph.output(graph.call_function(torch.add, (graph.call_function(torch.mul, (score, number)), used)))
+        module = torch.fx.GraphModule({}, graph)
+        examples = [torch.tensor(3.0), torch.tensor(0.5)]
+        self.assertEqual(take_numbers(module, examples), {0})
+        self.assertEqual(examples, [3.0, torch.tensor(0.5)])
+        self.assertEqual(float(module(torch.tensor(2.0), 4.0, torch.tensor(1.0))), 9.0)
+        self.assertEqual(take_numbers(module, []), set())
 
     def test_torch_imported_later(self):
         """In a process of its own, whose first call is traced."""

@@ -481,8 +481,12 @@ class VLLM(unittest.TestCase):
                                                         return_softmax_lse=True), causal="bottom_right")
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "block_table"):
             fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20)
-        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "cp_world_size"):
-            fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, cp_world_size=2)
+        for options, said in (({"cp_world_size": 2}, "'cp_world_size' is 2, .* expected its default, 1: leave it out"),
+                              ({"return_attn_probs": True}, "'return_attn_probs' is True, .* its default, False"),
+                              ({"q_v": self.query}, r"'q_v' is of shape \(.*\), .* its default, None"),
+                              ({"other": "this"}, "'other' is 'this', .* its default, None")):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, said):
+                fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, **options)
 
     def test_install(self):
         """A stand-in for the package: it has no wheel for a CPU."""
