@@ -30,7 +30,7 @@ def flash_attention_4(module):
     return make
 
 
-def torch_backend(backend, elements):
+def torch_backend(backend, elements, dropout_p=0.0):
     def make(case, q, k, v):
         if case.element not in elements:
             return None
@@ -42,7 +42,7 @@ def torch_backend(backend, elements):
         def launch():
             with sdpa_kernel(backend):
                 return scaled_dot_product_attention(
-                    query, key, value, is_causal=case.causal, enable_gqa=grouped).transpose(1, 2)
+                    query, key, value, is_causal=case.causal, enable_gqa=grouped, dropout_p=dropout_p).transpose(1, 2)
         return launch
     return make
 

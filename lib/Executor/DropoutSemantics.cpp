@@ -11,27 +11,11 @@
 
 #include "FAParts.h"
 #include "fa/Dialect/FA/IR/FA.h"
-#include <array>
+#include "fa/Support/Philox.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::executor;
-
-/// Philox 4x32-10 (Salmon et al. 2011).
-static std::array<uint32_t, 4> runPhilox(std::array<uint32_t, 4> counter,
-                                         uint32_t key0, uint32_t key1) {
-  for (int round = 0; round < 10; ++round) {
-    uint64_t a = uint64_t{0xD2511F53} * counter[0];
-    uint64_t b = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key0,
-               static_cast<uint32_t>(b),
-               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key1,
-               static_cast<uint32_t>(a)};
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
-  }
-  return counter;
-}
 
 static LogicalResult runDropout(ArrayRef<const Slot *> operands,
                                 ArrayRef<Slot *> results, int64_t count) {
@@ -41,13 +25,14 @@ static LogicalResult runDropout(ArrayRef<const Slot *> operands,
     };
     double p = operands[0][lane].real;
     uint64_t seed = getInteger(1), offset = getInteger(2), key = getInteger(6);
-    std::array<uint32_t, 4> words = runPhilox(
-        {static_cast<uint32_t>(key / 4), static_cast<uint32_t>(getInteger(5)),
-         static_cast<uint32_t>(getInteger(3) * 65536 + getInteger(4)),
-         static_cast<uint32_t>(offset)},
-        static_cast<uint32_t>(seed),
-        static_cast<uint32_t>((seed >> 32) + (offset >> 32)));
-    double uniform = (words[key % 4] >> 8) / 16777216.0;
+    uint64_t batch = getInteger(3);
+    uint32_t number = philox::getNumber(
+        static_cast<uint32_t>(getInteger(5)), static_cast<uint32_t>(key),
+        static_cast<uint32_t>((batch << 16) + getInteger(4)),
+        static_cast<uint32_t>(offset + (batch >> 16)),
+        {static_cast<uint32_t>(seed),
+         static_cast<uint32_t>((seed >> 32) + (offset >> 32))});
+    double uniform = number / 65536.0;
     results[0][lane].real = uniform < p ? 0.0 : 1.0 / (1.0 - p);
   }
   return success();

@@ -13,6 +13,7 @@
 
 #include "Channels.h"
 #include "GPUSemantics.h"
+#include "fa/Support/Philox.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -265,6 +266,39 @@ static LogicalResult compileBetween(fagpu::BetweenOp op,
   return success();
 }
 
+static LogicalResult compileDropout(fagpu::DropoutOp op,
+                                    ProgramBuilder &builder) {
+  if (failed(checkLayout(op, op.getResult())))
+    return failure();
+  RankedTensorType type = getTensorType(op.getResult());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  SmallVector<unsigned> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value value) {
+        return builder.getRegister(value);
+      });
+  unsigned result = builder.getRegister(op.getResult());
+  bool isWhole = op.getWhole(), keysAreRows = op.getKeysAreRows();
+  builder.emit([=](Frame &frame) -> LogicalResult {
+    auto word = [&](unsigned operand) {
+      return static_cast<uint32_t>(frame[operands[operand]].slot.integer);
+    };
+    uint32_t threshold = word(0), query = word(5), key = word(6);
+    if (isWhole && (query | key) % philox::blockMultiple)
+      return refuse(op, "'whole' from query " + Twine(query) + " and key " +
+                            Twine(key) + ", expected multiples of " +
+                            Twine(philox::blockMultiple));
+    Slot *target = getResultArray(frame, result, {rows, columns}).data();
+    for (uint32_t row = 0; row < rows; ++row)
+      for (uint32_t column = 0; column < columns; ++column)
+        (target++)->integer =
+            philox::getNumber(query + (keysAreRows ? column : row),
+                              key + (keysAreRows ? row : column), word(3),
+                              word(4), {word(1), word(2)}) >= threshold;
+    return success();
+  });
+  return success();
+}
+
 static LogicalResult compileConvert(fagpu::ConvertOp op,
                                     ProgramBuilder &builder) {
   Use source = builder.getUse(op.getSourceMutable());
@@ -327,6 +361,7 @@ void interpreter::addBlockSemantics(Semantics &semantics) {
   semantics.add<fagpu::AnyOp>(compileAny);
   semantics.add<fagpu::BetweenOp>(compileBetween);
   semantics.add<fagpu::BroadcastOp>(compileBroadcast);
+  semantics.add<fagpu::DropoutOp>(compileDropout);
   semantics.add<fagpu::IotaOp>(compileIota);
   semantics.add<fagpu::ConvertOp>(compileConvert);
   semantics.add<fagpu::PinOp>(compilePin);

@@ -15,8 +15,11 @@
 
 using namespace mlir;
 
-void fa::buildExpandAppliesPipeline(OpPassManager &manager) {
-  manager.addPass(createFAExpandDropout());
+void fa::buildExpandAppliesPipeline(OpPassManager &manager,
+                                    bool drawsInBlocks) {
+  FAExpandDropoutOptions dropout;
+  dropout.keepPairs = drawsInBlocks;
+  manager.addPass(createFAExpandDropout(dropout));
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAApplyToLinalg());
@@ -26,7 +29,8 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
                                  const Level2Options &options) {
   // Regions of gradients are looked at like any other from here on.
   manager.addPass(createFADifferentiateScore());
-  buildExpandAppliesPipeline(manager);
+  buildExpandAppliesPipeline(
+      manager, /*drawsInBlocks=*/lookupGPUTarget(options.chip) != nullptr);
   manager.addPass(createFAResultsToOutParameters());
   manager.addPass(createFABatchSharedKeys());
   FAPackHeadsOptions packing;

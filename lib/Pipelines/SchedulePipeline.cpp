@@ -45,7 +45,9 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     manager.addPass(createFAOutlineKernelsPass(kernels));
     return;
   }
-  manager.addPass(createFAExpandDropout());
+  FAExpandDropoutOptions dropout;
+  dropout.keepPairs = true;
+  manager.addPass(createFAExpandDropout(dropout));
   manager.addPass(createFATruncateIndices());
   manager.addPass(createFASeparateResultsPass());
   // A transpose of an operand is an order of its dimensions, not a copy.

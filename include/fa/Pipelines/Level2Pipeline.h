@@ -28,8 +28,10 @@ void buildFAToLevel2Pipeline(OpPassManager &manager,
                              const Level2Options &options = Level2Options());
 
 /// What functions compute on pairs beside attention, as linalg. To run before
-/// results become arguments, as `buildFAToLevel2Pipeline` does.
-void buildExpandAppliesPipeline(OpPassManager &manager);
+/// results become arguments, as `buildFAToLevel2Pipeline` does. `drawsInBlocks`
+/// leaves dropout of attention to blocks of pairs.
+void buildExpandAppliesPipeline(OpPassManager &manager,
+                                bool drawsInBlocks = false);
 
 /// Registers `fa-to-level2`.
 void registerLevel2Pipeline();

@@ -15,7 +15,6 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -83,20 +82,6 @@ static Value getBitsFrom(Emitter &emit, Value limit, ColumnRuns runs) {
                                  emit.builder.getI32Type(), ones);
 }
 
-/// One bit of a word, at its place. As text, because LLVM turns a test of a bit
-/// into a shift, and `ptxas` joins only tests to one instruction (R2P).
-static Value getBit(Emitter &emit, Value word, int64_t bit) {
-  auto text = llvm::formatv("and.b32 $0, $1, {0};", uint64_t(1) << bit).str();
-  MLIRContext *context = emit.builder.getContext();
-  return LLVM::InlineAsmOp::create(
-             emit.builder, emit.location, emit.builder.getI32Type(), word, text,
-             "=r,r", /*has_side_effects=*/false, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
-             /*operand_attrs=*/ArrayAttr())
-      .getResult(0);
-}
-
 namespace {
 
 struct BetweenPattern : public LoweringPattern<BetweenOp> {
@@ -161,7 +146,7 @@ private:
     for (auto [bit, element] : llvm::enumerate(elements))
       results[element] = arith::CmpIOp::create(
           emit.builder, emit.location, arith::CmpIPredicate::ne,
-          getBit(emit, bits, bit), emit.constant(0));
+          emit.getBit(bits, bit), emit.constant(0));
   }
 };
 

@@ -13,6 +13,7 @@
 #include "Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -50,6 +51,28 @@ Value Emitter::shiftLeft(Value a, int64_t bits) {
 }
 Value Emitter::shiftRight(Value a, int64_t bits) {
   return arith::ShRUIOp::create(builder, location, a, constant(bits));
+}
+/// A statement without effects.
+static Value createPureAssembly(Emitter &emit, ValueRange inputs,
+                                StringRef text, StringRef constraints,
+                                Type type) {
+  MLIRContext *context = emit.builder.getContext();
+  return LLVM::InlineAsmOp::create(
+             emit.builder, emit.location, type, inputs, text, constraints,
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
+}
+Value Emitter::getBit(Value word, int64_t bit) {
+  auto text = llvm::formatv("and.b32 $0, $1, {0};", uint64_t(1) << bit).str();
+  return createPureAssembly(*this, word, text, "=r,r", builder.getI32Type());
+}
+Value Emitter::permuteBytes(Value low, Value high, Value selector) {
+  return createPureAssembly(*this, {low, high, selector},
+                            "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r",
+                            builder.getI32Type());
 }
 Value Emitter::equal(Value a, Value b) {
   return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, a,
@@ -91,19 +114,13 @@ SmallVector<Value> Emitter::inlinePTX(StringRef text, StringRef constraints,
 Value Emitter::createCachePolicy(std::optional<CachePriority> priority) {
   if (!priority)
     return Value();
-  MLIRContext *context = builder.getContext();
   std::string text =
       ("createpolicy.fractional.L2::" + stringifyCachePriority(*priority) +
        ".b64 $0, 1.0;")
           .str();
   // Without effects, so that one serves all copies.
-  return LLVM::InlineAsmOp::create(
-             builder, location, builder.getI64Type(), ValueRange{}, text, "=l",
-             /*has_side_effects=*/false, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
-             /*operand_attrs=*/ArrayAttr())
-      .getResult(0);
+  return createPureAssembly(*this, ValueRange{}, text, "=l",
+                            builder.getI64Type());
 }
 
 void Emitter::arrive(Value barrier, Value predicate) {

@@ -35,6 +35,13 @@ public:
   Value bitXor(Value a, Value b);
   Value shiftLeft(Value a, int64_t bits);
   Value shiftRight(Value a, int64_t bits);
+  /// One bit of a word, at its place. As text, because LLVM turns a test of a
+  /// bit into a shift, and `ptxas` joins only tests to one instruction (R2P).
+  Value getBit(Value word, int64_t bit);
+  /// Four bytes of `low` (0 to 3) and `high` (4 to 7), each chosen by four bits
+  /// of `selector`; where the upper one is set, the byte's sign eight times
+  /// (PTX ISA, "prmt").
+  Value permuteBytes(Value low, Value high, Value selector);
   Value equal(Value a, Value b);
   Value logicalAnd(Value a, Value b);
 

@@ -37,6 +37,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateChannelPatterns(patterns, converter, kernel);
   populateCopyPatterns(patterns, converter, kernel);
   populateDrainPatterns(patterns, converter, kernel);
+  populateDropoutPatterns(patterns, converter, kernel);
   populateElementwisePatterns(patterns, converter, kernel);
   populateBulkStorePatterns(patterns, converter, kernel);
   populateFragmentPatterns(patterns, converter, kernel);

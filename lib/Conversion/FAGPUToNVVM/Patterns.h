@@ -83,6 +83,9 @@ void populateCopyPatterns(RewritePatternSet &patterns,
 void populateDrainPatterns(RewritePatternSet &patterns,
                            const TypeConverter &converter,
                            const KernelContext &kernel);
+void populateDropoutPatterns(RewritePatternSet &patterns,
+                             const TypeConverter &converter,
+                             const KernelContext &kernel);
 void populateElementwisePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
                                  const KernelContext &kernel);

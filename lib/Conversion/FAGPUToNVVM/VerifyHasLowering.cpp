@@ -315,9 +315,10 @@ static LogicalResult verifyOperation(Operation *op) {
                                    "threads; run fagpu-form-channels before";
       })
       .Case<WaitOp, ForOp, RepeatOp, YieldOp, ReduceOp, AnyOp, IotaOp,
-            ReleaseOp, SyncOp, ScheduleBarrierOp, TicketOp, RetireOp, RoleOp,
-            ChannelOp, MailOp, TurnsOp, AwaitPreviousOp, ReleaseDependentsOp,
-            func::CallOp>([](Operation *) { return success(); })
+            DropoutOp, ReleaseOp, SyncOp, ScheduleBarrierOp, TicketOp, RetireOp,
+            RoleOp, ChannelOp, MailOp, TurnsOp, AwaitPreviousOp,
+            ReleaseDependentsOp, func::CallOp>(
+          [](Operation *) { return success(); })
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 

@@ -142,6 +142,7 @@ LogicalResult QueryBlock::rebuildRanges() {
   newRanges =
       KeyRangesOp::create(outside, loc, ranges.getBegins(), ranges.getEnds(),
                           ranges.getFull(), ranges.getStep(), inits, nullptr);
+  newRanges->setDiscardableAttrs(ranges->getDiscardableAttrDictionary());
   outside.setInsertionPoint(newRanges);
   Block &body = newRanges.getBodyRegion().front();
   body.clear();

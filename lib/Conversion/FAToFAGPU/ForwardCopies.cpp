@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Multiples.h"
 #include "PairsTile.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -153,18 +154,6 @@ bool CopyForwarder::findUses() {
       arguments.push_back(kernel.getArgument(number));
     }
   return !launches.empty();
-}
-
-static bool isMultipleOf(Value value, int64_t factor) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return *constant % factor == 0;
-  Operation *op = value.getDefiningOp();
-  auto check = [&](Value operand) { return isMultipleOf(operand, factor); };
-  if (isa_and_present<arith::MulIOp>(op))
-    return llvm::any_of(op->getOperands(), check);
-  return isa_and_present<arith::AddIOp, arith::SubIOp, arith::MinSIOp,
-                         arith::IndexCastOp>(op) &&
-         llvm::all_of(op->getOperands(), check);
 }
 
 static Value skipCasts(Value value) {

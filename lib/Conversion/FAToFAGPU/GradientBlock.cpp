@@ -790,6 +790,7 @@ LogicalResult GradientBlock::rebuildRanges() {
     newRanges = create(keys);
   else
     newRanges = create(cast<QueryRangesOp>(*ranges));
+  newRanges->setDiscardableAttrs(ranges->getDiscardableAttrDictionary());
   outside.setInsertionPoint(newRanges);
   Block &body = newRanges.getBodyRegion().front();
   body.clear();

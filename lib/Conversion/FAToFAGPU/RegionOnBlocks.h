@@ -99,6 +99,8 @@ private:
   void setRange(Value argument, Value capture);
   Value computeScalar(Operation *op, ValueRange operands);
   FailureOr<Value> convert(Operation *op, const IRMapping &mapping);
+  /// DrawDropout.cpp.
+  FailureOr<Value> draw(DropoutOp op, const IRMapping &mapping);
   /// CapturedLoads.cpp.
   Value load(memref::LoadOp op, const IRMapping &mapping);
   Value loadTile(memref::LoadOp op, Value memory, ArrayRef<Value> indices);

@@ -154,6 +154,9 @@ bool SoftmaxStep::matchWeights() {
   Value multiplied = product.getA();
   if (auto rounded = multiplied.getDefiningOp<arith::TruncFOp>())
     multiplied = rounded.getIn();
+  // Dropout multiplies weights that are summed up without it.
+  if (auto dropped = multiplied.getDefiningOp<arith::MulFOp>())
+    multiplied = dropped.getLhs();
   return reference && findMaximum(reference) == maximum.getResult() &&
          maximum.getResult().hasNUses(3) &&
          before.getLhs() == ranges.getRegionIterArgs()[1] &&

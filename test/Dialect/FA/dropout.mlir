@@ -2,6 +2,7 @@
 // RUN: fa-opt %s --split-input-file | fa-opt --split-input-file | FileCheck %s
 // RUN: fa-opt %s --split-input-file --canonicalize | FileCheck %s --check-prefix=FOLD
 // RUN: fa-opt %s --split-input-file --fa-expand-dropout | FileCheck %s --check-prefix=EXPAND
+// RUN: fa-opt %s --split-input-file --fa-expand-dropout=keep-pairs | FileCheck %s --check-prefix=KEEP
 
 !t = tensor<1x8x2x16xf32>
 !row = tensor<1x2x8xf32>
@@ -20,9 +21,11 @@
 // EXPAND-COUNT-20: arith.mului_extended
 // EXPAND-NOT: arith.mului_extended
 // EXPAND-NOT: fa.dropout
-// EXPAND: %[[U:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
-// EXPAND: %[[KEPT:.*]] = arith.cmpf oge, %[[U]], %[[P:.*]] : f32
+// EXPAND: %[[KEPT:.*]] = arith.cmpi uge, %{{.*}}, %{{.*}} : i32
 // EXPAND: arith.select %[[KEPT]]
+// KEEP-LABEL: @scalars
+// KEEP: fa.dropout
+// KEEP-NOT: mului_extended
 func.func @scalars(%q: !t, %p: f32, %seed: i64, %offset: i64) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) mask causal dropout(%p, %seed, %offset)
   return %r : !t
@@ -71,4 +74,23 @@ func.func @never(%q: !t, %lse: !row, %seed: i64, %offset: i64) -> (!t, !t) {
   %g = fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %lse : !t, !row) gradients(%q : !t) outs(query = %q : !t)
       dropout(%p, %seed, %offset)
   return %r, %g : !t, !t
+}
+
+// -----
+
+!t = tensor<1x8x2x16xf32>
+
+// A block of pairs draws at its own indices alone.
+// FOLD-LABEL: @moved
+// EXPAND-LABEL: @moved
+// KEEP-LABEL: @moved
+// KEEP-COUNT-20: arith.mului_extended
+// KEEP-NOT: fa.dropout
+func.func @moved(%q: !t, %p: f32, %seed: i64) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t) score(%s, %b, %h, %i, %j) captures(%ps = %p : f32, %n = %seed : i64) {
+    %i2 = arith.addi %i, %j : index
+    %f = fa.dropout %ps, %n, %n at(%b, %h, %i2, %j)
+    fa.yield %s, %f : f32, f32
+  }
+  return %r : !t
 }

@@ -1131,6 +1131,40 @@ func.func @f(%first: tensor<64x1xi32>) {
 
 // -----
 
+func.func @f(%n: i32) {
+  // expected-error @below {{'fagpu.dropout' op makes 'tensor<64x128xf32>', expected a matrix of i1 in layout #fagpu.acc}}
+  %y = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%n, %n) whole : tensor<64x128xf32>
+  return
+}
+
+// -----
+
+func.func @f(%n: i32) {
+  // expected-error @below {{'fagpu.dropout' op makes 'tensor<64xi1, #fagpu.row<4>>', expected a matrix of i1 in layout #fagpu.acc}}
+  %y = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%n, %n) whole : tensor<64xi1, #fagpu.row<4>>
+  return
+}
+
+// -----
+
+func.func @f(%n: i32) {
+  %eight = arith.constant 8 : i32
+  // expected-error @below {{'fagpu.dropout' op is 'whole' from a query that is no multiple of 16; leave out 'whole'}}
+  %y = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%eight, %n) whole : tensor<64x128xi1>
+  return
+}
+
+// -----
+
+func.func @f(%n: i32) {
+  %odd = arith.constant 17 : i32
+  // expected-error @below {{'fagpu.dropout' op is 'whole' from a key that is no multiple of 16; leave out 'whole'}}
+  %y = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%n, %odd) whole : tensor<64x128xi1>
+  return
+}
+
+// -----
+
 func.func @f(%first: tensor<64xf32, #fagpu.row<4>>) {
   // expected-error @below {{'fagpu.between' op goes from 'tensor<64xf32, #fagpu.row<4>>' to 'tensor<64x128xi1, #fagpu.acc<4>>', expected i32 to i1}}
   %y = fagpu.between %first, %first : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xi1, #fagpu.acc<4>>

@@ -142,6 +142,10 @@ func.func @values(%q: !halfView, %k: !tileView, %p: !operand, %o: !acc,
   %limit = fagpu.iota 0 : !limits
   // CHECK: fagpu.between %[[LIMIT]], %[[LIMIT]] : tensor<64xi32, #fagpu.row<4>> -> tensor<64x128xi1, #fagpu.acc<4>>
   %between = fagpu.between %limit, %limit : !limits -> !bits
+  // CHECK: fagpu.dropout %[[N:.*]] words(%[[N]], %[[N]]) counter(%[[N]], %[[N]]) at(%{{.*}}, %{{.*}}) whole : tensor<64x128xi1, #fagpu.acc<4>>
+  %kept = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%c0, %c0) whole : !bits
+  // CHECK: fagpu.dropout %[[N]] words(%[[N]], %[[N]]) counter(%[[N]], %[[N]]) at(%[[N]], %{{.*}}) keys_are_rows : tensor<64x128xi1, #fagpu.acc<4>>
+  %kept_keys = fagpu.dropout %n words(%n, %n) counter(%n, %n) at(%n, %c0) keys_are_rows : !bits
   %h = arith.truncf %x : !acc to !packed
   // CHECK: fagpu.convert %{{.*}} : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
   %c = fagpu.convert %h : !packed -> !operand

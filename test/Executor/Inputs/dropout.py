@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fa.dropout against Random123's published vectors, and attention with dropout against formulas in numpy, for any blocks and splits."""
+"""fa.dropout and attention with it against numpy, whose generator is held to Random123's published vectors, for any blocks and splits."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ import secrets
 import sys
 
 import numpy as np
-from gradient_problems import dropout_factors, typed
+from gradient_problems import dropout_factors, dropout_numbers, philox, typed
 from gradients import Runner
 
 # Salmon et al., Random123 1.14, kat_vectors: philox4x32 10. Counter, key, result.
@@ -20,43 +20,60 @@ VECTORS = [
 LARGEST = 2**62
 
 
-def known_answers(runner):
-    """The four words at a place: each is kept with p = u, and dropped with the next larger number."""
+def known_answers():
+    """The generator that the numbers of pairs are compared with is Random123's."""
     for counter, key, words in VECTORS:
-        place = [counter[2] >> 16, counter[2] & 0xFFFF, counter[1], 4 * counter[0]]
-        seed = key[1] << 32 | key[0]
-        text = f"""func.func @main(%p0: f32, %p1: f32, %p2: f32, %p3: f32) -> tensor<1x4xf32> {{
-          %b0 = arith.constant {place[0]} : index
-          %h0 = arith.constant {place[1]} : index
-          %i0 = arith.constant {place[2]} : index
-          %j0 = arith.constant {place[3]} : index
-          %n = arith.constant {LARGEST} : index
-          %seed = arith.constant {seed - (seed >> 63 << 64)} : i64
-          %offset = arith.constant {counter[3]} : i64
-          %f = fa.apply sizes() offsets(%b0, %h0, %i0, %j0) extents(%n, %n)
-              pairs(%b, %h, %i, %j) captures(%c0 = %p0 : f32, %c1 = %p1 : f32, %c2 = %p2 : f32, %c3 = %p3 : f32, %s = %seed : i64, %o = %offset : i64) {{
-            %one = arith.constant 1 : index
-            %two = arith.constant 2 : index
-            %zero = arith.constant 0 : index
-            %low = arith.andi %j, %one : index
-            %high = arith.andi %j, %two : index
-            %odd = arith.cmpi ne, %low, %zero : index
-            %upper = arith.cmpi ne, %high, %zero : index
-            %pa = arith.select %odd, %c1, %c0 : f32
-            %pb = arith.select %odd, %c3, %c2 : f32
-            %p = arith.select %upper, %pb, %pa : f32
-            %x = fa.dropout %p, %s, %o at(%b, %h, %i, %j)
-            fa.yield %x : f32
-          }} -> tensor<1x4xf32>
-          return %f : tensor<1x4xf32>
-        }}"""
-        upper = np.array([word >> 8 for word in words], np.float64) / 2.0**24
-        for p, is_kept in ((upper, True), (upper + 2.0**-24, False)):
-            got, = runner.run(text, [f"f32={x!r}" for x in p.tolist()], 1)
-            want = 1 / (1 - p) if is_kept else np.zeros(4)
-            if not np.allclose(got, want, rtol=1e-6):
-                return f"counter {counter}: {got}, expected {want}"
+        got = [int(word) for word in philox(counter, key)]
+        if got != words:
+            return f"counter {counter}: {got}, expected {words}"
     return ""
+
+
+def places(runner, rng):
+    """The factors of 16 x 32 pairs anywhere, for a p that one number is equal to, and for the next larger p."""
+    first = [rng.getrandbits(rng.choice([3, 17, 31])) for _ in range(4)]
+    first[1] %= 65536
+    seed, offset = rng.getrandbits(64) - 2**63, rng.getrandbits(63)
+    at = np.ogrid[tuple(slice(n, n + size) for n, size in zip(first, (1, 1, 16, 32)))]
+    u = dropout_numbers(seed % 2**64, offset, at)[0, 0] / 2.0**16
+    text = f"""func.func @main(%p: f32) -> tensor<16x32xf32> {{
+      %b0 = arith.constant {first[0]} : index
+      %h0 = arith.constant {first[1]} : index
+      %i0 = arith.constant {first[2]} : index
+      %j0 = arith.constant {first[3]} : index
+      %n = arith.constant {LARGEST} : index
+      %seed = arith.constant {seed} : i64
+      %offset = arith.constant {offset} : i64
+      %f = fa.apply sizes() offsets(%b0, %h0, %i0, %j0) extents(%n, %n)
+          pairs(%b, %h, %i, %j) captures(%ps = %p : f32, %s = %seed : i64, %o = %offset : i64) {{
+        %x = fa.dropout %ps, %s, %o at(%b, %h, %i, %j)
+        fa.yield %x : f32
+      }} -> tensor<16x32xf32>
+      return %f : tensor<16x32xf32>
+    }}"""
+    own = u[rng.randrange(16), rng.randrange(32)]
+    for p in (own, own + 2.0**-16):
+        got, = runner.run(text, [f"f32={float(p)!r}"], 1)
+        want = np.where(u < p, 0, 1 / (1 - min(p, 0.9999999)))
+        if not np.allclose(got, want, rtol=1e-6):
+            return f"{text}\np {p}: factors differ at {np.argwhere(~np.isclose(got, want, rtol=1e-6))[0]}"
+    return ""
+
+
+def distribution(rng):
+    """Numbers of 2^20 pairs are uniform, and neighbours along each index are independent."""
+    seed, offset = rng.getrandbits(64), rng.getrandbits(63)
+    u = dropout_numbers(seed, offset, np.ogrid[:4, :4, :256, :256]) / 2.0**16
+    # In standard deviations: a fair generator is beyond 6 once in 10^9.
+    most = {"mean": (u.mean() - 0.5 + 2.0**-17) * np.sqrt(12 * u.size)}
+    kept = (u >= 0.1) - 0.9
+    most["kept"] = kept.mean() * np.sqrt(u.size / 0.09)
+    for axis in range(4):
+        for distance in (1, 2, 8, 16):
+            if distance < u.shape[axis]:
+                a, b = np.split(kept, [distance], axis)[1], np.split(kept, [u.shape[axis] - distance], axis)[0]
+                most[f"axis {axis}, distance {distance}"] = (a * b).mean() / 0.09 * np.sqrt(a.size)
+    return "".join(f"seed {seed}, offset {offset}: {name} is off by {x} deviations\n" for name, x in most.items() if abs(x) > 6)
 
 
 def attention(runner, rng):
@@ -100,8 +117,9 @@ def main():
     seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbits(32))
     print(f"{options.cases} cases, seed {seed}")
     runner = Runner(options.program, options.target, chip=None)
-    errors = [known_answers(runner)]
+    errors = [known_answers(), distribution(random.Random(seed))]
     for case in range(options.cases):
+        errors.append(places(runner, random.Random(seed * 1000 + case)))
         errors.append(attention(runner, random.Random(seed * 1000 + case)))
     errors = [error for error in errors if error]
     print("\n".join(errors))

@@ -85,10 +85,15 @@ def philox(counter, key):
 
 def dropout_factors(p, seed, offset, at):
     """What weights of pairs at (batch, head, query, key) are multiplied by."""
+    return np.where(dropout_numbers(seed, offset, at) / 2.0**16 < p, 0, 1 / (1 - p))
+
+
+def dropout_numbers(seed, offset, at):
+    """16 random bits of each pair, of which eight share a draw."""
     b, h, i, j = np.broadcast_arrays(*at)
-    words = philox((j // 4, i, b * 65536 + h, np.full_like(i, offset & 0xFFFFFFFF)), (seed, (seed >> 32) + (offset >> 32)))
-    word = np.choose(j % 4, words)
-    return np.where((word >> np.uint64(8)) / 2.0**24 < p, 0, 1 / (1 - p))
+    words = philox((j & ~9, i & ~8, b % 65536 * 65536 + h, (offset + b // 65536) & 0xFFFFFFFF), (seed, (seed >> 32) + (offset >> 32)))
+    word = np.choose((i & 8) // 4 + (j & 8) // 8, words)
+    return word >> (16 * (j & 1)).astype(np.uint64) & np.uint64(0xFFFF)
 
 
 def typed(array, element):

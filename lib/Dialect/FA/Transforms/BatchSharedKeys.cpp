@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/Transforms/Dropout.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Support/MemoryWrites.h"
 #include "mlir/IR/Remarks.h"
@@ -274,6 +275,8 @@ LogicalResult SequenceBatcher::verify() {
     return refuse("queries are packed");
   if (op.getQueryLengths())
     return refuse("it has query_lengths");
+  if (drawsDropout(op.getScore()))
+    return refuse("it has dropout");
   if (op.getBatchInvariant())
     return refuse("it is batch_invariant");
   if (!op.getOffsets().empty() || !op.getExtents().empty())

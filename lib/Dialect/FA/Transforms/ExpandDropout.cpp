@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Philox 4x32-10: Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers:
-// as easy as 1, 2, 3".
+// fa.dropout for one pair in arith. The words that all pairs of a head share
+// come first, then the rounds of Philox (fa/Support/Philox.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/Dropout.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -34,6 +35,10 @@ public:
     return arith::ConstantOp::create(
         builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(word)));
   }
+  Value number(float value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  }
   Value truncate(Value value) {
     if (value.getType().isIndex())
       return arith::IndexCastOp::create(builder, loc, i32, value);
@@ -50,6 +55,9 @@ public:
   Value exclusiveOr(Value a, Value b) {
     return arith::XOrIOp::create(builder, loc, a, b);
   }
+  Value bitAnd(Value a, uint32_t mask) {
+    return arith::AndIOp::create(builder, loc, a, constant(mask));
+  }
   Value shiftLeft(Value value, uint32_t bits) {
     return arith::ShLIOp::create(builder, loc, value, constant(bits));
   }
@@ -61,6 +69,12 @@ public:
     auto product = arith::MulUIExtendedOp::create(builder, loc, a, constant(b));
     return {product.getLow(), product.getHigh()};
   }
+  /// `isTrue` where a bit of `word` is set.
+  Value choose(Value word, uint32_t bit, Value isTrue, Value isFalse) {
+    Value isSet = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        bitAnd(word, bit), constant(0));
+    return arith::SelectOp::create(builder, loc, isSet, isTrue, isFalse);
+  }
 
 private:
   OpBuilder &builder;
@@ -69,18 +83,62 @@ private:
 };
 } // namespace
 
+/// The least number of 16 bits that is kept: `p * 2^16`, rounded up.
+static Value createThreshold(OpBuilder &builder, Location loc, Value p) {
+  Words words(builder, loc);
+  Value most = words.number(1u << philox::numberBits);
+  Value scaled = arith::MulFOp::create(builder, loc, p, most);
+  scaled = arith::MaxNumFOp::create(builder, loc, scaled, words.number(0));
+  scaled = arith::MinNumFOp::create(builder, loc, scaled, most);
+  Value floor =
+      arith::FPToSIOp::create(builder, loc, builder.getI32Type(), scaled);
+  Value whole =
+      arith::SIToFPOp::create(builder, loc, builder.getF32Type(), floor);
+  Value isBelow = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT,
+                                        whole, scaled);
+  return words.add(floor, arith::ExtUIOp::create(
+                              builder, loc, builder.getI32Type(), isBelow));
+}
+
+DropoutWords mlir::fa::createDropoutWords(OpBuilder &builder, Location loc,
+                                          Value p, Value seed, Value offset,
+                                          Value batch, Value head) {
+  Words words(builder, loc);
+  DropoutWords result;
+  Value batchWord = words.truncate(batch);
+  result.counter2 =
+      words.add(words.shiftLeft(batchWord, 16), words.truncate(head));
+  result.counter3 =
+      words.add(words.truncate(offset), words.shiftRight(batchWord, 16));
+  result.key0 = words.truncate(seed);
+  result.key1 = words.add(words.getHigh(seed), words.getHigh(offset));
+  result.threshold = createThreshold(builder, loc, p);
+  Value one = words.number(1.0f);
+  result.factor = arith::DivFOp::create(
+      builder, loc, one, arith::SubFOp::create(builder, loc, one, p));
+  return result;
+}
+
+bool mlir::fa::isAtOwnPair(DropoutOp op) {
+  auto parent = dyn_cast<AttentionLikeOpInterface>(op->getParentOp());
+  if (!parent || op->getParentRegion() != &parent.getScore())
+    return false;
+  // Behind the score.
+  auto arguments = parent.getScore().getArguments().slice(1, 4);
+  return llvm::equal(
+      ValueRange{op.getBatch(), op.getHead(), op.getQuery(), op.getKey()},
+      arguments);
+}
+
 static std::array<Value, 4> runPhilox(Words &words,
                                       std::array<Value, 4> counter,
                                       std::array<Value, 2> key) {
-  constexpr uint32_t multipliers[] = {0xD2511F53, 0xCD9E8D57};
-  constexpr uint32_t steps[] = {0x9E3779B9, 0xBB67AE85};
-  constexpr unsigned rounds = 10;
-  for (unsigned round = 0; round < rounds; ++round) {
-    auto [low0, high0] = words.multiply(counter[0], multipliers[0]);
-    auto [low1, high1] = words.multiply(counter[2], multipliers[1]);
+  for (unsigned round = 0; round < philox::rounds; ++round) {
+    auto [low0, high0] = words.multiply(counter[0], philox::multipliers[0]);
+    auto [low1, high1] = words.multiply(counter[2], philox::multipliers[1]);
     auto mix = [&](Value high, unsigned number) {
-      Value roundKey =
-          words.add(key[number], words.constant(round * steps[number]));
+      Value roundKey = words.add(
+          key[number], words.constant(round * philox::keySteps[number]));
       return words.exclusiveOr(words.exclusiveOr(high, counter[2 * number + 1]),
                                roundKey);
     };
@@ -89,55 +147,32 @@ static std::array<Value, 4> runPhilox(Words &words,
   return counter;
 }
 
-static Value select(OpBuilder &builder, DropoutOp op, Words &words,
-                    const std::array<Value, 4> &random, Value key) {
-  Location loc = op.getLoc();
-  auto isOne = [&](uint32_t bit) -> Value {
-    Value only =
-        arith::AndIOp::create(builder, loc, key, words.constant(1u << bit));
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, only,
-                                 words.constant(0));
-  };
-  auto choose = [&](Value condition, Value isTrue, Value isFalse) -> Value {
-    return arith::SelectOp::create(builder, loc, condition, isTrue, isFalse);
-  };
-  Value isOdd = isOne(0), isUpper = isOne(1);
-  return choose(isUpper, choose(isOdd, random[3], random[2]),
-                choose(isOdd, random[1], random[0]));
-}
-
 static void expand(DropoutOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Words words(builder, loc);
-  Value two = arith::ConstantIndexOp::create(builder, loc, 2);
-  Value fourth = arith::ShRUIOp::create(builder, loc, op.getKey(), two);
-  Value key = words.truncate(op.getKey());
-  std::array<Value, 4> counter = {
-      words.truncate(fourth), words.truncate(op.getQuery()),
-      words.add(words.shiftLeft(words.truncate(op.getBatch()), 16),
-                words.truncate(op.getHead())),
-      words.truncate(op.getOffset())};
-  std::array<Value, 2> keys = {
-      words.truncate(op.getSeed()),
-      words.add(words.getHigh(op.getSeed()), words.getHigh(op.getOffset()))};
-  Value random =
-      select(builder, op, words, runPhilox(words, counter, keys), key);
-  // 24 bits are an f32 without rounding.
-  auto number = [&](float value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(value));
+  DropoutWords common =
+      createDropoutWords(builder, loc, op.getP(), op.getSeed(), op.getOffset(),
+                         op.getBatch(), op.getHead());
+  Value key = words.truncate(op.getKey()),
+        query = words.truncate(op.getQuery());
+  std::array<Value, 4> drawn =
+      runPhilox(words,
+                {words.bitAnd(key, philox::keyMask),
+                 words.bitAnd(query, philox::queryMask), common.counter2,
+                 common.counter3},
+                {common.key0, common.key1});
+  auto ofKey = [&](unsigned first) {
+    return words.choose(key, philox::sharedBit, drawn[first + 1], drawn[first]);
   };
-  Value upper = arith::SIToFPOp::create(builder, loc, builder.getF32Type(),
-                                        words.shiftRight(random, 8));
-  Value uniform = arith::MulFOp::create(builder, loc, upper, number(0x1p-24f));
-  Value isKept = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE,
-                                       uniform, op.getP());
-  Value one = number(1.0f);
-  Value factor = arith::DivFOp::create(
-      builder, loc, one, arith::SubFOp::create(builder, loc, one, op.getP()));
-  Value result =
-      arith::SelectOp::create(builder, loc, isKept, factor, number(0.0f));
+  Value word = words.choose(query, philox::sharedBit, ofKey(2), ofKey(0));
+  Value number =
+      words.choose(key, 1, words.shiftRight(word, philox::numberBits),
+                   words.bitAnd(word, (1u << philox::numberBits) - 1));
+  Value isKept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
+                                       number, common.threshold);
+  Value result = arith::SelectOp::create(builder, loc, isKept, common.factor,
+                                         words.number(0.0f));
   op.replaceAllUsesWith(result);
   op.erase();
 }
@@ -145,6 +180,8 @@ static void expand(DropoutOp op) {
 namespace {
 struct ExpandDropoutPass
     : public fa::impl::FAExpandDropoutBase<ExpandDropoutPass> {
+  using FAExpandDropoutBase::FAExpandDropoutBase;
+
   void runOnOperation() override {
     // A probability of 0 leaves nothing to expand, and nothing behind.
     bool hasZero = false;
@@ -157,7 +194,10 @@ struct ExpandDropoutPass
         failed(applyPatternsGreedily(getOperation(), std::move(folds))))
       return signalPassFailure();
     SmallVector<DropoutOp> all;
-    getOperation()->walk([&](DropoutOp op) { all.push_back(op); });
+    getOperation()->walk([&](DropoutOp op) {
+      if (!keepPairs || !isAtOwnPair(op))
+        all.push_back(op);
+    });
     for (DropoutOp op : all)
       expand(op);
   }

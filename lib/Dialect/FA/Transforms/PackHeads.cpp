@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/Dropout.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -286,7 +287,7 @@ static int64_t getPackedGroup(AttentionOp op, bool withSinks,
   auto query = dyn_cast<MemRefType>(op.getQuery().getType());
   if (!query || op.getQueryStarts() || op.getQueryLengths() ||
       !op.getOffsets().empty() || !op.getExtents().empty() ||
-      (!withSinks && !op.getSink().empty()))
+      (!withSinks && !op.getSink().empty()) || drawsDropout(op.getScore()))
     return 1;
   int64_t queries = countQueries(op);
   int64_t heads =

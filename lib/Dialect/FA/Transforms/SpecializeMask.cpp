@@ -15,6 +15,7 @@
 #include "Bounds.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/Dropout.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -208,6 +209,8 @@ static RangesOp specialize(RewriterBase &rewriter, OpTy op,
                          buildVisit(builder, at, op, sequence,
                                     visitsKeys ? 3 : 2, first, count, state);
                        });
+  if (place.isAligned && drawsDropout(op.getScore()))
+    visits->setAttr(alignedRangesAttrName, rewriter.getUnitAttr());
   rewriter.replaceOp(op, visits);
   return visits;
 }
@@ -243,7 +246,8 @@ static QueryBlockPlace getPlace(RewriterBase &rewriter, OpTy op) {
   place.queryLength = op.getExtents()[0];
   place.keyLength = op.getExtents()[1];
   place.captures = op.getMaskCaptures();
-  place.isAligned = isOnGPU(op.getConfigAttr()) && isPaged(op.getKey());
+  place.isAligned = isOnGPU(op.getConfigAttr()) &&
+                    (isPaged(op.getKey()) || drawsDropout(op.getScore()));
   return place;
 }
 

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Support/Philox.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -157,6 +159,38 @@ LogicalResult BetweenOp::verify() {
   if (!limits.getElementType().isInteger(32) ||
       !result.getElementType().isInteger(1))
     return emitLayouts(*this, getFirst(), getResult(), "i32 to i1");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutOp
+//===----------------------------------------------------------------------===//
+
+void DropoutOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "kept");
+}
+
+/// Whether a value is no multiple of `factor`, where it is a constant.
+static bool isOther(Value value, int64_t factor) {
+  APInt number;
+  return matchPattern(value, m_ConstantInt(&number)) &&
+         number.getSExtValue() % factor != 0;
+}
+
+LogicalResult DropoutOp::verify() {
+  RankedTensorType type = tensorOf(getResult());
+  bool isLaidOut =
+      !type.getEncoding() || isa<AccumulatorLayoutAttr>(type.getEncoding());
+  if (type.getRank() != 2 || !type.getElementType().isInteger(1) || !isLaidOut)
+    return emitOpError() << "makes " << type
+                         << ", expected a matrix of i1 in layout #fagpu.acc";
+  constexpr int64_t multiple = fa::philox::blockMultiple;
+  for (auto [name, first] :
+       {std::pair("query", getQuery()), std::pair("key", getKey())})
+    if (getWhole() && isOther(first, multiple))
+      return emitOpError() << "is 'whole' from a " << name
+                           << " that is no multiple of " << multiple
+                           << "; leave out 'whole'";
   return success();
 }
 

@@ -246,7 +246,9 @@ def FAExpandDropout : Pass<"fa-expand-dropout"> {
   let summary = "Write random factors of weights in integer arithmetic";
   let description = [{
     Replaces each `fa.dropout` by the ten rounds of Philox 4x32 and the
-    comparison with `p` that its description gives.
+    comparison with `p` that its description gives, for each pair alone.
+    `keep-pairs` leaves those of attention at the indices of the pair, which
+    fa-decompose-to-blocks turns into `fagpu.dropout`.
 
     To run before what expands regions, like fa-guard-divisors. Pipelines do.
 
@@ -258,11 +260,14 @@ def FAExpandDropout : Pass<"fa-expand-dropout"> {
     ```mlir
     %low, %high = arith.mului_extended %counter0, %c-766435501 : i32
     ...
-    %u = arith.mulf %upper, %2^-24 : f32
-    %keep = arith.cmpf oge, %u, %p : f32
+    %keep = arith.cmpi uge, %u, %threshold : i32
     %f = arith.select %keep, %factor, %zero : f32
     ```
   }];
+  let options = [
+    Option<"keepPairs", "keep-pairs", "bool", "false",
+           "Leave what blocks of pairs draw together">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

@@ -91,6 +91,34 @@ def FAGPU_BetweenOp : FAGPU_NamedOp<"between", [Pure, SameTypeOperands]> {
   let hasVerifier = 1;
 }
 
+def FAGPU_DropoutOp : FAGPU_NamedOp<"dropout", [Pure]> {
+  let summary = "Which pairs of a block dropout keeps";
+  let description = [{
+    Element (r, c) is true if the number of query `query` + r and key `key` + c
+    is at least `threshold`; with `keys_are_rows` rows are keys and columns are
+    queries. Numbers are those of `fa.dropout`: 16 bits of Philox 4x32-10, whose
+    key is `words` and whose counter ends with `counter`.
+
+    With `whole` both first indices are multiples of 16. A thread of an
+    accumulator then draws once for the eight pairs of a draw; else it draws for
+    each pair. The result costs a register for 32 pairs.
+
+    Example: `%kept = fagpu.dropout %threshold words(%k0, %k1) counter(%c2, %c3)
+      at(%i0, %j0) whole : !bacc`
+  }];
+  let arguments = (ins I32:$threshold, I32:$word0, I32:$word1, I32:$counter2,
+                       I32:$counter3, I32:$query, I32:$key, UnitAttr:$whole,
+                       UnitAttr:$keys_are_rows);
+  let results = (outs FAGPU_BlockValue:$result);
+  let assemblyFormat = [{
+    $threshold `words` `(` $word0 `,` $word1 `)`
+    `counter` `(` $counter2 `,` $counter3 `)` `at` `(` $query `,` $key `)`
+    (`whole` $whole^)? (`keys_are_rows` $keys_are_rows^)? attr-dict
+    `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def FAGPU_ConvertOp : FAGPU_NamedOp<"convert", [Pure]> {
   let summary = "Changes the layout of a block value";
   let description = [{

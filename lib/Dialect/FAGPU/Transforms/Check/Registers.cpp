@@ -96,7 +96,8 @@ private:
     if (auto load = dyn_cast<LoadOp>(op))
       return isReadAtUse(load);
     if (matchPattern(op, m_Constant()) ||
-        isa<tensor::SplatOp, IotaOp, BroadcastOp, ConvertOp, SliceOp>(op))
+        isa<tensor::SplatOp, IotaOp, DropoutOp, BroadcastOp, ConvertOp,
+            SliceOp>(op))
       return true;
     // One instruction a value, from half as many registers.
     if (auto extension = dyn_cast<arith::ExtFOp>(op))
