@@ -23,6 +23,7 @@
 #include "fa/Dialect/FA/TransformOps/FATransformOps.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
@@ -48,6 +49,7 @@ inline void registerAllDialects(DialectRegistry &registry) {
 /// The passes and named pipelines of the project.
 inline void registerAllPasses() {
   registerFAPasses();
+  registerFASequencePasses();
   registerFASharedKeyPasses();
   fagpu::registerFAGPUPasses();
   fagpu::registerFAGPUConversionPasses();

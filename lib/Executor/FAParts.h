@@ -16,6 +16,8 @@ namespace mlir::fa::executor {
 void addApplySemantics(Semantics &semantics);
 /// fa.append.
 void addAppendSemantics(Semantics &semantics);
+/// fa.sequence_errors.
+void addSequenceErrorSemantics(Semantics &semantics);
 /// fa.attention_gradient.
 void addWholeGradientSemantics(Semantics &semantics);
 /// Its steps, their begin and end, and what adds to gradients.

@@ -349,4 +349,5 @@ void executor::addFASemantics(Semantics &semantics) {
   addGradientSemantics(semantics);
   addFAStateSemantics(semantics);
   addDropoutSemantics(semantics);
+  addSequenceErrorSemantics(semantics);
 }

@@ -8,7 +8,7 @@
 #include "fa/Pipelines/DeriveSchedule.h"
 
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
-#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FASequence.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/SchedulePipeline.h"
@@ -24,7 +24,11 @@ using namespace mlir::fa;
 
 bool mlir::fa::isProblem(func::FuncOp function) {
   return function
-      .walk([](AttentionLikeOpInterface) { return WalkResult::interrupt(); })
+      .walk([](Operation *op) {
+        return isa<AttentionLikeOpInterface, SequenceErrorsOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 

@@ -8,6 +8,7 @@
 #include "fa/Pipelines/Level2Pipeline.h"
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Pipelines/RegisterPipeline.h"
 #include "fa/Target/GPUTarget.h"
@@ -45,6 +46,7 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFASplitKeys());
   manager.addPass(createFASplitKV());
   manager.addPass(createFAAppendToLoops());
+  manager.addPass(createFASequenceErrorsToLoops());
   manager.addPass(createFATile());
   manager.addPass(createFATileGradient());
   manager.addPass(createFAConvertToOnline());

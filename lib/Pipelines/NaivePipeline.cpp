@@ -9,6 +9,7 @@
 
 #include "fa/Conversion/CPU/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "fa/Pipelines/CPUPipeline.h"
 #include "fa/Pipelines/RegisterPipeline.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -24,6 +25,7 @@ void fa::buildNaiveToCPUPipeline(OpPassManager &manager,
   manager.addPass(createFAGuardDivisors());
   manager.addPass(createFAResultsToOutParameters());
   manager.addPass(createFAAppendToLoops());
+  manager.addPass(createFASequenceErrorsToLoops());
   manager.addPass(createFANaive());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -199,9 +199,10 @@ LogicalResult Outliner::readConfig() {
   });
   if (isCopy(loop))
     suffix = "_copy";
-  loop.walk([&](scf::ParallelOp) { isPlan = true; });
-  if (isPlan)
-    suffix = "_plan";
+  loop.walk([&](memref::StoreOp store) {
+    isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
+    suffix = isPlan ? "_plan" : "_errors";
+  });
   return failure(result.wasInterrupted());
 }
 

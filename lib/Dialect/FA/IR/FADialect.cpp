@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FASequence.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,6 +27,10 @@ void FADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fa/Dialect/FA/IR/FAOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa/Dialect/FA/IR/FASequenceOps.cpp.inc"
       >();
 }
 

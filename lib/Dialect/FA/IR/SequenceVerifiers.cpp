@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionVerifiers.h"
-#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FASequence.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -93,6 +93,21 @@ LogicalResult mlir::fa::verifyTable(Operation *op, StringRef name, Value table,
   return success();
 }
 
+/// Tables of a whole problem, which have the batch of what has one.
+static LogicalResult verifyTables(Operation *op, const SequenceTables &tables,
+                                  std::pair<StringRef, int64_t> &batches) {
+  return success(
+      succeeded(
+          verifyTable(op, "query_starts", tables.queryStarts, 1, 1, batches)) &&
+      succeeded(
+          verifyTable(op, "key_starts", tables.keyStarts, 1, 1, batches)) &&
+      succeeded(verifyTable(op, "key_pages", tables.pages, 2, 0, batches)) &&
+      succeeded(verifyTable(op, "query_lengths", tables.queryLengths, 1, 0,
+                            batches)) &&
+      succeeded(
+          verifyTable(op, "key_lengths", tables.keyLengths, 1, 0, batches)));
+}
+
 /// Tables and orders of a whole problem, and that all that has a batch has the
 /// same one.
 static LogicalResult verifyRows(AttentionLikeOpInterface op,
@@ -112,28 +127,26 @@ static LogicalResult verifyRows(AttentionLikeOpInterface op,
   if (!tables.queryStarts &&
       cast<ShapedType>(op.getQuery().getType()).getRank() == 4)
     batches.second = sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Batch);
-  return success(
-      succeeded(
-          verifyTable(op, "query_starts", tables.queryStarts, 1, 1, batches)) &&
-      succeeded(
-          verifyTable(op, "key_starts", tables.keyStarts, 1, 1, batches)) &&
-      succeeded(verifyTable(op, "key_pages", tables.pages, 2, 0, batches)) &&
-      succeeded(verifyTable(op, "query_lengths", tables.queryLengths, 1, 0,
-                            batches)) &&
-      succeeded(
-          verifyTable(op, "key_lengths", tables.keyLengths, 1, 0, batches)));
+  return verifyTables(op, tables, batches);
+}
+
+/// Keys lie in one way, and pages do not say how many there are.
+template <typename OpTy> static LogicalResult verifyKeyTables(OpTy op) {
+  if (op.getKeyStarts() && op.getKeyPages())
+    return op.emitOpError(
+        "has key_starts and key_pages, expected one of them: "
+        "keys lie one sequence behind the other, or in pages");
+  if (op.getKeyPages() && !op.getKeyLengths())
+    return op.emitOpError(
+        "has key_pages but no key_lengths, expected the "
+        "number of keys of each sequence, i32 of shape batch");
+  return success();
 }
 
 LogicalResult mlir::fa::verifySequences(AttentionOp op) {
   Value pages = op.getKeyPages();
-  if (op.getKeyStarts() && pages)
-    return op.emitOpError(
-        "has key_starts and key_pages, expected one of them: "
-        "keys lie one sequence behind the other, or in pages");
-  if (pages && !op.getKeyLengths())
-    return op.emitOpError(
-        "has key_pages but no key_lengths, expected the "
-        "number of keys of each sequence, i32 of shape batch");
+  if (failed(verifyKeyTables(op)))
+    return failure();
   RowOperand operands[] = {
       {"query", op.getQueryOrder(), "query_starts", op.getQueryStarts(), {}},
       {"output", op.getOutputOrder(), "query_starts", op.getQueryStarts(), {}},
@@ -173,6 +186,38 @@ LogicalResult mlir::fa::verifySequences(AttentionGradientOp op) {
   return verifyRows(op, operands,
                     {op.getQueryStarts(), op.getKeyStarts(), Value(),
                      op.getQueryLengths(), op.getKeyLengths()});
+}
+
+LogicalResult mlir::fa::verifySequences(SequenceErrorsOp op) {
+  Value pages = op.getKeyPages();
+  if (failed(verifyKeyTables(op)))
+    return failure();
+  RowOperand operands[] = {
+      {"query", op.getQueryOrder(), "query_starts", op.getQueryStarts(), {}},
+      {"key", op.getKeyOrder(), "key_starts", op.getKeyStarts(), pages},
+      {"value", op.getValueOrder(), "key_starts", op.getKeyStarts(), pages}};
+  for (const RowOperand &operand : operands)
+    if (failed(verifyOrder(op, operand)))
+      return failure();
+  std::pair<StringRef, Value> shaped[] = {
+      {"query", op.getQuery()}, {"key", op.getKey()}, {"value", op.getValue()}};
+  for (auto [operand, value] : llvm::zip_equal(operands, shaped))
+    if (failed(verifyRank(op, operand.name, value.second.getType(),
+                          operand.order.getRank())))
+      return failure();
+  if (failed(verifySameSize(
+          op, "rows", "key",
+          sizeOf(op.getKey(), op.getKeyOrder(), DimKind::Sequence), "value",
+          sizeOf(op.getValue(), op.getValueOrder(), DimKind::Sequence))))
+    return failure();
+  std::pair<StringRef, int64_t> batches = {"query", ShapedType::kDynamic};
+  if (!op.getQueryStarts())
+    batches.second = sizeOf(op.getQuery(), op.getQueryOrder(), DimKind::Batch);
+  SequenceTables tables = {op.getQueryStarts(), op.getKeyStarts(), pages,
+                           op.getQueryLengths(), op.getKeyLengths()};
+  return success(
+      succeeded(verifyTables(op, tables, batches)) &&
+      succeeded(verifyTable(op, "errors", op.getErrors(), 1, 0, batches)));
 }
 
 LogicalResult mlir::fa::verifyBatchInvariant(AttentionOp op) {

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
-#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FASequence.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -51,6 +51,7 @@ static bool readsDestination(AttentionOp op) {
 }
 static bool readsDestination(AttentionGradientOp op) { return false; }
 static bool readsDestination(AppendOp op) { return true; }
+static bool readsDestination(SequenceErrorsOp op) { return false; }
 static bool readsDestination(OnlineAttentionOp op) { return true; }
 static bool readsDestination(GradientKeysOp op) { return true; }
 static bool readsDestination(GradientQueriesOp op) { return true; }
@@ -339,6 +340,8 @@ void mlir::fa::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, FADialect *dialect) {
     AttentionOp::attachInterface<DestinationStyleModel<AttentionOp>>(*context);
     AppendOp::attachInterface<DestinationStyleModel<AppendOp>>(*context);
+    SequenceErrorsOp::attachInterface<DestinationStyleModel<SequenceErrorsOp>>(
+        *context);
     AttentionGradientOp::attachInterface<
         DestinationStyleModel<AttentionGradientOp>>(*context);
     GradientKeysOp::attachInterface<DestinationStyleModel<GradientKeysOp>>(

@@ -17,6 +17,7 @@
 #include "ContiguousHeadDims.h"
 #include "PlaceResults.h"
 #include "PlaceTensors.h"
+#include "fa/Dialect/FA/IR/FASequence.h"
 #include "fa/Dialect/FA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa/Dialect/FA/Transforms/DecomposeInterface.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
@@ -57,7 +58,8 @@ static bool hasTensor(TypeRange types) {
 static bool capturesTensor(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return isa<AttentionOp, AttentionGradientOp, AppendOp>(op) &&
+        return isa<AttentionOp, AttentionGradientOp, AppendOp,
+                   SequenceErrorsOp>(op) &&
                        hasTensor(op->getOperandTypes())
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
@@ -133,6 +135,10 @@ static SmallVector<Tile> getTiles(Operation *user) {
             {op.getValue(), op.getValueOrder()},
             {op.getKeyCache(), op.getKeyCacheOrder()},
             {op.getValueCache(), op.getValueCacheOrder()}};
+  if (auto op = dyn_cast<SequenceErrorsOp>(user))
+    return {{op.getQuery(), op.getQueryOrder()},
+            {op.getKey(), op.getKeyOrder()},
+            {op.getValue(), op.getValueOrder()}};
   if (auto op = dyn_cast<AttentionGradientOp>(user))
     return {{op.getQuery(), op.getQueryOrder()},
             {op.getKey(), op.getKeyOrder()},
@@ -262,6 +268,9 @@ static void freeDestinations(RewriterBase &rewriter, func::FuncOp function) {
       isRead = false;
     } else if (auto append = dyn_cast<AppendOp>(op)) {
       destinations = append.getDpsInitsMutable();
+    } else if (auto check = dyn_cast<SequenceErrorsOp>(op)) {
+      destinations = check.getDpsInitsMutable();
+      isRead = false;
     } else if (auto combine = dyn_cast<CombineOp>(op)) {
       destinations = combine.getDpsInitsMutable();
       isRead = static_cast<bool>(combine.getQueryLengths());

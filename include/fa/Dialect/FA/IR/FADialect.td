@@ -64,4 +64,7 @@ def FA_Dialect : Dialect {
 class FA_Op<string mnemonic, list<Trait> traits = []>
     : Op<FA_Dialect, mnemonic, traits>;
 
+def FA_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef],
+    "ranked tensor or strided memref">;
+
 #endif // FA_DIALECT_FA_IR_FADIALECT_TD

@@ -19,8 +19,6 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
 
-def FA_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef],
-    "ranked tensor or strided memref">;
 // Captured values: shaped ones are read by loads, scalars are used as they are.
 def FA_Capture : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef, AnyFloat,
     AnySignlessIntegerOrIndex], "ranked tensor, strided memref or scalar">;
