@@ -403,9 +403,19 @@ static bool isOverPackedRows(scf::ForallOp loop, OnlineAttentionOp step) {
          llvm::any_of(made, llvm::IsaPred<memref::LoadOp>);
 }
 
+/// Rows in pages are as many as their operation says.
+static void countPagedRows(func::FuncOp function) {
+  function.walk([](memref::DimOp dim) {
+    auto rows = dim.getSource().getDefiningOp<PagedRowsOp>();
+    if (rows && dim.getConstantIndex() == 1)
+      dim.getResult().replaceAllUsesWith(rows.getCount());
+  });
+}
+
 namespace {
 struct PlanWorkPass : public fa::impl::FAPlanWorkPassBase<PlanWorkPass> {
   void runOnOperation() override {
+    countPagedRows(getOperation());
     SmallVector<std::pair<scf::ForallOp, OnlineAttentionOp>> planned;
     getOperation().walk([&](OnlineAttentionOp step) {
       auto loop = step->getParentOfType<scf::ForallOp>();
