@@ -25,7 +25,7 @@ using namespace mlir::fa;
 bool mlir::fa::isProblem(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return isa<AttentionLikeOpInterface, SequenceErrorsOp>(op)
+        return isa<AttentionLikeOpInterface, AppendOp, SequenceErrorsOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

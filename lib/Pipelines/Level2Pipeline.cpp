@@ -45,7 +45,10 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   manager.addPass(createFAVersionBounds());
   manager.addPass(createFASplitKeys());
   manager.addPass(createFASplitKV());
-  manager.addPass(createFAAppendToLoops());
+  if (lookupGPUTarget(options.chip))
+    manager.addPass(createFAAppendToThreads());
+  else
+    manager.addPass(createFAAppendToLoops());
   manager.addPass(createFASequenceErrorsToLoops());
   manager.addPass(createFATile());
   manager.addPass(createFATileGradient());

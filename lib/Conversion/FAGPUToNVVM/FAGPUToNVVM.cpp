@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::fagpu {
 #define GEN_PASS_DEF_CONVERTFAGPUTONVVMPASS
@@ -49,6 +50,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateMmaPatterns(patterns, converter, kernel);
   populateStorePatterns(patterns, converter, kernel);
   populateThreadLoopPatterns(patterns, converter, kernel);
+  populateVectorPatterns(patterns, converter, kernel);
   populateViewPatterns(patterns, converter, kernel);
   populateWritePatterns(patterns, converter, kernel);
 
@@ -60,11 +62,16 @@ static LogicalResult convertKernel(func::FuncOp function) {
   // Roles are lowered later; what the plan is attached to is erased at the end.
   target.addLegalOp<RoleOp, ChannelOp, MailOp, TurnsOp,
                     UnrealizedConversionCastOp>();
-  target.addIllegalOp<gpu::BlockIdOp, gpu::GridDimOp, scf::ParallelOp>();
+  target.addIllegalOp<gpu::BlockIdOp, gpu::GridDimOp, scf::ParallelOp,
+                      vector::ShuffleOp, vector::InterleaveOp>();
   target.addDynamicallyLegalOp<memref::LoadOp>(
       [&](memref::LoadOp op) { return !kernel.getPointer(op.getMemRef()); });
   target.addDynamicallyLegalOp<memref::StoreOp>(
       [&](memref::StoreOp op) { return !kernel.getPointer(op.getMemRef()); });
+  target.addDynamicallyLegalOp<vector::LoadOp>(
+      [&](vector::LoadOp op) { return !kernel.getPointer(op.getBase()); });
+  target.addDynamicallyLegalOp<vector::StoreOp>(
+      [&](vector::StoreOp op) { return !kernel.getPointer(op.getBase()); });
   target.addDynamicallyLegalOp<memref::DimOp>(
       [&](memref::DimOp op) { return !kernel.isParameter(op.getSource()); });
   target.markUnknownOpDynamicallyLegal(

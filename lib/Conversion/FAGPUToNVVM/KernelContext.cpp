@@ -14,10 +14,12 @@
 
 #include "KernelContext.h"
 #include "Emitter.h"
+#include "ThreadLoops.h"
 #include "VerifyPlanned.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -85,6 +87,12 @@ void KernelContext::collectNeeds() {
       return addElements(load.getMemRef());
     if (auto store = dyn_cast<memref::StoreOp>(op))
       return addElements(store.getMemRef());
+    if (auto load = dyn_cast<vector::LoadOp>(op))
+      return addElements(load.getBase(),
+                         getVectorAlignment(load.getVectorType()));
+    if (auto store = dyn_cast<vector::StoreOp>(op))
+      return addElements(store.getBase(),
+                         getVectorAlignment(store.getVectorType()));
     if (auto dim = dyn_cast<memref::DimOp>(op))
       if (std::optional<int64_t> number = dim.getConstantIndex())
         return addSize(dim.getSource(), *number);

@@ -17,6 +17,17 @@ namespace mlir::fagpu {
 /// Refuses a parallel loop that the threads of a group cannot share.
 LogicalResult verifyThreadLoop(scf::ParallelOp op);
 
+/// Refuses a vector of a thread that is not moved at once.
+LogicalResult verifyThreadVector(Operation *op, VectorType type);
+
+/// Bytes that the address of a vector is a multiple of.
+int64_t getVectorAlignment(VectorType type);
+
+/// Vectors in memory of the kernel become those of LLVM.
+void populateVectorPatterns(RewritePatternSet &patterns,
+                            const TypeConverter &converter,
+                            const KernelContext &kernel);
+
 /// Parallel loops become one of each thread.
 void populateThreadLoopPatterns(RewritePatternSet &patterns,
                                 const TypeConverter &converter,

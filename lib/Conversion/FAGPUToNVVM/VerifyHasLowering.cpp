@@ -16,6 +16,7 @@
 #include "SharedTile.h"
 #include "ThreadLoops.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -308,6 +309,8 @@ static LogicalResult verifyOperation(Operation *op) {
           [](ScatterAddOp op) { return verifySource(op, op.getDestination()); })
       .Case([](ExtremesOp op) { return verifySource(op, op.getSource()); })
       .Case([](scf::ParallelOp op) { return verifyThreadLoop(op); })
+      .Case<vector::LoadOp, vector::StoreOp>(
+          [](auto op) { return verifyThreadVector(op, op.getVectorType()); })
       .Case([](memref::DimOp op) { return verifySize(op); })
       .Case([](memref::GetGlobalOp op) { return verifyTable(op); })
       .Case<FetchOp, ProductOp>([](auto op) {
@@ -356,12 +359,12 @@ static LogicalResult verifyMemory(func::FuncOp kernel) {
     for (Operation *user : argument.getUsers())
       if (!isa<memref::LoadOp, memref::StoreOp, memref::DimOp, PutOp, StoreOp,
                DrainOp, FetchOp, GatherOp, ScatterAddOp, ExtremesOp, TicketOp,
-               RetireOp, func::CallOp>(user))
+               RetireOp, vector::LoadOp, vector::StoreOp, func::CallOp>(user))
         return user->emitOpError()
                << "uses memory of the kernel, argument "
                << argument.getArgNumber()
                << ", expected memref.load, memref.store, memref.dim, "
-                  "fagpu.put, "
+                  "vector.load, vector.store, fagpu.put, "
                   "fagpu.store, fagpu.gather, fagpu.scatter_add, "
                   "fagpu.extremes, fagpu.ticket or fagpu.retire";
   }

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -203,6 +204,7 @@ LogicalResult Outliner::readConfig() {
     isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
     suffix = isPlan ? "_plan" : "_errors";
   });
+  loop.walk([&](vector::StoreOp) { suffix = "_append"; });
   return failure(result.wasInterrupted());
 }
 

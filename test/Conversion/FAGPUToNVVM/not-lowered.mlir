@@ -310,7 +310,7 @@ func.func @slice_released(%v: !view) attributes {fagpu.kernel = "sm_90a", fagpu.
 func.func @memory_added_to(%m: memref<64xf32>, %x: f32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
   %c0 = arith.constant 0 : index
   fagpu.role @a groups(1) {
-    // expected-error @below {{'memref.atomic_rmw' op uses memory of the kernel, argument 0, expected memref.load, memref.store, memref.dim, fagpu.put, fagpu.store, fagpu.gather, fagpu.scatter_add, fagpu.extremes, fagpu.ticket or fagpu.retire}}
+    // expected-error @below {{'memref.atomic_rmw' op uses memory of the kernel, argument 0, expected memref.load, memref.store, memref.dim, vector.load, vector.store, fagpu.put, fagpu.store, fagpu.gather, fagpu.scatter_add, fagpu.extremes, fagpu.ticket or fagpu.retire}}
     %y = memref.atomic_rmw addf %x, %m[%c0] : (f32, memref<64xf32>) -> f32
   }
   return

@@ -38,10 +38,9 @@ func.func @batch(%k: !new, %v: !new, %keys: !cache, %values: !cache, %lengths: m
 // CHECK-LABEL: @pages
 // CHECK: scf.forall
 // CHECK: arith.cmpi sle, %{{.*}}, %c4096
+// CHECK: %[[WRONG:.*]] = scf.parallel
+// CHECK: arith.cmpi uge
 // CHECK: scf.if
-// CHECK: %[[ALL:.*]] = scf.for
-// CHECK: arith.cmpi ult
-// CHECK: scf.if %[[ALL]]
 // CHECK: scf.for
 // CHECK-DAG: memref.subview %{{.*}}[0, %{{.*}}, 0, 0] [1, 1, 2, 16] [1, 1, 1, 1]
 // CHECK-DAG: memref.subview %{{.*}}[0, %{{.*}}, 0, 16] [1, 1, 2, 16] [1, 1, 1, 1]

@@ -2,6 +2,7 @@
 """Sampled problems of fa.append, compared with numpy and the float64 evaluator.
 
     append_grid.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--spoil]
+                   [--target interpret --chip sm_90a]
 
 Caches are a batch or pages in random order, new rows a batch or packed, with rotaries of both forms.
 Every bit of a cache that no new row takes has to stay, NaN among them, also where one sequence has

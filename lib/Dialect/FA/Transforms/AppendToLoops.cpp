@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SequenceViews.h"
+#include "AppendRows.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -33,33 +33,19 @@ using namespace mlir::fa;
 static constexpr int64_t rowBlock = 64;
 
 namespace {
-/// All heads of one row: its place in the first two dimensions.
-struct RowPlace {
-  OpFoldResult outer, row;
-};
-
 /// Head dims `first`, `first + step`, ... of a row.
 struct DimRange {
   int64_t first, count, step = 1;
 };
 
-class RowAppender : SequenceViews {
+class RowAppender : AppendRows {
 public:
-  RowAppender(RewriterBase &rewriter, AppendOp op)
-      : SequenceViews(rewriter, op.getLoc()), op(op),
-        key(view(op.getKey(), op.getKeyOrder())),
-        value(view(op.getValue(), op.getValueOrder())),
-        keyCache{op.getKeyCache(), op.getKeyCacheOrder()},
-        valueCache{op.getValueCache(), op.getValueCacheOrder()} {}
+  using AppendRows::AppendRows;
 
   scf::ForallOp build();
 
 private:
-  SequenceRows findNewRows(Value batch);
   Value countMostRows(Value batches);
-  Value countPageRows();
-  Value findCapacity();
-  Value hasPages(Value batch, Value first, Value end, Value pageRows);
   Value sliceRow(const RowView &view, RowPlace place, DimRange dims);
   void compute(
       ValueRange inputs, ValueRange outputs, ArrayRef<AffineMap> maps,
@@ -69,21 +55,12 @@ private:
             RowPlace toPlace, DimRange dims);
   void turn(RowPlace from, RowPlace to, Value position);
   void writeRow(RowPlace from, RowPlace to, Value position);
-
-  AppendOp op;
-  RowView key, value, keyCache, valueCache;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
-
-SequenceRows RowAppender::findNewRows(Value batch) {
-  return findRows(op.getKeyStarts(), op.getNewLengths(),
-                  getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence),
-                  batch, /*keepRows=*/false);
-}
 
 /// The most new rows of a sequence.
 Value RowAppender::countMostRows(Value batches) {
@@ -97,45 +74,6 @@ Value RowAppender::countMostRows(Value batches) {
       arith::MaxSIOp::create(rewriter, loc, loop.getRegionIterArg(0),
                              findNewRows(loop.getInductionVar()).count);
   scf::YieldOp::create(rewriter, loc, most);
-  return loop.getResult(0);
-}
-
-/// Rows of a page. One without any holds no row, but rows are divided by it.
-Value RowAppender::countPageRows() {
-  Value rows =
-      getSize(op.getKeyCache(), op.getKeyCacheOrder(), DimKind::Sequence);
-  return rewriter.createOrFold<arith::MaxSIOp>(loc, rows, index(1));
-}
-
-/// The rows that the cache of a sequence has.
-Value RowAppender::findCapacity() {
-  Value rows =
-      getSize(op.getKeyCache(), op.getKeyCacheOrder(), DimKind::Sequence);
-  if (!op.getKeyPages())
-    return rows;
-  Value pages = memref::DimOp::create(rewriter, loc, op.getKeyPages(), 1);
-  return arith::MulIOp::create(rewriter, loc, pages, rows);
-}
-
-/// Whether the pages of rows `first` to `end` are pages of both pools.
-Value RowAppender::hasPages(Value batch, Value first, Value end,
-                            Value pageRows) {
-  Value pages = arith::MinSIOp::create(
-      rewriter, loc,
-      getSize(op.getKeyCache(), op.getKeyCacheOrder(), DimKind::Page),
-      getSize(op.getValueCache(), op.getValueCacheOrder(), DimKind::Page));
-  Value begin = arith::DivSIOp::create(rewriter, loc, first, pageRows);
-  Value limit = arith::CeilDivSIOp::create(rewriter, loc, end, pageRows);
-  Value all = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-  auto loop = scf::ForOp::create(rewriter, loc, begin, limit, index(1), all);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToStart(loop.getBody());
-  Value page = load(op.getKeyPages(), {batch, loop.getInductionVar()});
-  // A negative number is a large one here.
-  Value isPage = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
-                                       page, pages);
-  Value so = both(loop.getRegionIterArg(0), isPage);
-  scf::YieldOp::create(rewriter, loc, so);
   return loop.getResult(0);
 }
 
@@ -270,11 +208,8 @@ void RowAppender::writeRow(RowPlace from, RowPlace to, Value position) {
 
 scf::ForallOp RowAppender::build() {
   OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
-  OpFoldResult batches =
-      countSequences(op.getKeyStarts(), op.getKey(), op.getKeyOrder());
+  OpFoldResult batches = countBatches();
   Value most = countMostRows(toValue(batches));
-  Value pageRows = op.getKeyPages() ? countPageRows() : Value();
-  Value capacity = findCapacity();
   auto blocks = scf::ForallOp::create(
       rewriter, loc, ArrayRef<OpFoldResult>{zero, zero},
       ArrayRef<OpFoldResult>{batches, getAsOpFoldResult(most)},
@@ -283,46 +218,20 @@ scf::ForallOp RowAppender::build() {
   rewriter.setInsertionPoint(blocks.getTerminator());
   Value batch = blocks.getInductionVar(0), block = blocks.getInductionVar(1);
 
-  SequenceRows rows = findNewRows(batch);
-  Value length = load(op.getKeyLengths(), batch);
-  Value before = arith::SubIOp::create(rewriter, loc, length, rows.count);
-  Value canBe = both(isAtMost(index(0), before), isAtMost(length, capacity));
-  canBe = both(canBe,
-               arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                     block, rows.count));
-  if (rows.isValid)
-    canBe = both(canBe, rows.isValid);
-  if (op.getRotary())
-    for (Value table : {op.getCosines(), op.getSines()})
-      canBe = both(canBe, isAtMost(length, memref::DimOp::create(rewriter, loc,
-                                                                 table, 0)));
-  auto ifRows = scf::IfOp::create(rewriter, loc, canBe);
+  NewRows found = look(batch);
+  auto ifRows = scf::IfOp::create(rewriter, loc, found.rows.isValid);
   rewriter.setInsertionPointToStart(ifRows.thenBlock());
-  if (op.getKeyPages()) {
-    auto ifPages = scf::IfOp::create(rewriter, loc,
-                                     hasPages(batch, before, length, pageRows));
-    rewriter.setInsertionPointToStart(ifPages.thenBlock());
-  }
   AffineExpr s0, s1;
   bindSymbols(rewriter.getContext(), s0, s1);
   Value end = toValue(affine::makeComposedFoldedAffineMin(
       rewriter, loc,
       AffineMap::get(0, 2, {s0 + rowBlock, s1}, rewriter.getContext()),
-      {OpFoldResult(block), OpFoldResult(rows.count)}));
+      {OpFoldResult(block), OpFoldResult(found.rows.count)}));
   auto loop = scf::ForOp::create(rewriter, loc, block, end, index(1));
   rewriter.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
-  Value position = arith::AddIOp::create(rewriter, loc, before, row);
-  Value source = arith::AddIOp::create(rewriter, loc, rows.first, row);
-  RowPlace from{op.getKeyStarts() ? zero : OpFoldResult(batch), source};
-  RowPlace to{batch, position};
-  if (op.getKeyPages()) {
-    Value number = arith::DivSIOp::create(rewriter, loc, position, pageRows);
-    to.outer = load(op.getKeyPages(), {batch, number});
-    to.row =
-        arith::RemSIOp::create(rewriter, loc, position, pageRows).getResult();
-  }
-  writeRow(from, to, position);
+  Value position = arith::AddIOp::create(rewriter, loc, found.before, row);
+  writeRow(getSource(batch, found, row), getTarget(batch, position), position);
   return blocks;
 }
 

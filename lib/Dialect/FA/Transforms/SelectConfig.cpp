@@ -376,11 +376,6 @@ struct SelectConfigPass
             return selectConfig(attention, *selected);
           if (auto gradient = dyn_cast<AttentionGradientOp>(op))
             return selectConfig(gradient, *selected);
-          if (isa<AppendOp>(op) && !selected->isCPU())
-            return op->emitOpError()
-                   << "has no lowering for " << selected->getName()
-                   << "; the nearest is fa.append on a CPU, or a cache that "
-                      "holds the new rows before the kernel starts";
           return success();
         });
     if (result.wasInterrupted())

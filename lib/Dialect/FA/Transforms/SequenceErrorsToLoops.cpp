@@ -42,7 +42,7 @@ private:
   SequenceRows look(Value starts, Value lengths, Value room, Value batch,
                     SequenceError ofStarts, SequenceError ofLength);
   Value findRoomForKeys();
-  Value isAnyPageWrong(Value batch, Value keys);
+  Value isPageOfKeyWrong(Value batch, Value keys);
 
   SequenceErrorsOp op;
   /// The word so far.
@@ -87,8 +87,8 @@ Value ErrorFinder::findRoomForKeys() {
   return arith::MulIOp::create(rewriter, loc, pages, rows);
 }
 
-/// Counts the pages of keys that are not in both pools.
-Value ErrorFinder::isAnyPageWrong(Value batch, Value keys) {
+/// Whether a page of a key is not in both pools.
+Value ErrorFinder::isPageOfKeyWrong(Value batch, Value keys) {
   // A sequence has no keys in pages without rows.
   Value rows = rewriter.createOrFold<arith::MaxSIOp>(
       loc, getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence), index(1));
@@ -96,24 +96,7 @@ Value ErrorFinder::isAnyPageWrong(Value batch, Value keys) {
   Value inPools = arith::MinSIOp::create(
       rewriter, loc, getSize(op.getKey(), op.getKeyOrder(), DimKind::Page),
       getSize(op.getValue(), op.getValueOrder(), DimKind::Page));
-  Value zero = word(0), one = word(1);
-  auto count = [&](OpBuilder &, Location, ValueRange numbers, ValueRange) {
-    Value page = load(op.getKeyPages(), {batch, numbers.front()});
-    // A negative number is a large one here.
-    Value isNone = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::uge, page, inPools);
-    Value term = select(isNone, one, zero);
-    auto reduce = scf::ReduceOp::create(rewriter, loc, term);
-    Block &sum = reduce.getReductions().front().front();
-    OpBuilder adding = OpBuilder::atBlockEnd(&sum);
-    Value both = arith::AddIOp::create(adding, loc, sum.getArgument(0),
-                                       sum.getArgument(1));
-    scf::ReduceReturnOp::create(adding, loc, both);
-  };
-  auto loop = scf::ParallelOp::create(rewriter, loc, index(0), used, index(1),
-                                      zero, count);
-  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
-                               loop.getResult(0), zero);
+  return isAnyPageWrong(op.getKeyPages(), batch, index(0), used, inPools);
 }
 
 scf::ForallOp ErrorFinder::build() {
@@ -133,7 +116,7 @@ scf::ForallOp ErrorFinder::build() {
       look(op.getKeyStarts(), op.getKeyLengths(), findRoomForKeys(), batch,
            SequenceError::KeyStarts, SequenceError::KeyLength);
   if (op.getKeyPages())
-    add(isAnyPageWrong(batch, keys.count), SequenceError::KeyPages);
+    add(isPageOfKeyWrong(batch, keys.count), SequenceError::KeyPages);
   memref::StoreOp::create(rewriter, loc, errors, op.getErrors(), batch);
   return loop;
 }

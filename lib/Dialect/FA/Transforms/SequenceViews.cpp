@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -62,6 +63,32 @@ Value SequenceViews::addBatch(Value memory) {
   llvm::append_range(sizes, memref::getMixedSizes(rewriter, loc, memory));
   return memref::ExpandShapeOp::create(rewriter, loc, shape, memory, groups,
                                        sizes);
+}
+
+/// Counts the pages that are none, side by side.
+Value SequenceViews::isAnyPageWrong(Value table, Value batch, Value first,
+                                    Value end, Value inPools) {
+  auto word = [&](int64_t number) -> Value {
+    return arith::ConstantIntOp::create(rewriter, loc, number, /*width=*/32);
+  };
+  Value zero = word(0), one = word(1);
+  auto count = [&](OpBuilder &, Location, ValueRange numbers, ValueRange) {
+    Value page = load(table, {batch, numbers.front()});
+    // A negative number is a large one here.
+    Value isNone = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::uge, page, inPools);
+    Value term = select(isNone, one, zero);
+    auto reduce = scf::ReduceOp::create(rewriter, loc, term);
+    Block &sum = reduce.getReductions().front().front();
+    OpBuilder adding = OpBuilder::atBlockEnd(&sum);
+    Value both = arith::AddIOp::create(adding, loc, sum.getArgument(0),
+                                       sum.getArgument(1));
+    scf::ReduceReturnOp::create(adding, loc, both);
+  };
+  auto loop =
+      scf::ParallelOp::create(rewriter, loc, first, end, index(1), zero, count);
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                               loop.getResult(0), zero);
 }
 
 OpFoldResult SequenceViews::countSequences(Value starts, Value operand,

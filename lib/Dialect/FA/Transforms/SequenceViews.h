@@ -56,6 +56,10 @@ public:
   /// `keepRows`.
   SequenceRows findRows(Value starts, Value lengths, Value capacity,
                         Value batch, bool keepRows);
+  /// Whether one of the pages `first` to `end` of a sequence is not among the
+  /// first `inPools` ones.
+  Value isAnyPageWrong(Value table, Value batch, Value first, Value end,
+                       Value inPools);
   /// The operand with a batch.
   RowView view(Value operand, DimsAttr order);
   /// A view with one more dimension in front, of size 1.

@@ -15,6 +15,8 @@ def add_options(parser, functions):
     parser.add_argument("--functions", type=int, default=functions)
     parser.add_argument("--problems", type=int, default=6)
     parser.add_argument("--only", default="")
+    parser.add_argument("--target", choices=["cpu", "interpret", "cuda"], default="cpu")
+    parser.add_argument("--chip", help="whose schedule a function is turned into")
 
 
 def run(options, seed, make_function, make_problem, judge, describe):
@@ -26,7 +28,8 @@ def run(options, seed, make_function, make_problem, judge, describe):
     program = options.build / "bin" / "fa-grid"
     if not program.exists():
         sys.exit(f"error: {program} does not exist; build the project first")
-    server, passed, failed = Server([program.absolute(), "--target=cpu"], threads=2), 0, 0
+    command = [program.absolute(), f"--target={options.target}"] + ([f"--chip={options.chip}"] if options.chip else [])
+    server, passed, failed = Server(command, threads=2), 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(options.functions):

@@ -10,6 +10,45 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FAAppendToThreads : Pass<"fa-append-to-threads"> {
+  let summary = "Write new keys and values into a cache by threads";
+  let description = [{
+    Replaces each `fa.append` on memrefs by a parallel loop over blocks of 8 new
+    rows of a sequence, for a GPU; `fa-append-to-loops` is for a CPU. Packed rows
+    have the slots that `fa-tile` describes. A block looks at starts, lengths and
+    pages, and has no rows where these cannot be. Its threads share what is left:
+    pieces of all heads and rows, of up to 16 bytes. Head dims and static strides
+    are multiples of a piece; a launcher refuses other strides.
+
+    Fails on tensors: `fa-results-to-out-parameters` makes memrefs.
+
+    Before:
+
+    ```mlir
+    fa.append ins(%k, %v : ...) outs(%keys, %values : ...) key_lengths(%lengths : ...)
+    ```
+
+    After (`...` for strided types):
+
+    ```mlir
+    scf.forall (%b, %i) = (0, 0) to (%batches, %rows) step (1, 8) {
+      ...
+      scf.parallel (%n) = (%c0) to (%pieces) step (%c1) {
+        ...
+        %x = vector.load %k[%b, %row, %h, %dim] : ..., vector<8xf16>
+        vector.store %x, %keys[%b, %position, %h, %dim] : ..., vector<8xf16>
+      }
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def FASequenceErrorsToLoops : Pass<"fa-sequence-errors-to-loops"> {
   let summary = "Look at lengths, starts and pages of sequences by a loop";
   let description = [{

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 
@@ -23,6 +24,10 @@ namespace mlir::fa {
 
 #define GEN_PASS_REGISTRATION
 #include "fa/Dialect/FA/Transforms/SequencePasses.h.inc"
+
+/// Replaces an append on memrefs by a parallel loop over blocks of new rows,
+/// which the threads of a block share, as `fa-append-to-threads` does.
+FailureOr<scf::ForallOp> appendToThreads(RewriterBase &rewriter, AppendOp op);
 
 /// Replaces a check of sequences on memrefs by a parallel loop over these, as
 /// `fa-sequence-errors-to-loops` does.
