@@ -38,6 +38,11 @@ void fa::buildFAToLevel2Pipeline(OpPassManager &manager,
   // A GPU has no sink that depends on the row.
   packing.sinks = !lookupGPUTarget(options.chip);
   manager.addPass(createFAPackHeads(packing));
+  if (lookupGPUTarget(options.chip)) {
+    FAGatherPagesOptions gathering;
+    gathering.chip = options.chip;
+    manager.addPass(createFAGatherPages(gathering));
+  }
   FASelectConfigOptions selection;
   selection.chip = options.chip;
   manager.addPass(createFASelectConfig(selection));

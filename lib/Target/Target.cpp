@@ -87,9 +87,13 @@ static AttentionProblem getProblem(OpTy op, ValueRange tiles,
 }
 
 AttentionProblem AttentionProblem::get(AttentionOp op) {
-  return getProblem(op,
-                    {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
-                    RegionWork::get(op));
+  AttentionProblem problem = getProblem(
+      op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
+      RegionWork::get(op));
+  // No tensor map is of gathered pages, whose memory a call allocates.
+  if (op.getKeyPages() && op.getKey().getDefiningOp<memref::AllocOp>())
+    problem.alignment = std::min<int64_t>(problem.alignment, 8);
+  return problem;
 }
 
 /// Whether a number of a region depends on an index of its pairs.

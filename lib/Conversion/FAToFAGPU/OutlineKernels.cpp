@@ -204,7 +204,11 @@ LogicalResult Outliner::readConfig() {
     isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
     suffix = isPlan ? "_plan" : "_errors";
   });
-  loop.walk([&](vector::StoreOp) { suffix = "_append"; });
+  loop.walk([&](vector::StoreOp store) {
+    bool ofDevice = store.getBase().getDefiningOp<fagpu::WorkspaceOp>();
+    suffix = ofDevice ? "_gather" : "_append";
+    isPlan = false;
+  });
   return failure(result.wasInterrupted());
 }
 
@@ -516,7 +520,7 @@ static memref::AllocOp findAllocation(Value memory) {
 }
 
 /// Numbers of query rows, which the loops of a gradient share, results of parts
-/// of the keys and copies of rows are memory of the device.
+/// of the keys, copies of rows and what threads store are memory of the device.
 static void allocateOnDevice(func::FuncOp host) {
   llvm::SmallSetVector<memref::AllocOp, 4> allocations;
   auto add = [&](Value memory) {
@@ -530,6 +534,14 @@ static void allocateOnDevice(func::FuncOp host) {
   host.walk([&](AddPartialOp op) {
     add(op.getOutput());
     add(op.getLse());
+  });
+  host.walk([&](scf::ForallOp loop) {
+    loop.walk([&](Operation *op) {
+      if (auto store = dyn_cast<memref::StoreOp>(op))
+        add(store.getMemRef());
+      else if (auto store = dyn_cast<vector::StoreOp>(op))
+        add(store.getBase());
+    });
   });
   host.walk([&](linalg::CopyOp op) {
     for (Value memory : {op.getInputs().front(), op.getOutputs().front()})

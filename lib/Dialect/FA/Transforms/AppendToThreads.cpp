@@ -13,6 +13,7 @@
 
 #include "AppendRows.h"
 #include "SequenceSlots.h"
+#include "ThreadRows.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -29,22 +30,11 @@ using namespace mlir::fa;
 /// New rows of a block: few, so that a prompt has blocks for all of a GPU.
 static constexpr int64_t rowBlock = 8;
 
-/// What a thread moves at once, if rows begin at multiples of it.
-static constexpr int64_t mostBytes = 16;
-
 namespace {
 /// A block of new rows.
 struct RowBlock {
   Value batch, first, count;
   NewRows found;
-};
-
-/// Memory in the order (outer, row, head, head dim).
-struct Rows {
-  Value memory;
-
-  MemRefType getType() const { return cast<MemRefType>(memory.getType()); }
-  int64_t getHeadDim() const { return getType().getShape().back(); }
 };
 
 class ThreadAppender : AppendRows {
@@ -56,7 +46,9 @@ public:
   scf::ForallOp build();
 
 private:
-  Rows order(const RowView &view);
+  ThreadRows order(const RowView &view) {
+    return orderRows(rewriter, loc, view);
+  }
   Value multiply(Value a, Value b) {
     return rewriter.createOrFold<arith::MulIOp>(
         loc, a, b, arith::IntegerOverflowFlags::nsw);
@@ -64,20 +56,19 @@ private:
   Value add(Value a, Value b) {
     return rewriter.createOrFold<arith::AddIOp>(loc, a, b);
   }
-  int64_t getWidth(ArrayRef<Rows> all, ArrayRef<int64_t> counts);
   using Writer = function_ref<void(RowPlace from, RowPlace to, Value position,
                                    Value head, Value piece)>;
   void share(const RowBlock &block, int64_t pieces, Writer write);
-  Value load(const Rows &rows, RowPlace place, Value head, Value dim,
+  Value load(const ThreadRows &rows, RowPlace place, Value head, Value dim,
              int64_t width);
-  void store(Value numbers, const Rows &rows, RowPlace place, Value head,
+  void store(Value numbers, const ThreadRows &rows, RowPlace place, Value head,
              Value dim);
   std::pair<Value, Value> turn(Value x, Value y, Value position, Value pair);
   void turnKeys(const RowBlock &block);
-  void copyRows(const RowBlock &block, const Rows &from, const Rows &to,
-                int64_t first);
+  void copyRows(const RowBlock &block, const ThreadRows &from,
+                const ThreadRows &to, int64_t first);
 
-  Rows newKeys, newValues, keys, values;
+  ThreadRows newKeys, newValues, keys, values;
 };
 } // namespace
 
@@ -85,42 +76,7 @@ private:
 // Memory
 //===----------------------------------------------------------------------===//
 
-Rows ThreadAppender::order(const RowView &view) {
-  SmallVector<AffineExpr> dims(4);
-  for (auto [position, kind] : llvm::enumerate(view.order.getOrder())) {
-    bool isPage = static_cast<DimKind>(kind) == DimKind::Page;
-    dims[isPage ? 0 : kind] = rewriter.getAffineDimExpr(position);
-  }
-  auto map = AffineMap::get(4, 0, dims, rewriter.getContext());
-  if (map.isIdentity())
-    return {view.memory};
-  return {memref::TransposeOp::create(rewriter, loc, view.memory,
-                                      AffineMapAttr::get(map))};
-}
-
-/// Elements that are moved at once: `counts` of them lie beside each other, and
-/// rows are as far apart as types say, or by whole rows.
-int64_t ThreadAppender::getWidth(ArrayRef<Rows> all, ArrayRef<int64_t> counts) {
-  int64_t width =
-      mostBytes * 8 / all.front().getType().getElementTypeBitWidth();
-  auto divide = [&](int64_t number) {
-    while (number % width)
-      width /= 2;
-  };
-  llvm::for_each(counts, divide);
-  for (const Rows &rows : all) {
-    divide(rows.getHeadDim());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (succeeded(rows.getType().getStridesAndOffset(strides, offset)))
-      for (int64_t stride : ArrayRef(strides).drop_back())
-        if (!ShapedType::isDynamic(stride))
-          divide(stride);
-  }
-  return width;
-}
-
-Value ThreadAppender::load(const Rows &rows, RowPlace place, Value head,
+Value ThreadAppender::load(const ThreadRows &rows, RowPlace place, Value head,
                            Value dim, int64_t width) {
   auto type = VectorType::get({width}, rows.getType().getElementType());
   return vector::LoadOp::create(
@@ -128,8 +84,8 @@ Value ThreadAppender::load(const Rows &rows, RowPlace place, Value head,
       ValueRange{toValue(place.outer), toValue(place.row), head, dim});
 }
 
-void ThreadAppender::store(Value numbers, const Rows &rows, RowPlace place,
-                           Value head, Value dim) {
+void ThreadAppender::store(Value numbers, const ThreadRows &rows,
+                           RowPlace place, Value head, Value dim) {
   vector::StoreOp::create(
       rewriter, loc, numbers, rows.memory,
       ValueRange{toValue(place.outer), toValue(place.row), head, dim});
@@ -159,12 +115,12 @@ void ThreadAppender::share(const RowBlock &block, int64_t pieces,
   scf::ParallelOp::create(rewriter, loc, index(0), all, index(1), body);
 }
 
-void ThreadAppender::copyRows(const RowBlock &block, const Rows &from,
-                              const Rows &to, int64_t first) {
+void ThreadAppender::copyRows(const RowBlock &block, const ThreadRows &from,
+                              const ThreadRows &to, int64_t first) {
   int64_t count = from.getHeadDim() - first;
   if (count == 0)
     return;
-  int64_t width = getWidth({from, to}, {count, first});
+  int64_t width = getPieceWidth({from, to}, {count, first});
   share(block, count / width,
         [&](RowPlace source, RowPlace target, Value, Value head, Value piece) {
           Value dim = add(index(first), multiply(piece, index(width)));
@@ -210,7 +166,7 @@ void ThreadAppender::turnKeys(const RowBlock &block) {
   int64_t pairs = cast<MemRefType>(op.getCosines().getType()).getDimSize(1);
   bool isInterleaved = *op.getRotary() == Rotary::interleaved;
   int64_t width =
-      getWidth({newKeys, keys}, {isInterleaved ? 2 * pairs : pairs});
+      getPieceWidth({newKeys, keys}, {isInterleaved ? 2 * pairs : pairs});
   // A thread that loads x and y together takes them apart.
   bool areTogether = isInterleaved && width > 1;
   int64_t ofPiece = areTogether ? width / 2 : width;

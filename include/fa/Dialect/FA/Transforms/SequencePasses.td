@@ -49,6 +49,50 @@ def FAAppendToThreads : Pass<"fa-append-to-threads"> {
   ];
 }
 
+def FAGatherPages : Pass<"fa-gather-pages"> {
+  let summary = "Gather pages of any size into pages that kernels copy";
+  let description = [{
+    Kernels copy a block of keys from a page, or from several whole ones, of a
+    static multiple of 16 rows, in bulk of 8. Keys and values in other pages, of a
+    size known at run time too, are gathered by a kernel ahead of attention: into
+    pages of 128 rows of the device's own memory, as many as the table has room
+    for, with a table of their own. Only rows below a length are read. A page that
+    is none, or a length that cannot be, makes a page that is none. It costs to
+    read and to write keys and values once more. A remark
+    (`--remarks-filter=fa-gather-pages`) says where.
+
+    Before:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<3x1x8x64xbf16>, memref<?x1x2x64xbf16>, memref<?x1x2x64xbf16>)
+        outs(%o : ...) key_lengths(%lengths : ...) key_pages(%table : memref<3x?xi32>) {...}
+    ```
+
+    After:
+
+    ```mlir
+    %k1 = memref.alloc(%pages) : memref<?x128x2x64xbf16>
+    ...
+    scf.forall (%b, %i) in (%sequences, %blocks) {
+      ...
+      memref.store %page, %table1[%b, %i] : memref<?x?xi32>
+      scf.parallel (%n) = (%c0) to (%pieces) step (%c1) {
+        %x = vector.load %k[%source, %row, %h, %dim] : ..., vector<8xbf16>
+        vector.store %x, %k1[%page, %row1, %h, %dim] : ..., vector<8xbf16>
+      }
+      ...
+    }
+    fa.attention ins(%q, %k1, %v1 : ...) outs(%o : ...) key_lengths(%lengths : ...) key_pages(%table1 : ...) {...}
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"sm_80\"",
+                        "The GPU, as of fa-select-config">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def FASequenceErrorsToLoops : Pass<"fa-sequence-errors-to-loops"> {
   let summary = "Look at lengths, starts and pages of sequences by a loop";
   let description = [{

@@ -29,6 +29,10 @@ namespace mlir::fa {
 /// which the threads of a block share, as `fa-append-to-threads` does.
 FailureOr<scf::ForallOp> appendToThreads(RewriterBase &rewriter, AppendOp op);
 
+/// Gathers the pages of an attention on memrefs into pages that kernels copy,
+/// as `fa-gather-pages` does.
+void gatherPages(RewriterBase &rewriter, AttentionOp op);
+
 /// Replaces a check of sequences on memrefs by a parallel loop over these, as
 /// `fa-sequence-errors-to-loops` does.
 FailureOr<scf::ForallOp> sequenceErrorsToLoops(RewriterBase &rewriter,
