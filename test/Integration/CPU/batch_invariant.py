@@ -1,6 +1,6 @@
 """A sequence gives the same bits alone, in a batch, packed and in pages of any size.
 
-    batch_invariant.py FA_GRID FOLDER [CONFIG]
+    batch_invariant.py FA_GRID FOLDER [--config CONFIG] [--target interpret --chip sm_80] [--pages 1,8]
 
 CONFIG is the body of a #fa.config; without one the compiler chooses.
 
@@ -8,6 +8,7 @@ Sequences of 1 to 300 tokens, causal, with a sink of each head. The last line is
 `N sequences, N forms: same bits`.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -18,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from grid.server import Server  # noqa: E402
 
 HEADS, KEY_HEADS, DIM = 4, 2, 64
-PAGES = [1, 8, 16, 64, 128, 200]
 
 
 def text(form, page=0, config=""):
@@ -51,9 +51,9 @@ def text(form, page=0, config=""):
 
 
 class Runner:
-    def __init__(self, program, folder, config=""):
-        self.server, self.folder = Server([program, "--target=cpu"], threads=2), folder
-        self.config = config
+    def __init__(self, options):
+        command = [options.program, f"--target={options.target}"] + ([f"--chip={options.chip}"] if options.chip else [])
+        self.server, self.folder, self.config = Server(command, threads=2), options.folder, options.config
 
     def run(self, form, page, arrays, output):
         module = self.folder / "module.mlir"
@@ -79,7 +79,15 @@ def pack(items):
 
 
 def main():
-    runner = Runner(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--config", default="")
+    parser.add_argument("--target", choices=["cpu", "interpret", "cuda"], default="cpu")
+    parser.add_argument("--chip")
+    parser.add_argument("--pages", default="1,8,16,64,128,200", help="rows of a page")
+    options = parser.parse_args()
+    runner = Runner(options)
     rng = np.random.default_rng(3)
     keys = [1, 300, 17, 128, 64, 255]
     queries = [1, 300, 1, 100, 64, 2]
@@ -108,7 +116,7 @@ def main():
     all_k, key_starts = pack(k)
     split = lambda result: [result[a:b] for a, b in zip(query_starts, query_starts[1:])]
     compare("packed", split(runner.run("packed", 0, [all_q, all_k, pack(v)[0], query_starts, key_starts, sinks], all_q)))
-    for page in PAGES:
+    for page in map(int, options.pages.split(",")):
         counts = [-(-rows // page) for rows in keys]
         order = rng.permutation(sum(counts) + 2)
         pools = [np.full((len(order), page, KEY_HEADS, DIM), np.nan, ml_dtypes.bfloat16) for _ in range(2)]

@@ -179,21 +179,53 @@ void mlir::fa::gatherPages(RewriterBase &rewriter, AttentionOp op) {
   PageGatherer(rewriter, op).run();
 }
 
-/// Whether kernels copy key blocks from the pages: from parts of one, or where
-/// bulk copies fill swizzled tiles by eight rows, from several.
-static bool areCopied(AttentionOp op, const GPUTarget &target) {
-  auto getSize = [&](Value pool, DimsAttr order, DimKind kind) {
-    return cast<ShapedType>(pool.getType()).getDimSize(order.positionOf(kind));
-  };
-  int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
-  if (ShapedType::isDynamic(rows))
-    return false;
+static int64_t getSize(Value pool, DimsAttr order, DimKind kind) {
+  return cast<ShapedType>(pool.getType()).getDimSize(order.positionOf(kind));
+}
+
+/// Whether attention on the same keys in another place is by warp groups, whose
+/// bulk copies fill swizzled tiles by eight rows.
+static bool isByGroups(AttentionOp op, const GPUTarget &target) {
+  ConfigAttr config = op.getConfigAttr();
+  if (config)
+    if (auto given = dyn_cast_if_present<GPUConfigAttr>(config.getTarget()))
+      return given.getPart().hasGroups();
   Type element = cast<ShapedType>(op.getKey().getType()).getElementType();
-  bool inBulk =
-      target.hasAsyncMatrix && element.getIntOrFloatBitWidth() == 16 &&
-      getSize(op.getKey(), op.getKeyOrder(), DimKind::HeadDim) % 8 == 0 &&
-      getSize(op.getValue(), op.getValueOrder(), DimKind::HeadDim) % 8 == 0;
-  return rows % (inBulk ? 8 : 16) == 0;
+  return target.hasAsyncMatrix && element.getIntOrFloatBitWidth() == 16 &&
+         getSize(op.getKey(), op.getKeyOrder(), DimKind::HeadDim) % 8 == 0 &&
+         getSize(op.getValue(), op.getValueOrder(), DimKind::HeadDim) % 8 == 0;
+}
+
+/// What the rows of a page are to be a multiple of: key blocks are copied from
+/// parts of one page, or in bulk from several. A batch_invariant attention has
+/// the key blocks that it has without pages.
+static int64_t getUnit(AttentionOp op, const GPUTarget &target) {
+  if (isByGroups(op, target))
+    return 8;
+  return op.getBatchInvariant() ? gatheredRows : 16;
+}
+
+static bool areCopied(AttentionOp op, const GPUTarget &target) {
+  int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
+  return !ShapedType::isDynamic(rows) && rows % getUnit(op, target) == 0;
+}
+
+/// Gathered pages are read by warps, which add up in another order than groups.
+static LogicalResult verifyInvariance(AttentionOp op, const GPUTarget &target) {
+  if (!op.getBatchInvariant() || !isByGroups(op, target))
+    return success();
+  int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
+  InFlightDiagnostic error = op.emitOpError() << "is batch_invariant and has "
+                                                 "pages of ";
+  if (ShapedType::isDynamic(rows))
+    error << "?";
+  else
+    error << rows;
+  return error << " rows, which are gathered for warps and not read by warp "
+                  "groups as other keys are on "
+               << target.chip << "; the nearest is pages of "
+               << (ShapedType::isDynamic(rows) ? 8 : llvm::alignTo(rows, 8))
+               << " rows, or a config with target = #fa.gpu<warps>";
 }
 
 namespace {
@@ -215,6 +247,8 @@ struct GatherPagesPass : public fa::impl::FAGatherPagesBase<GatherPagesPass> {
     });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : all) {
+      if (failed(verifyInvariance(op, *target)))
+        return signalPassFailure();
       remark::passed(op.getLoc(), remark::RemarkOpts::name("Pages").category(
                                       "fa-gather-pages"))
           << llvm::formatv("a kernel of its own gathers pages, of a size that "
