@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from .host import Function
     from .kernel import Kernel, load
     from .runtime import WORKSPACE_LIMIT, Runtime
+    from .sequences import SequenceError, sequence_errors
 
 __all__ = [
-    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation",
-    "FlexPass", "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "UnsupportedError",
+    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation", "FlexPass",
+    "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "SequenceError", "UnsupportedError",
     "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "diffusers", "explain", "flash_attn",
     "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa",
-    "register_flash_attention_impl", "sdpa", "stats", "vllm", "xformers"]
+    "register_flash_attention_impl", "sdpa", "sequence_errors", "stats", "vllm", "xformers"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
@@ -56,7 +57,8 @@ _LATER = {
     "compiler": ("Context", "Diagnostic", "Module"),
     "flash_impl": ("register_flash_attention_impl",), "flex": ("flex_attention",),
     "flex_pass": ("FlexPass", "flex_backend"), "host": ("Function",),
-    "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT")}
+    "kernel": ("Kernel", "load"), "runtime": ("Runtime", "WORKSPACE_LIMIT"),
+    "sequences": ("SequenceError", "sequence_errors")}
 _MODULES = ("compat", "diffusers", "flash_attn", "flash_attn_interface", "hf", "jax", "vllm", "xformers")
 _PLACES = {name: module for module, names in _LATER.items() for name in names}
 

@@ -354,5 +354,32 @@ class Attention(unittest.TestCase):
         self.assertFalse(numpy.array_equal(first, fa_mlir.attention(*inputs, dropout_p=0.5)))
 
 
+class SequenceErrors(unittest.TestCase):
+    def test_words(self):
+        query, pool = draw(3, 2, 4, 32), draw(5, 8, 2, 32)
+        table = numpy.array([[4, 0, 5], [1, 2, -1], [3, 3, 3]], numpy.int32)
+        lengths = numpy.array([17, 16, 25], numpy.int32)
+        words = fa_mlir.sequence_errors(query, pool, pool, key_lengths=lengths, key_pages=table)
+        self.assertEqual(words.tolist(), [fa_mlir.SequenceError.KEY_PAGES, 0, fa_mlir.SequenceError.KEY_LENGTH])
+        output = fa_mlir.attention(query, pool, pool, key_lengths=lengths, key_pages=table)
+        self.assertEqual(numpy.isnan(output).all((1, 2, 3)).tolist(), (words != 0).tolist())
+        rows = draw(20, 2, 32)
+        starts = numpy.array([0, 9, 5, 21], numpy.int32)
+        words = fa_mlir.sequence_errors(rows, rows, rows, query_starts=starts, key_starts=starts)
+        both = fa_mlir.SequenceError.QUERY_STARTS | fa_mlir.SequenceError.KEY_STARTS
+        self.assertEqual(words.tolist(), [0, both, both])
+        self.assertEqual(fa_mlir.SequenceError(17), fa_mlir.SequenceError.QUERY_STARTS | fa_mlir.SequenceError.KEY_PAGES)
+
+    def test_arguments(self):
+        query = draw(3, 2, 4, 32)
+        lengths = numpy.array([2, 2, 2], numpy.int32)
+        for message, tables in (("'query_lengths' is None", {}),
+                                ("'key_lengths' is of 2 sequences, expected 3", {"key_lengths": lengths[:2]}),
+                                ("'key_lengths' has dtype int64", {"key_lengths": lengths.astype(numpy.int64)}),
+                                ("'query' has rank 4, expected 3", {"query_starts": numpy.zeros(4, numpy.int32)})):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, message):
+                fa_mlir.sequence_errors(query, query, query, **tables)
+
+
 if __name__ == "__main__":
     unittest.main()
