@@ -240,7 +240,7 @@ def parse():
     parser.add_argument("--batches", type=options.integers, default=[1, 8, 32])
     parser.add_argument("--tokens", type=options.integers, default=[1, 4, 16])
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
-    parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page; 0: contiguous keys")
+    parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page, also 1; 0: contiguous keys")
     parser.add_argument("--documents", nargs="*", choices=["short", "random", "one_long"], default=["short", "random", "one_long"])
     return parser.parse_args()
 

@@ -37,3 +37,15 @@ func.func @whole(%q: !qw, %k: !kw, %v: !kw) -> (!qw, tensor<2x6x1xf32>) {
       {config = #fa.config<query_block = 64, key_block = 64, split_keys = 64>}
   return %r#0, %r#1 : !qw, tensor<2x6x1xf32>
 }
+
+// As many parts as a device has multiprocessors: three in the interpreter.
+!q1 = tensor<1x1x4x64xbf16>
+!k1 = tensor<1x?x1x64xbf16>
+func.func @parts(%q: !q1, %k: !k1, %v: !k1, %lengths: tensor<1xi32>) -> (!q1, tensor<1x4x1xf32>) {
+  %o = tensor.empty() : !q1
+  %l = tensor.empty() : tensor<1x4x1xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : !q1, !k1, !k1) outs(%o, %l : !q1, tensor<1x4x1xf32>)
+      key_lengths(%lengths : tensor<1xi32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 128>}
+  return %r#0, %r#1 : !q1, tensor<1x4x1xf32>
+}
