@@ -97,8 +97,11 @@ static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
   constexpr int64_t bytes = 2;
   for (int64_t headDim : {problem.queryHeadDim, problem.valueHeadDim})
     elements += llvm::alignTo(headDim, depthOfProduct);
-  int64_t columns = block.columns * ((problem.gradientReadsScore ? 3 : 2) +
-                                     problem.getValuesBeside());
+  // Factors are made where they are used: of dropout a bit of each pair is
+  // kept.
+  int64_t columns =
+      block.columns * ((problem.gradientReadsScore ? 3 : 2) +
+                       problem.getValuesBeside() - problem.valuesOfFactors);
   int64_t numbers = block.rows * columns, shared = 0;
   if (kernel.isOnePass) {
     numbers = std::max(numbers, block.columns * problem.queryHeadDim);

@@ -15,6 +15,31 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Whether `other` is the end of a sequence, which may be that of a part of it.
+static bool isAtLeast(Value other, Value end) {
+  auto least = end.getDefiningOp<arith::MinSIOp>();
+  return other == end ||
+         (least && llvm::is_contained(least->getOperands(), other));
+}
+
+/// Whether a block begins at a multiple, or behind the end of its sequence,
+/// where it is empty.
+static bool isWhole(Value first, Value end) {
+  constexpr int64_t multiple = philox::blockMultiple;
+  if (isMultipleOf(first, multiple))
+    return true;
+  Operation *op = first.getDefiningOp();
+  if (!op || !isa<arith::AddIOp, arith::MinSIOp>(op))
+    return false;
+  auto is = [&](Value one, Value other) {
+    return isMultipleOf(one, multiple) &&
+           (isa<arith::AddIOp>(op) ? isWhole(other, end)
+                                   : isAtLeast(other, end));
+  };
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  return is(left, right) || is(right, left);
+}
+
 /// The factor of a pair is one number or zero. What all pairs share is computed
 /// outside.
 FailureOr<Value> RegionOnBlocks::draw(DropoutOp op, const IRMapping &mapping) {
@@ -27,10 +52,9 @@ FailureOr<Value> RegionOnBlocks::draw(DropoutOp op, const IRMapping &mapping) {
   DropoutWords words =
       createDropoutWords(outside, loc, mapped(op.getP()), mapped(op.getSeed()),
                          mapped(op.getOffset()), place.batch, place.head);
-  constexpr int64_t multiple = philox::blockMultiple;
-  bool isWhole =
-      isMultipleOf(place.query, multiple) && isMultipleOf(place.key, multiple);
-  if (!isWhole)
+  bool ofWholeDraws =
+      isWhole(place.query, place.queries) && isWhole(place.key, place.keys);
+  if (!ofWholeDraws)
     remark::missed(loc, remark::RemarkOpts::name("Dropout").category(
                             "fa-decompose-to-blocks"))
         << "draws for each pair alone: queries or keys of a block are not "
@@ -40,7 +64,7 @@ FailureOr<Value> RegionOnBlocks::draw(DropoutOp op, const IRMapping &mapping) {
   Value kept = fagpu::DropoutOp::create(
       inside, loc, type, words.threshold, words.key0, words.key1,
       words.counter2, words.counter3, blocks.cast32(place.query),
-      blocks.cast32(place.key), isWhole, place.rowsAreKeys);
+      blocks.cast32(place.key), ofWholeDraws, place.rowsAreKeys);
   RankedTensorType factors = typeOf(Kind::Matrix, inside.getF32Type());
   return blocks.select(kept, blocks.splat(words.factor, factors),
                        blocks.constant(0.0f, factors));

@@ -9,6 +9,7 @@
 #include "fa/Dialect/FA/Transforms/Dropout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -31,7 +32,9 @@ bool mlir::fa::isMultipleOf(Value value, int64_t factor) {
     return isOfRanges(argument, factor);
   Operation *op = value.getDefiningOp();
   auto check = [&](Value operand) { return isMultipleOf(operand, factor); };
-  if (isa<arith::MulIOp>(op))
+  // A mask without low bits leaves a multiple, too.
+  if (isa<arith::MulIOp>(op) ||
+      (isa<arith::AndIOp>(op) && llvm::isPowerOf2_64(factor)))
     return llvm::any_of(op->getOperands(), check);
   // `x - x mod n`
   if (auto difference = dyn_cast<arith::SubIOp>(op))

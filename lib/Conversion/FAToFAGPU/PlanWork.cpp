@@ -351,11 +351,14 @@ void WorkPlanner::takeItems() {
       std::nullopt);
   OpBuilder in(planned.getBody()->getTerminator());
   Value tile = planned.getInductionVar(0);
-  // Numbers of the plan are short.
+  // Numbers of the plan are short, and queries begin a block.
+  int64_t ofBlocks = getQueryBlock() & -getQueryBlock();
+  int64_t masks[] = {greatestNumber, greatestNumber,
+                     greatestNumber & -ofBlocks};
   for (auto [number, induction] : llvm::enumerate(loop.getInductionVars())) {
     Value word = asIndex(in, getWord(in, tile, static_cast<int64_t>(number)));
     induction.replaceAllUsesWith(
-        make<arith::AndIOp>(in, word, index(in, greatestNumber)));
+        make<arith::AndIOp>(in, word, index(in, masks[number])));
   }
   for (auto [number, load] : llvm::enumerate(loads)) {
     load.replaceAllUsesWith(

@@ -27,7 +27,7 @@ func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %left: index, %rig
 // Rows are keys in one pass.
 // CHECK-LABEL: func.func @gradient_all
 // CHECK: fagpu.dropout {{.*}} whole keys_are_rows
-// WARPS-LABEL: func.func @gradient_keys_and_values
+// WARPS-LABEL: func.func @gradient_all
 // WARPS: fagpu.dropout {{.*}} whole keys_are_rows
 func.func @gradient(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !t, %dk: !t, %dv: !t, %p: f32, %seed: !number, %offset: !number) {
   fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !lse) gradients(%do : !t)

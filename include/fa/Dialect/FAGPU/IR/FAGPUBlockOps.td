@@ -99,9 +99,9 @@ def FAGPU_DropoutOp : FAGPU_NamedOp<"dropout", [Pure]> {
     queries. Numbers are those of `fa.dropout`: 16 bits of Philox 4x32-10, whose
     key is `words` and whose counter ends with `counter`.
 
-    With `whole` both first indices are multiples of 16. A thread of an
-    accumulator then draws once for the eight pairs of a draw; else it draws for
-    each pair. The result costs a register for 32 pairs.
+    With `whole` both first indices are multiples of 16; where they are not, the
+    result is any. A thread then draws once for the eight pairs of a draw; else it
+    draws for each pair. The result costs a register for 32 pairs.
 
     Example: `%kept = fagpu.dropout %threshold words(%k0, %k1) counter(%c2, %c3)
       at(%i0, %j0) whole : !bacc`
