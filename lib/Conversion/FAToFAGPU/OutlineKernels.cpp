@@ -201,6 +201,8 @@ LogicalResult Outliner::readConfig() {
   if (isCopy(loop))
     suffix = "_copy";
   loop.walk([&](memref::StoreOp store) {
+    if (!store.getMemRefType().getElementType().isInteger(32))
+      return;
     isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
     suffix = isPlan ? "_plan" : "_errors";
   });
@@ -535,13 +537,11 @@ static void allocateOnDevice(func::FuncOp host) {
     add(op.getOutput());
     add(op.getLse());
   });
-  host.walk([&](scf::ForallOp loop) {
-    loop.walk([&](Operation *op) {
-      if (auto store = dyn_cast<memref::StoreOp>(op))
-        add(store.getMemRef());
-      else if (auto store = dyn_cast<vector::StoreOp>(op))
-        add(store.getBase());
-    });
+  // With the words that are stored beside rows.
+  host.walk([&](vector::StoreOp rows) {
+    add(rows.getBase());
+    if (auto loop = rows->getParentOfType<scf::ForallOp>())
+      loop.walk([&](memref::StoreOp store) { add(store.getMemRef()); });
   });
   host.walk([&](linalg::CopyOp op) {
     for (Value memory : {op.getInputs().front(), op.getOutputs().front()})
