@@ -46,7 +46,8 @@ mlir::fa::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
   Value at = old.getBounds().back();
   if (int64_t before = (direction > 0) + isEarly)
     at = arith::SubIOp::create(builder, loc, at, constant(before * direction));
-  if (isEarly)
+  // The first index is visited in any case.
+  if (isEarly || direction > 0)
     at = direction > 0
              ? arith::MaxSIOp::create(builder, loc, at, old.getStart())
                    .getResult()

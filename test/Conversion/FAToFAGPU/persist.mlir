@@ -116,6 +116,31 @@ func.func @in_order(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.c
   return
 }
 
+// A loop that rises visits one block where there is none to visit: then, too,
+// the next tile is taken.
+// CHECK-LABEL: func.func @rises
+// CHECK-SAME: %[[END:[^:, ]*]]: i32
+// CHECK: fagpu.repeat
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[END]], %c1_i32 : i32
+// CHECK-NEXT: %[[LAST:.*]] = arith.maxsi %[[BEFORE]], %c0_i32
+// CHECK: fagpu.for %[[I:[^ ]*]] = %c0_i32 step 1
+// CHECK: arith.cmpi eq, %[[I]], %[[LAST]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: fagpu.ticket
+func.func @rises(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %tile = arith.index_cast %block : index to i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %c0 step 1 segments(%once: once, %rest: to %n) {
+      fagpu.put %keys, %k[%i, %tile] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  return
+}
+
 // Blocks of a cluster use no counter: the next tile is as many further as there
 // are blocks.
 // CHECK-LABEL: func.func @cluster
@@ -237,6 +262,7 @@ func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warp
 // CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}) :
 func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
+  fagpu.launch @rises grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @cluster grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
