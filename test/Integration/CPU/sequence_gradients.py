@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sampled gradients of packed sequences and of sinks, compared with formulas in numpy and the float64 evaluator.
 
-    sequence_gradients.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--spoil]
+    sequence_gradients.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--target TARGET --chip CHIP] [--spoil]
 
 Queries and keys are a batch or packed, each with lengths or without; rows of no sequence are NaN and have to get 0.
 Masks, scores and sinks see positions within a sequence; gradients of what scores and sinks capture are sums over all
@@ -25,12 +25,12 @@ SINKS = {"heads": ("tensor<?xf32>", "%h"), "batch": ("tensor<?x?xf32>", "%b, %h"
 
 
 class Function:
-    """What is compiled once; sizes come with each problem."""
+    """What is compiled once; sizes come with each problem. Schedules for GPUs have elements of 16 bits."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, chip):
         pick = lambda values: values[int(rng.integers(len(values)))]
-        self.element = pick(["f32", "f32", "f16", "bf16"])
-        self.dim, self.value_dim = pick([16, 33, 64]), pick([8, 20, 64])
+        self.element = pick(["f16", "bf16"] if chip else ["f32", "f32", "f16", "bf16"])
+        self.dim, self.value_dim = (pick([32, 64, 128]), pick([32, 64, 128])) if chip else (pick([16, 33, 64]), pick([8, 20, 64]))
         self.packed_queries, self.packed_keys = pick([True, True, False]), pick([True, True, False])
         self.query_lengths, self.key_lengths = pick([True, False]), pick([True, False])
         self.mask = pick(["", "causal", "causal", "window"])
@@ -39,6 +39,11 @@ class Function:
         self.has_lse_gradient = pick([True, False])
         self.outs = [name for name in ("query", "key", "value") if pick([True, True, False])]
         self.slopes, self.sinks = self.score == "alibi" and pick([True, False]), self.sink != "none" and pick([True, True, False])
+        self.is_deterministic = False
+        if chip:
+            self.sinks, self.packed_queries = False, self.packed_queries or not self.packed_keys
+            # Captures are added to in any order.
+            self.is_deterministic = not self.slopes and pick([True, False])
         if not self.outs and not self.slopes and not self.sinks:
             self.outs = ["query"]
 
@@ -97,6 +102,8 @@ class Function:
                   ("output", self.packed_queries), ("output_gradient", self.packed_queries)]
         orders += [(f"{name}_gradient", dict(orders)[name]) for name in self.outs]
         dims = ", ".join(f"{name}_dims = #fa.dims<s, h, d>" for name, packed in orders if packed)
+        if self.is_deterministic:
+            dims += ", deterministic"
         lines.append(f"      {{{dims}}}" if dims else "")
         names = ", ".join(f"%r#{i}" for i in range(len(results))) if len(results) > 1 else "%r"
         return "\n".join([*lines, f"  return {names} : {returned}", "}"]) + "\n"
@@ -306,7 +313,7 @@ def main():
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbelow(1 << 30))
     passed, failed = functions.run(
-        options, seed, Function, Problem, lambda problem, server, folder: problem.run(server, folder, options.spoil),
+        options, seed, lambda rng: Function(rng, options.chip), Problem, lambda problem, server, folder: problem.run(server, folder, options.spoil),
         lambda problem: f"queries {problem.queries.lengths}, keys {problem.keys.lengths}")
     print(f"{options.functions} functions, seed {seed}")
     print(f"{passed} passed, {failed} failed")

@@ -105,7 +105,8 @@ static bool isSizeOf(Value extent, Value operand, DimsAttr order) {
 
 /// Whether blocks of pairs store all pairs of the problem, none being hidden.
 static bool storesAllPairs(AttentionGradientOp op) {
-  return op.getMask().empty() && !op.getQueryLengths() && !op.getKeyLengths() &&
+  return op.getMask().empty() && !op.isRagged() && !op.getQueryLengths() &&
+         !op.getKeyLengths() &&
          llvm::all_of(
              op.getOffsets(),
              [](Value offset) { return isConstantIntValue(offset, 0); }) &&

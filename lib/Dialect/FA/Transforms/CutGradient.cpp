@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradient of packed sequences is one of each sequence, on views of its
-// rows. Gradients of captures and of the scale are sums over all of them. Read
-// `GradientCutter::cut`.
+// On a CPU the gradient of packed sequences is one of each sequence, on views
+// of its rows. Gradients of captures and of the scale are sums over all of
+// them. Read `GradientCutter::cut`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,9 +20,11 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-void GradientTiler::loop(OpFoldResult headCount, OpFoldResult rows,
-                         int64_t block, std::array<bool, 3> isParallel,
-                         Body body) {
+void GradientTiler::loop(OpFoldResult headCount, RowKind kind,
+                         OpFoldResult rows, int64_t block,
+                         std::array<bool, 3> isParallel, Body body) {
+  if (kind == RowKind::queries ? queryStarts : keyStarts)
+    return loopOverSlots(headCount, kind, block, block, body);
   OpBuilder::InsertionGuard guard(rewriter);
   OpFoldResult ends[] = {batches, headCount, rows};
   int64_t steps[] = {1, 1, block};
@@ -54,19 +56,21 @@ void GradientTiler::loop(OpFoldResult headCount, OpFoldResult rows,
     indices[dim] = sequential.getInductionVar();
     rewriter.setInsertionPoint(sequential.getBody()->getTerminator());
   }
-  body(indices);
+  body(findItem(indices[0]), indices[1], indices[2]);
 }
 
-/// `offset` is where the operand begins in the problem, `length` where the
-/// batch item ends in it.
-SequenceBlock GradientTiler::getSequenceBlock(Value first, OpFoldResult total,
-                                              int64_t block, Value offset,
-                                              Value length) {
+/// `offset` is where the operand begins in the problem.
+SequenceBlock GradientTiler::getSequenceBlock(Value first, const ItemRows &rows,
+                                              int64_t block, Value offset) {
+  OpFoldResult total = rows.room;
   MLIRContext *context = rewriter.getContext();
   AffineExpr s0, s1;
   bindSymbols(context, s0, s1);
   SequenceBlock result;
   result.first = first;
+  if (rows.isSequence)
+    result.first = affine::makeComposedFoldedAffineMin(
+        rewriter, loc, AffineMap::get(0, 2, {s0, s1}, context), {first, total});
   std::optional<int64_t> known = getConstantIntValue(total);
   if (known && *known % block == 0)
     result.count = rewriter.getIndexAttr(block);
@@ -75,11 +79,13 @@ SequenceBlock GradientTiler::getSequenceBlock(Value first, OpFoldResult total,
         rewriter, loc,
         AffineMap::get(0, 2, {getAffineConstantExpr(block, context), s1 - s0},
                        context),
-        {first, total});
+        {result.first, total});
   result.valid =
-      length ? getValidCount(result.count,
-                             add(getAsOpFoldResult(offset), first), length)
-             : result.count;
+      rows.hasLength
+          ? getValidCount(result.count,
+                          add(getAsOpFoldResult(offset), result.first),
+                          rows.length)
+          : result.count;
   return result;
 }
 
@@ -99,7 +105,13 @@ OpFoldResult GradientTiler::getValidCount(OpFoldResult count,
       rewriter, loc, AffineMap::get(0, 2, {s0, s1}, context), {count, left});
 }
 
-Value GradientTiler::slice(Value operand, DimsAttr order, Value batch,
+Value GradientTiler::slice(Value operand, DimsAttr order, const ItemRows &rows,
+                           OpFoldResult first, OpFoldResult count,
+                           OpFoldResult head) {
+  return slice(operand, order, rows.batch, add(rows.first, first), count, head);
+}
+
+Value GradientTiler::slice(Value operand, DimsAttr order, OpFoldResult batch,
                            OpFoldResult first, OpFoldResult count,
                            OpFoldResult head) {
   OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
@@ -109,11 +121,19 @@ Value GradientTiler::slice(Value operand, DimsAttr order, Value batch,
                      sizes.inOrder(order));
 }
 
-Value GradientTiler::sliceRows(Value rows, Value batch, Value head,
+Value GradientTiler::sliceRows(Value rows, OpFoldResult batch, Value head,
                                OpFoldResult first, OpFoldResult count) {
   OpFoldResult one = rewriter.getIndexAttr(1);
   return createSlice(rewriter, loc, rows, {batch, head, first},
                      {one, one, count});
+}
+
+/// Of the memory of numbers, in which an item may begin elsewhere.
+Value GradientTiler::sliceNumbers(Value numbers, const BatchItem &item,
+                                  Value head, OpFoldResult first,
+                                  OpFoldResult count) {
+  return sliceRows(numbers, item.queries.batch, head,
+                   add(item.firstNumber, first), count);
 }
 
 Value GradientTiler::createZeros(int64_t rows, Value operand, DimsAttr order) {
@@ -151,11 +171,11 @@ Value GradientTiler::getQueryHead(Value keyHead, Value member) {
 }
 
 void GradientTiler::finalize(Value accumulator, Value scale, Value gradient,
-                             DimsAttr order, Value batch, Value head,
+                             DimsAttr order, const ItemRows &rows, Value head,
                              const SequenceBlock &block,
                              ConfigAttr withConfig) {
   FinalizeGradientOp::create(
       rewriter, loc, accumulator, scale,
-      slice(gradient, order, batch, block.first, block.count, head),
+      slice(gradient, order, rows, block.first, block.count, head),
       toValue(block.valid), order.isDefault() ? DimsAttr() : order, withConfig);
 }

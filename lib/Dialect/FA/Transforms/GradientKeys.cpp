@@ -12,25 +12,17 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// `member` is the place of `head` in the group of its key head.
-GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
-                                             Value batch, Value keyHead,
-                                             Value member, Value head,
-                                             const SequenceBlock &keyBlock,
-                                             ValueRange state,
-                                             Value querySums) {
+GradientKeysOp GradientTiler::createKeysStep(
+    const KeyGradients &gradients, const BatchItem &item, Value keyHead,
+    Value member, Value head, const SequenceBlock &keyBlock, ValueRange state,
+    Value querySums) {
   OpFoldResult zero = rewriter.getIndexAttr(0);
-  Value queryLength =
-      getLength(op.getQueryLengths(), batch, op.getExtents()[0]);
-  Value keyLength = getLength(op.getKeyLengths(), batch, op.getExtents()[1]);
-  OpFoldResult count = queries;
-  if (op.getQueryLengths())
-    count = getValidCount(queries, getAsOpFoldResult(op.getOffsets()[2]),
-                          queryLength);
+  OpFoldResult count = countRows(item.queries, op.getOffsets()[2]);
   auto ofQueries = [&](Value operand, DimsAttr order) {
-    return slice(operand, order, batch, zero, count, head);
+    return slice(operand, order, item.queries, zero, count, head);
   };
   auto ofKeys = [&](Value operand, DimsAttr order) {
-    return slice(operand, order, batch, keyBlock.first, keyBlock.valid,
+    return slice(operand, order, item.keys, keyBlock.first, keyBlock.valid,
                  keyHead);
   };
   unsigned next = 0;
@@ -43,20 +35,21 @@ GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
     addedTo =
         querySums
             ? slice(querySums, sumsOrder, toValue(zero), zero, count, member)
-            : slice(viewSums(padRows()), sumsOrder, batch, zero, count, head);
+            : slice(viewSums(padRows()), sumsOrder, item.queries.batch,
+                    item.firstNumber, count, head);
   }
   CaptureDestinations captures = CaptureSums::getDestinations(
-      rewriter, loc, gradients.captures, {batch, keyHead, Value()});
+      rewriter, loc, gradients.captures, {item.batch, keyHead, Value()});
   auto step = GradientKeysOp::create(
       rewriter, loc, state.getTypes(),
       ofQueries(op.getQuery(), op.getQueryOrder()),
       ofKeys(op.getKey(), op.getKeyOrder()),
       ofKeys(op.getValue(), op.getValueOrder()),
       ofQueries(op.getOutputGradient(), op.getOutputGradientOrder()),
-      sliceRows(reference, batch, head, zero, count),
-      sliceRows(delta, batch, head, zero, count), op.getScale(),
-      getOffsets(batch, head, zero, keyBlock.first),
-      ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
+      sliceNumbers(reference, item, head, zero, count),
+      sliceNumbers(delta, item, head, zero, count), op.getScale(),
+      getOffsets(item.batch, head, zero, keyBlock.first),
+      ValueRange{item.queries.length, item.keys.length}, op.getScoreCaptures(),
       op.getMaskCaptures(), keyState, valueState, addedTo, captures.memory,
       captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
       op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
@@ -67,14 +60,12 @@ GradientKeysOp GradientTiler::createKeysStep(const KeyGradients &gradients,
 }
 
 /// The query heads of a group visit a block of keys one after the other.
-void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
-                                Value keyHead, Value firstKey, int64_t block,
+void GradientTiler::addKeyBlock(const KeyGradients &gradients,
+                                const BatchItem &item, Value keyHead,
+                                Value firstKey, int64_t block,
                                 Value querySums) {
-  Value length = op.getKeyLengths()
-                     ? getLength(op.getKeyLengths(), batch, op.getExtents()[1])
-                     : Value();
   SequenceBlock keyBlock =
-      getSequenceBlock(firstKey, keys, block, op.getOffsets()[3], length);
+      getSequenceBlock(firstKey, item.keys, block, op.getOffsets()[3]);
   SmallVector<Value> state;
   if (gradients.key)
     state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));
@@ -82,7 +73,7 @@ void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
     state.push_back(createZeros(block, op.getValue(), op.getValueOrder()));
   Value zero = toValue(rewriter.getIndexAttr(0));
   if (isEqualConstantIntOrValue(heads, keyHeads)) {
-    auto step = createKeysStep(gradients, batch, keyHead, zero, keyHead,
+    auto step = createKeysStep(gradients, item, keyHead, zero, keyHead,
                                keyBlock, state, querySums);
     state.assign(step.getResults().begin(), step.getResults().end());
   } else {
@@ -93,7 +84,7 @@ void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
       rewriter.eraseOp(members.getBody()->getTerminator());
     rewriter.setInsertionPointToEnd(members.getBody());
     Value member = members.getInductionVar();
-    auto step = createKeysStep(gradients, batch, keyHead, member,
+    auto step = createKeysStep(gradients, item, keyHead, member,
                                getQueryHead(keyHead, member), keyBlock,
                                members.getRegionIterArgs(), querySums);
     scf::YieldOp::create(rewriter, loc, step.getResults());
@@ -102,18 +93,20 @@ void GradientTiler::addKeyBlock(const KeyGradients &gradients, Value batch,
   unsigned next = 0;
   if (gradients.key)
     finalize(state[next++], getScale(), gradients.key, op.getKeyGradientOrder(),
-             batch, keyHead, keyBlock);
+             item.keys, keyHead, keyBlock);
   if (gradients.value)
     finalize(state[next++], Value(), gradients.value,
-             op.getValueGradientOrder(), batch, keyHead, keyBlock);
+             op.getValueGradientOrder(), item.keys, keyHead, keyBlock);
 }
 
 /// Blocks of keys in parallel.
 void GradientTiler::tileKeys(const KeyGradients &gradients) {
   int64_t block = getBlock(keys, keysConfig.getKeyBlock());
-  loop(keyHeads, keys, block, {true, true, true}, [&](ValueRange at) {
-    addKeyBlock(gradients, at[0], at[1], at[2], block, /*querySums=*/Value());
-  });
+  loop(keyHeads, RowKind::keys, keys, block, {true, true, true},
+       [&](const BatchItem &item, Value keyHead, Value firstKey) {
+         addKeyBlock(gradients, item, keyHead, firstKey, block,
+                     /*querySums=*/Value());
+       });
 }
 
 /// A kernel through one head has a segment for each range of queries; one

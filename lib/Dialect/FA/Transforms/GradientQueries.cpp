@@ -19,49 +19,45 @@ Value GradientTiler::getOrdinal(Value first, int64_t block) {
 void GradientTiler::tileQueries(const CaptureGroup &captures,
                                 bool withQueries) {
   int64_t block = getBlock(queries, config.getQueryBlock());
-  loop(heads, queries, block, captures.isParallel, [&](ValueRange at) {
-    Value batch = at[0], head = at[1];
-    OpFoldResult keyHead = getKeyHead(rewriter, op, head);
-    OpFoldResult zero = rewriter.getIndexAttr(0);
-    Value queryLength =
-        getLength(op.getQueryLengths(), batch, op.getExtents()[0]);
-    Value keyLength = getLength(op.getKeyLengths(), batch, op.getExtents()[1]);
-    SequenceBlock rows =
-        getSequenceBlock(at[2], queries, block, op.getOffsets()[2],
-                         op.getQueryLengths() ? queryLength : Value());
-    OpFoldResult count = keys;
-    if (op.getKeyLengths())
-      count =
-          getValidCount(keys, getAsOpFoldResult(op.getOffsets()[3]), keyLength);
-    auto ofQueries = [&](Value operand, DimsAttr order) {
-      return slice(operand, order, batch, rows.first, rows.valid, head);
-    };
-    auto ofKeys = [&](Value operand, DimsAttr order) {
-      return slice(operand, order, batch, zero, count, keyHead);
-    };
-    CaptureDestinations destinations = CaptureSums::getDestinations(
-        rewriter, loc, captures, {batch, head, getOrdinal(at[2], block)});
-    Value state;
-    if (withQueries)
-      state = createZeros(block, op.getQuery(), op.getQueryOrder());
-    auto step = GradientQueriesOp::create(
-        rewriter, loc, state ? TypeRange(state.getType()) : TypeRange(),
-        ofQueries(op.getQuery(), op.getQueryOrder()),
-        ofKeys(op.getKey(), op.getKeyOrder()),
-        ofKeys(op.getValue(), op.getValueOrder()),
-        ofQueries(op.getOutputGradient(), op.getOutputGradientOrder()),
-        sliceRows(reference, batch, head, rows.first, rows.valid),
-        sliceRows(delta, batch, head, rows.first, rows.valid), op.getScale(),
-        getOffsets(batch, head, rows.first, zero),
-        ValueRange{queryLength, keyLength}, op.getScoreCaptures(),
-        op.getMaskCaptures(), state, destinations.memory, destinations.scale,
-        rewriter.getDenseI64ArrayAttr(destinations.numbers),
-        op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
-        op.getOutputGradientDimsAttr(), config);
-    CaptureSums::markBoxes(step, destinations);
-    takeRegions(step);
-    if (withQueries)
-      finalize(step.getResult(0), getScale(), op.getQueryGradient(),
-               op.getQueryGradientOrder(), batch, head, rows);
-  });
+  loop(heads, RowKind::queries, queries, block, captures.isParallel,
+       [&](const BatchItem &item, Value head, Value firstQuery) {
+         OpFoldResult keyHead = getKeyHead(rewriter, op, head);
+         OpFoldResult zero = rewriter.getIndexAttr(0);
+         SequenceBlock rows = getSequenceBlock(firstQuery, item.queries, block,
+                                               op.getOffsets()[2]);
+         OpFoldResult count = countRows(item.keys, op.getOffsets()[3]);
+         auto ofQueries = [&](Value operand, DimsAttr order) {
+           return slice(operand, order, item.queries, rows.first, rows.valid,
+                        head);
+         };
+         auto ofKeys = [&](Value operand, DimsAttr order) {
+           return slice(operand, order, item.keys, zero, count, keyHead);
+         };
+         CaptureDestinations destinations = CaptureSums::getDestinations(
+             rewriter, loc, captures,
+             {item.batch, head, getOrdinal(firstQuery, block)});
+         Value state;
+         if (withQueries)
+           state = createZeros(block, op.getQuery(), op.getQueryOrder());
+         auto step = GradientQueriesOp::create(
+             rewriter, loc, state ? TypeRange(state.getType()) : TypeRange(),
+             ofQueries(op.getQuery(), op.getQueryOrder()),
+             ofKeys(op.getKey(), op.getKeyOrder()),
+             ofKeys(op.getValue(), op.getValueOrder()),
+             ofQueries(op.getOutputGradient(), op.getOutputGradientOrder()),
+             sliceNumbers(reference, item, head, rows.first, rows.valid),
+             sliceNumbers(delta, item, head, rows.first, rows.valid),
+             op.getScale(), getOffsets(item.batch, head, rows.first, zero),
+             ValueRange{item.queries.length, item.keys.length},
+             op.getScoreCaptures(), op.getMaskCaptures(), state,
+             destinations.memory, destinations.scale,
+             rewriter.getDenseI64ArrayAttr(destinations.numbers),
+             op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
+             op.getOutputGradientDimsAttr(), config);
+         CaptureSums::markBoxes(step, destinations);
+         takeRegions(step);
+         if (withQueries)
+           finalize(step.getResult(0), getScaleOf(item), op.getQueryGradient(),
+                    op.getQueryGradientOrder(), item.queries, head, rows);
+       });
 }

@@ -20,21 +20,24 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Stores what was added up for a block of queries of a head: queries x head
-/// dim.
-void GradientTiler::finalizeSums(Value ofHead, Value batch, Value head,
+/// Stores what was added up for a block of queries of a head: rows from
+/// `firstSum` on x head dim.
+void GradientTiler::finalizeSums(Value ofHead, OpFoldResult firstSum,
+                                 const BatchItem &item, Value head,
                                  Value firstQuery, int64_t block,
                                  ConfigAttr withConfig) {
   // Nothing was added to rows past a length: their sums are 0.
-  SequenceBlock rows = getSequenceBlock(firstQuery, queries, block,
-                                        op.getOffsets()[2], /*length=*/Value());
+  ItemRows all = item.queries;
+  all.hasLength = false;
+  SequenceBlock rows =
+      getSequenceBlock(firstQuery, all, block, op.getOffsets()[2]);
   OpFoldResult none = rewriter.getIndexAttr(0);
   OpFoldResult headDim =
       size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim);
-  Value ofBlock = createSlice(rewriter, loc, ofHead, {rows.first, none},
+  Value ofBlock = createSlice(rewriter, loc, ofHead, {firstSum, none},
                               {rows.count, headDim});
-  finalize(ofBlock, getScale(), op.getQueryGradient(),
-           op.getQueryGradientOrder(), batch, head, rows, withConfig);
+  finalize(ofBlock, getScaleOf(item), op.getQueryGradient(),
+           op.getQueryGradientOrder(), item.queries, head, rows, withConfig);
 }
 
 /// Sums for the query heads of one key head: 1 x group x queries x head dim.
@@ -55,7 +58,7 @@ Value GradientTiler::createQuerySums() {
   return sums;
 }
 
-void GradientTiler::finalizeQuerySums(Value querySums, Value batch,
+void GradientTiler::finalizeQuerySums(Value querySums, const BatchItem &item,
                                       Value keyHead) {
   int64_t block = getBlock(queries, config.getQueryBlock());
   Value zero = toValue(rewriter.getIndexAttr(0));
@@ -75,8 +78,9 @@ void GradientTiler::finalizeQuerySums(Value querySums, Value batch,
       rewriter, loc,
       createLeadingSlice(rewriter, loc, querySums, getAsOpFoldResult(none)),
       getAsOpFoldResult(member));
-  finalizeSums(ofHead, batch, getQueryHead(keyHead, member),
-               blocks.getInductionVar(), block, /*withConfig=*/{});
+  finalizeSums(ofHead, blocks.getInductionVar(), item,
+               getQueryHead(keyHead, member), blocks.getInductionVar(), block,
+               /*withConfig=*/{});
 }
 
 /// Key heads in parallel: each iteration owns the gradients of the queries that
@@ -88,18 +92,19 @@ void GradientTiler::tileKeyHeads(const KeyGradients &gradients) {
       /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(forall.getTerminator());
-  Value batch = forall.getInductionVar(0), keyHead = forall.getInductionVar(1);
+  BatchItem item = findItem(forall.getInductionVar(0));
+  Value keyHead = forall.getInductionVar(1);
   Value querySums = gradients.query ? createQuerySums() : Value();
   Value zero = toValue(rewriter.getIndexAttr(0));
   auto blocks = scf::ForOp::create(rewriter, loc, zero, toValue(keys),
                                    toValue(rewriter.getIndexAttr(block)));
   rewriter.setInsertionPoint(blocks.getBody()->getTerminator());
-  addKeyBlock(gradients, batch, keyHead, blocks.getInductionVar(), block,
+  addKeyBlock(gradients, item, keyHead, blocks.getInductionVar(), block,
               querySums);
   rewriter.setInsertionPointAfter(blocks);
   if (!querySums)
     return;
-  finalizeQuerySums(querySums, batch, keyHead);
+  finalizeQuerySums(querySums, item, keyHead);
   memref::DeallocOp::create(rewriter, loc, querySums);
 }
 
@@ -107,7 +112,8 @@ void GradientTiler::tileKeyHeads(const KeyGradients &gradients) {
 Value GradientTiler::viewSums(OpFoldResult rows) {
   OpFoldResult headDim =
       size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim);
-  SmallVector<OpFoldResult> sizes = {batches, heads, rows, headDim};
+  OpFoldResult items = queryStarts ? rewriter.getIndexAttr(1) : batches;
+  SmallVector<OpFoldResult> sizes = {items, heads, rows, headDim};
   auto [shape, dynamic] = decomposeMixedValues(sizes);
   SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
   return memref::ExpandShapeOp::create(
@@ -118,12 +124,14 @@ Value GradientTiler::viewSums(OpFoldResult rows) {
 /// Blocks of queries in parallel, behind those of keys.
 void GradientTiler::tileSums() {
   int64_t block = keysConfig.getQueryBlock();
-  loop(heads, queries, block, {true, true, true}, [&](ValueRange at) {
-    Value ofHead = createLeadingSlice(
-        rewriter, loc,
-        createLeadingSlice(rewriter, loc, viewSums(padRows()),
-                           getAsOpFoldResult(at[0])),
-        getAsOpFoldResult(at[1]));
-    finalizeSums(ofHead, at[0], at[1], at[2], block, keysConfig);
-  });
+  loopOverNumbers(queries, block,
+                  [&](const BatchItem &item, Value head, Value firstQuery) {
+                    Value ofHead = createLeadingSlice(
+                        rewriter, loc,
+                        createLeadingSlice(rewriter, loc, viewSums(padRows()),
+                                           item.queries.batch),
+                        getAsOpFoldResult(head));
+                    finalizeSums(ofHead, getBlockNumber(item, firstQuery), item,
+                                 head, firstQuery, block, keysConfig);
+                  });
 }

@@ -24,18 +24,25 @@ int64_t GradientTiler::getPreparedBlock() {
   return hasWholeBlocks && block % rowsOfTwoWarps ? rowsOfTwoWarps : block;
 }
 
-/// At least one block, so that each visit of queries has one to read; whole
-/// blocks of products and of those that prepare them.
+/// Whole blocks of products and of those that prepare them.
+int64_t GradientTiler::getBlockOfNumbers() {
+  return std::lcm(getBlock(queries, keysConfig.getQueryBlock()),
+                  getPreparedBlock());
+}
+
+/// At least one block, so that each visit of queries has one to read.
 OpFoldResult GradientTiler::padRows() {
   if (!hasWholeBlocks)
     return queries;
-  int64_t block = std::lcm(getBlock(queries, keysConfig.getQueryBlock()),
-                           getPreparedBlock());
+  int64_t block = getBlockOfNumbers();
+  Value size = toValue(rewriter.getIndexAttr(block));
+  if (queryStarts)
+    return getAsOpFoldResult(rewriter.createOrFold<arith::MulIOp>(
+        loc, getSlots(RowKind::queries, block).countSlots(), size));
   if (std::optional<int64_t> known = getConstantIntValue(queries))
     return rewriter.getIndexAttr(
         llvm::alignTo(std::max<int64_t>(*known, 1), block));
   Value one = toValue(rewriter.getIndexAttr(1));
-  Value size = toValue(rewriter.getIndexAttr(block));
   Value rows =
       rewriter.createOrFold<arith::MaxUIOp>(loc, toValue(queries), one);
   Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, rows, size);
@@ -45,10 +52,20 @@ OpFoldResult GradientTiler::padRows() {
 
 Value GradientTiler::allocate(OpFoldResult rows) {
   Value memory = memref::AllocOp::create(
-      rewriter, loc, SmallVector<OpFoldResult>{batches, heads, rows},
+      rewriter, loc,
+      SmallVector<OpFoldResult>{
+          queryStarts ? rewriter.getIndexAttr(1) : batches, heads, rows},
       rewriter.getF32Type());
   workspaces.push_back(memory);
   return memory;
+}
+
+void GradientTiler::loopOverNumbers(OpFoldResult rows, int64_t block,
+                                    Body body) {
+  if (queryStarts)
+    return loopOverSlots(heads, RowKind::queries, getBlockOfNumbers(), block,
+                         body);
+  loop(heads, RowKind::queries, rows, block, {true, true, true}, body);
 }
 
 void GradientTiler::prepare(bool hasSums) {
@@ -68,23 +85,22 @@ void GradientTiler::prepare(bool hasSums) {
         rewriter, loc, s0 * s1,
         {padded, size(op.getQuery(), op.getQueryOrder(), DimKind::HeadDim)}));
   }
-  loop(heads, padded, block, {true, true, true}, [&](ValueRange at) {
-    Value batch = at[0], head = at[1];
-    Value length = op.getQueryLengths() ? getLength(op.getQueryLengths(), batch,
-                                                    op.getExtents()[0])
-                                        : Value();
+  auto prepareBlock = [&](const BatchItem &item, Value head, Value firstRow) {
     SequenceBlock rows =
-        getSequenceBlock(at[2], queries, block, op.getOffsets()[2], length);
+        getSequenceBlock(firstRow, item.queries, block, op.getOffsets()[2]);
     auto ofRows = [&](Value numbers) {
-      return numbers ? sliceRows(numbers, batch, head, rows.first, rows.count)
-                     : Value();
+      return numbers
+                 ? sliceRows(numbers, item.queries.batch, head,
+                             add(item.queries.first, rows.first), rows.count)
+                 : Value();
     };
     auto ofTile = [&](Value tile, DimsAttr order) {
-      return slice(tile, order, batch, rows.first, rows.count, head);
+      return slice(tile, order, item.queries, rows.first, rows.count, head);
     };
     Value cleared;
     if (sums)
-      cleared = slice(viewSums(padded), getQuerySumsOrder(), batch, rows.first,
+      cleared = slice(viewSums(padded), getQuerySumsOrder(), item.queries.batch,
+                      getBlockNumber(item, firstRow),
                       rewriter.getIndexAttr(block), head);
     Value output, outputGradient;
     if (op.getOutput()) {
@@ -92,10 +108,15 @@ void GradientTiler::prepare(bool hasSums) {
       outputGradient =
           ofTile(op.getOutputGradient(), op.getOutputGradientOrder());
     }
+    auto prepared = [&](Value numbers) {
+      return sliceRows(numbers, item.queries.batch, head,
+                       getBlockNumber(item, firstRow), rows.count);
+    };
     PrepareGradientOp::create(
         rewriter, loc, output, outputGradient, ofRows(op.getDelta()),
-        ofRows(op.getLse()), ofRows(op.getLseGradient()), ofRows(delta),
-        ofRows(reference), cleared, toValue(rows.valid), op.getOutputDimsAttr(),
-        op.getOutputGradientDimsAttr(), preparedBy);
-  });
+        ofRows(op.getLse()), ofRows(op.getLseGradient()), prepared(delta),
+        prepared(reference), cleared, toValue(rows.valid),
+        op.getOutputDimsAttr(), op.getOutputGradientDimsAttr(), preparedBy);
+  };
+  loopOverNumbers(padded, block, prepareBlock);
 }

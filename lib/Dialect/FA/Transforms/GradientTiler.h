@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What fa-tile-gradient is made of, by the files that have its functions.
-// TileGradient.cpp decides which loops there are, GradientBlocks.cpp has what
-// all of them use; the other files have a kind of loop each.
+// TileGradient.cpp decides which loops there are, GradientBlocks.cpp and
+// GradientItems.cpp have what all of them use; the other files have a kind of
+// loop each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "CaptureSums.h"
 #include "Lengths.h"
+#include "SequenceSlots.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Target/Target.h"
@@ -29,6 +31,42 @@ namespace mlir::fa {
 /// has, and how many of these are below the length of the batch item.
 struct SequenceBlock {
   OpFoldResult first, count, valid;
+};
+
+/// The queries, or the keys, of an item of the batch.
+struct ItemRows {
+  /// Of the item in the operands, and where its rows begin there.
+  OpFoldResult batch, first;
+  /// How many rows have a gradient, which is 0 of those past the length.
+  OpFoldResult room;
+  /// As masks and scores see it.
+  Value length;
+  bool hasLength = false;
+  /// Whether it may end ahead of the block.
+  bool isSequence = false;
+};
+
+/// An item of the batch, or a sequence.
+struct BatchItem {
+  Value batch;
+  ItemRows queries, keys;
+  /// Of its first query, in the numbers of query rows.
+  OpFoldResult firstNumber;
+  /// The same of a block that has a slot; null for others.
+  Value blockNumber;
+  /// Of a sequence: whether its starts and lengths are such as can be. Else its
+  /// queries have gradients of NaN, and no keys.
+  Value isValid;
+};
+
+/// The rows that a loop goes over by blocks.
+enum class RowKind { queries, keys };
+
+/// The rows of a sequence that a loop visits, or those of none.
+struct SlotRows {
+  RowKind kind;
+  /// Its number among slots.
+  Value sequence, first, room, isSequence;
 };
 
 /// What blocks of keys add to.
@@ -55,7 +93,25 @@ public:
   void tile();
 
 private:
-  using Body = function_ref<void(ValueRange)>;
+  /// An iteration has a block of rows of an item.
+  using Body =
+      function_ref<void(const BatchItem &item, Value head, Value firstRow)>;
+
+  template <typename OpTy> Value make(Value a, Value b) {
+    return rewriter.createOrFold<OpTy>(loc, a, b);
+  }
+
+  // GradientItems.cpp: items of the batch, and sequences.
+  void takeViews();
+  BatchItem findItem(Value batch);
+  BatchItem findSequence(Value batch, std::optional<SlotRows> visited);
+  void limitToValid(SequenceViews &views, Value batch, SlotRows &visited);
+  SequenceSlots getSlots(RowKind kind, int64_t block);
+  OpFoldResult countRows(const ItemRows &rows, Value offset);
+  OpFoldResult getBlockNumber(const BatchItem &item, Value firstRow);
+  Value getScaleOf(const BatchItem &item);
+  void loopOverSlots(OpFoldResult headCount, RowKind kind, int64_t block,
+                     int64_t part, Body body);
 
   // GradientBlocks.cpp: loops and slices.
   OpFoldResult size(Value operand, DimsAttr order, DimKind kind) {
@@ -83,21 +139,28 @@ private:
           gpu::symbolizeMappingId(numDims - 1 - dim).value()));
     return rewriter.getArrayAttr(ids);
   }
+  /// A loop over the blocks of (batch, head, queries) whose numbers lie in
+  /// whole blocks of memory.
+  void loopOverNumbers(OpFoldResult rows, int64_t block, Body body);
   /// A loop over the blocks of (batch, head, rows), parallel where it says so.
-  void loop(OpFoldResult headCount, OpFoldResult rows, int64_t block,
-            std::array<bool, 3> isParallel, Body body);
-  SequenceBlock getSequenceBlock(Value first, OpFoldResult total, int64_t block,
-                                 Value offset, Value length);
+  void loop(OpFoldResult headCount, RowKind kind, OpFoldResult rows,
+            int64_t block, std::array<bool, 3> isParallel, Body body);
+  SequenceBlock getSequenceBlock(Value first, const ItemRows &rows,
+                                 int64_t block, Value offset);
   OpFoldResult getValidCount(OpFoldResult count, OpFoldResult first,
                              Value length);
   Value getLength(Value lengths, Value batch, Value extent) {
     return getValidLength(rewriter, loc, lengths,
                           toValue(add(op.getOffsets()[0], batch)), extent);
   }
-  Value slice(Value operand, DimsAttr order, Value batch, OpFoldResult first,
-              OpFoldResult count, OpFoldResult head);
-  Value sliceRows(Value rows, Value batch, Value head, OpFoldResult first,
-                  OpFoldResult count);
+  Value slice(Value operand, DimsAttr order, OpFoldResult batch,
+              OpFoldResult first, OpFoldResult count, OpFoldResult head);
+  Value slice(Value operand, DimsAttr order, const ItemRows &rows,
+              OpFoldResult first, OpFoldResult count, OpFoldResult head);
+  Value sliceRows(Value rows, OpFoldResult batch, Value head,
+                  OpFoldResult first, OpFoldResult count);
+  Value sliceNumbers(Value numbers, const BatchItem &item, Value head,
+                     OpFoldResult first, OpFoldResult count);
   Value createZeros(int64_t rows, Value operand, DimsAttr order);
   Value getScale();
   SmallVector<Value> getOffsets(Value batch, Value head, OpFoldResult query,
@@ -109,7 +172,7 @@ private:
     op.getMask().cloneInto(&step.getMask(), mapping);
   }
   void finalize(Value accumulator, Value scale, Value gradient, DimsAttr order,
-                Value batch, Value head, const SequenceBlock &block,
+                const ItemRows &rows, Value head, const SequenceBlock &block,
                 ConfigAttr withConfig = {});
 
   Value getGroup() {
@@ -120,6 +183,7 @@ private:
 
   // GradientRows.cpp: numbers of each query row.
   int64_t getPreparedBlock();
+  int64_t getBlockOfNumbers();
   OpFoldResult padRows();
   Value allocate(OpFoldResult rows);
   void prepare(bool hasSums);
@@ -127,10 +191,12 @@ private:
   // GradientKeys.cpp: blocks of keys.
   void tileKeys(const KeyGradients &gradients);
   void tileKeysByHeads(const KeyGradients &gradients);
-  void addKeyBlock(const KeyGradients &gradients, Value batch, Value keyHead,
-                   Value firstKey, int64_t block, Value querySums);
-  GradientKeysOp createKeysStep(const KeyGradients &gradients, Value batch,
-                                Value keyHead, Value member, Value head,
+  void addKeyBlock(const KeyGradients &gradients, const BatchItem &item,
+                   Value keyHead, Value firstKey, int64_t block,
+                   Value querySums);
+  GradientKeysOp createKeysStep(const KeyGradients &gradients,
+                                const BatchItem &item, Value keyHead,
+                                Value member, Value head,
                                 const SequenceBlock &keyBlock, ValueRange state,
                                 Value querySums);
 
@@ -141,9 +207,10 @@ private:
   }
   void tileKeyHeads(const KeyGradients &gradients);
   Value createQuerySums();
-  void finalizeQuerySums(Value querySums, Value batch, Value keyHead);
-  void finalizeSums(Value ofHead, Value batch, Value head, Value firstQuery,
-                    int64_t block, ConfigAttr withConfig);
+  void finalizeQuerySums(Value querySums, const BatchItem &item, Value keyHead);
+  void finalizeSums(Value ofHead, OpFoldResult firstSum, const BatchItem &item,
+                    Value head, Value firstQuery, int64_t block,
+                    ConfigAttr withConfig);
   Value viewSums(OpFoldResult rows);
   void tileSums();
 
@@ -162,6 +229,8 @@ private:
   /// as a block has.
   bool hasWholeBlocks;
   OpFoldResult batches, heads, keyHeads, queries, keys;
+  /// Where sequences of packed queries, and keys, begin; null for a batch.
+  Value queryStarts, keyStarts;
   /// Numbers of each query row: batch x heads x queries.
   Value delta, reference;
   /// Where blocks of keys in parallel add up the gradient of queries: batch x

@@ -292,14 +292,10 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
-/// A GPU has no kernels that add to gradients of a sink's captures, none for
-/// packed sequences, and none whose products have two types.
+/// A GPU has no kernels that add to gradients of a sink's captures, and none
+/// whose products have two types.
 static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
                                           StringRef target) {
-  if (op.getQueryStarts())
-    return op.emitOpError()
-           << "has packed sequences, whose gradients have no lowering for "
-           << target << "; the nearest is a batch there, and this on a CPU";
   Type element = getElementTypeOrSelf(op.getQuery().getType()),
        ofOutput = getElementTypeOrSelf(op.getOutputGradient().getType());
   if (ofOutput != element)

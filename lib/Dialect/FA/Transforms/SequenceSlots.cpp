@@ -28,26 +28,74 @@ Value SequenceSlots::isLess(Value a, Value b) {
   return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, a, b);
 }
 
-Value SequenceSlots::countSequences() {
+/// So many that what a GPU counts by them has 30 bits.
+Value SequenceSlots::countEntries() {
+  constexpr int64_t most = (int64_t(1) << 30) - 2;
   Value entries = rewriter.createOrFold<memref::DimOp>(loc, starts, int64_t(0));
-  return make<arith::SubIOp>(entries, index(1));
+  return allRows ? make<arith::MinSIOp>(entries, index(most)) : entries;
+}
+
+Value SequenceSlots::countSequences() {
+  Value entries = countEntries();
+  return allRows ? make<arith::AddIOp>(entries, index(1))
+                 : make<arith::SubIOp>(entries, index(1));
+}
+
+Value SequenceSlots::countSlots() {
+  Value sequences = countSequences();
+  Value whole = make<arith::DivUIOp>(rows, index(block));
+  // Rows of no sequence have no slot.
+  if (!allRows)
+    whole = multiply(whole, make<arith::MinUIOp>(sequences, index(1)));
+  return make<arith::AddIOp>(whole, sequences);
 }
 
 OpFoldResult SequenceSlots::countTiles(Value heads) {
-  Value sequences = countSequences();
-  // Rows of no sequence have no slot.
-  Value atMostOne = make<arith::MinUIOp>(sequences, index(1));
-  Value whole = make<arith::DivUIOp>(rows, index(block));
-  Value slots = make<arith::AddIOp>(multiply(whole, atMostOne), sequences);
-  return getAsOpFoldResult(multiply(slots, heads));
+  return getAsOpFoldResult(multiply(countSlots(), heads));
 }
 
-/// In bounds of all slots, whatever the start is.
+Value SequenceSlots::getStart(Value sequence) {
+  Value zero = index(0), entry = sequence;
+  if (allRows) {
+    Value last = make<arith::SubIOp>(countEntries(), index(1));
+    entry = make<arith::SubIOp>(sequence, index(1));
+    entry = make<arith::MinSIOp>(make<arith::MaxSIOp>(entry, zero), last);
+    Value start = make<arith::MinSIOp>(load(starts, entry), rows);
+    start = make<arith::MaxSIOp>(start, zero);
+    Value end = make<arith::AddIOp>(last, index(1));
+    start = select(isLess(end, sequence), rows, start);
+    return select(isLess(zero, sequence), start, zero);
+  }
+  Value start = make<arith::MinSIOp>(load(starts, entry), rows);
+  return make<arith::MaxSIOp>(start, zero);
+}
+
 Value SequenceSlots::getFirstSlot(Value sequence) {
-  Value start = make<arith::MinSIOp>(load(starts, sequence), rows);
-  start = make<arith::MaxSIOp>(start, index(0));
-  return make<arith::AddIOp>(make<arith::DivUIOp>(start, index(block)),
-                             sequence);
+  return make<arith::AddIOp>(
+      make<arith::DivUIOp>(getStart(sequence), index(block)), sequence);
+}
+
+Value SequenceSlots::areOrdered(Value need) {
+  Value zero = index(0), one = index(1);
+  Value pairs = make<arith::SubIOp>(countEntries(), one);
+  Value isNeeded = isLess(zero, need);
+  // A word, which roles of a kernel can be sent.
+  Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
+  Value no = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+  auto loop = scf::ForOp::create(rewriter, loc, zero,
+                                 select(isNeeded, pairs, zero), one, yes);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  Value entry = loop.getInductionVar();
+  Value first = load(starts, entry),
+        end = load(starts, make<arith::AddIOp>(entry, one));
+  Value isValid = both(both(isAtMost(zero, first), isAtMost(first, end)),
+                       isAtMost(end, rows));
+  scf::YieldOp::create(rewriter, loc,
+                       select(isValid, loop.getRegionIterArg(0), no));
+  rewriter.setInsertionPointAfter(loop);
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                               loop.getResult(0), no);
 }
 
 /// The last sequence whose slots begin at or before `slot`, or the first one,
@@ -78,6 +126,14 @@ TilePlace SequenceSlots::findPlace(Value tile, Value heads) {
   Value first = getFirstSlot(sequence);
   Value end = getFirstSlot(make<arith::AddIOp>(sequence, one));
   Value isIn = both(isAtMost(first, slot), isLess(slot, end));
+  // Numbers of rows have a block for each slot, whatever the starts are.
+  if (allRows) {
+    Value number = make<arith::SubIOp>(slot, first);
+    Value behind =
+        make<arith::AddIOp>(make<arith::DivUIOp>(rows, index(block)), index(1));
+    Value row = multiply(select(isIn, number, behind), index(block));
+    return {sequence, make<arith::RemUIOp>(tile, heads), row};
+  }
   // A slot ahead of the first start, or behind the last one, is a block behind
   // all rows.
   Value behind =

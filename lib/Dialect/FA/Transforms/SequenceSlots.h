@@ -17,16 +17,29 @@ namespace mlir::fa {
 /// of the next one. These are at least as many as its blocks, and all together
 /// rows / block + batch. Starts that are out of bounds, or fall, leave
 /// sequences without slots of their own, but name no others.
+///
+/// With `allRows`, rows ahead of the first start and behind the last one count
+/// as a sequence each: numbers of sequences are then those of the starts that
+/// they begin at, and one more behind.
 class SequenceSlots : SequenceViews {
 public:
   /// Of `rows` rows. Builds where the rewriter stands.
   SequenceSlots(RewriterBase &rewriter, Location loc, Value starts, Value rows,
-                int64_t block)
-      : SequenceViews(rewriter, loc), starts(starts), rows(rows), block(block) {
-  }
+                int64_t block, bool allRows = false)
+      : SequenceViews(rewriter, loc), starts(starts), rows(rows), block(block),
+        allRows(allRows) {}
 
-  /// The slots of all heads.
+  /// The slots of all rows, and of all heads.
+  Value countSlots();
   OpFoldResult countTiles(Value heads);
+  /// The first slot of a sequence, in bounds of all slots, whatever the start
+  /// is.
+  Value getFirstSlot(Value sequence);
+  /// Where a sequence begins, in bounds of all rows.
+  Value getStart(Value sequence);
+  /// Whether no start falls or is out of bounds. Only looked up where `need` is
+  /// not 0.
+  Value areOrdered(Value need);
   /// The place of a tile: one sequence after the other, its heads one after the
   /// other, so that keys and values are read while they are in a cache.
   TilePlace findPlace(Value tile, Value heads);
@@ -37,12 +50,13 @@ private:
   }
   Value multiply(Value a, Value b);
   Value isLess(Value a, Value b);
+  Value countEntries();
   Value countSequences();
-  Value getFirstSlot(Value sequence);
   Value findSequence(Value slot);
 
   Value starts, rows;
   int64_t block;
+  bool allRows;
 };
 
 } // namespace mlir::fa

@@ -10,7 +10,7 @@
 // blocks of keys and of queries, and one for each kind of captured tables. No
 // two iterations of a loop add to the same element, so gradients are the same
 // in each run; but those of `one_pass` on a GPU, which add in any order. Read
-// `GradientTiler::tile` first.
+// `GradientTiler::tile` first. Packed sequences are cut apart on a CPU only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +51,10 @@ void GradientTiler::fillWithoutKeys() {
 void GradientTiler::tile() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  rewriter.modifyOpInPlace(op, [&] { materializePlace(rewriter, op); });
-  batches = size(op.getQuery(), op.getQueryOrder(), DimKind::Batch);
+  rewriter.modifyOpInPlace(op, [&] {
+    takeViews();
+    materializePlace(rewriter, op);
+  });
   heads = size(op.getQuery(), op.getQueryOrder(), DimKind::Heads);
   queries = size(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);
   keyHeads = size(op.getKey(), op.getKeyOrder(), DimKind::Heads);
@@ -132,7 +134,8 @@ LogicalResult mlir::fa::tileGradient(RewriterBase &rewriter,
   if (!op.getDifferentiatedSink().empty() && op.getSinkGradient().empty())
     return op.emitOpError("has a sink region but no sink_gradient region; "
                           "fa-differentiate-score derives it");
-  if (op.isRagged())
+  TargetConfigAttrInterface target = op.getConfigAttr().getTarget();
+  if (op.isRagged() && (!target || target.getTargetName() != "gpu"))
     op = cutGradient(rewriter, op);
   GradientTiler(rewriter, op).tile();
   return success();

@@ -154,7 +154,7 @@ def FA_AttentionGradientOp : FA_GradientLikeOp<"attention_gradient", []> {
         regions.push_back({&getSinkGradient(), 1, getSinkCaptures(), 3});
       return regions;
     }
-    /// Whether sequences are packed: fa-tile-gradient cuts such a problem.
+    /// Whether sequences are packed.
     bool isRagged() { return getQueryStarts() || getKeyStarts(); }
     ::mlir::fa::DimsAttr getOutputOrder() { return orderOrDefault(getOutputDimsAttr()); }
     ::mlir::fa::DimsAttr getQueryGradientOrder() {

@@ -98,6 +98,12 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     `#fa.config` that `fa-select-config` sets where a target wants others there.
     On a GPU numbers of query rows have memory for whole blocks.
 
+    Packed sequences are a sequential loop around gradients of their rows. On a GPU
+    loops go over slots instead, of which all rows of the operands have enough
+    wherever sequences start, and each iteration finds its sequence. Numbers of query
+    rows begin with a slot for each sequence. Rows of no sequence have slots too:
+    their gradient is 0.
+
     Before:
 
     ```mlir
