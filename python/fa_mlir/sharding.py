@@ -14,6 +14,7 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
+from torch.distributed.tensor._op_schema import RuntimeSchemaInfo
 from torch.distributed.tensor.experimental import register_sharding
 
 from .problem import Specification, from_text
@@ -56,6 +57,19 @@ def shard_attention(query, key, value, tensors, numbers, text):
     for dim in _find_dims(specification, query, key, tensors):
         found.append(([Shard(dim), _lse_placement(specification, dim)], [Shard(dim)] * 3))
     return found
+
+
+def _remember_specifications() -> None:
+    """torch keeps decisions by shapes and, of other arguments, by integers alone: one for causal
+    attention would be taken for a mask that reads the batch."""
+    operator = torch.ops.fa_mlir.attention.default
+    propagator = DTensor._op_dispatcher.sharding_propagator
+    names = [argument.name for argument in operator._schema.arguments]
+    propagator.register_op_strategy(operator, propagator.op_strategy_funcs[operator],
+                                    RuntimeSchemaInfo(names.index("specification"), needs_pytree=True))
+
+
+_remember_specifications()
 
 
 def differentiate(call, operands, output, lse, output_gradient, lse_gradient, tensors, text):
