@@ -172,7 +172,9 @@ LogicalResult Outliner::readConfig() {
   });
   part = getGPUPart(config);
   // Without products, so of as many warps as the rows are for.
+  bool isBlockTable = false;
   loop.walk([&](SummarizeMaskOp op) {
+    isBlockTable = true;
     suffix = "_block_table";
     if (getNumRows(op) % 64 == 0)
       warps = getNumRows(op) / 16;
@@ -201,7 +203,7 @@ LogicalResult Outliner::readConfig() {
   if (isCopy(loop))
     suffix = "_copy";
   loop.walk([&](memref::StoreOp store) {
-    if (!store.getMemRefType().getElementType().isInteger(32))
+    if (isBlockTable || !store.getMemRefType().getElementType().isInteger(32))
       return;
     isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
     suffix = isPlan ? "_plan" : "_errors";

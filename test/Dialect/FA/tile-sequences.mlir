@@ -10,8 +10,8 @@
 // CHECK-DAG:     %[[K4:.*]] = memref.expand_shape %[[K]]
 // CHECK-DAG:     %[[L3:.*]] = memref.expand_shape %[[LSE]] {{.*}} into memref<1x8x?xf32>
 // CHECK:         %[[BATCH:.*]] = arith.subi %{{.*}}, %[[C1:.*]] : index
-// CHECK:         %[[SOME:.*]] = arith.minui %[[BATCH]], %[[C1]]
-// CHECK:         %[[BLOCKS:.*]] = arith.divui %{{.*}}, %[[C16:.*]] : index
+// CHECK-DAG:     %[[SOME:.*]] = arith.minui %[[BATCH]], %[[C1]]
+// CHECK-DAG:     %[[BLOCKS:.*]] = arith.divui %{{.*}}, %[[C16:.*]] : index
 // CHECK:         %[[WHOLE:.*]] = arith.muli %[[BLOCKS]], %[[SOME]]
 // CHECK:         %[[SLOTS:.*]] = arith.addi %[[WHOLE]], %[[BATCH]]
 // CHECK:         %[[TILES:.*]] = arith.muli %[[SLOTS]], %[[C8:.*]] overflow<nsw>

@@ -42,8 +42,8 @@ class Function:
         self.is_deterministic = False
         if chip:
             self.sinks, self.packed_queries = False, self.packed_queries or not self.packed_keys
-            # Captures are added to in any order.
-            self.is_deterministic = not self.slopes and pick([True, False])
+            # Gradients of captures have no schedule.
+            self.is_deterministic, self.slopes = pick([True, False]), False
         if not self.outs and not self.slopes and not self.sinks:
             self.outs = ["query"]
 
