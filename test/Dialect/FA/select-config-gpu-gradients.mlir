@@ -41,8 +41,10 @@
 // LARGE: query_block = 128, key_block = 64, {{.*}} gradient_form = three_pass
 // LARGE-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
 
-// RUN: not fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=PACKED
-// PACKED: error: 'fa.attention_gradient' op asks for the gradient of a capture over packed sequences, which has no lowering for sm_90a; the nearest is a batch there, and this one on a CPU
+// Packed sequences add to gradients of captures as a batch does.
+// RUN: fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PACKED
+// PACKED: outs(query = %{{.*}}, capture[0] = %{{.*}})
+// PACKED: config = #fa.config<query_block = 128, {{.*}}deterministic = false, {{.*}}gradient_form = two_pass
 // RUN: not fa-opt %t/two_types.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=TYPES
 // TYPES: error: 'fa.attention_gradient' op has an output gradient of 'f32' beside a query of 'bf16', which has no lowering for sm_90a; the nearest is an output gradient of 'bf16' there, and this one on a CPU
 
@@ -357,9 +359,16 @@ func.func @sink(%t: !t, %lse: memref<1x4x?xf32>, %sinks: memref<4xf32>, %to: mem
 !l = memref<4x?xf32>
 !s = memref<?xi32>
 !a = memref<4xf32>
-func.func @packed(%q: !t, %s: !s, %lse: !l, %slopes: !a, %dq: !t, %ds: !a) {
+func.func @packed(%q: !t, %starts: !s, %lse: !l, %slopes: !a, %dq: !t, %ds: !a) {
   fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %lse : !t, !l) gradients(%q : !t) outs(query = %dq : !t, capture[0] = %ds : !a)
-      query_starts(%s : !s) key_starts(%s : !s) score alibi(%slopes : !a)
+      query_starts(%starts : !s) key_starts(%starts : !s) score(%s, %b, %h, %i, %j) captures(%t = %slopes : !a) {
+        %slope = memref.load %t[%h] : !a
+        %x = arith.addf %s, %slope : f32
+        fa.yield %x : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %t) {
+        fa.scatter_gradient %dx to %t[%h] : f32, !a
+        fa.yield %dx : f32
+      }
       {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>,
        output_gradient_dims = #fa.dims<s, h, d>, query_gradient_dims = #fa.dims<s, h, d>}
   return

@@ -4,8 +4,8 @@
     sequence_gradients.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--target TARGET --chip CHIP] [--spoil]
 
 Queries and keys are a batch or packed, each with lengths or without; rows of no sequence are NaN and have to get 0.
-Masks, scores and sinks see positions within a sequence; gradients of what scores and sinks capture are sums over all
-sequences. The last line is `N passed, N failed`.
+Masks, scores and sinks see positions within a sequence; gradients of what scores and sinks capture, and of the scale,
+are sums over all sequences. The last line is `N passed, N failed`.
 """
 
 import argparse
@@ -20,8 +20,14 @@ from grid import functions
 
 TYPES = {"f16": (np.float16, 2e-3), "bf16": (ml_dtypes.bfloat16, 1.2e-2), "f32": (np.float32, 5e-6)}
 EVALUATOR = 1e-11
+# Of sums of differences that cancel, to the sum of what is subtracted.
+ROUNDING, EVALUATOR_ROUNDING = 5e-7, 1e-14
 SINKS = {"heads": ("tensor<?xf32>", "%h"), "batch": ("tensor<?x?xf32>", "%b, %h"), "queries": ("tensor<?x?xf32>", "%h, %i"),
          "one": ("tensor<1xf32>", "%zero")}
+# What a score adds from a table, by the indices of a pair. On a GPU each is summed up in its own way.
+TABLES = {"pairs": (4, "%b, %h, %i, %j", lambda b, h, i, j: (b, h, i, j)), "shared": (2, "%i, %j", lambda b, h, i, j: (i, j)),
+          "queries": (2, "%h, %i", lambda b, h, i, j: (h, i)), "keys": (2, "%h, %j", lambda b, h, i, j: (h, j)),
+          "sequences": (2, "%b, %h", lambda b, h, i, j: (b, h)), "distances": (2, "%h, %far", lambda b, h, i, j: (h, np.abs(i - j)))}
 
 
 class Function:
@@ -34,17 +40,19 @@ class Function:
         self.packed_queries, self.packed_keys = pick([True, True, False]), pick([True, True, False])
         self.query_lengths, self.key_lengths = pick([True, False]), pick([True, False])
         self.mask = pick(["", "causal", "causal", "window"])
-        self.score = pick(["", "alibi", "softcap"])
+        self.score = pick(["", "alibi", "softcap", "table"])
+        self.table, self.table_element = pick(sorted(TABLES)), pick(["f32", self.element])
         self.sink = pick(["none", "heads", "batch", "queries", "one"])
         self.has_lse_gradient = pick([True, False])
         self.outs = [name for name in ("query", "key", "value") if pick([True, True, False])]
         self.slopes, self.sinks = self.score == "alibi" and pick([True, False]), self.sink != "none" and pick([True, True, False])
+        self.entries, self.scale = self.score == "table" and pick([True, True, False]), pick([True, False, False])
         self.is_deterministic = False
         if chip:
             self.sinks, self.packed_queries = False, self.packed_queries or not self.packed_keys
-            # Gradients of captures have no schedule.
-            self.is_deterministic, self.slopes = pick([True, False]), False
-        if not self.outs and not self.slopes and not self.sinks:
+            # Captures are added to in any order.
+            self.is_deterministic = not (self.slopes or self.entries or self.scale) and pick([True, False])
+        if not self.outs and not self.slopes and not self.sinks and not self.entries and not self.scale:
             self.outs = ["query"]
 
     def types(self):
@@ -63,6 +71,10 @@ class Function:
             kinds["slopes"] = "tensor<?xf32>"
         if self.score == "softcap":
             kinds["cap"] = "f32"
+        if self.score == "table":
+            kinds["entries"] = f"tensor<{'?x' * TABLES[self.table][0]}{self.table_element}>"
+        if self.scale:
+            kinds["scale"] = "f32"
         if self.sink != "none":
             kinds["sinks"] = SINKS[self.sink][0]
         return kinds
@@ -76,23 +88,32 @@ class Function:
         found = [(name, name, name) for name in self.outs]
         if self.slopes:
             found.append(("slopes", "slopes", "capture[0]"))
+        if self.entries:
+            found.append(("entries", "entries", "capture[0]"))
+        if self.scale:
+            found.append(("scale", "scale", "scale"))
         if self.sinks:
             found.append(("sinks", "sinks", "sink_capture[0]"))
         return found
 
     def text(self):
         kinds, results = self.types(), self.results()
-        inits = ", ".join(f"%d_{name}: {kinds[of]}" for name, of, _ in results)
-        returned = ", ".join(kinds[of] for _, of, _ in results)
-        lines = [f"func.func @main({', '.join(f'%{name}: {kind}' for name, kind in kinds.items())}, {inits}) -> ({returned}) {{",
+        sums = {**kinds, "scale": "tensor<f32>"}
+        # Rows of pairs that bulk copies take, and store.
+        align = lambda name: " {fa.align = 16 : i64}" if name == "entries" and self.table == "pairs" else ""
+        inits = ", ".join(f"%d_{name}: {sums[of]}{align(of)}" for name, of, _ in results)
+        returned = ", ".join(sums[of] for _, of, _ in results)
+        lines = [f"func.func @main({', '.join(f'%{name}: {kind}{align(name)}' for name, kind in kinds.items())}, {inits}) -> ({returned}) {{",
                  f"  %r{f':{len(results)}' if len(results) > 1 else ''} = fa.attention_gradient ins(%query, %key, %value : "
                  f"{kinds['query']}, {kinds['key']}, {kinds['value']})",
                  f"      of(%o, %lse : {kinds['o']}, {kinds['lse']})"]
         given = ["do", "dlse"] if self.has_lse_gradient else ["do"]
         lines.append(f"      gradients({', '.join('%' + name for name in given)} : {', '.join(kinds[name] for name in given)})")
-        lines.append("      outs(" + ", ".join(f"{word} = %d_{name} : {kinds[of]}" for name, of, word in results) + ")")
+        lines.append("      outs(" + ", ".join(f"{word} = %d_{name} : {sums[of]}" for name, of, word in results) + ")")
+        lines += ["      scale(%scale)"] if self.scale else []
         lines += [f"      {name}(%{name} : tensor<?xi32>)" for name in self.tables()]
-        lines += {"": [], "alibi": ["      score alibi(%slopes : tensor<?xf32>)"], "softcap": ["      score softcap(%cap)"]}[self.score]
+        lines += {"": [], "alibi": ["      score alibi(%slopes : tensor<?xf32>)"], "softcap": ["      score softcap(%cap)"],
+                  "table": self.table_lines()}[self.score]
         lines += {"": [], "causal": ["      mask causal"], "window": ["      mask window(%left, %right)"]}[self.mask]
         if self.sink != "none" and self.sinks:
             kind, indices = SINKS[self.sink]
@@ -107,6 +128,14 @@ class Function:
         lines.append(f"      {{{dims}}}" if dims else "")
         names = ", ".join(f"%r#{i}" for i in range(len(results))) if len(results) > 1 else "%r"
         return "\n".join([*lines, f"  return {names} : {returned}", "}"]) + "\n"
+
+    def table_lines(self):
+        kind, widen = self.types().get("entries"), "" if self.table_element == "f32" else f"arith.extf %entry : {self.table_element} to f32"
+        return [f"      score(%s, %b, %h, %i, %j) captures(%table = %entries : {kind}) {{",
+                "        %left_of = arith.subi %i, %j : index", "        %right_of = arith.subi %j, %i : index",
+                "        %far = arith.maxsi %left_of, %right_of : index",
+                f"        %entry = tensor.extract %table[{TABLES[self.table][1]}] : {kind}", f"        %wide = {widen}" if widen else "",
+                f"        %x = arith.addf %s, {'%wide' if widen else '%entry'} : f32", "        fa.yield %x : f32", "      }"]
 
 
 class Rows:
@@ -177,13 +206,21 @@ class Problem:
             arrays["slopes"] = (rng.uniform(0.05, 0.5, heads)).astype(np.float32)
         if f.score == "softcap":
             arrays["cap"] = float(np.float32(rng.uniform(1, 5)))
-        most_queries = int(queries.max(initial=0))
+        most_queries, most_keys = int(queries.max(initial=0)), int(keys.max(initial=0))
+        if f.score == "table":
+            rows, columns = max(1, most_queries), 8 * -(-max(1, most_keys) // 8)
+            shape = {"pairs": (self.batch, heads, rows, columns), "shared": (rows, columns), "queries": (heads, rows),
+                     "keys": (heads, columns), "sequences": (self.batch, heads), "distances": (heads, max(rows, columns))}[f.table]
+            arrays["entries"] = rng.standard_normal(shape).astype(TYPES[f.table_element][0])
+        if f.scale:
+            arrays["scale"] = float(np.float32(rng.uniform(0.5, 1.5) / np.sqrt(f.dim)))
         if f.sink != "none":
             shape = {"heads": (heads,), "batch": (self.batch, heads), "queries": (heads, max(1, most_queries)), "one": (1,)}[f.sink]
             arrays["sinks"] = rng.standard_normal(shape).astype(np.float32)
-        self.want = {name: np.zeros(arrays[name].shape) for name in ("query", "key", "value", "slopes", "sinks") if name in arrays}
-        # Sums of magnitudes, which the error of a sum over all pairs is relative to.
-        self.terms = {name: np.zeros(arrays[name].shape) for name in ("slopes", "sinks") if name in arrays}
+        sums = ("slopes", "sinks", "entries", "scale")
+        self.want = {name: np.zeros(np.shape(arrays[name])) for name in ("query", "key", "value", *sums) if name in arrays}
+        # Sums of magnitudes, which the error of a sum over all pairs is relative to, and of those of what these are differences of.
+        self.terms, self.differences = ({name: np.zeros(np.shape(arrays[name])) for name in sums if name in arrays} for _ in range(2))
         # Squares of what the gradients of queries and keys are sums of.
         self.parts = dict.fromkeys(("query", "key"), 0.0)
         for b in range(self.batch):
@@ -198,8 +235,9 @@ class Problem:
             rows.at(arrays[name], b)[...] = value
         q, do = (q_rows.at(arrays[name], b).astype(np.float64) for name in ("query", "do"))
         k, v = (np.repeat(k_rows.at(arrays[name], b).astype(np.float64), heads // key_heads, 1) for name in ("key", "value"))
-        scale = 1 / np.sqrt(f.dim)
-        s = np.einsum("ihd,jhd->hij", q, k) * scale
+        scale = arrays.get("scale", 1 / np.sqrt(f.dim))
+        products = np.einsum("ihd,jhd->hij", q, k)
+        s = products * scale
         i, j = np.arange(n)[:, None], np.arange(m)
         behind = j - (i + m - n)
         x, slope = s, np.ones_like(s)
@@ -208,6 +246,9 @@ class Problem:
         elif f.score == "softcap":
             x = arrays["cap"] * np.tanh(s / arrays["cap"])
             slope = 1 - np.tanh(s / arrays["cap"]) ** 2
+        elif f.score == "table":
+            at = TABLES[f.table][2](b, np.arange(heads)[:, None, None], i, j)
+            x = s + arrays["entries"].astype(np.float64)[at]
         visible = np.ones((n, m), bool)
         if f.mask == "causal":
             visible = behind <= 0
@@ -241,15 +282,20 @@ class Problem:
         ds = dx * slope
         group = lambda array: array.reshape(m, key_heads, heads // key_heads, array.shape[-1]).sum(2)
         # Where a query sees one key all of its gradient cancels.
-        parts = p * slope * (np.abs(np.einsum("ihd,jhd->hij", do, v)) + np.abs(delta)[..., None]) * scale
+        whole = p * slope * (np.abs(np.einsum("ihd,jhd->hij", do, v)) + np.abs(delta)[..., None])
+        parts = whole * scale
         self.parts["query"] += (np.einsum("hij,jhd->ihd", parts, np.abs(k)) ** 2).sum()
         self.parts["key"] += (np.einsum("hij,ihd->jhd", parts, np.abs(q)) ** 2).sum()
         q_rows.at(self.want["query"], b)[...] = scale * np.einsum("hij,jhd->ihd", ds, k)
         k_rows.at(self.want["key"], b)[...] = group(scale * np.einsum("hij,ihd->jhd", ds, q))
         k_rows.at(self.want["value"], b)[...] = group(np.einsum("hij,ihd->jhd", p, do))
-        if f.score == "alibi":
-            self.want["slopes"] -= (dx * np.abs(behind)).sum((1, 2))
-            self.terms["slopes"] += np.abs(dx * behind).sum((1, 2))
+        for to, of, products in ((self.want, ds, products), (self.terms, np.abs(ds), np.abs(products)), (self.differences, whole, np.abs(products))):
+            if f.score == "alibi":
+                to["slopes"] += (of * np.abs(behind)).sum((1, 2)) * (-1 if to is self.want else 1)
+            if f.score == "table":
+                np.add.at(to["entries"], tuple(np.broadcast_arrays(of, *at)[1:]), of)
+            if f.scale:
+                to["scale"] += (of * products).sum()
         if f.sink != "none":
             for to, of in ((self.want["sinks"], -p_sink * delta), (self.terms["sinks"], np.abs(p_sink * delta))):
                 if f.sink == "heads":
@@ -276,7 +322,7 @@ class Problem:
             value = self.arrays[name]
             places.append(place(value) if isinstance(value, np.ndarray) else {"value": value})
         # What gradients hold before means nothing.
-        results = [np.full(self.arrays[of].shape, np.nan, self.arrays[of].dtype) for _, of, _ in f.results()]
+        results = [np.full(np.shape(self.arrays[of]), np.nan, getattr(self.arrays[of], "dtype", np.float32)) for _, of, _ in f.results()]
         places += [place(array) for array in results]
         outs = [place(array) for array in results]
         data = np.full(end + 64, 0xFF, np.uint8)
@@ -299,10 +345,11 @@ class Problem:
             size = np.linalg.norm(self.terms.get(name, want))
             whole = np.sqrt(self.parts.get(name, 0.0))
             size = whole if size < 1e-6 * whole else size
-            for side, value, bound in (("", found, self.bound), (" of the evaluator", exact, EVALUATOR)):
-                error = np.linalg.norm(value - want)
-                if not error <= bound * max(size, 1e-30) and not (size == 0 and error == 0):
-                    complaints.append(f"gradient of {name}{side}: error {error / max(size, 1e-30):.1e}, allowed {bound:.0e}")
+            rounded = np.linalg.norm(self.differences.get(name, 0.0))
+            for side, value, bound, rounding in (("", found, self.bound, ROUNDING), (" of the evaluator", exact, EVALUATOR, EVALUATOR_ROUNDING)):
+                error, most = np.linalg.norm(value - want), max(bound * size, rounding * rounded)
+                if not error <= max(most, bound * 1e-30) and not (size == 0 and error == 0):
+                    complaints.append(f"gradient of {name}{side}: error {error / max(size, 1e-30):.1e}, allowed {most / max(size, 1e-30):.0e}")
         return complaints
 
 

@@ -292,8 +292,8 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   return success();
 }
 
-/// A GPU has no kernels that add to gradients of a sink's captures, none that
-/// add over packed sequences, and none whose products have two types.
+/// A GPU has no kernels that add to gradients of a sink's captures, and none
+/// whose products have two types.
 static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
                                           StringRef target) {
   Type element = getElementTypeOrSelf(op.getQuery().getType()),
@@ -313,12 +313,6 @@ static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
               "there, and this one on a CPU";
   bool ofScale = static_cast<bool>(op.getScaleGradient());
   bool addsUp = ofScale || !op.getCaptureGradients().empty();
-  if (addsUp && op.isRagged())
-    return op.emitOpError()
-           << "asks for the gradient of "
-           << (ofScale ? "the scale" : "a capture")
-           << " over packed sequences, which has no lowering for " << target
-           << "; the nearest is a batch there, and this one on a CPU";
   ConfigAttr given = op.getConfigAttr();
   bool isOrdered = op.getDeterministic() || (given && given.getDeterministic());
   if (!isOrdered || !addsUp)
