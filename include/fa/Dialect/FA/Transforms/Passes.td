@@ -102,7 +102,7 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     loops go over slots instead, of which all rows of the operands have enough
     wherever sequences start, and each iteration finds its sequence. Numbers of query
     rows begin with a slot for each sequence. Rows of no sequence have slots too:
-    their gradient is 0.
+    their gradient is 0. Slots without rows visit nothing.
 
     Before:
 
