@@ -126,3 +126,49 @@ func.func @left_alone(%q: memref<1x1x2x64xf32>, %k: memref<1x?x2x64xf32>, %t: te
       {config = #fa.config<query_block = 16, key_block = 128>}
   return %r : tensor<1x1x2x64xf32>
 }
+
+// Parts on a GPU are multiples of 8 keys, and end where a sequence would: in pages, of those that one block has. With dropout
+// they are multiples of the pairs that share a draw.
+
+// CHECK-LABEL: func.func @on_gpu(
+// CHECK-DAG:     %[[C8:.+]] = arith.constant 8 : index
+// CHECK:         %[[UNITS:.+]] = arith.ceildivsi %{{.+}}, %[[C8]]
+// CHECK:         %[[OF_PART:.+]] = arith.ceildivsi %[[UNITS]], %{{.+}}
+// CHECK:         arith.muli %[[OF_PART]], %[[C8]]
+func.func @on_gpu(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: memref<1x1x4x64xbf16>) {
+  fa.attention ins(%q, %k, %k : memref<1x1x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      {config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}
+
+// CHECK-LABEL: func.func @in_pages(
+// CHECK-DAG:     %[[C32:.+]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C128:.+]] = arith.constant 128 : index
+// CHECK:         %[[UNITS:.+]] = arith.ceildivsi %{{.+}}, %[[C32]]
+// CHECK:         %[[UNITS:.+]] = arith.ceildivsi %{{.+}}, %[[C128]]
+func.func @in_pages(%q: memref<1x1x4x64xbf16>, %small: memref<?x32x4x64xbf16>, %large: memref<?x256x4x64xbf16>,
+                    %lengths: memref<1xi32>, %table: memref<1x?xi32>, %o: memref<1x1x4x64xbf16>) {
+  fa.attention ins(%q, %small, %small : memref<1x1x4x64xbf16>, memref<?x32x4x64xbf16>, memref<?x32x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      key_lengths(%lengths : memref<1xi32>) key_pages(%table : memref<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
+       config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  fa.attention ins(%q, %large, %large : memref<1x1x4x64xbf16>, memref<?x256x4x64xbf16>, memref<?x256x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      key_lengths(%lengths : memref<1xi32>) key_pages(%table : memref<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
+       config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}
+
+// CHECK-LABEL: func.func @dropout(
+// CHECK-DAG:     %[[C16:.+]] = arith.constant 16 : index
+// CHECK:         arith.ceildivsi %{{.+}}, %[[C16]]
+func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: memref<1x1x4x64xbf16>, %p: f32, %seed: i64) {
+  fa.attention ins(%q, %k, %k : memref<1x1x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      score(%s, %b, %h, %i, %j) captures(%c = %p : f32, %n = %seed : i64) {
+        %f = fa.dropout %c, %n, %n at(%b, %h, %i, %j)
+        %x = arith.mulf %s, %f : f32
+        fa.yield %x : f32
+      }
+      {config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}

@@ -18,11 +18,14 @@
 #include "SequenceSlots.h"
 #include "fa/Dialect/FA/IR/PartialResults.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/Dropout.h"
+#include "fa/Support/Philox.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -193,10 +196,33 @@ Value SequenceTiler::sliceLse(const TileResults &results, const Rows &rows,
                       rows.count, head);
 }
 
-/// The first key of a part of `count`, and how many it has.
+/// What parts of keys are a multiple of. A GPU copies and masks the end of a
+/// part as it does that of a sequence, so its parts are of almost one size:
+/// what they begin at is aligned in captured rows, and for draws of dropout. A
+/// block of keys in pages is of whole copies. A CPU has code of its own for
+/// blocks that are not full.
+int64_t SequenceTiler::getPartUnit() {
+  constexpr int64_t aligned = 8;
+  int64_t keyBlock = op.getConfigAttr().getKeyBlock();
+  if (!isOnDevice())
+    return keyBlock;
+  int64_t unit =
+      drawsDropout(op.getScore()) ? int64_t(philox::blockMultiple) : aligned;
+  if (!op.getKeyPages())
+    return unit;
+  int64_t rows =
+      cast<MemRefType>(op.getKey().getType())
+          .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
+  if (ShapedType::isDynamic(rows) || rows == 0)
+    return keyBlock;
+  return std::lcm(unit, std::min(rows, keyBlock));
+}
+
+/// The first key of a part of `count`, and how many it has. Parts of one size
+/// are multiples of `unit`, so that they share no copies.
 static std::pair<OpFoldResult, OpFoldResult>
 cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
-        int64_t keyBlock) {
+        int64_t unit) {
   if (!part.number)
     return {rewriter.getIndexAttr(0), count};
   AffineExpr s0, s1, s2;
@@ -213,21 +239,20 @@ cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
         arith::ConstantIndexOp::create(rewriter, loc, part.size),
         arith::IntegerOverflowFlags::nsw);
   } else {
-    // Of whole key blocks, so that parts share none.
     Value equal;
     if (std::optional<int64_t> parts = getConstantIntValue(part.count)) {
       equal = getValueOrCreateConstantIndexOp(
           rewriter, loc,
           affine::makeComposedFoldedAffineApply(
               rewriter, loc,
-              s0.ceilDiv(constant(*parts * keyBlock)) * constant(keyBlock),
+              s0.ceilDiv(constant(*parts * unit)) * constant(unit),
               {OpFoldResult(count)}));
     } else {
-      Value block = arith::ConstantIndexOp::create(rewriter, loc, keyBlock);
-      Value blocks = arith::CeilDivSIOp::create(rewriter, loc, count, block);
-      Value ofPart = arith::CeilDivSIOp::create(rewriter, loc, blocks,
+      Value one = arith::ConstantIndexOp::create(rewriter, loc, unit);
+      Value units = arith::CeilDivSIOp::create(rewriter, loc, count, one);
+      Value ofPart = arith::CeilDivSIOp::create(rewriter, loc, units,
                                                 cast<Value>(part.count));
-      equal = arith::MulIOp::create(rewriter, loc, ofPart, block,
+      equal = arith::MulIOp::create(rewriter, loc, ofPart, one,
                                     arith::IntegerOverflowFlags::nsw);
     }
     size = equal;
@@ -256,8 +281,8 @@ void SequenceTiler::buildTile(const TilePlace &place, int64_t block,
     isValid = both(isValid, hasPages(batch, keys.count));
   if (isValid)
     keys.count = select(isValid, keys.count, index(0));
-  auto [firstKey, numKeys] = cutKeys(rewriter, loc, part, keys.count,
-                                     op.getConfigAttr().getKeyBlock());
+  auto [firstKey, numKeys] =
+      cutKeys(rewriter, loc, part, keys.count, getPartUnit());
 
   OpFoldResult keyHead = getKeyHead(rewriter, op, head);
   Value tileQuery =

@@ -73,6 +73,7 @@ public:
 private:
   bool isOnDevice();
   bool copiesSpoilRows();
+  int64_t getPartUnit();
   Value countPages();
   Value countQueries() {
     return getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);

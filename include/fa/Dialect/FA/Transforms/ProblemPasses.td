@@ -118,6 +118,8 @@ def FASplitKeys : Pass<"fa-split-keys"> {
     `split_keys` a part has so many keys, and there are as many parts as the longest
     possible sequence has: a sequence gives the same bits in any batch. The last
     parts may be short or, of a short sequence, empty. A sink is of the first part.
+    Parts by number are of one size: of whole key blocks on a CPU, and on a GPU of
+    a multiple of 8 keys, or of the pages that one copy takes.
 
     Packed sequences and pages are tiled here too. Left alone are tensors, and
     pieces of a problem, which have offsets: `fa-split-kv` splits them.
