@@ -79,6 +79,7 @@ AttentionMatch::Factors AttentionMatch::takeFactors(const Node *product,
     // More is no product of two tensors.
     if (result.loads.size() + result.others.size() > maxFactors)
       return;
+    node = reader.getGraph().withoutRounding(node);
     if (const Node *number = getUniform(node)) {
       result.factors.push_back(number);
       return;
@@ -458,7 +459,7 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
   ElementReader reader(graph, extents);
 
   // The root: an element of the second product, perhaps divided.
-  const Node *element = reader.read(root, rootForms);
+  const Node *element = graph.withoutRounding(reader.read(root, rootForms));
   if (element->isa<arith::TruncFOp>() && !element->folded)
     element = element->operand(0);
   const Node *divisor = nullptr, *output = element;
@@ -473,7 +474,7 @@ LogicalResult AttentionMatch::attempt(Variables &variables, bool isFinal) {
         output = element->operand(1 - side);
       }
   }
-  const Node *product = getLoad(output);
+  const Node *product = getLoad(graph.withoutRounding(output));
   bool isProductOnly = product && product->value == second->getResult(0);
   if (!isProductOnly && root != second->getResult(0))
     return refuse(second, "the result is more than a product", 0);

@@ -47,7 +47,7 @@ const Node *ElementReader::readLinalg(linalg::LinalgOp op, OpResult result,
     const Node *product = load(result, indices);
     if (!initial)
       return product;
-    Type type = graph.getComputedType(product->type);
+    Type type = getElementTypeOrSelf(result.getType());
     return graph.get<arith::AddFOp>({product, initial}, type, op);
   }
   std::optional<Body> body = readBody(op, result.getResultNumber(), indices,
@@ -76,9 +76,10 @@ const Node *ElementReader::readLinalg(linalg::LinalgOp op, OpResult result,
       return nullptr;
     return graph.getOp(
         OperationName(names[unsigned(body->combiner)], graph.getContext()),
-        {initial, body->node}, body->node->type, op);
+        {initial, body->node}, getElementTypeOrSelf(result.getType()), op);
   }
-  return graph.getReduce(body->combiner, body->bound, initial, body->node, op);
+  return graph.getReduce(body->combiner, body->bound, initial, body->node,
+                         getElementTypeOrSelf(result.getType()), op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,15 +130,20 @@ const Node *ElementReader::readSoftmax(linalg::SoftmaxOp op,
   if (!inRow || !here)
     return nullptr;
   Type type = here->type;
+  // In a narrow type it rounds each step, which may be dropped of scores only.
+  if (!here->hasMatrix && type != op.getInputOperandType().getElementType())
+    return nullptr;
   const Node *greatest = graph.getReduce(
       Combiner::Maximum, variable,
-      graph.getReal(-std::numeric_limits<double>::infinity(), type), inRow, op);
+      graph.getReal(-std::numeric_limits<double>::infinity(), type), inRow,
+      type, op);
   auto getWeight = [&](const Node *score) {
     const Node *below = graph.get<arith::SubFOp>({score, greatest}, type, op);
     return graph.get<math::ExpOp>({below}, type, op);
   };
-  const Node *sum = graph.getReduce(
-      Combiner::Add, variable, graph.getReal(0, type), getWeight(inRow), op);
+  const Node *sum =
+      graph.getReduce(Combiner::Add, variable, graph.getReal(0, type),
+                      getWeight(inRow), type, op);
   return graph.get<arith::DivFOp>({getWeight(here), sum}, type, op);
 }
 

@@ -321,14 +321,8 @@ const Node *NodeGraph::foldCast(OperationName name, const Node *operand,
                                 Type type, Operation *source) {
   bool extends = isAny<arith::ExtFOp>(name);
   if (extends || isAny<arith::TruncFOp>(name)) {
-    // What is computed in f32 has no narrower type.
-    if (operand->type == getComputedType(type) && !operand->folded)
-      return operand;
     if (operand->type == type)
       return operand;
-    if (!extends && operand->type.isF64() && getComputedType(type) != type &&
-        !operand->folded)
-      return getOp(name, {operand}, getComputedType(type), source);
     if (auto hidden = getHidden(*this, operand))
       return getSelect(hidden->first,
                        getOp(name, {hidden->second}, type, source),

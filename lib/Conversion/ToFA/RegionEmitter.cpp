@@ -22,6 +22,8 @@ using namespace mlir::fa;
 
 /// What is worth computing once, before the attention, where a tensor has it.
 static bool isExpensive(const Node *node) {
+  while (node->isa<arith::ExtFOp>() || node->isa<arith::TruncFOp>())
+    node = node->operand(0);
   return node->kind == NodeKind::Op &&
          node->name->getDialectNamespace() == "math" &&
          !node->isa<math::AbsFOp>();

@@ -13,6 +13,7 @@
 
 #include "ScalarNode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -93,6 +94,58 @@ Type NodeGraph::getComputedType(Type type) const {
   return type;
 }
 
+/// Whether what is computed of numbers of f16 is one of f16, and so for bf16.
+static bool keepsFormat(const Node &node) {
+  if (node.kind == NodeKind::Reduce)
+    return node.combiner == Combiner::Maximum ||
+           node.combiner == Combiner::MaximumNumber;
+  return node.isa<arith::SelectOp>() || node.isa<arith::NegFOp>() ||
+         node.isa<math::AbsFOp>() || node.isa<arith::MaximumFOp>() ||
+         node.isa<arith::MaxNumFOp>() || node.isa<arith::MinimumFOp>() ||
+         node.isa<arith::MinNumFOp>() || node.isa<math::FloorOp>() ||
+         node.isa<math::CeilOp>() || node.isa<math::TruncOp>() ||
+         node.isa<math::RoundOp>() || node.isa<math::RoundEvenOp>();
+}
+
+static bool fitsExactly(APFloat value, const llvm::fltSemantics &format) {
+  bool loses;
+  value.convert(format, APFloat::rmNearestTiesToEven, &loses);
+  return !loses;
+}
+
+/// Fills in `fitsF16` and `fitsBF16`.
+static void findFormats(Node &node) {
+  if (!node.type.isF32())
+    return;
+  if (auto real = dyn_cast_or_null<FloatAttr>(node.folded)) {
+    node.fitsF16 = fitsExactly(real.getValue(), APFloat::IEEEhalf());
+    node.fitsBF16 = fitsExactly(real.getValue(), APFloat::BFloat());
+    return;
+  }
+  Type narrow;
+  if (node.kind == NodeKind::Reduce && node.attribute)
+    narrow = cast<TypeAttr>(node.attribute).getValue();
+  else if (node.isa<arith::ExtFOp>())
+    narrow = node.operand(0)->type;
+  if (narrow) {
+    node.fitsF16 = narrow.isF16();
+    node.fitsBF16 = narrow.isBF16();
+    return;
+  }
+  node.fitsF16 = node.fitsBF16 = keepsFormat(node);
+  for (const Node *operand : node.operands)
+    if (isa<FloatType>(operand->type)) {
+      node.fitsF16 &= operand->fitsF16;
+      node.fitsBF16 &= operand->fitsBF16;
+    }
+}
+
+const Node *NodeGraph::withoutRounding(const Node *node) const {
+  bool isRounded = excessPrecision && node->isa<arith::ExtFOp>() &&
+                   node->operand(0)->isa<arith::TruncFOp>() && !node->folded;
+  return isRounded ? node->operand(0)->operand(0) : node;
+}
+
 const Node *NodeGraph::intern(Node &&node) {
   llvm::FoldingSetNodeID id;
   node.Profile(id);
@@ -117,6 +170,7 @@ const Node *NodeGraph::intern(Node &&node) {
   node.hasReduction |= node.kind == NodeKind::Reduce;
   node.hasMatrix |= node.kind == NodeKind::Load && node.value == matrix;
   node.hasAccumulator |= node.kind == NodeKind::Accumulator;
+  findFormats(node);
   node.number = storage.size();
   storage.push_back(std::move(node));
   nodes.InsertNode(&storage.back(), place);
@@ -210,7 +264,7 @@ const Node *NodeGraph::getAccumulator(Type type) {
 
 const Node *NodeGraph::getReduce(Combiner combiner, ArrayRef<unsigned> bound,
                                  const Node *initial, const Node *body,
-                                 Operation *source) {
+                                 Type type, Operation *source) {
   // Over one element, and of what is the same everywhere.
   bool isIdempotent = combiner == Combiner::And || combiner == Combiner::Or ||
                       combiner == Combiner::Maximum ||
@@ -238,16 +292,57 @@ const Node *NodeGraph::getReduce(Combiner combiner, ArrayRef<unsigned> bound,
   llvm::sort(node.bound);
   node.operands = {initial, body};
   node.source = source;
+  // A sum in a narrow type is another number than the one in f32.
+  if (getComputedType(type) != type && !body->hasMatrix && !isIdempotent)
+    node.attribute = TypeAttr::get(type);
   return intern(std::move(node));
 }
 
 const Node *NodeGraph::getOp(OperationName name,
                              ArrayRef<const Node *> operandRange, Type type,
                              Operation *source, Attribute predicate) {
+  Type computed = getComputedType(type);
+  if (computed == type)
+    return make(name, operandRange, type, source, predicate);
+  // Only scores and their softmax lose roundings. Sums stay in their tensors.
+  bool ofScores = llvm::any_of(operandRange, [](const Node *operand) {
+    return operand->hasMatrix || operand->hasAccumulator;
+  });
+  if (!ofScores)
+    return getRounded(name, operandRange, type, source);
+  if (name.getStringRef() != arith::TruncFOp::getOperationName())
+    return make(name, operandRange, computed, source, predicate);
+  const Node *wide = operandRange.front();
+  return wide->type == computed
+             ? wide
+             : make(name, operandRange, computed, source, predicate);
+}
+
+const Node *NodeGraph::getRounded(OperationName name,
+                                  ArrayRef<const Node *> operands, Type type,
+                                  Operation *source) {
+  StringRef spelled = name.getStringRef();
+  bool rounds = spelled == arith::TruncFOp::getOperationName();
+  // The nearest number of f16 or bf16, not that of the nearest one of f32.
+  bool isDirect = rounds || spelled == arith::SIToFPOp::getOperationName() ||
+                  spelled == arith::UIToFPOp::getOperationName();
+  Type computed = getComputedType(type);
+  if (!isDirect)
+    return get<arith::TruncFOp>({make(name, operands, computed, source, {})},
+                                type, source);
+  if (rounds && operands.front()->type == computed &&
+      operands.front()->fits(type))
+    return operands.front();
+  const Node *narrow = make(name, operands, type, source, {});
+  return narrow->type == computed
+             ? narrow
+             : get<arith::ExtFOp>(narrow, computed, source);
+}
+
+const Node *NodeGraph::make(OperationName name,
+                            ArrayRef<const Node *> operandRange, Type type,
+                            Operation *source, Attribute predicate) {
   SmallVector<const Node *> operands(operandRange);
-  bool computesFloat = type.isF16() || type.isBF16();
-  if (computesFloat && !name.getStringRef().starts_with("arith.truncf"))
-    type = getComputedType(type);
   if (const Node *folded = fold(name, operands, type, source, predicate))
     return folded;
   bool commutes = name.hasTrait<OpTrait::IsCommutative>();

@@ -60,6 +60,8 @@ struct Node : public llvm::FoldingSetNode {
   /// Whether a reduction, an element of `NodeGraph::matrix`, or an accumulator
   /// is in this.
   bool hasReduction = false, hasMatrix = false, hasAccumulator = false;
+  /// Whether f16 or bf16 hold this number of f32 exactly.
+  bool fitsF16 = false, fitsBF16 = false;
 
   void Profile(llvm::FoldingSetNodeID &id) const;
   bool isOp(StringRef opName) const;
@@ -67,6 +69,7 @@ struct Node : public llvm::FoldingSetNode {
     return isOp(OpTy::getOperationName());
   }
   const Node *operand(unsigned position) const { return operands[position]; }
+  bool fits(Type narrow) const { return narrow.isF16() ? fitsF16 : fitsBF16; }
   bool dependsOn(ArrayRef<unsigned> variables) const;
 };
 
@@ -82,8 +85,9 @@ public:
                       Operation *source);
   const Node *getScalar(Value value);
   const Node *getAccumulator(Type type);
+  /// `type` is the one of the source, in which it rounds its sums.
   const Node *getReduce(Combiner combiner, ArrayRef<unsigned> bound,
-                        const Node *initial, const Node *body,
+                        const Node *initial, const Node *body, Type type,
                         Operation *source);
   /// Simplified. `predicate` is that of a comparison.
   const Node *getOp(OperationName name, ArrayRef<const Node *> operands,
@@ -100,14 +104,23 @@ public:
   Variables &getVariables() { return variables; }
   MLIRContext *getContext() const { return context; }
   bool hasExcessPrecision() const { return excessPrecision; }
-  /// f16 and bf16 are computed as f32 where roundings are dropped.
+  /// f16 and bf16 are computed as f32 where roundings are dropped. Those of
+  /// what does not depend on scores, such as positions, stay as casts.
   Type getComputedType(Type type) const;
+  /// The number before it was rounded, where roundings of it may be dropped.
+  const Node *withoutRounding(const Node *node) const;
 
   /// The result of the first product: loads of it are scores.
   Value matrix;
 
 private:
   const Node *intern(Node &&node);
+  /// An operation whose result is of f16 or bf16 and stays rounded.
+  const Node *getRounded(OperationName name, ArrayRef<const Node *> operands,
+                         Type type, Operation *source);
+  /// Simplified; results of f16 and bf16 are what `type` says.
+  const Node *make(OperationName name, ArrayRef<const Node *> operands,
+                   Type type, Operation *source, Attribute predicate);
   const Node *fold(OperationName name, SmallVector<const Node *> &operands,
                    Type type, Operation *source, Attribute predicate);
   const Node *foldSelect(ArrayRef<const Node *> operands, Type type);

@@ -98,3 +98,47 @@ func.func @added_number(%q: tensor<4x16x32xf32>, %k: tensor<4x32x24xf32>, %v: te
   %o = linalg.batch_matmul ins(%p, %v : tensor<4x16x24xf32>, tensor<4x24x32xf32>) outs(%oi : tensor<4x16x32xf32>) -> tensor<4x16x32xf32>
   return %o : tensor<4x16x32xf32>
 }
+
+// -----
+
+// Positions in bf16 are even above 256, which is what the mask compares: their
+// roundings stay whatever goes of the scores'.
+
+#map = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#col = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @rounded_positions
+// CHECK:         fa.attention
+// CHECK-SAME:      mask(%{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]])
+// CHECK-NOT:       arith.sitofp {{.*}} to f32
+// CHECK-COUNT-2:   arith.sitofp {{.*}} : i64 to bf16
+// CHECK:           arith.cmpf oge
+// VISIBLE-NOT:   linalg.generic
+// CHECK:         return
+func.func @rounded_positions(%q: tensor<300x32xf32>, %k: tensor<32x300xf32>, %v: tensor<300x32xf32>) -> tensor<300x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %infinity = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<300x300xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<300x300xf32>) -> tensor<300x300xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<300x32xf32>, tensor<32x300xf32>) outs(%i : tensor<300x300xf32>) -> tensor<300x300xf32>
+  %en = tensor.empty() : tensor<300xbf16>
+  %at = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%en : tensor<300xbf16>) {
+  ^bb0(%out: bf16):
+    %p = linalg.index 0 : index
+    %n = arith.index_cast %p : index to i64
+    %r = arith.sitofp %n : i64 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<300xbf16>
+  %x = linalg.generic {indexing_maps = [#map, #row, #col, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %at, %at : tensor<300x300xf32>, tensor<300xbf16>, tensor<300xbf16>) outs(%e : tensor<300x300xf32>) {
+  ^bb0(%a: f32, %pi: bf16, %pj: bf16, %out: f32):
+    %c = arith.cmpf oge, %pi, %pj : bf16
+    %r = arith.select %c, %a, %infinity : f32
+    linalg.yield %r : f32
+  } -> tensor<300x300xf32>
+  %p = linalg.softmax dimension(1) ins(%x : tensor<300x300xf32>) outs(%e : tensor<300x300xf32>) -> tensor<300x300xf32>
+  %oe = tensor.empty() : tensor<300x32xf32>
+  %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<300x32xf32>) -> tensor<300x32xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<300x300xf32>, tensor<300x32xf32>) outs(%oi : tensor<300x32xf32>) -> tensor<300x32xf32>
+  return %o : tensor<300x32xf32>
+}

@@ -29,7 +29,7 @@ def FARaiseAttention : Pass<"fa-raise-attention"> {
 
     | option | effect |
     |---|---|
-    | `excess-precision` | drops roundings of scores and of the softmax to f16 or bf16; else only those of scores may be there, and stay |
+    | `excess-precision` | drops roundings of scores and of the softmax to f16 or bf16; else only those of scores may be there, and stay. Positions and biases keep theirs |
     | `masks=assume-visible` | promises that each row sees a key, and that numbers from -1e4 down hide one |
 
     Before (`...` for types and maps):
