@@ -55,6 +55,8 @@ private:
   bool isGivenAhead() { return getClusterSize(kernel) > 1; }
   bool isOfTile(Value value) { return ofTile.contains(value.getDefiningOp()); }
   SmallVector<Value> decode(OpBuilder &at, Value tile, ArrayRef<Value> words);
+  void send(Value tile, ValueRange words);
+  SmallVector<Value> receive();
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
   Value getNextTile(OpBuilder &at);
   SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
@@ -273,6 +275,48 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   return isEarly ? taken : withWords(builder, taken.front());
 }
 
+/// A mail holds 32 bits a word: an index goes in two, the lower one first.
+void Persister::send(Value tile, ValueRange words) {
+  SmallVector<Value> sent = {tile};
+  for (Value word : words) {
+    if (!word.getType().isIndex()) {
+      sent.push_back(word);
+      continue;
+    }
+    Type i64 = builder.getI64Type();
+    Value whole = arith::IndexCastOp::create(builder, loc, i64, word);
+    Value bits = arith::ConstantIntOp::create(builder, loc, 32, 64);
+    Value upper = arith::ShRUIOp::create(builder, loc, whole, bits);
+    for (Value half : {whole, upper})
+      sent.push_back(arith::TruncIOp::create(builder, loc, i32, half));
+  }
+  SendOp::create(builder, loc, mail, sent, Value(), Value());
+}
+
+/// The number of a tile and what `send` sent of it.
+SmallVector<Value> Persister::receive() {
+  auto types = cast<MailType>(mail.getType()).getTypes();
+  auto received =
+      RecvOp::create(builder, loc, types, mail, Value(), Value()).getValues();
+  SmallVector<Value> values = {received.front()};
+  auto next = std::next(received.begin());
+  for (Value word : mailWords) {
+    if (!word.getType().isIndex()) {
+      values.push_back(*next++);
+      continue;
+    }
+    Type i64 = builder.getI64Type();
+    Value lower = arith::ExtUIOp::create(builder, loc, i64, *next++);
+    Value upper = arith::ExtUIOp::create(builder, loc, i64, *next++);
+    Value bits = arith::ConstantIntOp::create(builder, loc, 32, 64);
+    upper = arith::ShLIOp::create(builder, loc, upper, bits);
+    Value whole = arith::OrIOp::create(builder, loc, lower, upper);
+    values.push_back(arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(), whole));
+  }
+  return values;
+}
+
 void Persister::persistCopies() {
   Block &body = copies.getBody().front();
   builder.setInsertionPointToStart(&body);
@@ -289,10 +333,9 @@ void Persister::persistCopies() {
     IRMapping wordOf;
     wordOf.map(ValueRange(both.getArrayRef()), ValueRange(words));
     // In the order in which the others receive them.
-    SmallVector<Value> sent = {tile};
-    for (Value name : mailWords)
-      sent.push_back(wordOf.lookup(name));
-    SendOp::create(builder, loc, mail, sent, Value(), Value());
+    send(tile, llvm::map_to_vector(mailWords, [&](Value name) {
+           return wordOf.lookup(name);
+         }));
     return SmallVector<Value>(words.take_front(copyWords.size()));
   };
   SmallVector<Value> words = decode(builder, first, both.getArrayRef());
@@ -321,15 +364,10 @@ void Persister::persistCopies() {
 
 void Persister::persistCompute(RoleOp role) {
   builder.setInsertionPointToStart(&role.getBody().front());
-  auto receive = [&] {
-    return RecvOp::create(builder, loc,
-                          cast<MailType>(mail.getType()).getTypes(), mail,
-                          Value(), Value());
-  };
-  SmallVector<Value> inits = receive().getValues();
+  SmallVector<Value> inits = receive();
   inits.erase(inits.begin());
   wrap(mailWords.getArrayRef(), inits);
-  SmallVector<Value> next = receive().getValues();
+  SmallVector<Value> next = receive();
   next.front() = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
                                        next.front(), count);
   fagpu::YieldOp::create(builder, loc, next);
@@ -369,9 +407,11 @@ LogicalResult Persister::run() {
   addArguments();
   findCount();
   SmallVector<Type> types = {i32};
-  llvm::append_range(types, llvm::map_range(mailWords, [](Value word) {
-                       return word.getType();
-                     }));
+  for (Value word : mailWords)
+    if (word.getType().isIndex())
+      types.append(2, i32);
+    else
+      types.push_back(word.getType());
   builder.setInsertionPoint(copies);
   mail = MailOp::create(builder, loc,
                         MailType::get(builder.getContext(), 2, types),

@@ -141,6 +141,39 @@ func.func @rises(%k: !mem, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.conf
   return
 }
 
+// A mail holds words of 32 bits: an index that may need more goes in two.
+// CHECK-LABEL: func.func @wide
+// CHECK: %[[MAIL:.*]] = fagpu.mail : <2, i32, i32, i32>
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK-NEXT: %[[BITS:.*]] = arith.index_cast %[[ROW]] : index to i64
+// CHECK-NEXT: %[[UPPER:.*]] = arith.shrui %[[BITS]], %c32_i64
+// CHECK-NEXT: %[[LOWER:.*]] = arith.trunci %[[BITS]]
+// CHECK-NEXT: %[[UPPER_WORD:.*]] = arith.trunci %[[UPPER]]
+// CHECK-NEXT: fagpu.send %[[MAIL]], %{{.*}}, %[[LOWER]], %[[UPPER_WORD]]
+// CHECK: %[[WORK:.*]]:3 = fagpu.recv %[[MAIL]]
+// CHECK-NEXT: %[[LOW:.*]] = arith.extui %[[WORK]]#1
+// CHECK-NEXT: %[[HIGH:.*]] = arith.extui %[[WORK]]#2
+// CHECK-NEXT: %[[SHIFTED:.*]] = arith.shli %[[HIGH]], %c32_i64
+// CHECK-NEXT: %[[WHOLE:.*]] = arith.ori %[[LOW]], %[[SHIFTED]]
+// CHECK-NEXT: %[[SENT:.*]] = arith.index_cast %[[WHOLE]] : i64 to index
+// CHECK-NEXT: fagpu.repeat iter(%[[AT:.*]] = %[[SENT]])
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[AT]]]
+func.func @wide(%k: !mem, %words: memref<?xi32>, %rows: index, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %row = arith.muli %block, %rows : index
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.put %keys, %k[%c0, %c0] [64, 64] : !mem into !channel
+  }
+  fagpu.role @compute groups(1) {
+    %view = fagpu.acquire %keys : !channel
+    memref.store %n, %words[%row] : memref<?xi32>
+    fagpu.release %view : !view
+  }
+  return
+}
+
 // Blocks of a cluster use no counter: the next tile is as many further as there
 // are blocks.
 // CHECK-LABEL: func.func @cluster
@@ -263,6 +296,7 @@ func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warp
 func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @rises grid(%tiles) (%m, %n) : !mem, i32
+  fagpu.launch @wide grid(%tiles) (%m, %pages, %tiles, %n) : !mem, memref<?xi32>, index, i32
   fagpu.launch @cluster grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32

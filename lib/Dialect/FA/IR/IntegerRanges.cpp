@@ -202,6 +202,14 @@ static std::optional<IntegerRange> combine(Operation *op, const IntegerRange &a,
     return bits;
   if (std::optional<IntegerRange> quotient = divide(op, a, b))
     return quotient;
+  // Read as unsigned, a negative number is greater than any that is not.
+  if (!b.isNonNegative() && a.isNonNegative() &&
+      isa<arith::MinUIOp, index::MinUOp, arith::DivUIOp, index::DivUOp,
+          arith::RemUIOp, index::RemUOp>(op))
+    return IntegerRange{0, a.greatest};
+  if (!a.isNonNegative() && b.isNonNegative() &&
+      isa<arith::MinUIOp, index::MinUOp>(op))
+    return IntegerRange{0, b.greatest};
   if (!b.isNonNegative())
     return std::nullopt;
   if (a.isNonNegative() && isa<arith::MinUIOp, index::MinUOp>(op))
