@@ -102,7 +102,7 @@ typedef struct FaArgument {
   } value;
   /// FaDataType.
   int32_t type;
-  /// From 1 to FA_MAX_RANK, or FA_SCALAR.
+  /// From 0 to FA_MAX_RANK, or FA_SCALAR.
   int32_t rank;
   /// CUDA ordinal of the device that holds the tensor, or
   /// FA_DEVICE_OF_POINTER, which costs a query per tensor.

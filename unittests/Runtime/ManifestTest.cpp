@@ -67,8 +67,8 @@ static const Mistake mistakes[] = {
     {"\"name\": \"key\"", "\"name\": \"k.y\"",
      "arguments[1].name: expected a name of letters, digits and '_', got "
      "'k.y'"},
-    {"[\"batch\", \"queries\", \"heads\", 128]", "[]",
-     "arguments[0].shape: expected 1 to 6 dims, got 0"},
+    {"[\"batch\", \"queries\", \"heads\", 128]", "[1, 1, 1, 1, 1, 1, 1]",
+     "arguments[0].shape: expected 0 to 6 dims, got 7"},
     {"[\"batch\", \"queries\", \"heads\", 128]", "[0]",
      "arguments[0].shape[0]: expected a positive integer, the name of a dim or "
      "\"?\", got 0"},

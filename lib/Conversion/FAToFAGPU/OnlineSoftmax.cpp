@@ -7,6 +7,7 @@
 
 #include "KernelConfig.h"
 #include "QueryBlock.h"
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -42,8 +43,9 @@ QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores) {
 /// one are hidden anyway.
 void QueryBlock::spoilMissingPages(Value keys) {
   auto kernel = role->getParentOfType<func::FuncOp>();
-  if (!hasWarpGroups(kernel) || !step.getScore().empty() ||
-      !fagpu::isPackedElement(element) || !isPaged(step.getKey()))
+  if (!isPaged(step.getKey()) ||
+      !copiesSpoilMissingPages(getGPUPart(kernel), step.getKey(),
+                               step.getKeyOrder(), !step.getScore().empty()))
     return;
   auto mark = [](Value part) {
     if (auto fetch = part.getDefiningOp<fagpu::FetchOp>())

@@ -311,8 +311,8 @@ SmallVector<Value> Persister::receive() {
     Value bits = arith::ConstantIntOp::create(builder, loc, 32, 64);
     upper = arith::ShLIOp::create(builder, loc, upper, bits);
     Value whole = arith::OrIOp::create(builder, loc, lower, upper);
-    values.push_back(arith::IndexCastOp::create(
-        builder, loc, builder.getIndexType(), whole));
+    values.push_back(arith::IndexCastOp::create(builder, loc,
+                                                builder.getIndexType(), whole));
   }
   return values;
 }
@@ -333,9 +333,8 @@ void Persister::persistCopies() {
     IRMapping wordOf;
     wordOf.map(ValueRange(both.getArrayRef()), ValueRange(words));
     // In the order in which the others receive them.
-    send(tile, llvm::map_to_vector(mailWords, [&](Value name) {
-           return wordOf.lookup(name);
-         }));
+    send(tile, llvm::map_to_vector(
+                   mailWords, [&](Value name) { return wordOf.lookup(name); }));
     return SmallVector<Value>(words.take_front(copyWords.size()));
   };
   SmallVector<Value> words = decode(builder, first, both.getArrayRef());

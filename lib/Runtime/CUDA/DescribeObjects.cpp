@@ -49,7 +49,7 @@ static bool convert(const dlpack::Tensor &tensor, FaArgument &argument) {
                     tensor.deviceType == dlpack::CUDAManaged;
   argument = {};
   argument.type = getDataType(tensor);
-  if (!isOnDevice || argument.type < 0 || tensor.rank < 1 ||
+  if (!isOnDevice || argument.type < 0 || tensor.rank < 0 ||
       tensor.rank > FA_MAX_RANK)
     return false;
   argument.value.data = static_cast<char *>(tensor.data) + tensor.byteOffset;

@@ -227,9 +227,9 @@ bool DescriptionReader::readShape(const ManifestObject &object,
   const json::Array *array = object.getArray("shape");
   if (!array)
     return false;
-  if (array->empty() || array->size() > FA_MAX_RANK)
+  if (array->size() > FA_MAX_RANK)
     return object.fail(object.at("shape"),
-                       "expected 1 to " + Twine(int(FA_MAX_RANK)) +
+                       "expected 0 to " + Twine(int(FA_MAX_RANK)) +
                            " dims, got " + Twine(array->size()));
   unsigned argument = description.arguments.size() - 1;
   for (auto [index, value] : llvm::enumerate(*array)) {

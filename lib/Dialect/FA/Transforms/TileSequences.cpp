@@ -16,6 +16,7 @@
 
 #include "TileSequences.h"
 #include "SequenceSlots.h"
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FA/IR/PartialResults.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Dropout.h"
@@ -59,14 +60,12 @@ bool SequenceTiler::isOnDevice() {
   return target && target.getTargetName() != "cpu";
 }
 
-/// Whether bulk copies give NaN for keys in a page that is none, which reaches
-/// the results of all rows that see one: a score function might lose it.
 bool SequenceTiler::copiesSpoilRows() {
   auto target =
       dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
-  return target && target.getPart().hasGroups() && op.getScore().empty() &&
-         getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth() ==
-             16;
+  return target &&
+         copiesSpoilMissingPages(target.getPart(), op.getKey(),
+                                 op.getKeyOrder(), !op.getScore().empty());
 }
 
 /// The pages that both pools have.

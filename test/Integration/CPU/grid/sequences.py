@@ -93,8 +93,8 @@ class SequenceFunction:
         # The batch it is compared with has lengths, and dims in the order of numpy.
         self.base = replace(base, dims=("bshd",) * 4, query_lengths=True, key_lengths=True)
         self.form = form
-        # On a GPU, f32 of large head dims fits with blocks that only the compiler chooses.
-        if form.parts and (base.config or base.element != "f32" or base.head_dim <= 128):
+        # On a GPU, f32 of large head dims or small pages fits with blocks that only the compiler chooses.
+        if form.parts and (base.config or base.element != "f32" or self.key_block() % 64 == 0):
             self.base.config = self.split(base.config or f"#fa.config<query_block = 64, key_block = {self.key_block()}>")
 
     def key_block(self):

@@ -28,3 +28,14 @@ func.func @pages_window(%q: !q, %k: !pool, %v: !pool, %lengths: tensor<3xi32>, %
       {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
   return %r : !q
 }
+
+// Columns behind the head dim are filled with zeros, also of a page that is none.
+!q40 = tensor<3x1x8x40xbf16>
+!pool40 = tensor<?x64x2x40xbf16>
+func.func @pages_40(%q: !q40, %k: !pool40, %v: !pool40, %lengths: tensor<3xi32>, %table: tensor<3x?xi32>) -> !q40 {
+  %o = tensor.empty() : !q40
+  %r = fa.attention ins(%q, %k, %v : !q40, !pool40, !pool40) outs(%o : !q40)
+      key_lengths(%lengths : tensor<3xi32>) key_pages(%table : tensor<3x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
+  return %r : !q40
+}

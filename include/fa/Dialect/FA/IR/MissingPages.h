@@ -1,0 +1,30 @@
+//===- MissingPages.h - Keys in a page that is none -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_MISSINGPAGES_H
+#define FA_DIALECT_FA_IR_MISSINGPAGES_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/GPUPart.h"
+
+namespace mlir::fa {
+
+/// Whether bulk copies give NaN for keys in a page that is none, which reaches
+/// the results of all rows that see one, so that no thread has to look at a
+/// table before it starts. A score function might lose it, and where the head
+/// dim is no multiple of 16 it fills the columns behind it too.
+inline bool copiesSpoilMissingPages(const GPUPart &part, Value keys,
+                                    DimsAttr order, bool hasScore) {
+  auto type = cast<ShapedType>(keys.getType());
+  int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
+  return part.hasGroups() && !hasScore && type.getElementTypeBitWidth() == 16 &&
+         headDim % 16 == 0;
+}
+
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_IR_MISSINGPAGES_H
