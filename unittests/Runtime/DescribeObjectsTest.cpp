@@ -129,7 +129,7 @@ TEST_F(DescribeObjectsTest, LeavesUnknownTypes) {
 TEST_F(DescribeObjectsTest, LeavesRanksBeyondTheLimit) {
   objects[1].tensor.rank = FA_MAX_RANK + 1;
   EXPECT_EQ(describeObjects(), FA_NOT_TAKEN);
-  objects[1].tensor.rank = 0;
+  objects[1].tensor.rank = -1;
   EXPECT_EQ(describeObjects(), FA_NOT_TAKEN);
 }
 

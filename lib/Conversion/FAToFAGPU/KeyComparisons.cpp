@@ -208,8 +208,11 @@ Value RegionOnBlocks::matchKeyBound(Operation *op, ValueRange operands) {
   arith::CmpIPredicate predicate = compare.getPredicate();
   if (!isLeft)
     predicate = reverse(predicate);
+  // What 32 bits hold compares without a scalar for each block.
   if (place.rowsAreKeys)
-    return isQueryOffset(bound) ? compareQuery(predicate, bound) : Value();
+    return isQueryOffset(bound) && !ranges.fits(op->getOperand(isLeft))
+               ? compareQuery(predicate, bound)
+               : Value();
   Kind kind = kindOf(bound);
   if (kind == Kind::Column || kind == Kind::Matrix)
     return {};

@@ -34,3 +34,17 @@ func.func @window(%query: !q, %key: !q, %value: !q, %output: !q, %lse: !lse, %ou
       outs(query = %query_gradient : !q, key = %key_gradient : !q, value = %value_gradient : !q) mask window(%left, %right)
   return
 }
+
+// What 32 bits hold needs no scalar for each block: with it, causal gradients of head dim 64 took 6 % longer on an H200.
+// CHECK-LABEL: func.func @causal_all
+// CHECK-NOT: 1073741824
+// CHECK: fa.query_ranges
+// CHECK: arith.cmpi s{{.*}} : tensor<64x128xi32>
+// CHECK-NOT: 1073741824
+// CHECK: func.func
+func.func @causal(%query: !q, %key: !q, %value: !q, %output: !q, %lse: !lse, %output_gradient: !q, %query_gradient: !q, %key_gradient: !q,
+    %value_gradient: !q) {
+  fa.attention_gradient ins(%query, %key, %value : !q, !q, !q) of(%output, %lse : !q, !lse) gradients(%output_gradient : !q)
+      outs(query = %query_gradient : !q, key = %key_gradient : !q, value = %value_gradient : !q) mask causal
+  return
+}
