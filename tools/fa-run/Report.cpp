@@ -21,6 +21,8 @@ using namespace mlir::fa;
 using namespace mlir::fa::executor;
 
 bool Report::passed() const {
+  if (coverage)
+    return coverage->passed();
   return llvm::all_of(outputs, [](const OutputReport &output) {
     return !output.comparison || output.comparison->passed();
   });
@@ -68,6 +70,8 @@ void Report::print(raw_ostream &stream) const {
   if (asWritten)
     stream << "as written: stages and orders, shared memory, registers and "
               "barriers were not checked\n";
+  if (coverage)
+    coverage->print(stream);
   for (const OutputReport &output : outputs) {
     stream << output.name << ": " << output.type;
     if (!output.values.empty())
@@ -159,6 +163,12 @@ std::string Report::toJSON() const {
       verify["total_rows"] = totalRows;
     object["verify"] = std::move(verify);
   }
+  if (coverage)
+    object["coverage"] =
+        llvm::json::Object{{"passed", coverage->passed()},
+                           {"pairs", coverage->numPairs},
+                           {"undecided", coverage->numUndecided},
+                           {"wrong_queries", coverage->faults.size()}};
   if (!chip.empty())
     object["chip"] = chip;
   if (!fallback.empty())

@@ -10,6 +10,7 @@
 
 #include "Benchmark.h"
 #include "Comparison.h"
+#include "Coverage.h"
 #include "Reference.h"
 
 namespace mlir::fa {
@@ -46,6 +47,7 @@ struct Report {
   std::optional<int64_t> peakBytes;
   std::optional<executor::AttentionWork> work;
   std::optional<double> compileSeconds;
+  std::optional<Coverage> coverage;
 
   bool passed() const;
   void print(raw_ostream &stream) const;

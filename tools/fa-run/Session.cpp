@@ -106,7 +106,7 @@ LogicalResult Session::run() {
     return failure();
   if (options.blockMap)
     return drawBlockMap();
-  if (failed(chooseTarget()) || failed(makeInputs()) || failed(makeResults()))
+  if (failed(chooseTarget()) || failed(makeInputs()))
     return failure();
   report.file = options.file;
   report.entry = entry.getName();
@@ -117,10 +117,14 @@ LogicalResult Session::run() {
   report.asWritten = options.asWritten;
   for (const HostBuffer &buffer : inputs)
     report.arguments.push_back(buffer.getTypeName());
-  if (failed(runTarget()))
+  if (options.coverage) {
+    if (failed(proveCoverage()))
+      return failure();
+  } else if (failed(makeResults()) || failed(runTarget()) ||
+             (options.verify && failed(verifyOutputs())) ||
+             failed(reportOutputs())) {
     return failure();
-  if ((options.verify && failed(verifyOutputs())) || failed(reportOutputs()))
-    return failure();
+  }
   report.print(llvm::outs());
   if (failed(writeFiles()))
     return failure();

@@ -26,6 +26,8 @@ struct SessionOptions {
   TargetKind target = TargetKind::Auto;
   std::vector<std::string> inputs, outputs;
   bool verify = false;
+  /// Instead of a run on the inputs.
+  bool coverage = false;
   bool bench = false;
   /// The interpreter executes the text, and not what fagpu-plan makes of it.
   bool asWritten = false;

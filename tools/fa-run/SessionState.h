@@ -9,6 +9,7 @@
 #define FA_TOOLS_FA_RUN_SESSIONSTATE_H
 
 #include "CUDATarget.h"
+#include "Coverage.h"
 #include "Program.h"
 #include "Report.h"
 #include "Session.h"
@@ -42,6 +43,7 @@ private:
   LogicalResult runInterpreter();
   LogicalResult countWork();
   LogicalResult drawBlockMap();
+  LogicalResult proveCoverage();
   // What came of it.
   LogicalResult verifyOutputs();
   LogicalResult reportOutputs();
@@ -51,6 +53,7 @@ private:
   HostBuffer &getBuffer(const Output &output) {
     return output.isArgument ? arguments[output.index] : results[output.index];
   }
+  FailureOr<Coverage> makeCoverage();
   const executor::NumberPolicy &getPolicy(ModuleOp module);
   ErrorBound getBound(unsigned number);
   Type getNarrowestType();
@@ -73,6 +76,11 @@ private:
   Evaluation expected;
   Report report;
 };
+
+/// The attention that writes an output of a function, and the number of its
+/// destination; null where another operation does.
+std::pair<AttentionOp, unsigned> getAttention(func::FuncOp function,
+                                              const Output &output);
 
 /// The value of --target.
 StringRef getTargetName(TargetKind target);

@@ -49,10 +49,8 @@ Type Session::getNarrowestType() {
   return narrowest;
 }
 
-/// The attention that writes an output of a function, and the number of its
-/// destination; null where another operation does.
-static std::pair<AttentionOp, unsigned> getAttention(func::FuncOp function,
-                                                     const Output &output) {
+std::pair<AttentionOp, unsigned> fa::getAttention(func::FuncOp function,
+                                                  const Output &output) {
   if (output.isArgument) {
     for (OpOperand &use : function.getArgument(output.index).getUses())
       if (auto op = dyn_cast<AttentionOp>(use.getOwner());

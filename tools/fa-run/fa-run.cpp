@@ -83,6 +83,12 @@ struct CommandLine {
       cl::desc("Compare every output with a float64 evaluation; "
                "exit with 1 if an error is above its bound"),
       cl::cat(category)};
+  cl::opt<bool> coverage{
+      "coverage",
+      cl::desc("Prove that each query sees each of its keys once, by values "
+               "that name them, and name those that are in no part of the "
+               "work, or in several; for an attention with a log-sum-exp"),
+      cl::cat(category)};
   cl::opt<std::string> against{
       "against", cl::desc("Verify against the evaluation of another file"),
       cl::value_desc("FILE"), cl::cat(category)};
@@ -146,6 +152,7 @@ struct CommandLine {
 
 private:
   LogicalResult checkBlockMap() const;
+  LogicalResult checkCoverage() const;
   FailureOr<uint64_t> getSeed() const;
 };
 } // namespace
@@ -178,6 +185,20 @@ LogicalResult CommandLine::checkBlockMap() const {
   return success();
 }
 
+/// Coverage has values of its own.
+LogicalResult CommandLine::checkCoverage() const {
+  for (auto [name, count] :
+       {std::pair("verify", verifyResults.getNumOccurrences()),
+        std::pair("bench", bench.getNumOccurrences()),
+        std::pair("output", outputs.getNumOccurrences()),
+        std::pair("block-map", blockMap.getNumOccurrences())})
+    if (count)
+      return reportError(Twine("--") + name +
+                         " is for other values than those of --coverage: "
+                         "leave one of them out");
+  return success();
+}
+
 /// The seed that the caller names: by the option, else by the variable of the
 /// test suite, so that a suite's numbers are the same on every machine. Draws
 /// one where neither does.
@@ -206,6 +227,9 @@ FailureOr<SessionOptions> CommandLine::getOptions() const {
       return failure();
     options.blockMap = *place;
   }
+  if (coverage && failed(checkCoverage()))
+    return failure();
+  options.coverage = coverage;
   options.file = fileName;
   options.entry = entryName;
   options.target = target;
