@@ -73,13 +73,10 @@ static int64_t getCopyingRegisters(const RegionWork &regions) {
   return 24 + 8 * std::min<int64_t>(regions.comparisons, 4);
 }
 
-/// Terms of bf16 that an operand of f32 is the sum of.
-static constexpr int64_t termsOfFloat = 3;
-
-static bool isSplit(Type element) {
+bool mlir::fa::isSplit(Type element) {
   return element.getIntOrFloatBitWidth() > 16;
 }
-static bool isSplit(const AttentionProblem &problem) {
+bool mlir::fa::isSplit(const AttentionProblem &problem) {
   return isSplit(problem.elementType);
 }
 
@@ -110,9 +107,8 @@ static int64_t countStagedColumns(const GPUTile &tile, int64_t queryColumns,
   return takeTurns ? queryColumns : queryColumns + valueColumns;
 }
 
-/// Elements of the operands that are in shared memory at once.
-static int64_t countSharedElements(const GPUTile &tile,
-                                   const AttentionProblem &problem) {
+int64_t mlir::fa::countSharedElements(const GPUTile &tile,
+                                      const AttentionProblem &problem) {
   int64_t queryColumns = getColumns(tile, problem, problem.queryHeadDim);
   int64_t valueColumns = getColumns(tile, problem, problem.valueHeadDim);
   if (int64_t columns = tile.part.columns) {

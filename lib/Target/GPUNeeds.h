@@ -27,6 +27,9 @@ struct GPUNeeds {
 /// What there is of each.
 using GPULimits = GPUNeeds;
 
+/// Elements of operands that are in shared memory at once.
+int64_t countSharedElements(const GPUTile &tile,
+                            const AttentionProblem &problem);
 GPUNeeds getGPUNeeds(const GPUTile &tile, const AttentionProblem &problem);
 GPULimits getGPULimits(const GPUTarget &target, const GPUPart &part);
 
@@ -43,6 +46,12 @@ GPUTile shrinkToGPU(GPUTile tile, const GPUTarget &target,
 /// Why a problem cannot have a form on a target; empty if it can.
 std::string getFormObstacle(KernelForm form, const GPUTarget &target,
                             const AttentionProblem &problem);
+
+/// Terms of bf16 that an operand of f32 is the sum of.
+constexpr int64_t termsOfFloat = 3;
+/// Whether threads split operands into terms.
+bool isSplit(Type element);
+bool isSplit(const AttentionProblem &problem);
 
 /// Rows that the query block of a form is a multiple of.
 constexpr int64_t rowsPerWarpGroup = 64;

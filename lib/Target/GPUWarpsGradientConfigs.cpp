@@ -30,6 +30,8 @@ struct WarpsRow {
   int64_t maxHeadDim;
   GradientForm form;
   RowsByColumns ofQueries, ofKeys, once;
+  /// Columns of f32 operands that are there at once; 0 for all.
+  int64_t operandColumns = 0;
 };
 } // namespace
 
@@ -41,9 +43,20 @@ static constexpr WarpsRow table[] = {
     {256, GradientForm::three_pass, {64, 32}, {64, 32}, {}},
 };
 
+// Threads split f32 operands into terms, of 16 rows each warp. Those of head
+// dim 64 leave shared memory for a second block.
+static constexpr WarpsRow tableOfFloats[] = {
+    {64, GradientForm::two_pass, {64, 64}, {64, 64}, {}},
+    {256, GradientForm::three_pass, {64, 64}, {64, 64}, {}, 16},
+};
+
+/// Of two warps, for score functions that hold more values than four have
+/// registers for.
+static constexpr RowsByColumns smallestOfFloats = {32, 32};
+
 /// Each thread keeps addresses, indices and operands of the next instructions
-/// beside sums and scores.
-static constexpr int64_t registersBeside = 48;
+/// beside sums and scores. Where operands come by parts these are counted.
+static constexpr int64_t registersBeside = 48, registersBesideParts = 16;
 
 static constexpr int64_t mostHeadDims = 256;
 
@@ -52,17 +65,21 @@ static int64_t getHeadDim(const AttentionProblem &problem) {
 }
 
 static const WarpsRow &getRow(const AttentionProblem &problem) {
-  for (const WarpsRow &row : table)
+  ArrayRef<WarpsRow> rows = table;
+  if (isSplit(problem))
+    rows = tableOfFloats;
+  for (const WarpsRow &row : rows)
     if (getHeadDim(problem) <= row.maxHeadDim)
       return row;
-  return table[std::size(table) - 1];
+  return rows.back();
 }
 
 /// Whether sums in any order can have `one_pass`, whose warps divide the head
 /// dim.
 static bool takesOnePass(RowsByColumns block, const AttentionProblem &problem) {
   constexpr int64_t rowsOfWarp = 16;
-  return problem.hasAllGradients && getHeadDim(problem) <= 128 &&
+  return problem.hasAllGradients && !isSplit(problem) &&
+         getHeadDim(problem) <= 128 &&
          problem.queryHeadDim %
                  (rowsOfWarp * getWarpsOfOnePass(block.rows, block.columns)) ==
              0;
@@ -70,8 +87,10 @@ static bool takesOnePass(RowsByColumns block, const AttentionProblem &problem) {
 
 static GPUPart getPart(const AttentionProblem &problem) {
   GPUPart part;
-  part.stages = 2;
   part.blockTable = problem.hidesAtRunTime;
+  part.stages = isSplit(problem) ? 1 : 2;
+  part.columns = getRow(problem).operandColumns;
+  part.rolled = isSplit(problem);
   return part;
 }
 
@@ -83,15 +102,55 @@ struct Kernel {
   bool isOnePass = false;
 
   int64_t getThreads() const {
-    return 32 * (isOnePass ? getWarpsOfOnePass(block.rows, block.columns) : 4);
+    return 32 * (isOnePass ? getWarpsOfOnePass(block.rows, block.columns)
+                           : getWarpsOfPasses(block.rows, block.columns));
   }
 };
 } // namespace
+
+/// What a kernel takes whose operands are f32: terms of both operands of rows
+/// and of both of columns are in shared memory, or parts of two of columns. In
+/// registers are beside the sums two scores with a part of an operand, or terms
+/// of one with the product that is added to the sums.
+static GPUNeeds getNeedsOfFloats(const GPUPart &part, const Kernel &kernel,
+                                 const AttentionProblem &problem) {
+  const RowsByColumns &block = kernel.block;
+  auto perThread = [&](int64_t columns) -> int64_t {
+    return llvm::divideCeil(block.rows * columns, kernel.getThreads());
+  };
+  int64_t headDim = llvm::alignTo(getHeadDim(problem), depthOfProduct);
+  int64_t elements = block.rows + block.columns;
+  elements *= llvm::alignTo(problem.queryHeadDim, depthOfProduct) +
+              llvm::alignTo(problem.valueHeadDim, depthOfProduct);
+  int64_t ofOperand = 0, product = headDim;
+  if (part.columns) {
+    elements = countSharedElements({block.rows, block.columns, part}, problem);
+    // Operands of rows that are no wider stay.
+    for (int64_t columns : {problem.queryHeadDim, problem.valueHeadDim})
+      if (columns <= part.columns)
+        elements += block.rows * part.columns;
+    ofOperand = termsOfFloat * part.columns;
+    product = std::min(product, part.columns);
+  }
+  int64_t kept = (problem.gradientReadsScore ? 2 : 1) +
+                 problem.getValuesBeside() - problem.valuesOfFactors;
+  int64_t scores = part.columns ? 2 : 1;
+  int64_t numbers = std::max(
+      perThread((kept + scores) * block.columns) + perThread(ofOperand) / 2,
+      perThread(kept * block.columns) +
+          perThread(termsOfFloat * block.columns) / 2 + perThread(product));
+  return {elements * termsOfFloat * 2,
+          perThread(llvm::alignTo(kernel.sums, depthOfProduct)) + numbers +
+              (part.columns ? registersBesideParts : registersBeside),
+          0};
+}
 
 /// What a kernel takes. That of one pass brings gradients of scores to all
 /// warps, and then has those of the queries in place of scores.
 static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
                          const AttentionProblem &problem) {
+  if (isSplit(problem))
+    return getNeedsOfFloats(part, kernel, problem);
   const RowsByColumns &block = kernel.block;
   int64_t elements = 0;
   constexpr int64_t bytes = 2;
@@ -124,13 +183,20 @@ static bool fits(const GPUPart &part, const Kernel &kernel,
   return fits(getNeeds(part, kernel, problem), getGPULimits(target, part));
 }
 
-/// As many columns as fit, up to those of the block; at least the depth of a
-/// product.
+/// What the columns of a step are a multiple of: the depth of a product, or, of
+/// f32, the rows of all warps, which split them.
+static int64_t getColumnMultiple(const AttentionProblem &problem,
+                                 const Kernel &kernel) {
+  return isSplit(problem) ? kernel.getThreads() / 2 : depthOfProduct;
+}
+
+/// As many columns as fit, up to those of the block; at least one multiple.
 static Kernel shrink(Kernel kernel, const GPUPart &part,
                      const GPUTarget &target, const AttentionProblem &problem) {
-  while (kernel.block.columns > depthOfProduct &&
+  int64_t multiple = getColumnMultiple(problem, kernel);
+  while (kernel.block.columns > multiple &&
          !fits(part, kernel, target, problem))
-    kernel.block.columns -= depthOfProduct;
+    kernel.block.columns -= multiple;
   return kernel;
 }
 
@@ -139,8 +205,11 @@ static RowsByColumns shrinkBlock(Kernel kernel, const GPUPart &part,
                                  const GPUTarget &target,
                                  const AttentionProblem &problem) {
   Kernel smaller = shrink(kernel, part, target, problem);
-  if (!fits(part, smaller, target, problem) &&
-      kernel.block.rows > rowsPerWarpGroup) {
+  if (fits(part, smaller, target, problem))
+    return smaller.block;
+  if (isSplit(problem))
+    return smallestOfFloats;
+  if (kernel.block.rows > rowsPerWarpGroup) {
     kernel.block.rows = rowsPerWarpGroup;
     smaller = shrink(kernel, part, target, problem);
   }
@@ -149,7 +218,8 @@ static RowsByColumns shrinkBlock(Kernel kernel, const GPUPart &part,
 
 bool mlir::fa::hasGradientByWarps(const GPUTarget &target,
                                   const AttentionProblem &problem) {
-  return !getFormObstacle(KernelForm::warp_groups, target, problem).empty();
+  return isSplit(problem) ||
+         !getFormObstacle(KernelForm::warp_groups, target, problem).empty();
 }
 
 static ConfigAttr makeConfig(MLIRContext *context, int64_t queryBlock,
@@ -224,17 +294,29 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
     std::swap(rowsName, columnsName);
   }
   const RowsByColumns &block = kernel.block;
-  if (block.rows != rowsPerWarpGroup && block.rows != 2 * rowsPerWarpGroup)
-    return emitError() << rowsName << " is " << block.rows << ", expected "
-                       << rowsPerWarpGroup << " or " << 2 * rowsPerWarpGroup
-                       << ", 16 or 32 rows for each warp";
-  if (block.columns % depthOfProduct || block.columns < depthOfProduct ||
+  bool isSmallest = isSplit(problem) && block.rows == smallestOfFloats.rows &&
+                    block.columns == smallestOfFloats.columns;
+  int64_t most = isSplit(problem) ? rowsPerWarpGroup : 2 * rowsPerWarpGroup;
+  if (!isSmallest && block.rows != rowsPerWarpGroup && block.rows != most) {
+    InFlightDiagnostic diagnostic = emitError()
+                                    << rowsName << " is " << block.rows
+                                    << ", expected " << rowsPerWarpGroup;
+    if (isSplit(problem))
+      return diagnostic << ", 16 rows for each warp, or "
+                        << smallestOfFloats.rows << " with " << columnsName
+                        << " = " << smallestOfFloats.columns;
+    return diagnostic << " or " << most << ", 16 or 32 rows for each warp";
+  }
+  int64_t multiple = getColumnMultiple(problem, kernel);
+  if (block.columns % multiple || block.columns < multiple ||
       block.columns > 256)
     return emitError() << columnsName << " is " << block.columns
-                       << ", expected a multiple of " << depthOfProduct
+                       << ", expected a multiple of " << multiple
                        << " up to 256";
-  if (part.stages < 1 || part.stages > 64)
-    return emitError() << "stages is " << part.stages << ", expected 1 to 64";
+  int64_t stages = isSplit(problem) ? 1 : 64;
+  if (part.stages < 1 || part.stages > stages)
+    return emitError() << "stages is " << part.stages << ", expected 1"
+                       << (isSplit(problem) ? ", as terms have" : " to 64");
   GPUNeeds needs = getNeeds(part, kernel, problem);
   GPULimits limits = getGPULimits(target, part);
   if (fits(needs, limits))
@@ -252,6 +334,10 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
   Kernel nearest = shrink(kernel, part, target, problem);
   if (fits(part, nearest, target, problem))
     return diagnostic << "; the nearest is " << nearest.block.columns;
+  nearest.block = smallestOfFloats;
+  if (isSplit(problem) && fits(part, nearest, target, problem))
+    return diagnostic << "; the nearest is " << nearest.block.columns
+                      << " with " << rowsName << " = " << nearest.block.rows;
   return diagnostic << "; no smaller block fits";
 }
 
@@ -264,6 +350,9 @@ static LogicalResult verifyOnePass(function_ref<InFlightDiagnostic()> emitError,
                        << "; the nearest is "
                        << stringifyGradientForm(getRow(problem).form);
   };
+  if (isSplit(problem))
+    return refuse("which adds up gradients of f16 and bf16 on " + target.chip +
+                  ", but the operands are f32");
   if (config.getDeterministic())
     return refuse("which adds in any order on " + target.chip +
                   ", but deterministic is true");
@@ -289,16 +378,15 @@ LogicalResult mlir::fa::verifyWarpsGradientConfig(
   if (headDim > mostHeadDims)
     return emitError() << "head dim is " << headDim << ", but " << target.chip
                        << " takes at most " << mostHeadDims << " for gradients";
-  if (problem.elementType.getIntOrFloatBitWidth() > 16)
-    return emitError() << "it has no lowering for " << target.chip
-                       << ", since gradients take f16 and bf16 there, not f32; "
-                          "the nearest is a CPU";
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  if (!gpu || gpu.getPart().hasGroups() || gpu.getPart().columns ||
-      gpu.getPart().commonStages)
+  if (!gpu || gpu.getPart().hasGroups() || gpu.getPart().keepsQueries ||
+      gpu.getPart().commonStages ||
+      (!isSplit(problem) && gpu.getPart().columns))
     return emitError() << "its target part is " << config.getTarget()
                        << ", but these gradients take #fa.gpu<warps> on "
-                       << target.chip << ", without terms";
+                       << target.chip << ", without "
+                       << (isSplit(problem) ? "keep_queries and common_stages"
+                                            : "terms");
   if (config.getKeySplits() != 1 || config.getSplitKeys())
     return emitError() << "key_splits is "
                        << (config.getSplitKeys() ? config.getSplitKeys()
@@ -308,9 +396,11 @@ LogicalResult mlir::fa::verifyWarpsGradientConfig(
   if (form == GradientForm::one_pass &&
       failed(verifyOnePass(emitError, target, config, problem)))
     return failure();
-  if (form == GradientForm::two_pass && headDim > 128)
+  // Both gradients of keys leave no registers for scores.
+  int64_t most = isSplit(problem) ? 64 : 128;
+  if (form == GradientForm::two_pass && headDim > most)
     return emitError() << "gradient_form is two_pass, but head dim is "
-                       << headDim << ", expected at most 128 on " << target.chip
-                       << "; the nearest is three_pass";
+                       << headDim << ", expected at most " << most << " on "
+                       << target.chip << "; the nearest is three_pass";
   return verifyBlock(emitError, target, config, problem);
 }

@@ -1,4 +1,4 @@
-//===- GradientWarps.h - Warps of gradients in one pass ---------*- C++ -*-===//
+//===- GradientWarps.h - Warps of gradients ---------------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,6 +18,12 @@ namespace mlir::fa {
 /// most 32 scores.
 inline int64_t getWarpsOfOnePass(int64_t keys, int64_t queries) {
   return std::max<int64_t>(keys / (queries > 32 ? 16 : 32), 4);
+}
+
+/// Warps of a block in the other forms: two where it has 32 queries and 32
+/// keys, else four.
+inline int64_t getWarpsOfPasses(int64_t queries, int64_t keys) {
+  return std::max(queries, keys) > 32 ? 4 : 2;
 }
 
 } // namespace mlir::fa

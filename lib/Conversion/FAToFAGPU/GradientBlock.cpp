@@ -671,12 +671,12 @@ static void moveForward(Value product, Value other) {
     return !op || op->getBlock() != position->getBlock() ||
            op->isBeforeInBlock(position);
   };
-  auto rounded = product.getDefiningOp<fagpu::ProductOp>()
-                     .getA()
-                     .getDefiningOp<arith::TruncFOp>();
-  if (!rounded || !isBefore(rounded.getIn()))
+  Value weights = product.getDefiningOp<fagpu::ProductOp>().getA();
+  auto rounded = weights.getDefiningOp<arith::TruncFOp>();
+  if (!isBefore(rounded ? rounded.getIn() : weights))
     return;
-  rounded->moveBefore(position);
+  if (rounded)
+    rounded->moveBefore(position);
   product.getDefiningOp()->moveBefore(position);
 }
 

@@ -14,6 +14,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "SoftmaxStep.h"
+#include "SplitSum.h"
 #include "fa/Target/GradientWarps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -182,6 +183,10 @@ LogicalResult GradientResult::runSums() {
   return success();
 }
 
+/// Columns of f32 that threads load at once: two blocks of as many are in
+/// registers.
+static constexpr int64_t columnsAtOnce = 64;
+
 namespace {
 /// The rows of one block of queries.
 class GradientRows : PairsTile {
@@ -218,29 +223,47 @@ FailureOr<Value> GradientRows::gather(Value numbers) {
       .getResult();
 }
 
-/// The sum over e of do(e) * o(e).
+/// The sum over e of do(e) * o(e). Threads load f32 themselves, a part of the
+/// columns at once.
 FailureOr<Value> GradientRows::multiply() {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Blocks blocks(builder, loc);
-  Value factors[2];
-  std::pair<Value, DimsAttr> operands[] = {
-      {op.getOutput(), op.getOutputOrder()},
-      {op.getOutputGradient(), op.getOutputGradientOrder()}};
-  for (auto [factor, operand] : llvm::zip_equal(factors, operands)) {
+  SmallVector<fagpu::FetchOp, 2> operands;
+  for (auto [memory, order] :
+       {std::pair(op.getOutput(), op.getOutputOrder()),
+        std::pair(op.getOutputGradient(), op.getOutputGradientOrder())}) {
     FailureOr<Value> tile =
-        fetch(builder, op, operand.first, operand.second, rows, std::nullopt);
+        fetch(builder, op, memory, order, rows, std::nullopt);
     if (failed(tile))
       return failure();
-    auto type = cast<RankedTensorType>(tile->getType());
-    factor = type.getElementType().isF32()
-                 ? *tile
-                 : arith::ExtFOp::create(
-                       builder, loc, type.clone(builder.getF32Type()), *tile)
-                       .getResult();
+    operands.push_back(tile->getDefiningOp<fagpu::FetchOp>());
   }
-  Value products = arith::MulFOp::create(builder, loc, factors[0], factors[1]);
-  return blocks.reduce(fagpu::ReductionKind::add, products, rowType);
+  auto sum = [&](Value output, Value gradient) -> Value {
+    Value products = arith::MulFOp::create(builder, loc, output, gradient);
+    return blocks.reduce(fagpu::ReductionKind::add, products, rowType);
+  };
+  RankedTensorType type = operands[0].getType();
+  if (!type.getElementType().isF32()) {
+    auto extend = [&](Value tile) -> Value {
+      return arith::ExtFOp::create(builder, loc,
+                                   type.clone(builder.getF32Type()), tile);
+    };
+    return sum(extend(operands[0]), extend(operands[1]));
+  }
+  Value all;
+  for (int64_t first = 0, end = type.getDimSize(1); first < end;
+       first += columnsAtOnce) {
+    Value from = arith::ConstantIntOp::create(builder, loc, first, 32);
+    auto part = [&](fagpu::FetchOp operand) {
+      return fagpu::fetchPart(builder, operand, from,
+                              std::min(columnsAtOnce, end - first));
+    };
+    Value added = sum(part(operands[0]), part(operands[1]));
+    all = all ? arith::AddFOp::create(builder, loc, all, added).getResult()
+              : added;
+  }
+  return all;
 }
 
 /// Whole blocks: fa-pad-row-numbers gives the memory that many rows.

@@ -176,7 +176,7 @@ LogicalResult Outliner::readConfig() {
   loop.walk([&](SummarizeMaskOp op) {
     isBlockTable = true;
     suffix = "_block_table";
-    if (getNumRows(op) % 64 == 0)
+    if (getNumRows(op) % 32 == 0)
       warps = getNumRows(op) / 16;
   });
   // Without products either, and many small blocks hide memory's latency.
@@ -185,6 +185,10 @@ LogicalResult Outliner::readConfig() {
       warps = config.getQueryBlock() / 16;
     config = {};
     part = GPUPart();
+  });
+  loop.walk([&](GradientLikeOpInterface) {
+    if (config && !part.hasGroups())
+      warps = getWarpsOfPasses(config.getQueryBlock(), config.getKeyBlock());
   });
   if (config && config.getGradientForm() == GradientForm::one_pass &&
       !part.hasGroups())

@@ -17,6 +17,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "PartOfValue.h"
+#include "SplitSum.h"
 #include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -379,6 +380,7 @@ struct ShareOperandsPass
     func::FuncOp kernel = getOperation();
     if (!isKernel(kernel))
       return;
+    kernel.walk([](GatherOp op) { op->removeAttr(readAttrName); });
     SmallVector<ExchangeOp> exchanges;
     kernel.walk([&](ExchangeOp op) { exchanges.push_back(op); });
     llvm::for_each(exchanges, exchange);

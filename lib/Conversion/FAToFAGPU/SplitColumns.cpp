@@ -17,6 +17,7 @@
 #include "SplitSum.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mlir::fa {
@@ -55,6 +56,7 @@ private:
   void splitStore(StoreOp store);
   void splitLoop(ForOp loop);
   void finishLoops();
+  void fetchForEach();
   void fetchAhead();
   void sinkSums();
 
@@ -106,8 +108,8 @@ LogicalResult ColumnSplitter::followLoop(ForOp loop, unsigned number) {
 static InFlightDiagnostic refuse(Operation *op) {
   return op->emitOpError()
          << "has a part of its columns at once, expected only elementwise "
-            "operations, broadcasts of rows, loops and stores of what products "
-            "add to";
+            "operations, broadcasts of rows, splats, loops and stores of what "
+            "products add to";
 }
 
 /// Adds what a value is made of and what is made of it.
@@ -123,7 +125,8 @@ LogicalResult ColumnSplitter::follow(Value value) {
   }
   auto handle = [&](Operation *op) -> LogicalResult {
     touched.insert(op);
-    if (isa<BroadcastOp, StoreOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+    if (isa<BroadcastOp, StoreOp, tensor::SplatOp>(op) ||
+        op->hasTrait<OpTrait::ConstantLike>())
       return success();
     if (auto product = dyn_cast<ProductOp>(op)) {
       if (product.getForm() != MatrixForm::nn ||
@@ -258,6 +261,9 @@ void ColumnSplitter::splitOp(Operation *op) {
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       made.push_back(
           BroadcastOp::create(builder, loc, type, broadcast.getSource()));
+    } else if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+      made.push_back(
+          tensor::SplatOp::create(builder, loc, splat.getInput(), type));
     } else if (auto product = dyn_cast<ProductOp>(op)) {
       Value b = fetchPart(builder, product.getB().getDefiningOp<FetchOp>(),
                           arith::ConstantIntOp::create(builder, loc, first, 32),
@@ -294,6 +300,19 @@ void ColumnSplitter::finishLoops() {
   for (ForOp loop : loops)
     loop.getBody().front().eraseArguments(
         [&](BlockArgument argument) { return isWide(argument); });
+}
+
+/// Parts take turns at the memory, in the order of the products that read them:
+/// what two of them read is fetched twice.
+void ColumnSplitter::fetchForEach() {
+  kernel.walk([&](ProductOp product) {
+    auto fetch = product.getB().getDefiningOp<FetchOp>();
+    if (!fetch || fetch->hasOneUse() ||
+        fetch->getBlock() != product->getBlock())
+      return;
+    builder.setInsertionPoint(product);
+    product.getBMutable().assign(builder.clone(*fetch)->getResult(0));
+  });
 }
 
 /// What memory all blocks share is on its way while the product before runs.
@@ -367,6 +386,7 @@ LogicalResult ColumnSplitter::run() {
   finishLoops();
   for (ProductOp product : sums)
     splitSum(product, width, isRolled, keepsFirst);
+  fetchForEach();
   fetchAhead();
   sinkSums();
   return success();

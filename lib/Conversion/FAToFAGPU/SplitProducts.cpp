@@ -14,6 +14,7 @@
 
 #include "KernelConfig.h"
 #include "RoleScalars.h"
+#include "SplitSum.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,6 +62,7 @@ private:
   /// Operands come one after the other, each behind the product that reads the
   /// one before.
   bool hasCommonStages;
+  int64_t numReads = 0;
   llvm::DenseMap<Value, Terms> known;
 };
 } // namespace
@@ -226,9 +228,11 @@ FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
             ? arith::AndIOp::create(builder, loc, isInside, below).getResult()
             : below;
   }
-  return GatherOp::create(builder, loc, type, fetch.getSource(), indices,
-                          isInside, hasPairs(fetch), hasColumns)
-      .getResult();
+  auto read = GatherOp::create(builder, loc, type, fetch.getSource(), indices,
+                               isInside, hasPairs(fetch), hasColumns);
+  if (hasColumns)
+    read->setAttr(readAttrName, builder.getI64IntegerAttr(numReads++));
+  return read.getResult();
 }
 
 /// What an operand is loaded before: the first product of a step, as what the

@@ -12,6 +12,10 @@
 
 namespace mlir::fagpu {
 
+/// Numbers the reads of parts, so that equal ones of two products stay two
+/// until fagpu-share-operands gives them their turns.
+inline constexpr StringLiteral readAttrName = "fagpu.read";
+
 /// So many columns of the box from `first` on, which may be known to lie before
 /// its bound.
 Value fetchPart(OpBuilder &builder, FetchOp fetch, Value first, int64_t columns,

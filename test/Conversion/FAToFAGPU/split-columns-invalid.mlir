@@ -8,7 +8,7 @@ func.func @reduced(%m: memref<?x?x?x80xf32>, %p: tensor<64x64xf32>)
   fagpu.role @compute groups(1) {
     %v = fagpu.fetch %m[%c0, %c0, %c0, %c0] [1, 64, 1, 80] : memref<?x?x?x80xf32> -> tensor<64x80xf32>
     %o = fagpu.product nn %p, %v : tensor<64x64xf32>, tensor<64x80xf32> -> tensor<64x80xf32>
-    // expected-error @below {{'fagpu.reduce' op has a part of its columns at once, expected only elementwise operations, broadcasts of rows, loops and stores of what products add to}}
+    // expected-error @below {{'fagpu.reduce' op has a part of its columns at once, expected only elementwise operations, broadcasts of rows, splats, loops and stores of what products add to}}
     %max = fagpu.reduce max %o : tensor<64x80xf32> -> tensor<64xf32, #fagpu.row<4>>
   }
   return

@@ -61,6 +61,38 @@ func.func @attention(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %n: i32, %m: !row)
   return
 }
 
+// Keys that two products read are fetched for each, as their parts take turns at
+// the memory. A number that sums are multiplied by is one of each part.
+// CHECK-LABEL: func.func @gradient
+// CHECK-SAME: %{{[^:]*}}: memref<?x?x?x80xf32>, %[[K:[^:]*]]: memref<?x?x?x16xf32>
+// CHECK: fagpu.for
+// CHECK:   %[[K0:.*]] = fagpu.fetch %[[K]]
+// CHECK:   %[[K1:.*]] = fagpu.fetch %[[K]]
+// CHECK:   %[[S:.*]] = fagpu.product nt %{{.*}}, %[[K1]] :
+// CHECK:   fagpu.product nn %[[S]], %[[K0]]
+// CHECK: tensor.splat {{.*}} : tensor<64x32xf32>
+// CHECK: tensor.splat {{.*}} : tensor<64x16xf32>
+func.func @gradient(%o: !mem, %k: memref<?x?x?x16xf32>, %q: tensor<64x16xf32>, %v: !mem, %n: i32, %scale: f32)
+    attributes {fa.config = #config, fagpu.kernel = "sm_80"} {
+  %zero = arith.constant dense<0.0> : !x
+  %none = arith.constant dense<0.0> : tensor<64x16xf32>
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %r:2 = fagpu.for %i = %n step -1 segments(%all: to %c0) iter(%x = %zero, %y = %none) -> (!x, tensor<64x16xf32>) {
+      %key = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 16] rows(%n) : memref<?x?x?x16xf32> -> tensor<64x16xf32>
+      %s = fagpu.product nt %q, %key : tensor<64x16xf32>, tensor<64x16xf32> -> !s
+      %dq = fagpu.product nn %s, %key acc(%y : tensor<64x16xf32>) : !s, tensor<64x16xf32> -> tensor<64x16xf32>
+      %value = fagpu.fetch %v[%c0, %i, %c0, %c0] [1, 64, 1, 80] rows(%n) : !mem -> !x
+      %z = fagpu.product nn %s, %value acc(%x : !x) : !s, !x -> !x
+      fagpu.yield %z, %dq : !x, tensor<64x16xf32>
+    }
+    %factor = tensor.splat %scale : !x
+    %scaled = arith.mulf %r#0, %factor : !x
+    fagpu.store %scaled, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 80] rows(%n) : !x into !mem
+  }
+  return
+}
+
 // Without `columns` nothing changes.
 // CHECK-LABEL: func.func @whole
 // CHECK: fagpu.fetch {{.*}} [1, 64, 1, 80]

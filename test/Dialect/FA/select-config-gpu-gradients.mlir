@@ -131,7 +131,7 @@
 // REDEFINE: %{type} = f32
 // REDEFINE: %{prefix} = FLOAT
 // RUN: %{check}
-// FLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_90a, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
+// FLOAT: error: 'fa.attention_gradient' op config does not fit: query_block is 128, expected 64, 16 rows for each warp, or 32 with key_block = 32
 
 // By warps, where there are no asynchronous products and where bulk copies do not take the rows.
 // RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE
@@ -223,11 +223,55 @@
 // RUN: %{check}
 // WARPDIM: error: 'fa.attention_gradient' op config does not fit: head dim is 512, but sm_80 takes at most 256 for gradients
 
-// REDEFINE: %{dim} = 64
+// Threads split f32 by warps on every chip: whole operands up to head dim 64, above it parts of the columns.
+
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/f32/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=FLOATS
+// RUN: sed 's/CONFIG//; s/DIM/20/; s/TYPE/f32/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=FLOATS
+// FLOATS: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>, gradient_form = two_pass>
+// FLOATS-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>>
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/f32/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=FLOATPARTS
+// RUN: sed 's/CONFIG//; s/DIM/256/; s/TYPE/f32/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FLOATPARTS
+// FLOATPARTS: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, rolled>>, gradient_form = three_pass>
+
 // REDEFINE: %{type} = f32
-// REDEFINE: %{prefix} = WARPFLOAT
+// REDEFINE: %{dim} = 64
+// REDEFINE: %{config} = 64, key_block = 96
+// REDEFINE: %{prefix} = FLOATKEYS
 // RUN: %{check}
-// WARPFLOAT: error: 'fa.attention_gradient' op config does not fit: it has no lowering for sm_80, since gradients take f16 and bf16 there, not f32; the nearest is a CPU
+// FLOATKEYS: error: 'fa.attention_gradient' op config does not fit: key_block is 96, expected a multiple of 64 up to 256
+
+// REDEFINE: %{config} = 64, key_block = 128
+// REDEFINE: %{prefix} = FLOATREGISTERS
+// RUN: %{check}
+// FLOATREGISTERS: error: 'fa.attention_gradient' op config does not fit: key_block = 128 needs at least {{[0-9]+}} registers a thread, but there are 255; the nearest is 64
+
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, stages = 2>
+// REDEFINE: %{prefix} = FLOATSTAGES
+// RUN: %{check}
+// FLOATSTAGES: error: 'fa.attention_gradient' op config does not fit: stages is 2, expected 1, as terms have
+
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages>>
+// REDEFINE: %{prefix} = FLOATPART
+// RUN: %{check}
+// FLOATPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without keep_queries and common_stages
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass
+// REDEFINE: %{prefix} = FLOATONCE
+// RUN: %{check}
+// FLOATONCE: error: 'fa.attention_gradient' op config does not fit: gradient_form is one_pass, which adds up gradients of f16 and bf16 on sm_80, but the operands are f32; the nearest is two_pass
+
+// REDEFINE: %{dim} = 128
+// REDEFINE: %{config} = 64, key_block = 64, gradient_form = two_pass
+// REDEFINE: %{prefix} = FLOATTWO
+// RUN: %{check}
+// FLOATTWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 128, expected at most 64 on sm_80; the nearest is three_pass
+
+// Whole operands of head dim 256 fit no shared memory, in blocks of 32 they do.
+// REDEFINE: %{dim} = 256
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, terms<rolled>>
+// REDEFINE: %{prefix} = FLOATMEMORY
+// RUN: %{check}
+// FLOATMEMORY: error: 'fa.attention_gradient' op config does not fit: key_block = 64 needs at least
 
 // Blocks add to gradients of captures and of the scale, in any order.
 

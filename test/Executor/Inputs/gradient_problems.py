@@ -112,7 +112,8 @@ class Problem:
         self.n, self.m, self.d, self.e = rng.randint(1, most), rng.randint(1, most), rng.choice([4, 8, 24]), rng.choice([4, 8, 40])
         self.element = rng.choice(["f32", "f32", "f16"])
         if on_gpu:
-            self.d, self.e, self.element = rng.choice([8, 24, 48, 64, 96, 128, 192]), rng.choice([8, 40, 128]), "f16"
+            self.d, self.e = rng.choice([8, 24, 48, 64, 96, 128, 192]), rng.choice([8, 40, 128])
+            self.element = rng.choice(["f16", "f16", "f32"])
         self.score, self.mask = rng.choice(list(SCORES)), rng.choice(["none", "causal", "odd"])
         if on_gpu and self.mask == "odd" and self.n % 2:
             self.mask = "blocks"

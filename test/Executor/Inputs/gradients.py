@@ -163,8 +163,9 @@ def whole(problem, rng, runner):
         attributes.append(f"config = #fa.config<query_block = {rng.choice([16, 32, 64])}, "
                           f"key_block = {rng.choice([16, 40, 64])}{form}>")
     if runner.on_gpu:
-        form = rng.choice(["", "two", "three"] if max(problem.d, problem.e) <= 128 else ["", "three"])
-        by_warps = runner.chip != "sm_90a"
+        is_float = problem.element == "f32"
+        form = rng.choice(["", "two", "three"] if max(problem.d, problem.e) <= (64 if is_float else 128) else ["", "three"])
+        by_warps = runner.chip != "sm_90a" or is_float
         sums = [name for name in names if name in ("capture[0]", "scale")]
         # Values of two sums are more than registers hold beside all gradients.
         is_whole = {"query", "key", "value"} <= set(names) and (len(sums) < 2 or problem.score in ("alibi", "bias"))
@@ -172,7 +173,10 @@ def whole(problem, rng, runner):
         in_any_order = ", deterministic = false" if sums else ""
         if form and by_warps:
             rows = rng.choice([64, 128]) if max(problem.d, problem.e) <= 64 else 64
-            attributes.append(f"config = #fa.config<query_block = {rows}, key_block = {16 if sums else rng.choice([16, 32])}, "
+            keys = 16 if sums else rng.choice([16, 32])
+            if is_float:  # each warp splits 16 rows of either
+                rows = keys = 32 if sums or problem.score != "none" or problem.dropout else rng.choice([32, 64])
+            attributes.append(f"config = #fa.config<query_block = {rows}, key_block = {keys}, "
                               f"gradient_form = {form}_pass{in_any_order}>")
         elif queries and rng.random() < 0.5:
             attributes.append(f"config = #fa.config<query_block = {queries}, key_block = 128, deterministic = false>")
