@@ -86,6 +86,15 @@ public:
     return found == workspaceNames.end() ? StringRef() : found->second;
   }
 
+  /// A workspace, which is dense.
+  HostMemRef describe(fagpu::WorkspaceOp op);
+
+  /// As messages name it.
+  std::string getName(const HostMemRef &memref) const {
+    return memref.workspace.empty() ? "'" + names[memref.argument] + "'"
+                                    : "a workspace";
+  }
+
   llvm::json::Array takeWorkspaces() { return std::move(workspaces); }
   /// Before the values, as it adds some.
   llvm::json::Array takeRequirements();
@@ -104,14 +113,9 @@ private:
   LogicalResult addDimOf(Operation *op);
   /// HostViews.cpp.
   LogicalResult addView(Operation *op);
-  HostMemRef describe(fagpu::WorkspaceOp op);
   /// A view without dims of the same memory.
   static HostMemRef makeView(const HostMemRef &source) {
     return {source.argument, source.offset, {}, {}, source.workspace};
-  }
-  std::string getName(const HostMemRef &memref) const {
-    return memref.workspace.empty() ? "'" + names[memref.argument] + "'"
-                                    : "a workspace";
   }
   LogicalResult addSubView(memref::SubViewOp op, HostMemRef &view);
   LogicalResult addExpansion(memref::ExpandShapeOp op, HostMemRef &view);

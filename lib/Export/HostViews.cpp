@@ -152,7 +152,6 @@ void HostValues::addTranspose(memref::TransposeOp op, HostMemRef &view) {
   }
 }
 
-/// A workspace is dense.
 HostMemRef HostValues::describe(fagpu::WorkspaceOp op) {
   auto type = cast<MemRefType>(op.getType());
   HostMemRef memref{0, 0, {}, {}, getWorkspace(op.getMemory()).str()};

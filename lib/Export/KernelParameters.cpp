@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelParameters.h"
+#include "fa/Export/ManifestArguments.h"
 #include <numeric>
 
 using namespace mlir;
@@ -42,6 +43,14 @@ static int64_t bytesPerElement(Value memref) {
 
 const HostMemRef *KernelParameters::getMemRef(Value value) {
   const HostMemRef *memref = values.getMemRef(value);
+  if (!memref)
+    memref = values.getWorkspaceView(value);
+  if (auto made = value.getDefiningOp<fagpu::WorkspaceOp>(); made && !memref) {
+    auto [entry, isNew] = workspaces.try_emplace(value.getAsOpaquePointer());
+    if (isNew)
+      entry->second = values.describe(made);
+    memref = &entry->second;
+  }
   if (!memref)
     launch.emitOpError() << "passes " << value.getType()
                          << ", of which the kernel needs a tensor map or "
@@ -102,15 +111,16 @@ const KernelParameters::UnitStrides &
 KernelParameters::getUnitStrides(Value value, unsigned row) {
   auto [entry, isNew] = unitStrides.try_emplace(value);
   if (isNew) {
-    entry->second = computeUnitStrides(value, row);
-    requireReach(*values.getMemRef(value), entry->second);
+    const HostMemRef &memref = *getMemRef(value);
+    entry->second = computeUnitStrides(value, memref, row);
+    requireReach(memref, entry->second);
   }
   return entry->second;
 }
 
 KernelParameters::UnitStrides
-KernelParameters::computeUnitStrides(Value value, unsigned row) {
-  const HostMemRef &memref = *values.getMemRef(value);
+KernelParameters::computeUnitStrides(Value value, const HostMemRef &memref,
+                                     unsigned row) {
   int64_t granule = mapAlignment / bytesPerElement(value);
   auto whereOne = [&](unsigned dim, Operand replacement) {
     Operand isOne = values.emit("equal", {memref.sizes[dim], 1});
@@ -144,8 +154,8 @@ void KernelParameters::requireReach(const HostMemRef &memref,
   Operand reach = values.emit("mul", {strides.unit, noLimit});
   values.addRequirement(
       values.emit("less_equal", {extent, reach}),
-      "'" + Twine(names[memref.argument]) +
-          "' spans more memory than copies with bounded rows reach, " +
+      Twine(values.getName(memref)) +
+          " spans more memory than copies with bounded rows reach, " +
           Twine(noLimit) + " times the greatest common divisor of its strides");
 }
 
@@ -157,7 +167,9 @@ LogicalResult KernelParameters::addTensorMap(Value value,
                                              const HostMemRef &memref,
                                              DictionaryAttr parameter) {
   auto type = cast<MemRefType>(value.getType());
-  if (failed(alignOffset(value, memref, mapAlignment)))
+  // A workspace begins at more than that, and strides of it are rows.
+  bool isArgument = memref.workspace.empty();
+  if (isArgument && failed(alignOffset(value, memref, mapAlignment)))
     return failure();
   auto box = parameter.getAs<ArrayAttr>("box");
   auto boxOf = [&](unsigned dim) {
@@ -198,16 +210,20 @@ LogicalResult KernelParameters::addTensorMap(Value value,
     addPanels();
     addDims(/*large=*/false);
   }
-  Object map{{"tensor_map", names[memref.argument]},
-             {"dims", std::move(dims)},
-             {"swizzle", getNumber(parameter, "swizzle")},
-             {"l2_promotion", getNumber(parameter, "l2_promotion")}};
+  Object map{
+      {"tensor_map", isArgument ? names[memref.argument] : memref.workspace},
+      {"dims", std::move(dims)},
+      {"swizzle", getNumber(parameter, "swizzle")},
+      {"l2_promotion", getNumber(parameter, "l2_promotion")}};
   if (parameter.get("nan"))
     map["nan"] = true;
   if (memref.offset != 0)
     map["offset"] = memref.offset;
+  if (!isArgument)
+    map["dtype"] = getTypeName(type.getElementType());
   parameters.push_back(std::move(map));
-  alignments[memref.argument] = {mapAlignment, mapAlignment};
+  if (isArgument)
+    alignments[memref.argument] = {mapAlignment, mapAlignment};
   return success();
 }
 
@@ -325,9 +341,7 @@ LogicalResult KernelParameters::add(DictionaryAttr parameter) {
                                       : getWorkspaceStride(made, dim)}});
     return success();
   }
-  const HostMemRef *memref = values.getWorkspaceView(value);
-  if (!memref || kind == "tensor_map")
-    memref = getMemRef(value);
+  const HostMemRef *memref = getMemRef(value);
   if (!memref)
     return failure();
   if (kind == "tensor_map")

@@ -54,10 +54,11 @@ private:
   LogicalResult addTensorMap(Value value, const HostMemRef &memref,
                              DictionaryAttr parameter);
   /// The memref that a launch passes; fails where it is none of the function's
-  /// arguments nor a view of one.
+  /// arguments, no workspace and no view of these.
   const HostMemRef *getMemRef(Value value);
   const UnitStrides &getUnitStrides(Value value, unsigned row);
-  UnitStrides computeUnitStrides(Value value, unsigned row);
+  UnitStrides computeUnitStrides(Value value, const HostMemRef &memref,
+                                 unsigned row);
   void requireReach(const HostMemRef &memref, const UnitStrides &strides);
   /// Makes the address of a view a multiple of so many bytes.
   LogicalResult alignViewStrides(const HostMemRef &memref, int64_t elements,
@@ -70,6 +71,7 @@ private:
   ArrayRef<std::string> names;
   /// By what the launch passes.
   DenseMap<Value, UnitStrides> unitStrides;
+  std::map<void *, HostMemRef> workspaces;
   std::map<unsigned, Alignment> alignments;
   llvm::json::Array parameters;
 };

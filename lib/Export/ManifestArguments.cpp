@@ -13,8 +13,7 @@ using namespace mlir::fa;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// The name of a type in a manifest; "" where it has none.
-static StringRef getTypeName(Type type) {
+StringRef mlir::fa::getTypeName(Type type) {
   // In memory a byte of 0 or 1.
   if (type.isInteger(1))
     return "i1";

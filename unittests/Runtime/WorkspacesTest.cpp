@@ -49,6 +49,29 @@ protected:
 };
 } // namespace
 
+// What one launch fills, the next one may copy from in bulk.
+TEST_F(WorkspacesTest, MapsWorkspaces) {
+  std::string text = tableManifest.str(), from = "[{\"workspace\": \"table\"}";
+  text.replace(text.rfind(from), from.size(),
+               "[{\"tensor_map\": \"table\", \"dtype\": \"f16\", \"dims\": ["
+               "{\"size\": 8, \"box\": 8}, "
+               "{\"size\": \"rows\", \"stride\": 8, \"box\": 4}]}");
+  create();
+  ASSERT_EQ(load(text, "fake-kernel: fills 256 0 4 8\n"
+                       "fake-kernel: reads 128 0 128 8 8\n"),
+            FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  ASSERT_EQ(call(32), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  auto map = getParameter<FakeTensorMap>(*fakeGetLaunch(1), 0);
+  EXPECT_EQ(uint64_t(map.address),
+            getParameter<uint64_t>(*fakeGetLaunch(0), 1));
+  EXPECT_EQ(map.sizes[1], 16u);
+  EXPECT_EQ(map.strides[0], 16u);
+  // Of nothing, a map of one element.
+  ASSERT_EQ(call(1), FA_SUCCESS) << faRuntimeGetErrorMessage();
+  EXPECT_EQ(getParameter<FakeTensorMap>(*fakeGetLaunch(2), 0).sizes[1], 1u);
+}
+
 TEST_F(WorkspacesTest, LaunchesInOrderOnOneWorkspace) {
   createTable();
   void *stream = fakeCreateStream();
@@ -173,6 +196,19 @@ TEST_F(WorkspacesTest, MistakesOfManifests) {
        "[{\"name\": \"table\", \"bytes\": 1}, "
        "{\"name\": \"table\", \"bytes\": 1}",
        "manifest field workspaces[1].name: the name 'table' is taken"},
+      {"[{\"workspace\": \"table\"}",
+       "[{\"tensor_map\": \"x\", \"dtype\": \"f16\", \"dims\": []}",
+       "manifest field parameters[0].tensor_map: there is no workspace 'x'"},
+      {"[{\"workspace\": \"table\"}",
+       "[{\"tensor_map\": \"table\", \"dtype\": \"half\", \"dims\": []}",
+       "manifest field parameters[0].dtype: expected the type of an argument, "
+       "as f16"},
+      {"[{\"workspace\": \"table\"}",
+       "[{\"tensor_map\": \"table\", \"dtype\": \"f16\", \"offset\": 8, "
+       "\"dims\": []}",
+       "manifest field parameters[0].offset: a tensor map of a workspace "
+       "begins "
+       "where it does, expected no offset"},
       {"\"block\": [256]", "\"block\": [2048]",
        "manifest field before[0].block[0]: expected an integer from 1 to "
        "1024, got 2048"},

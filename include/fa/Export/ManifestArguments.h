@@ -13,6 +13,9 @@
 
 namespace mlir::fa {
 
+/// The name of an element type in a manifest; "" where it has none.
+StringRef getTypeName(Type type);
+
 /// What a manifest says of argument `number` of a function on memrefs:
 /// name, element type, shape and strides. Dynamic dims have the names of
 /// `dimNames`, or "?". Fails with a diagnostic for a type that a manifest

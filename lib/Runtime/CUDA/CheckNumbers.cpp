@@ -74,7 +74,7 @@ Error Kernel::checkNumbers(const LaunchDescription &launch,
     return Error::success();
   for (const ParameterSpec &parameter : launch.parameters) {
     llvm::SmallVector<Slot, 12> used;
-    if (parameter.kind == ParameterSpec::Workspace)
+    if (parameter.usesWorkspace())
       used.push_back(description.workspaces[parameter.argument].bytes);
     else if (parameter.isNumber())
       used.push_back(parameter.value);

@@ -126,15 +126,19 @@ char *Kernel::getAddress(const ParameterSpec &parameter,
   return start + values[*parameter.offset].integer * getSize(spec.type);
 }
 
-Error Kernel::fillTensorMap(const ParameterSpec &parameter,
-                            ArrayRef<FaArgument> arguments,
-                            ArrayRef<Number> values, cuda::TensorMap &map) {
-  const ArgumentSpec &spec = description.arguments[parameter.argument];
+StringRef Kernel::getMappedName(const ParameterSpec &parameter) const {
+  return parameter.isOfWorkspace
+             ? description.workspaces[parameter.argument].name
+             : description.arguments[parameter.argument].name;
+}
+
+Expected<TensorMapRequest>
+Kernel::describeTensorMap(const ParameterSpec &parameter, char *address,
+                          bool isEmpty, ArrayRef<Number> values) const {
   TensorMapRequest request;
-  request.address =
-      reinterpret_cast<uintptr_t>(getAddress(parameter, arguments, values));
+  request.address = reinterpret_cast<uintptr_t>(address);
   request.rank = parameter.dims.size();
-  request.type = getTensorMapType(spec.type);
+  request.type = getTensorMapType(parameter.type);
   request.swizzle = parameter.swizzle;
   request.promotion = parameter.promotion;
   request.fillsNaN = parameter.fillsNaN;
@@ -143,19 +147,36 @@ Error Kernel::fillTensorMap(const ParameterSpec &parameter,
     request.box[index] = dim.box;
     if (index != 0)
       request.strides[index - 1] =
-          uint64_t(values[dim.stride].integer) * getSize(spec.type);
+          uint64_t(values[dim.stride].integer) * getSize(parameter.type);
   }
-  bool isEmpty = llvm::any_of(parameter.dims, [&](const MapDim &dim) {
+  if (isEmpty)
+    describeOneElement(request);
+  if (Error error = normalize(request, getMappedName(parameter)))
+    return error;
+  return request;
+}
+
+static bool hasEmptyDim(const ParameterSpec &map, ArrayRef<Number> values) {
+  return llvm::any_of(map.dims, [&](const MapDim &dim) {
     return values[dim.size].integer == 0;
   });
-  if (isEmpty || isEmptyTensor(spec, arguments[parameter.argument])) {
-    request.address =
-        reinterpret_cast<uintptr_t>(arguments[parameter.argument].value.data);
-    describeOneElement(request);
-  }
-  if (Error error = normalize(request, spec.name))
-    return error;
-  return runtime.getTensorMaps().get(request, spec.name, map);
+}
+
+Error Kernel::fillTensorMap(const ParameterSpec &parameter,
+                            ArrayRef<FaArgument> arguments,
+                            ArrayRef<Number> values, cuda::TensorMap &map) {
+  bool isEmpty = hasEmptyDim(parameter, values);
+  // Of a workspace, whose address is not known yet, what can be wrong is found.
+  if (parameter.isOfWorkspace)
+    return describeTensorMap(parameter, nullptr, isEmpty, values).takeError();
+  const FaArgument &argument = arguments[parameter.argument];
+  isEmpty |= isEmptyTensor(description.arguments[parameter.argument], argument);
+  char *address = isEmpty ? static_cast<char *>(argument.value.data)
+                          : getAddress(parameter, arguments, values);
+  auto request = describeTensorMap(parameter, address, isEmpty, values);
+  if (!request)
+    return request.takeError();
+  return runtime.getTensorMaps().get(*request, getMappedName(parameter), map);
 }
 
 /// Writes a number as a `T` to where a parameter lies.
@@ -327,9 +348,33 @@ Error Kernel::enqueue(Device &device, cuda::Stream stream, Call &call) {
 
 static bool usesWorkspace(const LaunchDescription &launch, unsigned number) {
   return llvm::any_of(launch.parameters, [&](const ParameterSpec &parameter) {
-    return parameter.kind == ParameterSpec::Workspace &&
-           parameter.argument == number;
+    return parameter.usesWorkspace() && parameter.argument == number;
   });
+}
+
+Error Kernel::fillWorkspaces(ArrayRef<Number> values,
+                             ArrayRef<cuda::DevicePointer> workspaces,
+                             Call &call) {
+  for (auto [parameter, target] :
+       llvm::zip(call.launch->description->parameters, call.parameters)) {
+    if (!parameter.usesWorkspace())
+      continue;
+    cuda::DevicePointer address = workspaces[parameter.argument];
+    if (parameter.kind == ParameterSpec::Workspace) {
+      std::memcpy(target, &address, sizeof(address));
+      continue;
+    }
+    auto request =
+        describeTensorMap(parameter, reinterpret_cast<char *>(address),
+                          hasEmptyDim(parameter, values), values);
+    if (!request)
+      return request.takeError();
+    if (Error error = runtime.getTensorMaps().get(
+            *request, getMappedName(parameter),
+            *static_cast<cuda::TensorMap *>(target)))
+      return error;
+  }
+  return Error::success();
 }
 
 /// Enqueues launches between taking and giving back their workspaces.
@@ -366,12 +411,9 @@ Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
   for (Call &call : calls) {
     if (error)
       break;
-    for (auto [index, parameter] :
-         llvm::enumerate(call.launch->description->parameters))
-      if (parameter.kind == ParameterSpec::Workspace)
-        std::memcpy(call.parameters[index], &workspaces[parameter.argument],
-                    sizeof(cuda::DevicePointer));
-    error = enqueue(device, stream, call);
+    error = fillWorkspaces(values, workspaces, call);
+    if (!error)
+      error = enqueue(device, stream, call);
   }
   for (cuda::DevicePointer address : workspaces) {
     if (!address)

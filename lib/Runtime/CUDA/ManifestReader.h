@@ -80,6 +80,9 @@ private:
   bool readParameters(const ManifestObject &root, LaunchDescription &launch);
   bool readParameter(const ManifestObject &object, LaunchDescription &launch);
   bool readTensorMap(const ManifestObject &object, ParameterSpec &parameter);
+  bool readMappedMemory(const ManifestObject &object, ParameterSpec &parameter);
+  bool readWorkspaceName(const ManifestObject &object, llvm::StringRef key,
+                         ParameterSpec &parameter);
   bool readMapDim(const ManifestObject &object, bool isInnermost,
                   ParameterSpec &parameter);
   bool checkInnerBox(const ManifestObject &object,

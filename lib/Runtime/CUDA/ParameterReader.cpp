@@ -82,17 +82,10 @@ bool DescriptionReader::readParameter(const ManifestObject &object,
   if (!object.checkKeys({kind->first}))
     return false;
   switch (parameter.kind) {
-  case ParameterSpec::Workspace: {
-    std::optional<StringRef> name = object.getString(kind->first);
-    if (!name)
+  case ParameterSpec::Workspace:
+    if (!readWorkspaceName(object, kind->first, parameter))
       return false;
-    std::optional<unsigned> workspace = findWorkspace(*name);
-    if (!workspace)
-      return object.fail(object.at(kind->first),
-                         "there is no workspace '" + *name + "'");
-    parameter.argument = *workspace;
     break;
-  }
   case ParameterSpec::Counter:
     if (!object.getInteger(kind->first, 1, CounterPool::wordsPerSlot))
       return false;
@@ -159,11 +152,49 @@ static bool readBytes(const ManifestObject &object, StringRef key,
   return true;
 }
 
+/// With the type of its elements, which a workspace has not.
+bool DescriptionReader::readMappedMemory(const ManifestObject &object,
+                                         ParameterSpec &parameter) {
+  parameter.isOfWorkspace = object.has("dtype");
+  if (!parameter.isOfWorkspace) {
+    if (!readPlace(object, "tensor_map", parameter))
+      return false;
+    ArgumentSpec &spec = description.arguments[parameter.argument];
+    spec.alignment = std::max<int64_t>(spec.alignment, 16);
+    parameter.type = spec.type;
+    return true;
+  }
+  if (object.has("offset"))
+    return object.fail(object.at("offset"),
+                       "a tensor map of a workspace begins where it does, "
+                       "expected no offset");
+  std::optional<StringRef> type = object.getString("dtype");
+  std::optional<FaDataType> parsed = type ? parseDataType(*type) : std::nullopt;
+  if (!parsed)
+    return object.fail(object.at("dtype"),
+                       "expected the type of an argument, as f16");
+  parameter.type = *parsed;
+  return readWorkspaceName(object, "tensor_map", parameter);
+}
+
+bool DescriptionReader::readWorkspaceName(const ManifestObject &object,
+                                          StringRef key,
+                                          ParameterSpec &parameter) {
+  std::optional<StringRef> name = object.getString(key);
+  if (!name)
+    return false;
+  std::optional<unsigned> workspace = findWorkspace(*name);
+  if (!workspace)
+    return object.fail(object.at(key), "there is no workspace '" + *name + "'");
+  parameter.argument = *workspace;
+  return true;
+}
+
 bool DescriptionReader::readTensorMap(const ManifestObject &object,
                                       ParameterSpec &parameter) {
-  if (!object.checkKeys(
-          {"tensor_map", "offset", "dims", "swizzle", "l2_promotion", "nan"}) ||
-      !readPlace(object, "tensor_map", parameter))
+  if (!object.checkKeys({"tensor_map", "dtype", "offset", "dims", "swizzle",
+                         "l2_promotion", "nan"}) ||
+      !readMappedMemory(object, parameter))
     return false;
   const json::Array *dims = object.getArray("dims");
   if (!dims)
@@ -190,8 +221,6 @@ bool DescriptionReader::readTensorMap(const ManifestObject &object,
       return false;
     parameter.fillsNaN = *fillsNaN;
   }
-  ArgumentSpec &spec = description.arguments[parameter.argument];
-  spec.alignment = std::max<int64_t>(spec.alignment, 16);
   return checkInnerBox(object, parameter);
 }
 
@@ -215,8 +244,7 @@ bool DescriptionReader::readMapDim(const ManifestObject &object,
 
 bool DescriptionReader::checkInnerBox(const ManifestObject &object,
                                       const ParameterSpec &parameter) {
-  FaDataType type = description.arguments[parameter.argument].type;
-  uint32_t bytes = parameter.dims.front().box * getSize(type);
+  uint32_t bytes = parameter.dims.front().box * getSize(parameter.type);
   if (bytes % 16 != 0)
     return object.fail(object.at("dims", 0),
                        "the innermost box has " + Twine(bytes) +

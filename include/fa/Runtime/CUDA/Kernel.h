@@ -95,10 +95,19 @@ private:
   char *getAddress(const ParameterSpec &parameter,
                    llvm::ArrayRef<FaArgument> arguments,
                    llvm::ArrayRef<Number> values) const;
+  llvm::Expected<TensorMapRequest>
+  describeTensorMap(const ParameterSpec &parameter, char *address, bool isEmpty,
+                    llvm::ArrayRef<Number> values) const;
   llvm::Error fillTensorMap(const ParameterSpec &parameter,
                             llvm::ArrayRef<FaArgument> arguments,
                             llvm::ArrayRef<Number> values,
                             cuda::TensorMap &map);
+  /// What is known when a launch is enqueued: addresses of workspaces.
+  llvm::Error fillWorkspaces(llvm::ArrayRef<Number> values,
+                             llvm::ArrayRef<cuda::DevicePointer> workspaces,
+                             Call &call);
+  /// The argument or the workspace of a tensor map.
+  llvm::StringRef getMappedName(const ParameterSpec &parameter) const;
   llvm::Error fillNumber(const LaunchDescription &launch, unsigned index,
                          llvm::ArrayRef<Number> values, void *target) const;
   llvm::Error prepareCall(Device &device, llvm::ArrayRef<FaArgument> arguments,

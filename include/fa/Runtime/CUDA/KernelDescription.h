@@ -100,17 +100,20 @@ struct ParameterSpec {
     Workspace
   } kind;
   /// TensorMap, Pointer: the argument, and where in it a view starts, in
-  /// elements. Workspace: the workspace.
+  /// elements. Workspace, or TensorMap of one: the workspace.
   unsigned argument = 0;
   std::optional<Slot> offset;
   /// I1 to F64: the value.
   Slot value = 0;
   /// TensorMap.
+  bool isOfWorkspace = false;
+  FaDataType type = FA_TYPE_F32;
   llvm::SmallVector<MapDim, 5> dims;
   cuda::TensorMapSwizzle swizzle = cuda::TensorMapSwizzleNone;
   cuda::TensorMapL2Promotion promotion = cuda::TensorMapL2Promotion256B;
   bool fillsNaN = false;
 
+  bool usesWorkspace() const { return kind == Workspace || isOfWorkspace; }
   bool isNumber() const { return kind >= I1 && kind <= F64; }
   bool isReal() const { return kind >= F16 && kind <= F64; }
   unsigned getSizeInBytes() const;
