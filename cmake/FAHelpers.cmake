@@ -60,15 +60,22 @@ endfunction()
 
 # fa_add_tool(NAME sources... [MAIN function] [LINK libraries...] [NO_INSTALL])
 # MAIN is a function of tools/ToolMains.h, for a tool that other programs hold
-# too. NO_INSTALL is for programs that only tests use.
+# too: they link the objects of NAME-sources, which are compiled once. NO_INSTALL
+# is for programs that only tests use.
 function(fa_add_tool name)
   cmake_parse_arguments(ARG "NO_INSTALL" "MAIN" "LINK" ${ARGN})
+  set(sources ${ARG_UNPARSED_ARGUMENTS})
   if(ARG_MAIN)
+    add_library(${name}-sources OBJECT ${sources})
+    fa_set_compile_flags(${name}-sources)
+    target_precompile_headers(${name}-sources REUSE_FROM FAPrecompiledHeader)
+    target_link_libraries(${name}-sources PRIVATE FAAll)
     set(main ${CMAKE_SOURCE_DIR}/tools/SingleTool.cpp)
     set_source_files_properties(${main} PROPERTIES
       COMPILE_DEFINITIONS FA_TOOL_MAIN=${ARG_MAIN} SKIP_PRECOMPILE_HEADERS ON)
+    set(sources $<TARGET_OBJECTS:${name}-sources> ${main})
   endif()
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS} ${main})
+  add_executable(${name} ${sources})
   fa_set_compile_flags(${name})
   # CMake would compile a program with -fPIE, which the header's -fPIC refuses.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Raises 1,000 attentions in 2 seconds of processor time; raising them again changes nothing.
 
-    python3 many.py --opt build/bin/fa-opt [--seconds 2] [FILE...]
+    python3 many.py --opt build/bin/fa-opt [--seconds 2] [--count 1000] [FILE...]
 
 Each text of one attention becomes a module of 1,000 functions, and one function of 1,000 attentions in a chain where its result
 can be its first argument. The time is that of fa-opt, less what it takes to read the text: the pass, and what is printed then.
@@ -19,7 +19,6 @@ from pathlib import Path
 from corpus import FOLDER, TO_LINALG
 from wide import run
 
-COUNT = 1000
 FILES = ["torch_sdpa_causal_bf16.linalg.mlir", "torch_sdpa_gqa_causal_bf16.linalg.mlir", "jax_dpa_causal_gqa_bf16.stablehlo.mlir"]
 SIGNATURE = re.compile(r"func\.func (?:private |public )?@(\w+)\((.*?)\) -> \(?(tensor<[^>]*>)")
 
@@ -33,18 +32,18 @@ def spell(opt, path):
     return aliases, function, name, re.findall(r"tensor<[^>]*>", arguments), result
 
 
-def side_by_side(spelled):
+def side_by_side(spelled, count):
     aliases, function, name, *_ = spelled
-    return f"{aliases}\nmodule {{\n" + "".join(function.replace(f"@{name}(", f"@{name}_{i}(") for i in range(COUNT)) + "}\n"
+    return f"{aliases}\nmodule {{\n" + "".join(function.replace(f"@{name}(", f"@{name}_{i}(") for i in range(count)) + "}\n"
 
 
-def chain(opt, spelled):
+def chain(opt, spelled, count):
     aliases, function, name, types, result = spelled
     if types[0] != result:
         return None
     parameters = ", ".join(f"%a{i}: {type}" for i, type in enumerate(types))
     lines, last = [], "%a0"
-    for i in range(COUNT):
+    for i in range(count):
         operands = ", ".join([last, *(f"%a{k}" for k in range(1, len(types)))])
         lines.append(f"%r{i} = func.call @{name}({operands}) : ({', '.join(types)}) -> {result}")
         last = f"%r{i}"
@@ -65,13 +64,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in options.files or [FOLDER / name for name in FILES]:
             spelled = spell(options.opt, path)
-            for shape, text in (("functions", side_by_side(spelled)), ("a chain", chain(options.opt, spelled))):
+            for shape, text in (("functions", side_by_side(spelled, options.count)),
+                                ("a chain", chain(options.opt, spelled, options.count))):
                 if text is None:
                     continue
                 source, raised = Path(folder) / "source.mlir", Path(folder) / "raised.mlir"
@@ -82,10 +83,10 @@ def main():
                 source.write_text(re.sub(r"func\.func @", "func.func private @", text))
                 seconds -= timed([*command, str(source), "--symbol-dce"])[1]
                 raised.write_text(output)
-                count = len(re.findall(r" = fa\.attention ", output))
+                raised_count = len(re.findall(r" = fa\.attention ", output))
                 again = run([options.opt, str(raised), "--fa-raise-attention"])
                 problems = [problem for problem, wrong in (
-                    (f"{count} attentions, expected {COUNT}", count != COUNT),
+                    (f"{raised_count} attentions, expected {options.count}", raised_count != options.count),
                     (f"above {options.seconds:g} s", seconds > options.seconds),
                     ("raising again changes the text", again != output)) if wrong]
                 passed, failed = passed + (not problems), failed + bool(problems)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/Raising.md: what front ends emit, and whether fa-raise-attention raises it.
 
-    python3 write_page.py --opt build/bin/fa-opt [--check] PAGE
+    python3 write_page.py --opt build/bin/fa-opt [--check] PAGE...
 
 Each row is a text of test/Inputs/raise as its front end wrote it, lowered to linalg as corpus.py does. `raised` is counted, a
 reason is the pass's own remark. --check compares with the page that is there; then nothing is written.
@@ -81,25 +81,31 @@ def write(opt):
     return "\n".join(lines) + "\n"
 
 
+def check(page, text):
+    """Prints whether a page is this text, or where it is not."""
+    old = page.read_text()
+    for number, (there, new) in enumerate(zip(old.splitlines(), text.splitlines()), 1):
+        if there != new:
+            print(f"{page}:{number}: is '{there}', expected '{new}': run test/Raise/write_page.py")
+            return False
+    if old != text:
+        print(f"{page}: has {len(old.splitlines())} lines, expected {len(text.splitlines())}: run test/Raise/write_page.py")
+        return False
+    print(f"{page}: the page is current")
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("page", type=Path)
+    parser.add_argument("pages", type=Path, nargs="+")
     options = parser.parse_args()
     text = write(options.opt)
-    if not options.check:
-        options.page.write_text(text)
-        return 0
-    old = options.page.read_text()
-    for number, (there, new) in enumerate(zip(old.splitlines(), text.splitlines()), 1):
-        if there != new:
-            print(f"{options.page}:{number}: is '{there}', expected '{new}': run test/Raise/write_page.py")
-            return 1
-    if old != text:
-        print(f"{options.page}: has {len(old.splitlines())} lines, expected {len(text.splitlines())}: run test/Raise/write_page.py")
-        return 1
-    print("the page is current")
+    if options.check:
+        return 0 if all([check(page, text) for page in options.pages]) else 1
+    for page in options.pages:
+        page.write_text(text)
     return 0
 
 

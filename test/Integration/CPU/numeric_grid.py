@@ -94,7 +94,7 @@ def parse_arguments():
     parser.add_argument("--launches", type=int, default=1000,
                         help="of each function on its problems in random order, for cuda")
     parser.add_argument("--only", help="name of one function, as in f012, or of a problem, as in f012:3")
-    parser.add_argument("--jobs", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--mutate", choices=[*mutations.OF_FUNCTIONS, *mutations.OF_RESULTS], default="",
                         help="put in a fault that the grid has to find")
     arguments = parser.parse_args()
