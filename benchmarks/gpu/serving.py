@@ -41,15 +41,25 @@ class Decode:
     keys: int
     page: int
     element: str
+    # Lengths at random from 512 to `keys`, of which half are below the mean of their logarithms.
+    is_ragged: bool = False
 
     @property
     def name(self):
         page = f" pages {self.page}" if self.page else ""
-        return f"{self.element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS}{page} b{self.batch} {self.tokens} x {self.keys}"
+        ragged = "up to " if self.is_ragged else ""
+        return f"{self.element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS}{page} b{self.batch} {self.tokens} x {ragged}{self.keys}"
+
+    @property
+    def lengths(self):
+        rng = random.Random(self.batch)
+        draw = lambda: int(512 * (self.keys / 512) ** rng.random())
+        return [draw() if self.is_ragged else self.keys for _ in range(self.batch)]
 
     @property
     def group(self):
-        return f"{self.element} decode{f' pages {self.page}' if self.page else ''} {self.tokens}"
+        ragged = " ragged" if self.is_ragged else ""
+        return f"{self.element} decode{ragged}{f' pages {self.page}' if self.page else ''} {self.tokens}"
 
     @property
     def problem(self):
@@ -62,11 +72,11 @@ class Decode:
     @property
     def operations(self):
         hidden = self.tokens * (self.tokens - 1) // 2 if self.is_causal else 0
-        return 4 * self.batch * HEADS * HEAD_DIM * (self.tokens * self.keys - hidden)
+        return 4 * HEADS * HEAD_DIM * sum(self.tokens * keys - hidden for keys in self.lengths)
 
     @property
     def bytes(self):
-        return 2 * self.batch * self.keys * KEY_HEADS * HEAD_DIM * torch.empty(0, dtype=TYPES[self.element]).element_size()
+        return 2 * sum(self.lengths) * KEY_HEADS * HEAD_DIM * torch.empty(0, dtype=TYPES[self.element]).element_size()
 
 
 def documents(kind):
@@ -167,7 +177,7 @@ class Serving:
     def make_sets(self, case):
         """Keys, values and what a launch is given beside them, in as many sets as L2 does not hold."""
         shape, kind = (case.batch, case.keys, KEY_HEADS, HEAD_DIM), TYPES[case.element]
-        lengths = torch.full((case.batch,), case.keys, dtype=torch.int32, device="cuda")
+        lengths = torch.tensor(case.lengths, dtype=torch.int32, device="cuda")
         sets = []
         for _ in range(max(1, ROTATED_BYTES // case.bytes)):
             k, v = (torch.randn(shape, device="cuda", dtype=kind) for _ in range(2))
@@ -187,7 +197,8 @@ class Serving:
         torch.manual_seed(self.arguments.seed)
         q = torch.randn(case.batch, case.tokens, HEADS, HEAD_DIM, device="cuda", dtype=TYPES[case.element])
         sets = self.make_sets(case)
-        reference = Reference(q, *sets[0][:2], mask=causal(case.tokens, case.keys) if case.is_causal else None)
+        ends = lambda b, h: causal(case.tokens, case.lengths[b])(b, h)
+        reference = Reference(q, *sets[0][:2], mask=ends if case.is_causal or case.is_ragged else None)
         own = self.find(case.problem, case.element, {"TOKENS": case.tokens})
 
         def make(kernels, kernel):
@@ -196,9 +207,13 @@ class Serving:
         prepared = self.prepare_own(case.name, own, make, reference, case.element)
         if self.fa3 and not case.page:
             prepared.append(self.bench.prepare(
-                case.name, "fa3", lambda: in_turns([lambda k=k, v=v: self.fa3.flash_attn_with_kvcache(
-                    q, k, v, causal=case.is_causal) for k, v, _, _ in sets]), reference, PEER_BOUND[case.element]))
-        prepared.append(self.bench.prepare(case.name, "read", lambda: in_turns([read(s[:2]) for s in sets]), Right, 1))
+                case.name, "fa3", lambda: in_turns([lambda k=k, v=v, more=more: self.fa3.flash_attn_with_kvcache(
+                    q, k, v, causal=case.is_causal, cache_seqlens=more["key_lengths"] if case.is_ragged else None)
+                    for k, v, _, more in sets]), reference, PEER_BOUND[case.element]))
+        # As many bytes as the keys and values of all sequences.
+        rows = sum(case.lengths)
+        prepared.append(self.bench.prepare(case.name, "read", lambda: in_turns(
+            [read([x.flatten(0, 1)[:rows] for x in s[:2]]) for s in sets]), Right, 1))
         self.measure(prepared, own, case.operations, case=case.name, part="decode", group=case.group,
                      label=f"b{case.batch} {case.keys}", element=case.element, length=case.keys, bytes=case.bytes)
 
@@ -241,6 +256,7 @@ def parse():
     parser.add_argument("--tokens", type=options.integers, default=[1, 4, 16])
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
     parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page, also 1; 0: contiguous keys")
+    parser.add_argument("--ragged", type=options.integers, default=[], help="also sequences of lengths from 512 to these, as 65536")
     parser.add_argument("--documents", nargs="*", choices=["short", "random", "one_long"], default=["short", "random", "one_long"])
     return parser.parse_args()
 
@@ -253,6 +269,9 @@ def main():
     cells = [lambda case=Decode(batch, tokens, keys, page, element): serving.decode(case)
              for element in arguments.elements for page in arguments.pages for keys in arguments.keys
              for batch in arguments.batches for tokens in arguments.tokens]
+    cells += [lambda case=Decode(batch, tokens, keys, page, element, is_ragged=True): serving.decode(case)
+              for element in arguments.elements for keys in arguments.ragged for page in arguments.pages
+              for batch in [8, 32, 64] for tokens in arguments.tokens]
     cells += [lambda e=element, k=kind, c=is_causal: serving.packed(k, e, c) for element in arguments.elements
               for kind in arguments.documents for is_causal in (False, True)]
     with torch.no_grad():
