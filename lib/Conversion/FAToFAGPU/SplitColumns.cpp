@@ -112,6 +112,12 @@ static InFlightDiagnostic refuse(Operation *op) {
             "products add to";
 }
 
+/// What is made anew for each part: who else reads it keeps the whole.
+static bool isMadeAnew(Operation *op) {
+  return isa<BroadcastOp, tensor::SplatOp>(op) ||
+         op->hasTrait<OpTrait::ConstantLike>();
+}
+
 /// Adds what a value is made of and what is made of it.
 LogicalResult ColumnSplitter::follow(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -125,8 +131,7 @@ LogicalResult ColumnSplitter::follow(Value value) {
   }
   auto handle = [&](Operation *op) -> LogicalResult {
     touched.insert(op);
-    if (isa<BroadcastOp, StoreOp, tensor::SplatOp>(op) ||
-        op->hasTrait<OpTrait::ConstantLike>())
+    if (isMadeAnew(op) || isa<StoreOp>(op))
       return success();
     if (auto product = dyn_cast<ProductOp>(op)) {
       if (product.getForm() != MatrixForm::nn ||
@@ -152,6 +157,8 @@ LogicalResult ColumnSplitter::follow(Value value) {
   } else if (source && failed(handle(source))) {
     return failure();
   }
+  if (source && isMadeAnew(source))
+    return success();
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (auto loop = dyn_cast<ForOp>(user)) {
@@ -292,7 +299,8 @@ void ColumnSplitter::finishLoops() {
   for (Operation *op : llvm::reverse(replaced)) {
     if (auto product = dyn_cast<ProductOp>(op))
       fetches.insert(product.getB().getDefiningOp());
-    op->erase();
+    if (op->use_empty())
+      op->erase();
   }
   for (Operation *fetch : fetches)
     if (fetch->use_empty())

@@ -93,6 +93,28 @@ func.func @gradient(%o: !mem, %k: memref<?x?x?x16xf32>, %q: tensor<64x16xf32>, %
   return
 }
 
+// A constant that scores have in common with sums stays whole for them.
+// CHECK-LABEL: func.func @common
+// CHECK-DAG: %[[WHOLE:.*]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+// CHECK-DAG: %[[PART:.*]] = arith.constant dense<0.000000e+00> : tensor<64x32xf32>
+// CHECK: fagpu.for {{.*}} iter(%{{.*}} = %[[PART]], %{{.*}} = %[[PART]])
+// CHECK:   arith.maximumf %{{.*}}, %[[WHOLE]] : tensor<64x64xf32>
+func.func @common(%o: memref<?x?x?x64xf32>, %v: memref<?x?x?x64xf32>, %s: !s, %n: i32)
+    attributes {fa.config = #config, fagpu.kernel = "sm_80"} {
+  %zero = arith.constant dense<0.0> : !s
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %r = fagpu.for %i = %n step -1 segments(%all: to %c0) iter(%x = %zero) -> (!s) {
+      %p = arith.maximumf %s, %zero : !s
+      %value = fagpu.fetch %v[%c0, %i, %c0, %c0] [1, 64, 1, 64] rows(%n) : memref<?x?x?x64xf32> -> !s
+      %z = fagpu.product nn %p, %value acc(%x : !s) : !s, !s -> !s
+      fagpu.yield %z : !s
+    }
+    fagpu.store %r, %o[%c0, %c0, %c0, %c0] sizes [1, 64, 1, 64] rows(%n) : !s into memref<?x?x?x64xf32>
+  }
+  return
+}
+
 // Without `columns` nothing changes.
 // CHECK-LABEL: func.func @whole
 // CHECK: fagpu.fetch {{.*}} [1, 64, 1, 80]

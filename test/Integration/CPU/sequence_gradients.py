@@ -31,11 +31,11 @@ TABLES = {"pairs": (4, "%b, %h, %i, %j", lambda b, h, i, j: (b, h, i, j)), "shar
 
 
 class Function:
-    """What is compiled once; sizes come with each problem. Schedules for GPUs have elements of 16 bits."""
+    """What is compiled once; sizes come with each problem."""
 
     def __init__(self, rng, chip):
         pick = lambda values: values[int(rng.integers(len(values)))]
-        self.element = pick(["f16", "bf16"] if chip else ["f32", "f32", "f16", "bf16"])
+        self.element = pick(["f32", "f16", "bf16"] if chip else ["f32", "f32", "f16", "bf16"])
         self.dim, self.value_dim = (pick([32, 64, 128]), pick([32, 64, 128])) if chip else (pick([16, 33, 64]), pick([8, 20, 64]))
         self.packed_queries, self.packed_keys = pick([True, True, False]), pick([True, True, False])
         self.query_lengths, self.key_lengths = pick([True, False]), pick([True, False])
