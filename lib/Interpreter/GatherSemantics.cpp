@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUSemantics.h"
+#include "fa/Dialect/FAGPU/IR/OwnedSums.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -106,6 +107,8 @@ static LogicalResult compileScatterAdd(fagpu::ScatterAddOp op,
   ElementPlaces places(op, type, builder);
   auto real = cast<FloatType>(type.getElementType());
   const NumberPolicy &policy = builder.getPolicy();
+  bool isOwned = op->hasAttr(fagpu::ownedAttrName);
+  Access access = isOwned ? Access::AddOwned : Access::Add;
   builder.emit([=, &policy](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker) || failed((*worker)->step(op)))
@@ -116,7 +119,7 @@ static LogicalResult compileScatterAdd(fagpu::ScatterAddOp op,
     return places.visit(
         frame, memory, [&](int64_t element, int64_t place) -> LogicalResult {
           if (failed(log.note(**worker, op, *memory.storage, place, /*count=*/1,
-                              /*stride=*/1, Access::Add)))
+                              /*stride=*/1, access, isOwned ? element : 0)))
             return failure();
           Slot &target = memory.storage->data()[place];
           target.real += values->data()[element].real;

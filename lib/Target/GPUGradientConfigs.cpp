@@ -217,7 +217,7 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   GPUPart part = getPart(problem, /*ofKeys=*/false);
   keys = leaveRegisters(keys, problem.queryHeadDim, part, target, problem);
   return makeConfig(context, rows, keys, part,
-                    /*deterministic=*/!problem.addsToCaptures)
+                    problem.mustBeDeterministic || !problem.addsToCaptures)
       .withGradientForm(row.form);
 }
 

@@ -253,7 +253,7 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
   RowsByColumns block =
       shrinkBlock({row.ofQueries, problem.queryHeadDim}, part, target, problem);
   return makeConfig(context, block.rows, block.columns, part,
-                    /*deterministic=*/!problem.addsToCaptures)
+                    problem.mustBeDeterministic || !problem.addsToCaptures)
       .withGradientForm(row.form);
 }
 

@@ -929,6 +929,20 @@ func.func @kernel(%m: memref<64x8xf32>) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+//--- owned_twice.mlir
+
+// CHECK: error: 'fagpu.scatter_add' op touches memory that @math of block 0 has written at line {{[0-9]+}}: nothing orders the two
+!s = tensor<64x8xf32, #fagpu.acc<4>>
+!i = tensor<64x8xi32, #fagpu.acc<4>>
+func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math groups(1) {
+    %x = arith.constant dense<1.0> : !s
+    %i = fagpu.iota 0 : !i
+    fagpu.scatter_add %x, %m[%i] {fagpu.owned} : !s into memref<64xf32>[!i]
+  }
+  return
+}
+
 //--- scattered_outside.mlir
 
 // CHECK: error: 'fagpu.scatter_add' index 64 is out of bounds for dimension 0 of size 64

@@ -11,12 +11,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Dialect/FAGPU/IR/OwnedSums.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices) {
-  Places places = locate(memory, indices, /*ofRows=*/true);
+void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices,
+                         const OrderedPlace *ordered) {
+  SmallVector<Value> leading;
+  if (ordered)
+    for (Value index : ordered->indices)
+      leading.push_back(arith::IndexCastOp::create(
+          outside, loc, outside.getI32Type(), index));
+  Places places = locate(memory, indices, /*ofRows=*/true,
+                         /*firstDim=*/leading.size());
   Value mask = places.mask;
   if (places.kind == Kind::Scalar) {
     auto type = RankedTensorType::get(
@@ -27,11 +35,33 @@ void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices) {
     if (places.inBounds)
       mask = tensor::SplatOp::create(outside, loc, places.inBounds,
                                      type.clone(outside.getI1Type()));
+    if (ordered) {
+      RankedTensorType numbers = type.clone(outside.getI32Type());
+      leading.front() = arith::AddIOp::create(
+          outside, loc,
+          fagpu::IotaOp::create(outside, loc, numbers, 0,
+                                fagpu::IndexPart::all),
+          tensor::SplatOp::create(outside, loc, ordered->firstWarp, numbers));
+    }
   } else if (places.kind == Kind::Row) {
     values = fagpu::ReduceOp::create(inside, loc,
                                      typeOf(Kind::Row, inside.getF32Type()),
                                      fagpu::ReductionKind::add, values);
   }
-  fagpu::ScatterAddOp::create(inside, loc, values, memory, places.indices,
-                              mask);
+  // A tile without pairs visits a block of hidden ones, where others have
+  // elements: 0 is not added.
+  if (ordered && places.kind != Kind::Scalar) {
+    auto type = cast<RankedTensorType>(values.getType());
+    Value zeros =
+        arith::ConstantOp::create(inside, loc, inside.getZeroAttr(type));
+    Value isAny = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::UNE,
+                                        values, zeros);
+    mask = mask ? arith::AndIOp::create(inside, loc, mask, isAny).getResult()
+                : isAny;
+  }
+  llvm::append_range(leading, places.indices);
+  auto sum =
+      fagpu::ScatterAddOp::create(inside, loc, values, memory, leading, mask);
+  if (ordered)
+    sum->setAttr(fagpu::ownedAttrName, inside.getUnitAttr());
 }

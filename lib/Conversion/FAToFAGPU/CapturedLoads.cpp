@@ -112,12 +112,14 @@ Value RegionOnBlocks::loadTile(memref::LoadOp op, Value memory,
 }
 
 /// With `ofRows` what columns alone index is of matrices.
-RegionOnBlocks::Places
-RegionOnBlocks::locate(Value memory, ArrayRef<Value> indices, bool ofRows) {
+RegionOnBlocks::Places RegionOnBlocks::locate(Value memory,
+                                              ArrayRef<Value> indices,
+                                              bool ofRows, unsigned firstDim) {
   Places places;
   places.indices.assign(indices.begin(), indices.end());
   Kind &kind = places.kind;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
+  for (auto [number, index] : llvm::enumerate(indices)) {
+    unsigned dim = firstDim + number;
     kind = join(kind, kindOf(index));
     if (kindOf(index) == Kind::Scalar)
       places.inBounds = guard(index, memory, dim, places.inBounds);
@@ -126,7 +128,8 @@ RegionOnBlocks::locate(Value memory, ArrayRef<Value> indices, bool ofRows) {
     kind = Kind::Matrix;
   OpBuilder &builder = builderOf(kind);
   Value &mask = places.mask;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
+  for (auto [number, index] : llvm::enumerate(indices)) {
+    unsigned dim = firstDim + number;
     if (kindOf(index) == Kind::Scalar)
       continue;
     Value wide = spread(

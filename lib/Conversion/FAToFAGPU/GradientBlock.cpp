@@ -16,6 +16,7 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "SoftmaxStep.h"
+#include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -401,14 +402,43 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   return result;
 }
 
+/// A slice at one index of the first dimension, which it drops; null for other
+/// memory.
+static memref::SubViewOp getLeadingSlice(Value memory) {
+  auto slice = memory.getDefiningOp<memref::SubViewOp>();
+  if (!slice || !slice.getDroppedDims().test(0) ||
+      slice.getDroppedDims().count() != 1)
+    return {};
+  auto offsets = slice.getMixedOffsets();
+  bool isWhole =
+      llvm::all_of(ArrayRef(offsets).drop_front(),
+                   [](OpFoldResult at) { return isConstantIntValue(at, 0); });
+  return isWhole ? slice : memref::SubViewOp();
+}
+
 /// Memory of the kernel that a block adds to.
-FailureOr<Value> GradientBlock::getMemory(Value gradient,
-                                          const IRMapping &mapping) {
+LogicalResult GradientBlock::resolveSum(Value gradient,
+                                        const IRMapping &mapping,
+                                        Addition &addition) {
   Value memory = mapping.lookupOrDefault(gradient);
-  while (auto cast = memory.getDefiningOp<memref::CastOp>())
-    memory = cast.getSource();
+  for (;;) {
+    if (auto cast = memory.getDefiningOp<memref::CastOp>()) {
+      memory = cast.getSource();
+      continue;
+    }
+    memref::SubViewOp slice = getLeadingSlice(memory);
+    if (!slice || !step->hasAttr(orderedSumsAttrName))
+      break;
+    OpBuilder builder(slice);
+    addition.leading.insert(
+        addition.leading.begin(),
+        getValueOrCreateConstantIndexOp(builder, slice.getLoc(),
+                                        slice.getMixedOffsets().front()));
+    memory = slice.getSource();
+  }
+  addition.memory = memory;
   if (isa<BlockArgument>(memory))
-    return memory;
+    return success();
   return step.emitOpError() << "adds to memory of type " << memory.getType()
                             << " that is no argument of the kernel";
 }
@@ -512,12 +542,10 @@ LogicalResult GradientBlock::collectAdditions(
     const auto *found = llvm::find(numbers, capture);
     if (found == numbers.end())
       continue;
-    FailureOr<Value> memory =
-        getMemory(gradients[found - numbers.begin()], mapping);
-    if (failed(memory))
-      return failure();
-    Addition addition{*memory, std::move(block.indices), block.values, Value()};
-    if (failed(findPlace(block.op, capture, place, inside, addition)))
+    Addition addition{Value(), std::move(block.indices), block.values, Value()};
+    if (failed(resolveSum(gradients[found - numbers.begin()], mapping,
+                          addition)) ||
+        failed(findPlace(block.op, capture, place, inside, addition)))
       return failure();
     // Where the mask hides a pair its gradient is 0, and so are multiples.
     if (isMultiple(block.values, scores.gradients))
@@ -526,10 +554,9 @@ LogicalResult GradientBlock::collectAdditions(
   }
   if (!ofScale)
     return success();
-  FailureOr<Value> memory = getMemory(ofScale, mapping);
-  if (failed(memory))
+  Addition ofProducts{Value(), {}, Value(), Value()};
+  if (failed(resolveSum(ofScale, mapping, ofProducts)))
     return failure();
-  Addition ofProducts{*memory, {}, Value(), Value()};
   ofProducts.factors = product;
   scores.additions.push_back(std::move(ofProducts));
   return success();
@@ -557,11 +584,25 @@ void GradientBlock::storePairs(OpBuilder &inside, const Addition &addition,
       /*cache=*/fagpu::CachePriorityAttr());
 }
 
+/// Adds to elements that no other thread adds to.
+void GradientBlock::addOrdered(RegionOnBlocks &region, OpBuilder &outside,
+                               const Addition &addition, Value added) {
+  Location loc = step.getLoc();
+  RegionOnBlocks::OrderedPlace place{addition.leading, Value()};
+  if (role.getGroups() > 1)
+    place.firstWarp =
+        multiplyShort(outside, loc, role.getGroup(),
+                      arith::ConstantIntOp::create(outside, loc, warps, 32));
+  else
+    place.firstWarp = arith::ConstantIntOp::create(outside, loc, 0, 32);
+  region.add(added, addition.memory, addition.indices, &place);
+}
+
 /// `hidden` are the gradients of the scores that the mask leaves, and `values`
 /// what it leaves of those of the additions that have any.
-void GradientBlock::emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
-                                  const Scores &scores, Value hidden,
-                                  ValueRange values) {
+void GradientBlock::emitAdditions(OpBuilder &outside, OpBuilder &inside,
+                                  RegionOnBlocks &region, const Scores &scores,
+                                  Value hidden, ValueRange values) {
   for (const Addition &addition : scores.additions) {
     Value added = hidden;
     if (addition.values) {
@@ -573,10 +614,12 @@ void GradientBlock::emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
     if (addition.factors)
       added =
           arith::MulFOp::create(inside, step.getLoc(), added, addition.factors);
-    if (addition.place.empty())
-      region.add(added, addition.memory, addition.indices);
-    else
+    if (!addition.place.empty())
       storePairs(inside, addition, added);
+    else if (step->hasAttr(orderedSumsAttrName))
+      addOrdered(region, outside, addition, added);
+    else
+      region.add(added, addition.memory, addition.indices);
   }
 }
 
@@ -717,7 +760,8 @@ LogicalResult GradientBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
 
   unsigned next = 0;
   if (!scores->additions.empty())
-    emitAdditions(inside, ofGradient, *scores, (*hidden)[needsWeights ? 1 : 0],
+    emitAdditions(outside, inside, ofGradient, *scores,
+                  (*hidden)[needsWeights ? 1 : 0],
                   ArrayRef(*hidden).drop_front(needsWeights ? 2 : 1));
   ValueRange state = newRanges.getBodyRegion().getArguments().drop_front(2);
   auto add = [&](Value pairs, Value operand, unsigned number) -> Value {

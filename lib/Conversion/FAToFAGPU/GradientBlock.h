@@ -45,6 +45,8 @@ private:
     /// queries index; none of other memory.
     SmallVector<Value> place = {};
     int64_t queryDim = 0;
+    /// Indices in front of those of the region, of ordered sums.
+    SmallVector<Value> leading = {};
   };
   /// Weights and gradients of the scores of a block; null where not needed.
   struct Scores {
@@ -72,7 +74,8 @@ private:
   bool addsToQueries();
   bool addsToCaptures();
   bool hidesWeights();
-  FailureOr<Value> getMemory(Value gradient, const IRMapping &mapping);
+  LogicalResult resolveSum(Value gradient, const IRMapping &mapping,
+                           Addition &addition);
   LogicalResult collectAdditions(OpBuilder &inside, const PairBlock &place,
                                  RegionOnBlocks &region,
                                  const IRMapping &mapping, Value scaled,
@@ -81,8 +84,11 @@ private:
                           const PairBlock &place, OpBuilder &inside,
                           Addition &addition);
   void storePairs(OpBuilder &inside, const Addition &addition, Value values);
-  void emitAdditions(OpBuilder &inside, RegionOnBlocks &region,
-                     const Scores &scores, Value hidden, ValueRange values);
+  void addOrdered(RegionOnBlocks &region, OpBuilder &outside,
+                  const Addition &addition, Value added);
+  void emitAdditions(OpBuilder &outside, OpBuilder &inside,
+                     RegionOnBlocks &region, const Scores &scores, Value hidden,
+                     ValueRange values);
   Value takeGroup(OpBuilder &builder, Value block, int64_t rows,
                   int64_t columns, bool ofColumns);
   FailureOr<SmallVector<Value>> hidePairs(OpBuilder &outside, OpBuilder &inside,

@@ -17,12 +17,14 @@
 #include "IndexRanges.h"
 #include "IndexWidths.h"
 #include "KernelConfig.h"
+#include "SumParts.h"
 #include "SummarizeMask.h"
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/GPUTarget.h"
 #include "fa/Target/GradientWarps.h"
+#include "fa/Target/OrderedSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -80,6 +82,8 @@ private:
   /// Whether the loop adds results of parts of the keys, or lists the tiles of
   /// another one.
   bool isMerge = false, isPlan = false;
+  /// Whether the sums of its steps have one order.
+  bool isOrdered = false;
   /// What lists the tiles of the loop; null for most.
   Value tileList;
   Location loc;
@@ -166,6 +170,7 @@ LogicalResult Outliner::readConfig() {
       step = attention;
     if (!isa<OnlineAttentionOp>(op))
       suffix = getSuffixOfGradient(op);
+    isOrdered |= op->hasAttr(orderedSumsAttrName);
     // Under a causal mask the first keys are seen by the most queries.
     grid.isAscending = isa<GradientKeysOp>(op);
     return WalkResult::advance();
@@ -349,6 +354,9 @@ func::FuncOp Outliner::makeKernel() {
                   builder.getStringAttr(chip));
   if (config)
     kernel->setAttr(FADialect::configAttrName, config);
+  if (isOrdered)
+    kernel->setAttr(fagpu::FAGPUDialect::deterministicAttrName,
+                    builder.getUnitAttr());
   if (grid.cluster > 1)
     kernel->setAttr(fagpu::FAGPUDialect::clusterAttrName,
                     builder.getI64IntegerAttr(grid.cluster));
@@ -528,7 +536,8 @@ static memref::AllocOp findAllocation(Value memory) {
 }
 
 /// Numbers of query rows, which the loops of a gradient share, results of parts
-/// of the keys, copies of rows and what threads store are memory of the device.
+/// of the keys, parts of sums, copies of rows and what threads store are memory
+/// of the device.
 static void allocateOnDevice(func::FuncOp host) {
   llvm::SmallSetVector<memref::AllocOp, 4> allocations;
   auto add = [&](Value memory) {
@@ -548,6 +557,11 @@ static void allocateOnDevice(func::FuncOp host) {
     add(rows.getBase());
     if (auto loop = rows->getParentOfType<scf::ForallOp>())
       loop.walk([&](memref::StoreOp store) { add(store.getMemRef()); });
+  });
+  host.walk([&](linalg::GenericOp op) {
+    if (isSumOfParts(op))
+      for (Value memory : op->getOperands())
+        add(memory);
   });
   host.walk([&](linalg::CopyOp op) {
     for (Value memory : {op.getInputs().front(), op.getOutputs().front()})

@@ -73,10 +73,19 @@ public:
                          Value *second = nullptr,
                          SmallVectorImpl<ScatteredBlock> *scattered = nullptr);
 
+  /// Of ordered sums: indices of the dimensions in front of those of a region,
+  /// of which each warp has its own in the first one where it adds one number
+  /// for all pairs, and the number of the group's first warp.
+  struct OrderedPlace {
+    SmallVector<Value> indices;
+    Value firstWarp;
+  };
+
   /// CapturedAdditions.cpp. Adds a matrix of f32 to the elements of memory that
   /// `indices` of a region name. What pairs of a row, or all pairs of a warp,
   /// share is summed up before. An index out of bounds adds nothing.
-  void add(Value values, Value memory, ArrayRef<Value> indices);
+  void add(Value values, Value memory, ArrayRef<Value> indices,
+           const OrderedPlace *ordered = nullptr);
 
   /// Whether each column of the block is below `end`, as a matrix of i1.
   Value isBelow(Value end);
@@ -108,13 +117,15 @@ private:
                    Value inBounds);
   Value guard(Value mapped, Value memory, unsigned dim, Value also);
   /// Where elements of memory are: i32 indices, and which of them are in bounds
-  /// (null: all), by elements and of all pairs alike.
+  /// (null: all), by elements and of all pairs alike. `firstDim` of the memory
+  /// is that of the first index.
   struct Places {
     Kind kind = Kind::Scalar;
     SmallVector<Value> indices;
     Value mask, inBounds;
   };
-  Places locate(Value memory, ArrayRef<Value> indices, bool ofRows);
+  Places locate(Value memory, ArrayRef<Value> indices, bool ofRows,
+                unsigned firstDim = 0);
   /// KeyComparisons.cpp.
   static std::pair<Value, tensor::SplatOp> takeScalar(Operation *op);
   Value matchQueryOffset(Value bound);

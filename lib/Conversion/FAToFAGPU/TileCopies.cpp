@@ -8,12 +8,13 @@
 // Turns linalg.copy and linalg.fill of the host into parallel loops over
 // tiles, which become kernels as attention does. Dimensions are permuted so
 // that a tile has contiguous rows. Read `CopyTiler::run`, then `chooseTile`
-// and `copyTile`.
+// and `copyTile`. SumParts.cpp has sums of parts.
 //
 //===----------------------------------------------------------------------===//
 
 #include "HostLoops.h"
 #include "QueryBlock.h"
+#include "SumParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -315,6 +316,10 @@ struct TileCopiesPass : public fa::impl::FATileCopiesPassBase<TileCopiesPass> {
     if (fagpu::isKernel(getOperation()) || getOperation().isDeclaration())
       return;
     Block &body = getOperation().getBody().front();
+    for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
+      if (isSumOfParts(sum) && !isOfAllocation(sum) &&
+          failed(tileSumOfParts(sum)))
+        return signalPassFailure();
     for (auto copy : llvm::to_vector(body.getOps<linalg::LinalgOp>()))
       if (isa<linalg::CopyOp, linalg::FillOp>(copy) &&
           copy->getNumResults() == 0 && !isOfAllocation(copy) &&

@@ -72,3 +72,29 @@ func.func @scale(%t: !q, %lse: !lse, %scale: f32, %to: memref<f32>) {
       outs(scale = %to : memref<f32>) scale(%scale)
   return
 }
+
+// -----
+
+!q = memref<2x?x4x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!lse = memref<2x4x?xf32>
+
+// In one order: each warp of the two groups has a part in each block of queries of each batch item; parts are added up behind.
+// CHECK-LABEL: func.func @ordered_queries
+// CHECK-SAME: %[[PARTS:[^:]*]]: memref<8x2x?x4xf32>
+// CHECK-SAME: fagpu.deterministic
+// CHECK: %[[GROUP:.*]] = arith.muli %{{.*}}, %c4_i32
+// CHECK: %[[FIRST:.*]] = tensor.splat %[[GROUP]] : tensor<4xi32, #fagpu.warp<4>>
+// CHECK: %[[WARP:.*]] = arith.addi %{{.*}}, %[[FIRST]] : tensor<4xi32, #fagpu.warp<4>>
+// CHECK: fagpu.scatter_add %{{.*}}, %[[PARTS]][%[[WARP]], %{{.*}}, %{{.*}}, %{{.*}}] mask(%{{.*}}) {fagpu.owned} : tensor<4xf32, #fagpu.warp<4>> into memref<8x2x?x4xf32>
+// CHECK-LABEL: func.func @ordered(
+// CHECK: %[[PARTS:.*]] = fagpu.workspace(%{{.*}}) : memref<8x2x?x4xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[PARTS]]
+// CHECK: fagpu.launch @ordered_queries
+// CHECK: linalg.generic {{.*}} ins(%[[PARTS]]
+// CHECK: linalg.copy
+func.func @ordered(%t: !q, %lse: !lse, %slopes: memref<4xf32>, %dq: !q, %to: memref<4xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !q, !q, !q) of(%t, %lse : !q, !lse) gradients(%t : !q)
+      outs(query = %dq : !q, capture[0] = %to : memref<4xf32>)
+      score alibi(%slopes : memref<4xf32>) {deterministic}
+  return
+}

@@ -38,3 +38,17 @@ func.func @filled_steps(%number: bf16, %b: memref<?xbf16, strided<[?]>>) {
   linalg.fill ins(%number : bf16) outs(%b : memref<?xbf16, strided<[?]>>)
   return
 }
+
+// -----
+
+func.func @sums_of_anything(%to: memref<4xf32>) {
+  %parts = fagpu.workspace() : memref<8x4xf32>
+  // expected-error @below {{'linalg.generic' op adds parts of 'memref<8x4xf32>' to 'memref<4xf32>', expected memory of the device, and sums that a 'linalg.fill' ahead sets to 0}}
+  linalg.generic {indexing_maps = [affine_map<(k, e) -> (k, e)>, affine_map<(k, e) -> (e)>], iterator_types = ["reduction", "parallel"]}
+      ins(%parts : memref<8x4xf32>) outs(%to : memref<4xf32>) {
+  ^bb0(%part: f32, %sum: f32):
+    %next = arith.addf %sum, %part : f32
+    linalg.yield %next : f32
+  }
+  return
+}

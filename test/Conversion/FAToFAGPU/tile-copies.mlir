@@ -121,3 +121,39 @@ func.func @number(%zero: f32, %b: memref<f32>) {
   linalg.fill ins(%zero : f32) outs(%b : memref<f32>)
   return
 }
+
+// -----
+
+// Sums of parts, one dimension after the other: eight parts are read at once, and added in their order. The fill goes.
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME: %[[N:.*]]: index
+// CHECK: %[[PARTS:.*]] = fagpu.workspace(%[[N]]) : memref<8x?x100xf32>
+// CHECK: %[[SUMS:.*]] = fagpu.workspace() : memref<100xf32>
+// CHECK-NOT: linalg.fill
+// CHECK: %[[ALL:.*]] = memref.collapse_shape %[[PARTS]] {{\[\[}}0, 1, 2]] : memref<8x?x100xf32> into memref<?xf32>
+// CHECK: %[[COUNT:.*]] = arith.muli %[[N]], %c100 : index
+// CHECK: %[[BETWEEN:.*]] = fagpu.workspace(%[[COUNT]]) : memref<?xf32>
+// CHECK: scf.forall (%{{.*}}) = (0) to (%[[COUNT]]) step (64)
+// CHECK:   fagpu.gather %[[ALL]]
+// CHECK:   fagpu.store %{{.*}}, %[[BETWEEN]][%{{.*}}] rows(%{{.*}}) : tensor<64xf32, #fagpu.row<4>>
+// CHECK: scf.forall (%{{.*}}) = (0) to (100) step (64)
+// CHECK:   %[[SUM:.*]] = scf.for %{{.*}} = %c0 to %[[N]] step %c8 iter_args(%[[OLD:.*]] = %{{.*}}) -> (tensor<64xf32, #fagpu.row<4>>)
+// CHECK-COUNT-8: fagpu.gather %[[BETWEEN]]
+// CHECK:     %[[FIRST:.*]] = arith.addf %[[OLD]], %{{.*}}
+// CHECK:     arith.addf %[[FIRST]]
+// CHECK:   fagpu.store %[[SUM]], %[[SUMS]]
+// CHECK-NOT: linalg.generic
+func.func @parts(%n: index, %to: memref<100xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %parts = fagpu.workspace(%n) : memref<8x?x100xf32>
+  %sums = fagpu.workspace() : memref<100xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<100xf32>)
+  linalg.generic {indexing_maps = [affine_map<(k, l, e) -> (k, l, e)>, affine_map<(k, l, e) -> (e)>], iterator_types = ["reduction", "reduction", "parallel"]}
+      ins(%parts : memref<8x?x100xf32>) outs(%sums : memref<100xf32>) {
+  ^bb0(%part: f32, %sum: f32):
+    %next = arith.addf %sum, %part : f32
+    linalg.yield %next : f32
+  }
+  linalg.copy ins(%sums : memref<100xf32>) outs(%to : memref<100xf32>)
+  return
+}

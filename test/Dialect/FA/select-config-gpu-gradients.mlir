@@ -281,16 +281,22 @@
 // RUN: sed 's/ATTRIBUTES//' %t/capture.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ADDS
 // RUN: sed 's/ATTRIBUTES//' %t/scale.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ADDS
 // ADDS: #fa.config<query_block = 128, key_block = {{[0-9]+}}, deterministic = false, target = {{.*}}, gradient_form = two_pass>
+
+// In one order where it is asked for, and where no two pairs of a block share an element but those of a row, or all.
+// RUN: sed 's/ATTRIBUTES/{deterministic}/' %t/capture.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ORDERED --implicit-check-not='deterministic = false'
+// RUN: sed 's/ATTRIBUTES/{deterministic}/' %t/scale.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=ORDERED --implicit-check-not='deterministic = false'
+// ORDERED: #fa.config<{{.*}}, gradient_form = two_pass>
+// REDEFINE: %{file} = distances
 // REDEFINE: %{attributes} = {deterministic}
-// RUN: %{select} --check-prefix=CAPTURE
-// CAPTURE: error: 'fa.attention_gradient' op asks for the gradient of a capture, which blocks add to in any order on sm_90a, but is deterministic; the nearest is deterministic = false there, and this one on a CPU
+// RUN: %{select} --check-prefix=SHARED
+// SHARED: error: 'fa.attention_gradient' op asks for the gradient of capture 0, whose elements pairs of a block share and add to in any order on sm_90a, but is deterministic; the nearest is an index of query alone, of key alone beside the gradient of key or value, of neither, or of batch, head, query and key, or deterministic = false there, and this one on a CPU
 // REDEFINE: %{attributes} = {config = #fa.config<query_block = 128, key_block = 32>}
 // RUN: %{select} --check-prefix=CONFIGURED
-// CONFIGURED: error: 'fa.attention_gradient' op asks for the gradient of a capture, which blocks add to in any order on sm_90a, but its config has deterministic = true
-// REDEFINE: %{file} = scale
-// REDEFINE: %{attributes} = {deterministic}
-// RUN: %{select} --check-prefix=SCALE
-// SCALE: error: 'fa.attention_gradient' op asks for the gradient of the scale, which blocks add to in any order on sm_90a, but is deterministic
+// CONFIGURED: error: 'fa.attention_gradient' op asks for the gradient of capture 0, {{.*}} on sm_90a, but its config has deterministic = true
+// Rows of keys are added up where keys are visited; rows that two places index apart are shared.
+// RUN: sed 's/ATTRIBUTES/{deterministic}/; s/%distance\]/%j]/' %t/distances.mlir | not fa-opt -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/ATTRIBUTES/{deterministic}/; s/%distance\]/%j]/; s/outs(query = \(.*\) : !t,/outs(query = \1 : !t, key = \1 : !t,/' %t/distances.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ORDERED
+// RUN: sed 's/ATTRIBUTES/{deterministic}/' %t/apart.mlir | not fa-opt -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=SHARED
 
 // What queries share, and keys do not, has rows of its own in blocks of queries.
 // RUN: fa-opt %t/ofqueries.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=QUERIES
@@ -375,6 +381,46 @@ func.func @ofqueries(%t: !t, %lse: memref<1x4x?xf32>, %bias: memref<?xf32>, %to:
         fa.scatter_gradient %dx to %table[%i] : f32, memref<?xf32>
         fa.yield %dx : f32
       }
+  return
+}
+
+//--- distances.mlir
+!t = memref<1x?x4x64xbf16>
+func.func @distances(%t: !t, %lse: memref<1x4x?xf32>, %table: memref<?xf32>, %to: memref<?xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, capture[0] = %to : memref<?xf32>)
+      score(%s, %b, %h, %i, %j) captures(%bias = %table : memref<?xf32>) {
+        %distance = arith.subi %i, %j : index
+        %number = memref.load %bias[%distance] : memref<?xf32>
+        %x = arith.addf %s, %number : f32
+        fa.yield %x : f32
+      }
+      score_gradient(%dx, %s, %b, %h, %i, %j, %bias) {
+        %distance = arith.subi %i, %j : index
+        fa.scatter_gradient %dx to %bias[%distance] : f32, memref<?xf32>
+        fa.yield %dx : f32
+      } ATTRIBUTES
+  return
+}
+
+//--- apart.mlir
+!t = memref<1x?x4x64xbf16>
+!s = memref<?x?xf32>
+func.func @apart(%t: !t, %lse: memref<1x4x?xf32>, %table: !s, %to: !s) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, capture[0] = %to : !s)
+      score(%s, %b, %h, %i, %j) captures(%bias = %table : !s) {
+        %one = memref.load %bias[%h, %i] : !s
+        %other = memref.load %bias[%i, %h] : !s
+        %x = arith.addf %s, %one : f32
+        %y = arith.addf %x, %other : f32
+        fa.yield %y : f32
+      }
+      score_gradient(%dx, %s, %b, %h, %i, %j, %bias) {
+        fa.scatter_gradient %dx to %bias[%h, %i] : f32, !s
+        fa.scatter_gradient %dx to %bias[%i, %h] : f32, !s
+        fa.yield %dx : f32
+      } ATTRIBUTES
   return
 }
 

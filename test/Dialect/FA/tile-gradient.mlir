@@ -331,3 +331,52 @@ func.func @packed_on_gpu(%q: !t, %o: !t, %lse: !row, %do: !t, %qs: !s, %ks: !s, 
        query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d, output_gradient_dims = #d, query_gradient_dims = #d, key_gradient_dims = #d}
   return
 }
+
+// -----
+
+!t = memref<2x?x4x64xbf16>
+!row = memref<2x4x?xf32>
+!rows = memref<4x?xf32>
+#of_queries = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = two_pass>
+#of_keys = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>
+
+// In one order on a GPU: of the slopes and of the scale each of 8 warps has a part in each block of queries; rows of
+// queries, and of keys, have elements of their own in each batch. Parts are added up behind.
+// CHECK-LABEL: @ordered
+// CHECK: fa.prepare_gradient
+// CHECK: %[[SLOPES:.*]] = memref.alloc(%{{.*}}) : memref<8x2x?x4xf32>
+// CHECK: %[[QUERIES:.*]] = memref.alloc(%{{.*}}) : memref<2x4x?xf32>
+// CHECK: %[[KEYS:.*]] = memref.alloc(%{{.*}}) : memref<2x4x?xf32>
+// CHECK: %[[SCALE:.*]] = memref.alloc(%{{.*}}) : memref<8x2x4x?xf32>
+// CHECK: scf.forall
+// CHECK:   fa.gradient_keys {{.*}} outs(key = %{{[^,]*}}, value = %{{[^,]*}}, capture[2] = %{{.*}} : {{.*}}memref<4x?xf32, {{.*}}>) scale(
+// CHECK:   config = {{.*}}fa.ordered_sums}
+// CHECK: scf.forall
+// CHECK:   fa.gradient_queries {{.*}} outs(query = %{{.*}}, capture[0] = %{{.*}} : memref<4xf32, {{.*}}>, capture[1] = %{{.*}} : memref<4x?xf32, {{.*}}>, scale = %{{.*}} : memref<f32, {{.*}}>) scale(
+// CHECK:   config = {{.*}}fa.ordered_sums}
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "reduction", "reduction", "parallel"]} ins(%[[SLOPES]] : {{.*}}) outs(%[[SUM:.*]] : memref<4xf32>)
+// CHECK: linalg.copy ins(%[[SUM]] : memref<4xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[QUERIES]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[KEYS]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "reduction", "reduction", "reduction"]} ins(%[[SCALE]]
+func.func @ordered(%q: !t, %o: !t, %lse: !row, %do: !t, %slopes: memref<4xf32>, %of_queries: !rows, %of_keys: !rows, %scale: f32,
+                   %dq: !t, %dk: !t, %dv: !t, %ds: memref<4xf32>, %di: !rows, %dj: !rows, %df: memref<f32>) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(query = %dq : !t, key = %dk : !t, value = %dv : !t, capture[0] = %ds : memref<4xf32>, capture[1] = %di : !rows, capture[2] = %dj : !rows, scale = %df : memref<f32>)
+      scale(%scale)
+      score(%s, %b, %h, %i, %j) captures(%a = %slopes : memref<4xf32>, %c = %of_queries : !rows, %d = %of_keys : !rows) {
+        %x0 = memref.load %a[%h] : memref<4xf32>
+        %x1 = memref.load %c[%h, %i] : !rows
+        %x2 = memref.load %d[%h, %j] : !rows
+        %y0 = arith.addf %s, %x0 : f32
+        %y1 = arith.addf %y0, %x1 : f32
+        %y2 = arith.addf %y1, %x2 : f32
+        fa.yield %y2 : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %a, %c, %d) {
+        fa.scatter_gradient %dx to %a[%h] : f32, memref<4xf32>
+        fa.scatter_gradient %dx to %c[%h, %i] : f32, !rows
+        fa.scatter_gradient %dx to %d[%h, %j] : f32, !rows
+        fa.yield %dx : f32
+      } {config = #of_queries, fa.gradient_keys = #of_keys}
+  return
+}

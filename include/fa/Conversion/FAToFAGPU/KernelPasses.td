@@ -200,10 +200,15 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     beside each other; of f32 where they do in none, it has 64 rows alone. What is
     filled, as results over no keys, becomes such a loop too, whose tiles are one
     number. Copies of memory that the function allocates wait until
-    fa-forward-copies has run: the allocation is the device's then.
+    fa-forward-copies has run: the allocation is the device's then. So do sums of
+    parts, as `fa-tile-gradient` makes of gradients whose additions have one order:
+    each dimension that is summed up becomes a loop over 64 elements at a time,
+    which adds their parts one after the other. They begin with 0, so that the fill
+    ahead goes.
 
     Refused: elements other than f16, bf16 and f32, 16-bit elements without a
-    dimension of stride 1, and copies between element types but from f32.
+    dimension of stride 1, copies between element types but from f32, and sums of
+    other memory than the device's.
 
     Before:
     ```mlir
@@ -234,6 +239,24 @@ def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
     scf.forall (%b, %r, %h, %c) = (0, 0, 0, 0) to (2, 200, 3, 64) step (1, 64, 1, 64) {
       %tile = tensor.splat %zero : tensor<64x64xbf16, #fagpu.acc<4>>
       fagpu.store %tile, %o[%b0, %r0, %h0, %c0] sizes [1, 64, 1, 64] rows(%c200) align(2) : ...
+    }
+    ```
+
+    Before:
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%sums : memref<4xf32>)
+    linalg.generic {iterator_types = ["reduction", "parallel"], ...}
+        ins(%parts : memref<?x4xf32>) outs(%sums : memref<4xf32>) { ... arith.addf ... }
+    ```
+    After:
+    ```mlir
+    %all = memref.collapse_shape %parts [[0, 1]] : memref<?x4xf32> into memref<?xf32>
+    scf.forall (%e) = (0) to (4) step (64) {
+      %sum = scf.for %k = %c0 to %count step %c8 iter_args(%s = %zeros) -> (tensor<64xf32, #fagpu.row<4>>) {
+        %part0 = fagpu.gather %all[%element0] mask(%inside0 : ...) : ...
+        ...
+      }
+      fagpu.store %sum, %sums[%e0] rows(%c4) : ...
     }
     ```
   }];

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Read `create`: it decides for each capture which iterations have elements of
-// their own, and which are given a table of their own.
+// Read `create`, or `createOrdered` for a GPU: it decides for each capture
+// which iterations have elements of their own, and which are given a table of
+// their own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CaptureSums.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -214,17 +216,20 @@ void CaptureSums::forEachRead(
     add(std::nullopt, op.getScaleGradient(), Use());
 }
 
+/// Threads that copy for themselves have no bulk stores.
+bool CaptureSums::copiesInBulk() {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
+  return gpu && gpu.getPart().hasGroups();
+}
+
 CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
                                                   bool hasKeys) {
   SharedSums sums;
-  // Threads that copy for themselves have no bulk stores.
-  auto gpu = dyn_cast_if_present<GPUConfigAttr>(op.getConfigAttr().getTarget());
-  bool copiesInBulk = gpu && gpu.getPart().hasGroups();
   forEachRead([&](std::optional<int64_t> capture, Value gradient,
                   const Use &use) {
     IterationDims none = {false, false, false};
     CaptureSum sum = {capture, gradient, none};
-    sum.inBoxes = copiesInBulk && capture && isStoredInBoxes(op, *capture);
+    sum.inBoxes = capture && copiesInBulk() && isStoredInBoxes(op, *capture);
     if (sum.inBoxes)
       clearRest(gradient, *capture);
     else
@@ -240,6 +245,55 @@ CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
   return sums;
 }
 
+/// Memory of parts, or the gradient where there is one part.
+CaptureSum CaptureSums::createParts(std::optional<int64_t> capture,
+                                    Value gradient, IterationDims isPrivate,
+                                    const BlockLoop &loop, bool ofWarps) {
+  SmallVector<OpFoldResult> leading;
+  if (ofWarps)
+    leading.push_back(builder.getIndexAttr(loop.warps));
+  for (unsigned dim = 0; dim < 3; ++dim)
+    if (isPrivate[dim])
+      leading.push_back(loop.counts[dim]);
+  if (leading.empty())
+    return createSum(capture, gradient, isPrivate);
+  Value memory = createMemory(gradient, leading);
+  separate.push_back({memory, gradient, /*hasAlignedRows=*/false});
+  CaptureSum sum = {capture, createZeros(memory), isPrivate};
+  sum.ofWarps = ofWarps;
+  return sum;
+}
+
+CaptureSums::SharedSums CaptureSums::createOrdered(bool hasQueries,
+                                                   bool hasKeys,
+                                                   const BlockLoop &ofQueries,
+                                                   const BlockLoop &ofKeys) {
+  SharedSums sums;
+  sums.ofQueries.isOrdered = sums.ofKeys.isOrdered = true;
+  forEachRead([&](std::optional<int64_t> capture, Value gradient,
+                  const Use &use) {
+    OrderedSum form =
+        capture ? getOrderedSum(op, *capture) : OrderedSum::ofBlock;
+    bool isOfKeys = form == OrderedSum::ofKey ||
+                    (form != OrderedSum::ofQuery && hasKeys && !hasQueries);
+    CaptureSum sum = {capture, gradient, {false, false, false}};
+    sum.inBoxes = capture && copiesInBulk() && isStoredInBoxes(op, *capture);
+    if (sum.inBoxes) {
+      clearRest(gradient, *capture);
+    } else {
+      const BlockLoop &loop = isOfKeys ? ofKeys : ofQueries;
+      bool ofPair = form == OrderedSum::ofPair,
+           ofBlock = form == OrderedSum::ofBlock;
+      IterationDims isPrivate = {!ofPair && !use.isOwn[0] &&
+                                     !(ofBlock && loop.ofSlots),
+                                 !ofPair && !use.isOwn[1], ofBlock};
+      sum = createParts(capture, gradient, isPrivate, loop, ofBlock);
+    }
+    (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);
+  });
+  return sums;
+}
+
 CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
                                                  Location loc,
                                                  const CaptureGroup &group,
@@ -247,6 +301,9 @@ CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
   CaptureDestinations destinations;
   for (const CaptureSum &sum : group.sums) {
     Value memory = sum.memory;
+    if (sum.ofWarps)
+      memory =
+          createLeadingSlice(builder, loc, memory, builder.getIndexAttr(0));
     for (unsigned dim = 0; dim < 3; ++dim)
       if (sum.isPrivate[dim])
         memory = createLeadingSlice(builder, loc, memory,
@@ -263,12 +320,14 @@ CaptureDestinations CaptureSums::getDestinations(OpBuilder &builder,
   return destinations;
 }
 
-void CaptureSums::markBoxes(Operation *step,
-                            const CaptureDestinations &destinations) {
+void CaptureSums::mark(Operation *step, const CaptureGroup &group,
+                       const CaptureDestinations &destinations) {
+  MLIRContext *context = step->getContext();
+  if (group.isOrdered && (destinations.scale || !destinations.memory.empty()))
+    step->setAttr(orderedSumsAttrName, UnitAttr::get(context));
   if (!destinations.inBoxes.empty())
-    step->setAttr(
-        captureBoxesAttrName,
-        DenseI64ArrayAttr::get(step->getContext(), destinations.inBoxes));
+    step->setAttr(captureBoxesAttrName,
+                  DenseI64ArrayAttr::get(context, destinations.inBoxes));
 }
 
 /// sums[i] += the parts along leading dimensions, in their order.
@@ -308,17 +367,24 @@ static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
 
 void CaptureSums::store(bool byCopies) {
   for (auto [memory, gradient, hasAlignedRows] : separate) {
-    if (byCopies) {
-      markAligned(linalg::CopyOp::create(builder, loc, memory, gradient),
-                  hasAlignedRows);
-      memref::DeallocOp::create(builder, loc, memory);
-      continue;
-    }
     auto type = cast<MemRefType>(gradient.getType());
-    bool isF32 = type.getElementType().isF32();
-    Value sums = memory;
     bool hasParts =
         cast<MemRefType>(memory.getType()).getRank() != type.getRank();
+    if (byCopies) {
+      Value sums = memory;
+      if (hasParts) {
+        sums = createZeros(createMemory(gradient, {}));
+        addParts(builder, loc, memory, sums);
+      }
+      markAligned(linalg::CopyOp::create(builder, loc, sums, gradient),
+                  hasAlignedRows);
+      memref::DeallocOp::create(builder, loc, memory);
+      if (hasParts)
+        memref::DeallocOp::create(builder, loc, sums);
+      continue;
+    }
+    bool isF32 = type.getElementType().isF32();
+    Value sums = memory;
     if (hasParts) {
       sums = createZeros(isF32 ? gradient : createMemory(gradient, {}));
       addParts(builder, loc, memory, sums);

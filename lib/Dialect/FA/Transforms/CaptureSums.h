@@ -31,6 +31,8 @@ struct CaptureSum {
   IterationDims isPrivate;
   /// Whether blocks of pairs are stored in it as boxes.
   bool inBoxes = false;
+  /// Whether each warp has a part, in front of all dimensions.
+  bool ofWarps = false;
 };
 
 /// Sums that the same loops compute.
@@ -38,6 +40,8 @@ struct CaptureGroup {
   /// Which iterations add to elements of their own.
   IterationDims isParallel = {true, true, true};
   SmallVector<CaptureSum> sums;
+  /// Whether no two threads add to one element.
+  bool isOrdered = false;
 };
 
 /// What a step adds to, at one iteration.
@@ -67,15 +71,27 @@ public:
     CaptureGroup ofQueries, ofKeys;
   };
   SharedSums createShared(bool hasQueries, bool hasKeys);
+  /// A loop over blocks of queries or of keys: its batches, heads and blocks,
+  /// or slots of packed rows, each of one item; and as many warps as a block
+  /// has at most.
+  struct BlockLoop {
+    std::array<OpFoldResult, 3> counts;
+    bool ofSlots = false;
+    int64_t warps = 0;
+  };
+  /// The same, where no two threads add to one element (OrderedSums.h).
+  SharedSums createOrdered(bool hasQueries, bool hasKeys,
+                           const BlockLoop &ofQueries, const BlockLoop &ofKeys);
   /// What the iteration at (batch, head, block) adds to.
   static CaptureDestinations getDestinations(OpBuilder &builder, Location loc,
                                              const CaptureGroup &group,
                                              std::array<Value, 3> at);
-  /// Says on a step which destinations it stores boxes in.
-  static void markBoxes(Operation *step,
-                        const CaptureDestinations &destinations);
-  /// Writes the gradients, and frees what was allocated. Sums without parts can
-  /// be copied (`byCopies`), to narrower elements.
+  /// Says on a step which destinations it stores boxes in, and whether it adds
+  /// to elements of its own alone.
+  static void mark(Operation *step, const CaptureGroup &group,
+                   const CaptureDestinations &destinations);
+  /// Writes the gradients, and frees what was allocated. Sums are copied
+  /// (`byCopies`), to narrower elements too, or stored.
   void store(bool byCopies = false);
 
 private:
@@ -97,9 +113,13 @@ private:
       function_ref<void(std::optional<int64_t>, Value, const Use &)> add);
   CaptureSum createSum(std::optional<int64_t> capture, Value gradient,
                        IterationDims isPrivate, bool hasAlignedRows = false);
+  CaptureSum createParts(std::optional<int64_t> capture, Value gradient,
+                         IterationDims isPrivate, const BlockLoop &loop,
+                         bool ofWarps);
   Value createMemory(Value like, ArrayRef<OpFoldResult> leading);
   Value createZeros(Value memory, bool hasAlignedRows = false);
   void clearRest(Value gradient, int64_t capture);
+  bool copiesInBulk();
 
   OpBuilder &builder;
   AttentionGradientOp op;

@@ -252,5 +252,6 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
   SlotRows visited = {kind, place.batch, start, room, isSequence, hasRows};
   BatchItem item = findSequence(batch, visited);
   item.blockNumber = number;
+  item.slot = slot;
   body(item, place.head, first);
 }

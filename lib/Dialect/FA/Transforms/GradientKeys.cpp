@@ -38,8 +38,9 @@ GradientKeysOp GradientTiler::createKeysStep(
             : slice(viewSums(padRows()), sumsOrder, item.queries.batch,
                     item.firstNumber, count, head);
   }
-  CaptureDestinations captures = CaptureSums::getDestinations(
-      rewriter, loc, gradients.captures, {item.batch, keyHead, Value()});
+  CaptureDestinations captures =
+      CaptureSums::getDestinations(rewriter, loc, gradients.captures,
+                                   {item.batch, keyHead, keyBlock.number});
   auto step = GradientKeysOp::create(
       rewriter, loc, state.getTypes(),
       ofQueries(op.getQuery(), op.getQueryOrder()),
@@ -54,7 +55,7 @@ GradientKeysOp GradientTiler::createKeysStep(
       captures.scale, rewriter.getDenseI64ArrayAttr(captures.numbers),
       op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
       op.getOutputGradientDimsAttr(), sumsOrder, keysConfig);
-  CaptureSums::markBoxes(step, captures);
+  CaptureSums::mark(step, gradients.captures, captures);
   takeRegions(step);
   return step;
 }
@@ -66,6 +67,8 @@ void GradientTiler::addKeyBlock(const KeyGradients &gradients,
                                 Value querySums) {
   SequenceBlock keyBlock =
       getSequenceBlock(firstKey, item.keys, block, op.getOffsets()[3]);
+  if (gradients.captures.isOrdered && !gradients.captures.sums.empty())
+    keyBlock.number = getOrdinal(item, firstKey, block);
   SmallVector<Value> state;
   if (gradients.key)
     state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));

@@ -11,7 +11,10 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// The number of the block that begins at `first`.
-Value GradientTiler::getOrdinal(Value first, int64_t block) {
+Value GradientTiler::getOrdinal(const BatchItem &item, Value first,
+                                int64_t block) {
+  if (item.slot)
+    return item.slot;
   return rewriter.createOrFold<arith::DivUIOp>(
       loc, first, toValue(rewriter.getIndexAttr(block)));
 }
@@ -35,7 +38,7 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
          };
          CaptureDestinations destinations = CaptureSums::getDestinations(
              rewriter, loc, captures,
-             {item.batch, head, getOrdinal(firstQuery, block)});
+             {item.batch, head, getOrdinal(item, firstQuery, block)});
          Value state;
          if (withQueries)
            state = createZeros(block, op.getQuery(), op.getQueryOrder());
@@ -54,7 +57,7 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
              rewriter.getDenseI64ArrayAttr(destinations.numbers),
              op.getQueryDimsAttr(), op.getKeyDimsAttr(), op.getValueDimsAttr(),
              op.getOutputGradientDimsAttr(), config);
-         CaptureSums::markBoxes(step, destinations);
+         CaptureSums::mark(step, captures, destinations);
          takeRegions(step);
          if (withQueries)
            finalize(step.getResult(0), getScaleOf(item), op.getQueryGradient(),

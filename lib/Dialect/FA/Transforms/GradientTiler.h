@@ -31,6 +31,8 @@ namespace mlir::fa {
 /// has, and how many of these are below the length of the batch item.
 struct SequenceBlock {
   OpFoldResult first, count, valid;
+  /// Its number among blocks of the item, or among slots.
+  Value number;
 };
 
 /// The queries, or the keys, of an item of the batch.
@@ -52,8 +54,9 @@ struct BatchItem {
   ItemRows queries, keys;
   /// Of its first query, in the numbers of query rows.
   OpFoldResult firstNumber;
-  /// The same of a block that has a slot; null for others.
-  Value blockNumber;
+  /// The same of a block that has a slot, and the slot's number; null for
+  /// others.
+  Value blockNumber, slot;
   /// Of a sequence: whether its starts and lengths are such as can be. Else its
   /// queries have gradients of NaN, and no keys.
   Value isValid;
@@ -218,7 +221,8 @@ private:
 
   // GradientQueries.cpp: blocks of queries.
   void tileQueries(const CaptureGroup &captures, bool withQueries);
-  Value getOrdinal(Value first, int64_t block);
+  Value getOrdinal(const BatchItem &item, Value first, int64_t block);
+  CaptureSums::BlockLoop getBlockLoop(RowKind kind);
 
   void fillWithoutKeys();
 

@@ -14,6 +14,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -311,19 +312,24 @@ static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
            << target
            << "; the nearest is query, key, value and captures of the score "
               "there, and this one on a CPU";
-  bool ofScale = static_cast<bool>(op.getScaleGradient());
-  bool addsUp = ofScale || !op.getCaptureGradients().empty();
   ConfigAttr given = op.getConfigAttr();
   bool isOrdered = op.getDeterministic() || (given && given.getDeterministic());
-  if (!isOrdered || !addsUp)
+  if (!isOrdered)
     return success();
-  return op.emitOpError()
-         << "asks for the gradient of " << (ofScale ? "the scale" : "a capture")
-         << ", which blocks add to in any order on " << target << ", but "
-         << (op.getDeterministic() ? "is deterministic"
-                                   : "its config has deterministic = true")
-         << "; the nearest is deterministic = false there, and this one on a "
-            "CPU";
+  for (int64_t capture : op.getDifferentiated())
+    if (getOrderedSum(op, capture) == OrderedSum::none)
+      return op.emitOpError()
+             << "asks for the gradient of capture " << capture
+             << ", whose elements pairs of a block share and add to in any "
+                "order on "
+             << target << ", but "
+             << (op.getDeterministic() ? "is deterministic"
+                                       : "its config has deterministic = true")
+             << "; the nearest is an index of query alone, of key alone beside "
+                "the gradient of key or value, of neither, or of batch, head, "
+                "query and key, or deterministic = false there, and this one "
+                "on a CPU";
+  return success();
 }
 
 LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,

@@ -9,7 +9,8 @@
 // of each query row, then as the form of the configuration says, loops over
 // blocks of keys and of queries, and one for each kind of captured tables. No
 // two iterations of a loop add to the same element, so gradients are the same
-// in each run; but those of `one_pass` on a GPU, which add in any order. Read
+// in each run; but on a GPU those of `one_pass`, and of captures where the
+// configuration is not deterministic, which add in any order. Read
 // `GradientTiler::tile` first. Packed sequences are cut apart on a CPU only.
 //
 //===----------------------------------------------------------------------===//
@@ -48,6 +49,24 @@ void GradientTiler::fillWithoutKeys() {
   rewriter.eraseOp(op);
 }
 
+/// As loops go over blocks of queries, or of keys, on a GPU.
+CaptureSums::BlockLoop GradientTiler::getBlockLoop(RowKind kind) {
+  bool ofQueries = kind == RowKind::queries;
+  int64_t block = ofQueries ? config.getQueryBlock() : keysConfig.getKeyBlock();
+  CaptureSums::BlockLoop loop;
+  loop.ofSlots = static_cast<bool>(ofQueries ? queryStarts : keyStarts);
+  OpFoldResult blocks =
+      loop.ofSlots
+          ? getAsOpFoldResult(getSlots(kind, block).countSlots())
+          : affine::makeComposedFoldedAffineApply(
+                rewriter, loc, rewriter.getAffineSymbolExpr(0).ceilDiv(block),
+                {ofQueries ? queries : keys});
+  loop.counts = {batches, ofQueries ? heads : keyHeads, blocks};
+  // Each has 16 rows or more.
+  loop.warps = block / 16;
+  return loop;
+}
+
 void GradientTiler::tile() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -80,8 +99,13 @@ void GradientTiler::tile() {
                        {batches, isOnePass ? keyHeads : heads, blocks},
                        /*blocksInOrder=*/isOnePass);
   if (hasWholeBlocks) {
+    bool addsUp = op.getScaleGradient() || !op.getCaptureGradients().empty();
     CaptureSums::SharedSums shared =
-        captures.createShared(withQueries, hasKeys);
+        addsUp && config.getDeterministic()
+            ? captures.createOrdered(withQueries, hasKeys,
+                                     getBlockLoop(RowKind::queries),
+                                     getBlockLoop(RowKind::keys))
+            : captures.createShared(withQueries, hasKeys);
     ofKeys.captures = shared.ofKeys;
     ofQueries = shared.ofQueries;
     if (!withQueries && !ofQueries.sums.empty())

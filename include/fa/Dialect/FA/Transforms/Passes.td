@@ -104,6 +104,12 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     rows begin with a slot for each sequence. Rows of no sequence have slots too:
     their gradient is 0. Slots without rows visit nothing.
 
+    Where a GPU's configuration is `deterministic`, no two threads add to one
+    element of the gradient of a capture or of the scale. Pairs, rows of queries
+    and rows of keys that index elements have these to themselves; of what all
+    pairs of a block share each warp has a part. Batches, heads and blocks that
+    share elements have parts too, which a `linalg.generic` adds up afterwards.
+
     Before:
 
     ```mlir
