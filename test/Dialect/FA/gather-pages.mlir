@@ -56,3 +56,22 @@ func.func @sixteen(%q: !q, %k: memref<?x16x2x64xbf16>, %lengths: memref<3xi32>, 
       key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {key_dims = #pages, value_dims = #pages}
   return
 }
+
+// Products of f32 have 64 keys at least.
+// CHECK-LABEL: func.func @sixteen_f32
+// CHECK: memref.alloc({{.*}}) : memref<?x128x2x64xf32>
+// CHECK-LABEL: func.func @sixty_four_f32
+// CHECK-NOT: memref.alloc
+// GROUPS-LABEL: func.func @sixteen_f32
+// GROUPS: memref.alloc({{.*}}) : memref<?x128x2x64xf32>
+!f = memref<3x1x8x64xf32>
+func.func @sixteen_f32(%q: !f, %k: memref<?x16x2x64xf32>, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !f) {
+  fa.attention ins(%q, %k, %k : !f, memref<?x16x2x64xf32>, memref<?x16x2x64xf32>) outs(%o : !f)
+      key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {key_dims = #pages, value_dims = #pages}
+  return
+}
+func.func @sixty_four_f32(%q: !f, %k: memref<?x64x2x64xf32>, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !f) {
+  fa.attention ins(%q, %k, %k : !f, memref<?x64x2x64xf32>, memref<?x64x2x64xf32>) outs(%o : !f)
+      key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {key_dims = #pages, value_dims = #pages}
+  return
+}

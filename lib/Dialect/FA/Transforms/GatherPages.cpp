@@ -197,12 +197,15 @@ static bool isByGroups(AttentionOp op, const GPUTarget &target) {
 }
 
 /// What the rows of a page are to be a multiple of: key blocks are copied from
-/// parts of one page, or in bulk from several. A batch_invariant attention has
-/// the key blocks that it has without pages.
+/// parts of one page, or in bulk from several. Products of f32 have 64 of them,
+/// and a batch_invariant attention the key blocks that it has without pages.
 static int64_t getUnit(AttentionOp op, const GPUTarget &target) {
   if (isByGroups(op, target))
     return 8;
-  return op.getBatchInvariant() ? gatheredRows : 16;
+  if (op.getBatchInvariant())
+    return gatheredRows;
+  Type element = cast<ShapedType>(op.getKey().getType()).getElementType();
+  return element.getIntOrFloatBitWidth() == 32 ? 64 : 16;
 }
 
 static bool areCopied(AttentionOp op, const GPUTarget &target) {

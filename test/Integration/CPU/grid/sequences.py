@@ -226,7 +226,7 @@ class SequenceProblem:
         self.base = base = Problem(function.base, seed, profile)
         rng = np.random.default_rng([*seed, 1])
         self.rng, self.sizes, self.form = rng, base.sizes, function.form
-        self.broken, self.on_gpu = {}, not profile.has_config
+        self.broken, self.with_page, self.on_gpu = {}, None, not profile.has_config
         if self.form.one_query:
             self.take_one_query()
         if self.form.queries == "batch" and not self.form.query_lengths:
@@ -428,6 +428,8 @@ class SequenceProblem:
             self.broken = {b: kind}
             return
         self.broken = {b: kind}
+        # Rows that see no key of a page that is missing may have their results (S14).
+        self.with_page = [array.copy() for array in self.want] if kind == "page" else None
         self.set_rows(b, np.nan, np.nan, count)
 
     @property
@@ -435,8 +437,19 @@ class SequenceProblem:
         return ["output_init"] + (["lse_init"] if self.base.function.lse else [])
 
     def wanted(self):
+        return self.in_order(self.want)
+
+    def allowed(self, results):
+        """What such results may be: NaN where a page is missing, or what they would be with it."""
+        wanted = self.wanted()
+        if self.with_page is None:
+            return wanted
+        return [np.where(np.isnan(want) & ~np.isnan(result), unspoiled, want)
+                for want, unspoiled, result in zip(wanted, self.in_order(self.with_page), results)]
+
+    def in_order(self, arrays):
         dims = "shd" if self.form.queries == "packed" else "bshd"
-        return [np.transpose(self.want[0], [dims.index(d) for d in self.form.output_dims]), self.want[1]]
+        return [np.transpose(arrays[0], [dims.index(d) for d in self.form.output_dims]), arrays[1]]
 
     def describe(self):
         broken = "".join(f", broken {kind} of {b}" for b, kind in self.broken.items())
