@@ -156,6 +156,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
       problem.hasMask &&
       !MaskNormalizer(op.getMask(), VisitedIndex::Query).getObstacles().empty();
   problem.mustBeDeterministic = op.getDeterministic();
+  problem.isPacked = op.isRagged();
   problem.hasAllGradients =
       op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();
   // Of one that is not derived yet nothing is known.

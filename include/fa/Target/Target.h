@@ -122,6 +122,8 @@ struct AttentionProblem {
   bool isGradient = false;
   /// Those of query, key and value; that of the query in f32.
   bool hasAllGradients = false, hasFloatGradient = false;
+  /// Whether they are of packed sequences.
+  bool isPacked = false;
   /// Whether the gradient of the score function reads the score, which then
   /// is kept until the gradient of the probability is there.
   bool gradientReadsScore = false;

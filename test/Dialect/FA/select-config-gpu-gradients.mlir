@@ -45,6 +45,15 @@
 // RUN: fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PACKED
 // PACKED: outs(query = %{{.*}}, capture[0] = %{{.*}})
 // PACKED: config = #fa.config<query_block = 128, {{.*}}deterministic = false, {{.*}}gradient_form = two_pass
+// Without a mask they take two passes above head dim 64.
+// DEFINE: %{documents} = sed 's/DIM/128/; s/MASK//' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENTS
+// DOCUMENTS: gradient_form = two_pass
+// REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK//' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONEPASS
+// REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/mask causal/' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONEPASS
+// ONEPASS: gradient_form = one_pass
 // RUN: not fa-opt %t/two_types.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=TYPES
 // TYPES: error: 'fa.attention_gradient' op has an output gradient of 'f32' beside a query of 'bf16', which has no lowering for sm_90a; the nearest is an output gradient of 'bf16' there, and this one on a CPU
 
@@ -461,6 +470,18 @@ func.func @packed(%q: !t, %starts: !s, %lse: !l, %slopes: !a, %dq: !t, %ds: !a) 
       }
       {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>,
        output_gradient_dims = #fa.dims<s, h, d>, query_gradient_dims = #fa.dims<s, h, d>}
+  return
+}
+
+//--- documents.mlir
+!t = memref<?x4xDIMxbf16>
+!l = memref<4x?xf32>
+!s = memref<?xi32>
+func.func @documents(%q: !t, %starts: !s, %lse: !l, %dq: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %lse : !t, !l) gradients(%q : !t) outs(query = %dq : !t, key = %dk : !t, value = %dv : !t)
+      query_starts(%starts : !s) key_starts(%starts : !s) MASK
+      {query_dims = #fa.dims<s, h, d>, key_dims = #fa.dims<s, h, d>, value_dims = #fa.dims<s, h, d>, output_dims = #fa.dims<s, h, d>,
+       output_gradient_dims = #fa.dims<s, h, d>, query_gradient_dims = #fa.dims<s, h, d>, key_gradient_dims = #fa.dims<s, h, d>, value_gradient_dims = #fa.dims<s, h, d>}
   return
 }
 

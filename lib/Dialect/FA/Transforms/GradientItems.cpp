@@ -132,8 +132,7 @@ BatchItem GradientTiler::findSequence(Value batch,
     isValid = views.both(isValid, ofKeys.isValid);
   Value hasPairs = isValid;
   if (visited)
-    hasPairs =
-        views.both(hasPairs, views.both(visited->isSequence, visited->hasRows));
+    hasPairs = views.both(hasPairs, visited->isSequence);
   Value none = views.index(0);
   ofKeys.count = views.select(hasPairs, ofKeys.count, none);
   // Queries of a broken sequence get NaN where they are visited themselves.
@@ -227,8 +226,8 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
   SequenceViews views(rewriter, loc);
   TilePlace place = slots.findPlace(forall.getInductionVar(0), numHeads);
   Value one = views.index(1), zero = views.index(0);
-  Value start = slots.getStart(place.batch);
-  Value end = slots.getStart(make<arith::AddIOp>(place.batch, one));
+  Value next = make<arith::AddIOp>(place.batch, one);
+  Value start = slots.getStart(place.batch), end = slots.getStart(next);
   Value room = make<arith::SubIOp>(end, start);
   room = make<arith::MaxSIOp>(room, zero);
   Value entries = rewriter.createOrFold<memref::DimOp>(
@@ -248,8 +247,7 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
     first = make<arith::AddIOp>(first, inSlot);
     number = make<arith::AddIOp>(number, inSlot);
   }
-  Value hasRows = views.isAtMost(make<arith::AddIOp>(first, one), room);
-  SlotRows visited = {kind, place.batch, start, room, isSequence, hasRows};
+  SlotRows visited = {kind, place.batch, start, room, isSequence};
   BatchItem item = findSequence(batch, visited);
   item.blockNumber = number;
   item.slot = slot;

@@ -70,8 +70,6 @@ struct SlotRows {
   RowKind kind;
   /// Its number among slots.
   Value sequence, first, room, isSequence;
-  /// Whether the slot has rows: there are more slots than blocks.
-  Value hasRows;
 };
 
 /// What blocks of keys add to.

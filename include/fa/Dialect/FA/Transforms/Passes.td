@@ -102,7 +102,7 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     loops go over slots instead, of which all rows of the operands have enough
     wherever sequences start, and each iteration finds its sequence. Numbers of query
     rows begin with a slot for each sequence. Rows of no sequence have slots too:
-    their gradient is 0. Slots without rows visit nothing.
+    their gradient is 0.
 
     Where a GPU's configuration is `deterministic`, no two threads add to one
     element of the gradient of a capture or of the scale. Pairs, rows of queries
