@@ -58,9 +58,10 @@ CaptureSums::BlockLoop GradientTiler::getBlockLoop(RowKind kind) {
   OpFoldResult blocks =
       loop.ofSlots
           ? getAsOpFoldResult(getSlots(kind, block).countSlots())
-          : affine::makeComposedFoldedAffineApply(
-                rewriter, loc, rewriter.getAffineSymbolExpr(0).ceilDiv(block),
-                {ofQueries ? queries : keys});
+          // As a manifest has it.
+          : getAsOpFoldResult(rewriter.createOrFold<arith::CeilDivUIOp>(
+                loc, toValue(ofQueries ? queries : keys),
+                toValue(rewriter.getIndexAttr(block))));
   loop.counts = {batches, ofQueries ? heads : keyHeads, blocks};
   // Each has 16 rows or more.
   loop.warps = block / 16;
