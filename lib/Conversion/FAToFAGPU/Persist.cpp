@@ -411,10 +411,14 @@ LogicalResult Persister::run() {
       types.append(2, i32);
     else
       types.push_back(word.getType());
+  // A type that is made unchecked would be found by the lowering alone.
+  auto type = MailType::getChecked([&] { return kernel.emitOpError(); },
+                                   builder.getContext(), 2, types);
+  if (!type)
+    return failure();
   builder.setInsertionPoint(copies);
-  mail = MailOp::create(builder, loc,
-                        MailType::get(builder.getContext(), 2, types),
-                        IntegerAttr(), IntegerAttr(), DenseI32ArrayAttr());
+  mail = MailOp::create(builder, loc, type, IntegerAttr(), IntegerAttr(),
+                        DenseI32ArrayAttr());
   persistCopies();
   for (RoleOp role : others)
     persistCompute(role);
