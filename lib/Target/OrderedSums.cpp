@@ -34,6 +34,9 @@ static OrderedSum getOrderedSum(ScatterGradientOp scatter) {
   auto isOwn = [&](unsigned number) {
     return llvm::is_contained(indices, body.getArgument(number));
   };
+  // What the numbers of a pair say is another element for each.
+  if (varies(0) || varies(1))
+    return OrderedSum::none;
   bool ofQuery = varies(4), ofKey = varies(5);
   if (!ofQuery && !ofKey)
     return OrderedSum::ofBlock;

@@ -412,8 +412,9 @@ LogicalResult Persister::run() {
     else
       types.push_back(word.getType());
   // A type that is made unchecked would be found by the lowering alone.
-  auto type = MailType::getChecked([&] { return kernel.emitOpError(); },
-                                   builder.getContext(), 2, types);
+  auto type =
+      MailType::getChecked([&] { return kernel.emitOpError(); },
+                           builder.getContext(), 2u, ArrayRef<Type>(types));
   if (!type)
     return failure();
   builder.setInsertionPoint(copies);

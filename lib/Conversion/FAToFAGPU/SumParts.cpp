@@ -13,6 +13,7 @@
 #include "SumParts.h"
 #include "Blocks.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -170,6 +171,18 @@ LogicalResult PartsSummer::run() {
       [&](OpFoldResult size) {
         return getValueOrCreateConstantIndexOp(builder, loc, size);
       });
+  // Places in the parts are computed in 32 bits.
+  Value whole = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (Value size : sizes)
+    whole = builder.createOrFold<arith::MulIOp>(loc, whole, size);
+  Value fits = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::sle, whole,
+      arith::ConstantIndexOp::create(builder, loc,
+                                     std::numeric_limits<int32_t>::max()));
+  cf::AssertOp::create(builder, loc, fits,
+                       "the parts of a gradient of captures have more than "
+                       "2147483647 elements; without deterministic none are "
+                       "stored");
   int64_t leading = op.getNumReductionLoops();
   Value from = flatten(parts), to = flatten(sums);
   for (int64_t dim = 0; dim < leading; ++dim) {

@@ -2,6 +2,9 @@
 // RUN: fa-compile %s --chip=sm_90a -o %t --images=ptx | FileCheck %s
 // CHECK: wrote {{.*}}.json
 // RUN: FileCheck %s --check-prefix=PTX --input-file=%t/ordered-sums.ptx
+// The places in the parts fit 32 bits, or the call is refused.
+// RUN: FileCheck %s --check-prefix=FITS --input-file=%t/ordered-sums.json
+// FITS: have more than 2147483647 elements
 // PTX: .entry ordered_queries
 // PTX: red.global.add.f32
 
