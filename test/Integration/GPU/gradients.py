@@ -49,7 +49,7 @@ class Gradients:
         self.takes_scale = any(argument.name == "scale" for argument in self.kernel.arguments)
         query = next(argument for argument in self.kernel.arguments if argument.name == "query")
         self.head_dim = query.shape[3]
-        self.type = torch.float32 if query.dtype == "f32" else torch.bfloat16
+        self.type = torch.float32 if query.type == "f32" else torch.bfloat16
 
 
 class Problem:
