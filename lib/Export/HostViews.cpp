@@ -95,8 +95,6 @@ LogicalResult HostValues::addExpansion(memref::ExpandShapeOp op,
   return success();
 }
 
-/// The elements of dims that become one are as far apart as those of the last
-/// dim that has more than one.
 /// Dims that become one lie behind each other.
 void HostValues::requireContiguous(const HostMemRef &source,
                                    ArrayRef<int64_t> group) {
@@ -117,6 +115,8 @@ void HostValues::requireContiguous(const HostMemRef &source,
   }
 }
 
+/// The elements of dims that become one are as far apart as those of the last
+/// dim that has more than one.
 void HostValues::addCollapse(memref::CollapseShapeOp op, HostMemRef &view) {
   HostMemRef source = std::move(view);
   view = makeView(source);

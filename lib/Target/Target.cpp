@@ -90,7 +90,8 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
   AttentionProblem problem = getProblem(
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
       RegionWork::get(op));
-  // No tensor map is of gathered pages, whose memory a call allocates.
+  // Warps read gathered pages, whose memory a call allocates, and not yet
+  // groups.
   if (op.getKeyPages() && op.getKey().getDefiningOp<memref::AllocOp>())
     problem.alignment = std::min<int64_t>(problem.alignment, 8);
   return problem;

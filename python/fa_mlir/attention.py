@@ -168,8 +168,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         takes them from torch's generator there (numpy: from numpy's). What is dropped
         depends on them and on (batch, head, query, key) alone: docs/Reference/FA.md.
     deterministic: gradients have the same bits in each run, as they have under
-        torch.use_deterministic_algorithms. Without it the query's, on a GPU, is a sum in
-        any order.
+        torch.use_deterministic_algorithms. Without it those of the query and of captures,
+        on a GPU, are sums in any order.
 
     Compiles once for each set of element types, head dims, ranks and functions, and for
     the heads and pages of one query; no length, batch, other number of heads, stride,
