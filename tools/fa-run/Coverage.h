@@ -33,7 +33,9 @@ public:
   void compare(int64_t run, ArrayRef<const HostBuffer *> found,
                const Evaluation &expected);
 
-  bool passed() const { return faults.empty() && numPairs > 0; }
+  bool passed() const {
+    return faults.empty() && numPairs > 0 && numUndecided == 0;
+  }
   void print(raw_ostream &stream) const;
 
   const unsigned values, output, lse;

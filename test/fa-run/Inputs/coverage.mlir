@@ -30,6 +30,24 @@ func.func @causal(%q: !rows, %k: !pool, %v: !pool, %lengths: tensor<?xi32>, %sta
   return %r#0, %r#1 : !rows, !sums
 }
 
+// A key whose weight f16 does not hold.
+func.func @small(%q: tensor<1x1x1x16xf16>, %k: tensor<1x8x1x16xf16>, %v: tensor<1x8x1x16xf16>) -> (tensor<1x1x1x16xf16>, tensor<1x1x1xf32>) {
+  %o = tensor.empty() : tensor<1x1x1x16xf16>
+  %l = tensor.empty() : tensor<1x1x1xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : tensor<1x1x1x16xf16>, tensor<1x8x1x16xf16>, tensor<1x8x1x16xf16>)
+      outs(%o, %l : tensor<1x1x1x16xf16>, tensor<1x1x1xf32>)
+      score(%s, %b, %h, %i, %j) {
+        %three = arith.constant 3 : index
+        %less = arith.constant -30.0 : f32
+        %zero = arith.constant 0.0 : f32
+        %is_three = arith.cmpi eq, %j, %three : index
+        %added = arith.select %is_three, %less, %zero : f32
+        %y = arith.addf %s, %added : f32
+        fa.yield %y : f32
+      }
+  return %r#0, %r#1 : tensor<1x1x1x16xf16>, tensor<1x1x1xf32>
+}
+
 !s = tensor<1x8x1x16xf32>
 func.func @no_lse(%q: !s, %k: !s, %v: !s) -> !s {
   %o = tensor.empty() : !s
