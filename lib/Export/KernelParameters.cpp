@@ -308,24 +308,6 @@ LogicalResult KernelParameters::addScalar(Value value) {
   return success();
 }
 
-/// Of a workspace, which is dense.
-Operand KernelParameters::getWorkspaceSize(fagpu::WorkspaceOp made,
-                                           unsigned dim) {
-  auto type = cast<MemRefType>(made.getType());
-  if (!type.isDynamicDim(dim))
-    return type.getDimSize(dim);
-  return values.get(made.getSizes()[type.getDynamicDimIndex(dim)]);
-}
-
-Operand KernelParameters::getWorkspaceStride(fagpu::WorkspaceOp made,
-                                             unsigned dim) {
-  Operand stride = 1;
-  for (unsigned inner = cast<MemRefType>(made.getType()).getRank();
-       --inner > dim;)
-    stride = values.multiply(stride, getWorkspaceSize(made, inner));
-  return stride;
-}
-
 LogicalResult KernelParameters::add(DictionaryAttr parameter) {
   StringRef kind = parameter.getAs<StringAttr>("kind").getValue();
   Value value = launch.getArguments()[getNumber(parameter, "argument")];
@@ -333,14 +315,6 @@ LogicalResult KernelParameters::add(DictionaryAttr parameter) {
     return addScalar(value);
   if (kind == "pointer")
     return addPointer(value, parameter);
-  auto made = value.getDefiningOp<fagpu::WorkspaceOp>();
-  if (made && (kind == "stride" || kind == "size")) {
-    unsigned dim = getNumber(parameter, "dim");
-    parameters.push_back(
-        Object{{"i64", kind == "size" ? getWorkspaceSize(made, dim)
-                                      : getWorkspaceStride(made, dim)}});
-    return success();
-  }
   const HostMemRef *memref = getMemRef(value);
   if (!memref)
     return failure();

@@ -46,8 +46,6 @@ private:
 
   LogicalResult add(DictionaryAttr parameter);
   LogicalResult addScalar(Value value);
-  Operand getWorkspaceSize(fagpu::WorkspaceOp made, unsigned dim);
-  Operand getWorkspaceStride(fagpu::WorkspaceOp made, unsigned dim);
   LogicalResult addPointer(Value value, DictionaryAttr parameter);
   LogicalResult requirePieces(Value value, Operand size, StringRef name,
                               DictionaryAttr parameter);
