@@ -11,8 +11,7 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Which values of a block depend on one of its arguments.
-static llvm::DenseSet<Value> findDependent(BlockArgument argument) {
+llvm::DenseSet<Value> mlir::fa::findDependent(BlockArgument argument) {
   llvm::DenseSet<Value> dependent = {argument};
   for (Operation &nested : *argument.getOwner())
     if (llvm::any_of(nested.getOperands(), [&](Value operand) {

@@ -17,6 +17,9 @@ namespace mlir::fa {
 /// dimension of warps in front.
 inline constexpr StringLiteral orderedSumsAttrName = "fa.ordered_sums";
 
+/// Which values of the block of a region depend on one of its arguments.
+llvm::DenseSet<Value> findDependent(BlockArgument argument);
+
 /// What has an element of the gradient of a capture to itself, in all places
 /// that add to it, so that its sum has one order on a GPU: a pair, a row of a
 /// block of queries or of keys, or a warp with all pairs of a block. None where

@@ -24,17 +24,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Which values of a block depend on one of its arguments.
-static llvm::DenseSet<Value> findDependent(BlockArgument argument) {
-  llvm::DenseSet<Value> dependent = {argument};
-  for (Operation &nested : *argument.getOwner())
-    if (llvm::any_of(nested.getOperands(), [&](Value operand) {
-          return dependent.contains(operand);
-        }))
-      dependent.insert(nested.result_begin(), nested.result_end());
-  return dependent;
-}
-
 CaptureSums::Use CaptureSums::findUse(int64_t capture) {
   Block &body = op.getScoreGradient().front();
   llvm::DenseSet<Value> ofQuery = findDependent(body.getArgument(4));
