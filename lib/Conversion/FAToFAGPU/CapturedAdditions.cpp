@@ -16,8 +16,9 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices,
-                         const OrderedPlace *ordered) {
+LogicalResult RegionOnBlocks::add(Value values, Value memory,
+                                  ArrayRef<Value> indices,
+                                  const OrderedPlace *ordered) {
   SmallVector<Value> leading;
   if (ordered)
     for (Value index : ordered->indices)
@@ -26,6 +27,10 @@ void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices,
   Places places = locate(memory, indices, /*ofRows=*/true,
                          /*firstDim=*/leading.size());
   Value mask = places.mask;
+  if (ordered && places.kind == Kind::Scalar && leading.empty())
+    return emitError(loc)
+           << "a whole block adds to one element of " << memory.getType()
+           << ", expected a dimension of warps in front of an ordered sum";
   if (places.kind == Kind::Scalar) {
     auto type = RankedTensorType::get(
         {place.warps}, inside.getF32Type(),
@@ -64,4 +69,5 @@ void RegionOnBlocks::add(Value values, Value memory, ArrayRef<Value> indices,
       fagpu::ScatterAddOp::create(inside, loc, values, memory, leading, mask);
   if (ordered)
     sum->setAttr(fagpu::ownedAttrName, inside.getUnitAttr());
+  return success();
 }

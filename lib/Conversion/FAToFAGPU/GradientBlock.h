@@ -84,11 +84,11 @@ private:
                           const PairBlock &place, OpBuilder &inside,
                           Addition &addition);
   void storePairs(OpBuilder &inside, const Addition &addition, Value values);
-  void addOrdered(RegionOnBlocks &region, OpBuilder &outside,
-                  const Addition &addition, Value added);
-  void emitAdditions(OpBuilder &outside, OpBuilder &inside,
-                     RegionOnBlocks &region, const Scores &scores, Value hidden,
-                     ValueRange values);
+  LogicalResult addOrdered(RegionOnBlocks &region, OpBuilder &outside,
+                           const Addition &addition, Value added);
+  LogicalResult emitAdditions(OpBuilder &outside, OpBuilder &inside,
+                              RegionOnBlocks &region, const Scores &scores,
+                              Value hidden, ValueRange values);
   Value takeGroup(OpBuilder &builder, Value block, int64_t rows,
                   int64_t columns, bool ofColumns);
   FailureOr<SmallVector<Value>> hidePairs(OpBuilder &outside, OpBuilder &inside,

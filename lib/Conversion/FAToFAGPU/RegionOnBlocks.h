@@ -84,8 +84,8 @@ public:
   /// CapturedAdditions.cpp. Adds a matrix of f32 to the elements of memory that
   /// `indices` of a region name. What pairs of a row, or all pairs of a warp,
   /// share is summed up before. An index out of bounds adds nothing.
-  void add(Value values, Value memory, ArrayRef<Value> indices,
-           const OrderedPlace *ordered = nullptr);
+  LogicalResult add(Value values, Value memory, ArrayRef<Value> indices,
+                    const OrderedPlace *ordered = nullptr);
 
   /// Whether each column of the block is below `end`, as a matrix of i1.
   Value isBelow(Value end);
