@@ -44,7 +44,7 @@ bool mlir::fagpu::isCopiedByThreads(Value channel) {
 }
 
 /// Prints a shape as 64x128.
-static std::string toString(ArrayRef<int64_t> shape) {
+static std::string formatShape(ArrayRef<int64_t> shape) {
   std::string text;
   for (auto [index, size] : llvm::enumerate(shape))
     text +=
@@ -88,7 +88,7 @@ static LogicalResult verifyPart(Operation *op, ValueRange part,
     return success();
   return op->emitOpError() << "has " << part.size()
                            << " offsets in part(...), expected " << tile.size()
-                           << " as the tile is " << toString(tile);
+                           << " as the tile is " << formatShape(tile);
 }
 
 static LogicalResult verifyOffsets(Operation *op, ValueRange offsets,
@@ -114,8 +114,8 @@ static LogicalResult verifyBox(Operation *op, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> box) {
   if (ShapedType::getNumElements(box) == ShapedType::getNumElements(tile))
     return success();
-  return op->emitOpError() << "stores " << toString(tile) << " to a box of "
-                           << toString(box) << ", expected as many elements";
+  return op->emitOpError() << "stores " << formatShape(tile) << " to a box of "
+                           << formatShape(box) << ", expected as many elements";
 }
 
 static LogicalResult verifyElements(Operation *op, Type element, Type expected,
@@ -132,7 +132,7 @@ static LogicalResult verifyColumns(Operation *op, Value columns,
   if (!columns || tile.size() == 2)
     return success();
   return op->emitOpError() << "has columns(...) of a vector of "
-                           << toString(tile)
+                           << formatShape(tile)
                            << ", expected a matrix; rows(...) "
                               "bounds a vector";
 }
@@ -179,12 +179,12 @@ static LogicalResult verifyCovers(Operation *op, ArrayRef<int64_t> box,
     divides &= size > 0 && whole % size == 0;
   if (!divides)
     return op->emitOpError()
-           << "copies " << toString(box) << " into a tile of " << toString(tile)
-           << ", expected sizes that divide the tile";
+           << "copies " << formatShape(box) << " into a tile of "
+           << formatShape(tile) << ", expected sizes that divide the tile";
   if (hasPart)
     return success();
-  return op->emitOpError() << "copies " << toString(box) << " into a tile of "
-                           << toString(tile)
+  return op->emitOpError() << "copies " << formatShape(box)
+                           << " into a tile of " << formatShape(tile)
                            << " without saying which part(...)";
 }
 
@@ -211,7 +211,7 @@ static LogicalResult verifyMulticast(ChannelOp op) {
   constexpr int64_t rowsPerSwizzle = 8;
   if (tile.size() == 2 && tile.front() % (rowsPerSwizzle * blocks) == 0)
     return success();
-  return op.emitOpError() << "is multicast with tiles of " << toString(tile)
+  return op.emitOpError() << "is multicast with tiles of " << formatShape(tile)
                           << ", expected rows that are a multiple of "
                           << rowsPerSwizzle * blocks << ", " << rowsPerSwizzle
                           << " for each block of a cluster";
@@ -310,7 +310,7 @@ static LogicalResult verifyPiece(Operation *op, StringRef what,
                                  ArrayRef<int64_t> box, MemRefType memory) {
   int64_t count = box.back();
   if (ShapedType::getNumElements(box) != count)
-    return op->emitOpError() << "moves " << what << " of " << toString(box)
+    return op->emitOpError() << "moves " << what << " of " << formatShape(box)
                              << ", expected one piece of the last dimension";
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -425,8 +425,9 @@ LogicalResult SliceOp::verify() {
   for (auto [part, whole] :
        llvm::zip_equal(result.getShape(), source.getShape()))
     if (part > whole)
-      return emitOpError() << "takes " << toString(result.getShape())
-                           << " of a view of " << toString(source.getShape());
+      return emitOpError() << "takes " << formatShape(result.getShape())
+                           << " of a view of "
+                           << formatShape(source.getShape());
   return success();
 }
 
@@ -560,9 +561,9 @@ LogicalResult StoreOp::verify() {
     return success();
   InFlightDiagnostic error = emitOpError()
                              << "stores " << value << " via a channel of "
-                             << toString(via.getShape()) << " x "
+                             << formatShape(via.getShape()) << " x "
                              << via.getElementType() << ", expected ";
   if (tile == value.getShape())
     return error << "the same";
-  return error << toString(tile) << " x " << value.getElementType();
+  return error << formatShape(tile) << " x " << value.getElementType();
 }
