@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """fa.attention_gradient and its steps, in the float64 evaluator or compiled, against formulas in numpy that share nothing with it.
 
-    python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K] [--target cpu|interpret] [--most SIZE]
+    python3 gradients.py --program build/bin/fa-run [--seed SEED] [--cases N] [--only K] [--target cpu|interpret|cuda] [--most SIZE]
 
 Random problems: sizes, grouped heads, orders of dimensions, lengths with NaN behind them, masks, score functions with their
 gradients and captures, sinks, delta in place of the output, pieces of a problem, subsets of gradients, elements of f16. Each case runs
@@ -29,7 +29,7 @@ from gradient_problems import ORDERS, Problem, typed
 class Runner:
     def __init__(self, program, target, chip):
         self.program, self.target, self.folder = program, target, Path(tempfile.mkdtemp())
-        self.on_gpu, self.chip = target == "interpret", chip
+        self.on_gpu, self.chip = target in ("interpret", "cuda"), chip
 
     def run(self, text, inputs, num_outputs):
         (self.folder / "a.mlir").write_text(text)
@@ -444,8 +444,8 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--cases", type=int, default=24)
     parser.add_argument("--only", type=int, default=None)
-    parser.add_argument("--target", default="reference", choices=["reference", "cpu", "interpret"])
-    parser.add_argument("--chip", default="sm_90a", help="of the schedules that --target=interpret runs")
+    parser.add_argument("--target", default="reference", choices=["reference", "cpu", "interpret", "cuda"])
+    parser.add_argument("--chip", default="sm_90a", help="of the schedules that --target=interpret and cuda run")
     parser.add_argument("--most", type=int, default=9, help="largest number of queries and of keys")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbits(32))
