@@ -71,11 +71,11 @@ def ours(query, key, value, softcap, window, documents):
     import fa_mlir
 
     options = {"causal": "bottom_right", "softcap": softcap, "window": (window, 0) if window is not None else None}
-    if documents is not None:
-        # As FlexAttention is asked: gradients of packed sequences have no form on a GPU yet.
-        ids = documents.ids
-        options["mask"] = lambda b, h, q, k: ids[b, q] == ids[b, k]
-    return fa_mlir.attention(query, key, value, **options)
+    if documents is None:
+        return fa_mlir.attention(query, key, value, **options)
+    flat = [tensor.flatten(0, 1) for tensor in (query, key, value)]
+    starts = {"query_starts": documents.starts, "key_starts": documents.starts}
+    return fa_mlir.attention(*flat, **starts, **options).view(query.shape)
 
 
 def sdpa(backend, query, key, value, softcap, window, documents):
