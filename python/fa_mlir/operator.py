@@ -124,7 +124,8 @@ def compile_gradient(specification: Specification, types: Types, lse_gradient: b
     except CompilationError as error:
         if chip is None:
             raise
-        refused = UnsupportedError("requires_grad", f"True for {', '.join(wanted)} of {types.element} on {chip}",
+        order = ", in one order (torch.use_deterministic_algorithms, deterministic=True)" if specification.deterministic else ""
+        refused = UnsupportedError("requires_grad", f"True for {', '.join(wanted)} of {types.element} on {chip}{order}",
                                    "a gradient that the compiler derives there, or tensors on the CPU", str(error))
         refused.diagnostics = error.diagnostics
         raise refused from error
@@ -232,13 +233,15 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
     wanted = [name for name, is_wanted in zip(("query", "key", "value"), wanted_operands) if is_wanted]
     wanted += [capture.name for capture, is_wanted in zip(specification.tensors, wanted_tensors[skipped:])
                if is_wanted and capture.gradient]
-    # What the alert lets pass, many threads add to in any order.
-    if torch.are_deterministic_algorithms_enabled() and not _alert_not_deterministic(query.is_cuda, wanted):
-        text = make_deterministic(text)
     found = {}
     if "sink" in wanted:
         wanted.remove("sink")
         found["sink"] = _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors)
+    if wanted and torch.are_deterministic_algorithms_enabled():
+        element = {torch.float16: "f16", torch.bfloat16: "bf16"}.get(query.dtype, "f32")
+        types = Types(element, query.shape[-1], value.shape[-1])
+        text = _order_sums(text, types, lse_gradient is not None, tuple(wanted),
+                           _find_chip(query.device.index) if query.is_cuda else None)
 
     def call(query, key, value, output, lse, output_gradient, lse_gradient, tensors):
         _thread.error = None
@@ -263,20 +266,32 @@ def backward(query, key, value, output, lse, gradients, tensors, numbers, text, 
             [None] * skipped + [found.get(capture.name) for capture in specification.tensors])
 
 
-def _alert_not_deterministic(is_cuda, wanted):
-    """Gradients that are asked for so are summed in one order, but for those of captures
-    on a GPU, which many threads add to. What torch.use_deterministic_algorithms asks for
-    is done then; True after a warning."""
+@functools.lru_cache(maxsize=4096)
+def _is_ordered(text: str, types: Types, lse_gradient: bool, wanted: tuple[str, ...], chip: str) -> bool:
+    """Whether a GPU has a form of these gradients that sums in one order. Asked before the operator
+    compiles it: a traced program has no second choice when it runs."""
+    from . import compilation
+
+    try:
+        compilation.compile(write_gradient(from_text(text), types, lse_gradient, wanted), target="cuda", chip=chip,
+                            images="ptx")
+    except CompilationError:
+        return False
+    return True
+
+
+def _order_sums(text: str, types: Types, lse_gradient: bool, wanted: tuple[str, ...], chip: str | None) -> str:
+    """The text for torch.use_deterministic_algorithms. What the compiler refuses to sum in
+    one order is its error, or with warn_only a warning, and summed in any order."""
     import torch
 
-    added = [name for name in wanted if name not in ("query", "key", "value", "sink")]
-    if not is_cuda or not added or not torch.are_deterministic_algorithms_enabled():
-        return False
-    if not torch.is_deterministic_algorithms_warn_only_enabled():
-        raise UnsupportedError("requires_grad", f"True for {', '.join(added)} with torch.use_deterministic_algorithms",
-                               "False", "the CPU sums it in one order, or warn_only=True")
-    warnings.warn(f"the gradient of {', '.join(added)} is summed in any order", stacklevel=2)
-    return True
+    ordered = make_deterministic(text)
+    if (chip is None or ordered == text or not torch.is_deterministic_algorithms_warn_only_enabled()
+            or _is_ordered(ordered, types, lse_gradient, wanted, chip)):
+        return ordered
+    warnings.warn(f"gradients of {', '.join(wanted)} are summed in any order: {chip} has no form of them in one",
+                  stacklevel=2)
+    return text
 
 
 def _differentiate_sink(specification, output, lse, output_gradient, lse_gradient, tensors):

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 import torch
 
@@ -459,6 +460,32 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
             output = fa_mlir.attention(*inputs, causal="bottom_right", deterministic=True)
             found.append(torch.autograd.grad(output.float().square().sum(), inputs))
         assert all(torch.equal(one, other) for each in found[1:] for one, other in zip(found[0], each))
+
+    def deterministic_captures():
+        """Slopes, a number of each query, and with warn_only what threads add to in any order."""
+        inputs, slopes = make_inputs(2, 700, 700, 8, 2, 128, gradient=True), torch.rand(8, device="cuda", requires_grad=True)
+        rows, table = (torch.randn(8, size, device="cuda", requires_grad=True) for size in (700, 32))
+        weights = torch.randn_like(inputs[0])
+        differentiate = lambda leaf, **options: torch.autograd.grad(
+            fa_mlir.attention(*inputs, causal="bottom_right", **options), [*inputs, leaf], weights)
+        of_distances = lambda s, b, h, i, j: s + table[h, (i - j) % 32]
+        torch.use_deterministic_algorithms(True)
+        try:
+            for leaf, options in (slopes, {"alibi": slopes}), (rows, {"score": lambda s, b, h, i, j: s + rows[h, i]}):
+                first, *others = [differentiate(leaf, **options) for _ in range(4)]
+                assert all(torch.equal(one, other) for each in others for one, other in zip(first, each))
+            try:
+                differentiate(table, score=of_distances)
+                raise AssertionError("a table of distances was summed in one order")
+            except fa_mlir.UnsupportedError as error:
+                assert "in any order" in str(error)
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                differentiate(table, score=of_distances)
+            assert any("in any order" in str(each.message) for each in caught)
+        finally:
+            torch.use_deterministic_algorithms(False)
 
     def graph_of_a_step():
         """Forward and backward in one graph."""

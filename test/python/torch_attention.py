@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import numpy
@@ -18,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import fa_mlir
 from fa_mlir import assembler, operator
-from fa_mlir.problem import Specification, Types, from_text, write_forward
+from fa_mlir.problem import Specification, Types, from_text, make_deterministic, write_forward
 from fa_mlir.attention import TorchArrays, find_text, pad_heads, plan
 
 SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
@@ -398,14 +399,36 @@ class Attention(unittest.TestCase):
             runs.append([output, *torch.autograd.grad(output, [*inputs, table], weights)])
         for run in runs[1:]:
             self.assertTrue(all(torch.equal(one, other) for one, other in zip(run, runs[0])))
-        # On a GPU threads add to a table.
-        operator._alert_not_deterministic(True, ["query", "value", "sink"])
-        operator._alert_not_deterministic(False, ["query", "score_0"])
-        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'requires_grad' is True for score_0 .*warn_only"):
-            operator._alert_not_deterministic(True, ["query", "score_0"])
+
+    def test_deterministic_on_gpus(self):
+        """The compiler says which gradients of captures it sums in one order; no GPU is needed to ask."""
+        inputs = make_inputs(head_dim=64, dtype=torch.bfloat16)
+        slopes, table = torch.randn(4, requires_grad=True), torch.randn(4, 32, requires_grad=True)
+        types, wanted, texts = Types("bf16", 64, 64), ("query", "score_0"), []
+        for score in (lambda s, b, h, i, j: s * slopes[h], lambda s, b, h, i, j: s + table[h, (i - j) % 32]):
+            decided, _, _ = plan(TorchArrays, *inputs, score, None, "bottom_right", None, None, None, None, None, None,
+                                 None, "bshd", True)
+            texts.append(find_text(decided))
+        of_a_head, of_distances = texts
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        for warn_only in False, True:
+            torch.use_deterministic_algorithms(True, warn_only=warn_only)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                ordered = operator._order_sums(of_a_head, types, False, wanted, "sm_90a")
+                self.assertEqual(operator._order_sums(of_distances, types, False, wanted, None),
+                                 make_deterministic(of_distances))
+            self.assertTrue(from_text(ordered).deterministic)
+            self.assertIn("kernel", operator.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a").manifest)
+        with self.assertWarnsRegex(UserWarning, "gradients of query, score_0 are summed in any order: sm_90a has no form"):
+            self.assertEqual(operator._order_sums(of_distances, types, False, wanted, "sm_90a"), of_distances)
+        torch.use_deterministic_algorithms(True)
+        ordered = operator._order_sums(of_distances, types, False, wanted, "sm_90a")
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "in one order .*add to in any order on sm_90a"):
+            operator.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a")
+        # What the call itself asks for is no choice of warn_only's.
         torch.use_deterministic_algorithms(True, warn_only=True)
-        with self.assertWarnsRegex(UserWarning, "the gradient of score_0"):
-            operator._alert_not_deterministic(True, ["query", "score_0"])
+        self.assertEqual(operator._order_sums(ordered, types, False, wanted, "sm_90a"), ordered)
 
     def test_fork(self):
         """A child of a process that has run attention runs it, and compiles more."""
