@@ -195,8 +195,13 @@ Value HostComputer::pass(Value scalar) {
     return argument;
   Value value = computeOnHost(scalar);
   launch.getArgumentsMutable().append(value);
-  argument =
-      kernel.getBody().front().addArgument(value.getType(), scalar.getLoc());
+  // With the attributes that other arguments may have.
+  bool isInserted = succeeded(kernel.insertArgument(
+      kernel.getNumArguments(), value.getType(), /*argAttrs=*/nullptr,
+      scalar.getLoc()));
+  assert(isInserted && "a function takes any argument");
+  (void)isInserted;
+  argument = kernel.getArguments().back();
   return argument;
 }
 
@@ -223,9 +228,6 @@ void HostComputer::run() {
   }
   for (Operation *op : llvm::reverse(ofLaunch))
     op->erase();
-  FunctionType type = kernel.getFunctionType();
-  kernel.setFunctionType(builder.getFunctionType(
-      llvm::to_vector(body.getArgumentTypes()), type.getResults()));
 }
 
 namespace {

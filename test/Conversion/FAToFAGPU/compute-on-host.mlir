@@ -69,6 +69,22 @@ func.func @twice(%size: index, %grid: index) {
   return
 }
 
+// Attributes of arguments stay theirs.
+// CHECK-LABEL: func.func @described
+// CHECK-SAME: (%{{[^:]*}}: i32 {fa.captured}, %{{[^:]*}}: i32, %[[PRODUCT:[^:]*]]: i32) attributes
+func.func @described(%heads: i32 {fa.captured}, %batch: i32) attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: "keep"(%[[PRODUCT]])
+  %all = arith.muli %heads, %batch overflow<nsw> : i32
+  "keep"(%all) : (i32) -> ()
+  return
+}
+func.func @describing(%h: index, %b: index, %grid: index) {
+  %heads = arith.index_cast %h : index to i32
+  %batch = arith.index_cast %b : index to i32
+  fagpu.launch @described grid(%grid) (%heads, %batch) : i32, i32
+  return
+}
+
 // A launcher computes exactly and refuses what 32 bits do not hold; twice a
 // number of the caller wraps around, in the kernel.
 // CHECK-LABEL: func.func @given

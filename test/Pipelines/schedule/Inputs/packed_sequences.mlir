@@ -20,6 +20,16 @@ func.func @lengths(%q: !q, %k: !keys, %v: !keys, %queries: !table, %n: !table, %
   return
 }
 
+// In full precision.
+func.func @f32(%q: memref<?x4x64xf32>, %k: memref<?x2x64xf32>, %v: memref<?x2x64xf32>, %queries: !table, %keys: !table,
+               %o: memref<?x4x64xf32>, %lse: memref<4x?xf32>) {
+  fa.attention ins(%q, %k, %v : memref<?x4x64xf32>, memref<?x2x64xf32>, memref<?x2x64xf32>)
+      outs(%o, %lse : memref<?x4x64xf32>, memref<4x?xf32>)
+      query_starts(%queries : !table) key_starts(%keys : !table)
+      mask causal {query_dims = #dims, key_dims = #dims, value_dims = #dims, output_dims = #dims}
+  return
+}
+
 // What the host knows to be one sequence.
 func.func @one(%q: !q, %k: !k, %v: !k, %starts: memref<2xi32>, %o: !q) {
   fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q)
