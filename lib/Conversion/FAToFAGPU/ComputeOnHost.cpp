@@ -196,9 +196,9 @@ Value HostComputer::pass(Value scalar) {
   Value value = computeOnHost(scalar);
   launch.getArgumentsMutable().append(value);
   // With the attributes that other arguments may have.
-  bool isInserted = succeeded(kernel.insertArgument(
-      kernel.getNumArguments(), value.getType(), /*argAttrs=*/nullptr,
-      scalar.getLoc()));
+  bool isInserted =
+      succeeded(kernel.insertArgument(kernel.getNumArguments(), value.getType(),
+                                      /*argAttrs=*/nullptr, scalar.getLoc()));
   assert(isInserted && "a function takes any argument");
   (void)isInserted;
   argument = kernel.getArguments().back();
