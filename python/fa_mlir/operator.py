@@ -19,6 +19,7 @@ import functools
 import importlib.abc
 import importlib.util
 import math
+import re
 import sys
 import threading
 import warnings
@@ -101,15 +102,23 @@ def _address(function: Any) -> int | None:
 
 
 def compile_forward(specification: Specification, types: Types, chip: str | None):
-    """A Function for this CPU, or where there is a chip a CompiledKernel. Pages that a GPU
-    has no copies of are an UnsupportedError, with what the compiler says."""
+    """A Function for this CPU, or where there is a chip a CompiledKernel. A head dim or pages
+    that a GPU has no form of are an UnsupportedError, with what the compiler says."""
     try:
         return compile_text(write_forward(specification, types), chip)
     except CompilationError as error:
-        if chip is None or not specification.pages or "pages of" not in str(error):
+        if chip is None:
             raise
-        refused = UnsupportedError("key_pages", f"of {specification.pages} rows on {chip}",
-                                   "pages that the compiler has copies of", str(error))
+        too_large = re.search(r"head dim is (\d+), but (\S+) takes at most (\d+)", str(error))
+        if too_large:
+            place = "value" if int(too_large[1]) == types.value_head_dim else "query"
+            refused = UnsupportedError(place, f"of head dim {too_large[1]} on {too_large[2]}", f"at most {too_large[3]}",
+                                       "tensors on the CPU")
+        elif specification.pages and "pages of" in str(error):
+            refused = UnsupportedError("key_pages", f"of {specification.pages} rows on {chip}",
+                                       "pages that the compiler has copies of", str(error))
+        else:
+            raise
         refused.diagnostics = error.diagnostics
         raise refused from error
 

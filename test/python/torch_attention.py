@@ -586,6 +586,10 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         self.assertIn("f64", str(raised.exception))
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "f32 with a value of f16"):
             fa_mlir.attention(query, key, value.half())
+        # Of a GPU, which there need not be.
+        for dims, expected in ((64, 512), "'value' is of head dim 512 on sm_90a.* at most 256"), ((320, 64), "'query' is of head dim 320"):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, expected):
+                operator.compile_forward(Specification(), Types("bf16", *dims), "sm_90a")
         with self.assertRaisesRegex(RuntimeError, "expected 4"):
             torch.ops.fa_mlir.attention(query[0], key, value, *arguments(query, key, value)[3:])
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "head dim"):
