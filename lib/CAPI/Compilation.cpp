@@ -173,6 +173,21 @@ static FaStatus readOptions(const FaKernelOptions *options,
   return FA_SUCCESS;
 }
 
+namespace {
+/// Threads of a context for as long as this lives: kernels of one problem are
+/// compiled side by side. None is left that a fork would lose.
+class Threads {
+public:
+  explicit Threads(MLIRContext &context) : context(context) {
+    context.enableMultithreading();
+  }
+  ~Threads() { context.disableMultithreading(); }
+
+private:
+  MLIRContext &context;
+};
+} // namespace
+
 FaStatus faModuleCompileKernel(FaModule module, const char *entry,
                                const FaKernelOptions *options,
                                FaBytes *manifest, FaBytes *ptx,
@@ -193,6 +208,7 @@ FaStatus faModuleCompileKernel(FaModule module, const char *entry,
     auto getNames = [&](func::FuncOp function) {
       return state.getNames(function);
     };
+    Threads threads(state.context->context);
     auto compiled = compileKernel(state.program.module, getNames, request);
     if (failed(compiled))
       return failure();

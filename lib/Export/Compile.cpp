@@ -12,8 +12,8 @@
 #include "fa/Pipelines/GPUPipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -64,17 +64,27 @@ FailureOr<func::FuncOp> mlir::fa::findCompiledFunction(ModuleOp module,
   return failure();
 }
 
-/// A module with the kernels that `host` launches and what they use.
+/// A module with the kernels that `host` launches and what they use: each in a
+/// module of its own, which passes and the back end take side by side.
 static OwningOpRef<ModuleOp> isolateKernels(func::FuncOp host) {
-  llvm::StringSet<> kernels;
+  llvm::SetVector<StringRef> kernels;
   for (fagpu::LaunchOp launch : fagpu::findLaunches(host))
     kernels.insert(launch.getKernel());
-  OwningOpRef<ModuleOp> device = host->getParentOfType<ModuleOp>().clone();
-  for (auto function :
-       llvm::make_early_inc_range(device->getOps<func::FuncOp>()))
-    if (fagpu::findLaunch(function) ||
-        (fagpu::isKernel(function) && !kernels.contains(function.getSymName())))
-      function.erase();
+  auto module = host->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> device = ModuleOp::create(module.getLoc());
+  // In the order in which they stand.
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    if (!kernels.contains(kernel.getSymName()))
+      continue;
+    ModuleOp part = module.clone();
+    device->push_back(part);
+    for (auto function :
+         llvm::make_early_inc_range(part.getOps<func::FuncOp>()))
+      if (fagpu::findLaunch(function) ||
+          (fagpu::isKernel(function) &&
+           function.getSymName() != kernel.getSymName()))
+        function.erase();
+  }
   return device;
 }
 
@@ -103,14 +113,15 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   host = module->lookupSymbol<func::FuncOp>(host.getSymName());
   OwningOpRef<ModuleOp> device = isolateKernels(host);
 
-  GPUCompileOptions pipeline;
-  pipeline.chip = options.chip;
-  pipeline.format =
-      options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
-  pipeline.failOnSpill = options.failOnSpill;
-  pipeline.peepholes = options.peepholes;
+  GPULoweringOptions lowering;
+  lowering.peepholes = options.peepholes;
+  FAKernelsToBinaryPassOptions binary;
+  binary.chip = options.chip;
+  binary.format = options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
+  binary.failOnSpill = options.failOnSpill;
   PassManager manager(device->getContext());
-  buildFAGPUToPTXPipeline(manager, pipeline);
+  buildFAGPUToLLVMPipeline(manager.nest<ModuleOp>(), lowering);
+  manager.addPass(createFAKernelsToBinaryPass(binary));
   if (failed(manager.run(*device)))
     return failure();
 

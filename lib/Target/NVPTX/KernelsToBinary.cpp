@@ -7,8 +7,8 @@
 //
 // The pass from kernels in the LLVM dialect to PTX and, unless PTX alone is
 // asked for, to machine code. All kernels of a module share one chip and one
-// text. Read `compile`, then `chooseChip`; PTX.cpp and Assembler.cpp do the
-// work.
+// text; those of modules in it are translated side by side. Read `compile`,
+// then `chooseChip`; PTX.cpp and Assembler.cpp do the work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/Threading.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAKERNELSTOBINARYPASS
@@ -62,10 +63,9 @@ struct KernelsToBinaryPass
   }
 
   void runOnOperation() override {
-    SmallVector<LLVM::LLVMFuncOp> kernels;
-    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (function->hasAttr(FAGPUDialect::kernelAttrName))
-        kernels.push_back(function);
+    SmallVector<LLVM::LLVMFuncOp> kernels = findKernels(getOperation());
+    for (auto nested : getOperation().getOps<ModuleOp>())
+      llvm::append_range(kernels, findKernels(nested));
     if (kernels.empty()) {
       getOperation().emitError() << "has no kernel in the LLVM dialect, "
                                     "expected an llvm.func with the "
@@ -78,6 +78,13 @@ struct KernelsToBinaryPass
   }
 
 private:
+  static SmallVector<LLVM::LLVMFuncOp> findKernels(ModuleOp module) {
+    return llvm::filter_to_vector(
+        module.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) {
+          return function->hasAttr(FAGPUDialect::kernelAttrName);
+        });
+  }
+
   LogicalResult chooseChip(ArrayRef<LLVM::LLVMFuncOp> kernels) {
     target = chip.empty() ? getChip(kernels.front()).str() : chip.getValue();
     if (!lookupGPUTarget(target))
@@ -102,8 +109,8 @@ private:
     if (!version)
       return getOperation().emitError() << llvm::toString(version.takeError());
 
-    OwningOpRef<ModuleOp> device = extractDeviceCode();
-    FailureOr<std::string> ptx = translateToPTX(*device, target, *version);
+    SmallVector<OwningOpRef<ModuleOp>> devices = extractDeviceCode();
+    FailureOr<std::string> ptx = translate(devices, *version);
     if (failed(ptx))
       return failure();
     AssemblyReport report;
@@ -113,21 +120,52 @@ private:
       if (!cubin)
         return getOperation().emitError() << llvm::toString(cubin.takeError());
       remarkLevel(report);
-      if (failed(checkReport(*device, report)))
+      if (failed(checkReport(devices, report)))
         return failure();
       machineCode = std::move(*cubin);
     }
-    createBinary(*device, machineCode, *ptx, *version, report);
+    createBinary(devices, machineCode, *ptx, *version, report);
     return success();
   }
 
-  /// Moves what the module holds in the LLVM dialect to a module of its own.
-  OwningOpRef<ModuleOp> extractDeviceCode() {
-    OwningOpRef<ModuleOp> device = ModuleOp::create(getOperation().getLoc());
-    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+  /// Moves what a module holds in the LLVM dialect to a module of its own.
+  static OwningOpRef<ModuleOp> extractDeviceCode(ModuleOp module) {
+    OwningOpRef<ModuleOp> device = ModuleOp::create(module.getLoc());
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<LLVM::LLVMDialect>(op.getDialect()))
         op.moveBefore(device->getBody(), device->getBody()->end());
     return device;
+  }
+
+  /// The same of the module and of each one with kernels in it.
+  SmallVector<OwningOpRef<ModuleOp>> extractDeviceCode() {
+    SmallVector<OwningOpRef<ModuleOp>> devices;
+    if (!findKernels(getOperation()).empty())
+      devices.push_back(extractDeviceCode(getOperation()));
+    for (auto nested :
+         llvm::make_early_inc_range(getOperation().getOps<ModuleOp>())) {
+      if (findKernels(nested).empty())
+        continue;
+      devices.push_back(extractDeviceCode(nested));
+      nested.erase();
+    }
+    return devices;
+  }
+
+  FailureOr<std::string> translate(ArrayRef<OwningOpRef<ModuleOp>> devices,
+                                   unsigned version) {
+    SmallVector<std::string> texts(devices.size());
+    auto translateOne = [&](size_t index) {
+      FailureOr<std::string> text =
+          translateToPTX(*devices[index], target, version);
+      if (succeeded(text))
+        texts[index] = std::move(*text);
+      return success(succeeded(text));
+    };
+    if (failed(failableParallelForEachN(&getContext(), 0, devices.size(),
+                                        translateOne)))
+      return failure();
+    return joinPTX(texts);
   }
 
   /// Says so where the text, or the assembler's highest level, is not what was
@@ -150,13 +188,14 @@ private:
             "; the code is that of -O" + std::to_string(report.level));
   }
 
-  LogicalResult checkReport(ModuleOp device, const AssemblyReport &report) {
+  LogicalResult checkReport(ArrayRef<OwningOpRef<ModuleOp>> devices,
+                            const AssemblyReport &report) {
     if (!report.lostPerformance.empty())
       return getOperation().emitError()
              << "ptxas does not do what the kernel says: "
              << report.lostPerformance.front();
     bool spills = false;
-    for (auto kernel : device.getOps<LLVM::LLVMFuncOp>()) {
+    for (LLVM::LLVMFuncOp kernel : listKernels(devices)) {
       KernelResources resources = report.kernels.lookup(kernel.getSymName());
       if (!resources.spillStores && !resources.spillLoads)
         continue;
@@ -190,15 +229,23 @@ private:
     return attributes.getDictionary(kernel.getContext());
   }
 
-  void createBinary(ModuleOp device, StringRef machineCode, StringRef ptx,
-                    unsigned version, const AssemblyReport &report) {
+  static SmallVector<LLVM::LLVMFuncOp>
+  listKernels(ArrayRef<OwningOpRef<ModuleOp>> devices) {
+    SmallVector<LLVM::LLVMFuncOp> kernels;
+    for (const OwningOpRef<ModuleOp> &device : devices)
+      llvm::append_range(kernels, findKernels(*device));
+    return kernels;
+  }
+
+  void createBinary(ArrayRef<OwningOpRef<ModuleOp>> devices,
+                    StringRef machineCode, StringRef ptx, unsigned version,
+                    const AssemblyReport &report) {
     MLIRContext *context = &getContext();
     SmallVector<gpu::KernelMetadataAttr> kernels;
-    for (auto function : device.getOps<LLVM::LLVMFuncOp>())
-      if (function->hasAttr(FAGPUDialect::kernelAttrName))
-        kernels.push_back(gpu::KernelMetadataAttr::get(
-            function.getSymNameAttr(), function.getFunctionType(),
-            /*argAttrs=*/nullptr, describeKernel(function, report)));
+    for (LLVM::LLVMFuncOp kernel : listKernels(devices))
+      kernels.push_back(gpu::KernelMetadataAttr::get(
+          kernel.getSymNameAttr(), kernel.getFunctionType(),
+          /*argAttrs=*/nullptr, describeKernel(kernel, report)));
     auto targetAttr = NVVM::NVVMTargetAttr::get(
         context, /*optLevel=*/3, "nvptx64-nvidia-cuda", target,
         ("+ptx" + Twine(version)).str());

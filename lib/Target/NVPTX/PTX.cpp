@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -240,4 +241,31 @@ FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
     return failure();
   // The back end ends the text with a NUL character.
   return StringRef(work->ptx).rtrim('\0').str();
+}
+
+std::string mlir::fa::joinPTX(llvm::ArrayRef<std::string> texts) {
+  static constexpr llvm::StringLiteral entry = ".visible .entry ";
+  std::string joined = texts.front();
+  StringRef head = StringRef(texts.front()).split(entry).first;
+  llvm::StringSet<> declared;
+  for (StringRef line : llvm::split(head, '\n'))
+    declared.insert(line);
+  for (auto [index, text] : llvm::enumerate(texts.drop_front())) {
+    auto [before, kernels] = StringRef(text).split(entry);
+    for (StringRef line : llvm::split(before.rtrim('\n'), '\n'))
+      if (!line.empty() && declared.insert(line).second)
+        joined += (line + "\n").str();
+    joined += entry;
+    // Labels are local to a kernel, and have its number.
+    std::string label = ("$L__BB" + Twine(index + 1) + "_").str();
+    while (true) {
+      auto [upTo, rest] = kernels.split("$L__BB0_");
+      joined += upTo;
+      if (upTo.size() == kernels.size())
+        break;
+      joined += label;
+      kernels = rest;
+    }
+  }
+  return joined;
 }

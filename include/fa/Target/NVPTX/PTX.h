@@ -28,6 +28,10 @@ llvm::Expected<unsigned> choosePTXVersion(StringRef chip, StringRef assembler,
 FailureOr<std::string> translateToPTX(ModuleOp module, StringRef chip,
                                       unsigned ptxVersion);
 
+/// One text of several that were translated for the same chip: the head and the
+/// declarations once, with labels that count kernels as in one translation.
+std::string joinPTX(llvm::ArrayRef<std::string> texts);
+
 /// The dialect interfaces that `translateToPTX` needs.
 void registerPTXTranslation(DialectRegistry &registry);
 
