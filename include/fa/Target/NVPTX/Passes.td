@@ -16,7 +16,8 @@ def FAKernelsToBinaryPass
   let description = [{
     Replaces what the module holds in the LLVM dialect by one `gpu.binary` with
     one object for each format. LLVM's NVPTX back end runs in process, as `llc -O3` does and with
-    no passes on LLVM IR before it: schedules are in order already. `cubin` goes
+    no passes on LLVM IR before it: schedules are in order already. Kernels in
+    modules of their own are translated side by side, to one text. `cubin` goes
     through the `ptxas` that FA_PTXAS names, or the one in PATH, CUDA_HOME,
     CUDA_PATH or /usr/local/cuda.
 
