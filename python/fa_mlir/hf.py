@@ -123,7 +123,8 @@ def forward_paged(module: Any, query: Any, key: Any, value: Any, attention_mask:
 
 def register(name: str = "fa_mlir") -> None:
     """Makes `attn_implementation=name` mean fa_mlir, for models made from now on, and
-    "paged|" + name, which generate_batch turns it into."""
+    "paged|" + name, which generate_batch turns it into. transformers 5.24 takes no
+    names but its own there, and says so; 5.17 takes this one."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 

@@ -672,8 +672,13 @@ class Transformers(unittest.TestCase):
                 # Nothing ends a request but its length.
                 config.eos_token_id = None
                 eager, ours = self.make(config)
-                found = ours.generate_batch(inputs=[tokens.tolist() for tokens in requests], generation_config=options,
-                                            continuous_batching_config=sizes)
+                try:
+                    found = ours.generate_batch(inputs=[tokens.tolist() for tokens in requests], generation_config=options,
+                                                continuous_batching_config=sizes)
+                except ValueError as error:
+                    if "fa_mlir is not supported for continuous batching" not in str(error):
+                        raise
+                    self.skipTest(f"transformers {transformers.__version__} batches with its own attention alone")
                 got = [found[key].generated_tokens for key in sorted(found, key=lambda key: int(key.split("_")[-1]))]
                 right = [eager.generate(tokens[None], generation_config=options)[0, len(tokens):].tolist()
                          for tokens in requests]
