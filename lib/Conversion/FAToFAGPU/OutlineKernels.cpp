@@ -22,6 +22,7 @@
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/LaneList.h"
 #include "fa/Target/GPUTarget.h"
 #include "fa/Target/GradientWarps.h"
 #include "fa/Target/OrderedSums.h"
@@ -312,6 +313,14 @@ static Value takeTileList(OpFoldResult &bound) {
   return load.getMemRef();
 }
 
+/// How blocks take the tiles of a list.
+static StringRef getListAttrName(Value list) {
+  Operation *memory = list.getDefiningOp();
+  return memory->hasAttr(fagpu::laneListAttrName)
+             ? StringRef(fagpu::laneListAttrName)
+             : StringRef(tileListAttrName);
+}
+
 LogicalResult Outliner::countTiles() {
   for (auto [lower, upper, step] :
        llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
@@ -485,7 +494,7 @@ LogicalResult Outliner::run() {
                         builder.getUnitAttr());
     mapping.map(value, inside);
     if (value == tileList)
-      kernel.setArgAttr(argument.getArgNumber(), tileListAttrName,
+      kernel.setArgAttr(argument.getArgNumber(), getListAttrName(tileList),
                         builder.getUnitAttr());
   }
   SmallVector<Value> indices = decodeTile();

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Makes a kernel persistent: the producer warp takes tile after tile, from a
-// counter or by a fixed stride, and sends what depends on the tile to the
-// other roles by mail. Read `Persister::run`, then `persistCopies` and
-// `persistCompute`.
+// counter, by a fixed stride or from a list of its own, and sends what depends
+// on the tile to the other roles by mail. Read `Persister::run`, then
+// `persistCopies` and `persistCompute`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "RoleScalars.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/LaneList.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,12 +48,14 @@ public:
 private:
   void sinkCasts();
   LogicalResult findTile();
+  void findLanes();
   void findCount();
+  Value loadWord(Value list, Value place);
   void findWords();
   void addArguments();
   /// Blocks of a cluster go on to tiles of the same sequence at the same time,
-  /// so no counter can give them out.
-  bool isGivenAhead() { return getClusterSize(kernel) > 1; }
+  /// so no counter can give them out. Nor need it where each has its own.
+  bool isGivenAhead() { return getClusterSize(kernel) > 1 || laneList; }
   bool isOfTile(Value value) { return ofTile.contains(value.getDefiningOp()); }
   SmallVector<Value> decode(OpBuilder &at, Value tile, ArrayRef<Value> words);
   void send(Value tile, ValueRange words);
@@ -83,6 +86,8 @@ private:
   /// Where tiles are given out ahead: the one at work, and how many there are
   /// at a time.
   Value tile, stride;
+  /// What lists the tiles of each block, and its first one; null for most.
+  Value laneList, firstTile;
 };
 } // namespace
 
@@ -145,6 +150,18 @@ LogicalResult Persister::findTile() {
   return success();
 }
 
+void Persister::findLanes() {
+  for (BlockArgument argument : kernel.getArguments())
+    if (kernel.removeArgAttr(argument.getArgNumber(), laneListAttrName))
+      laneList = argument;
+}
+
+Value Persister::loadWord(Value list, Value place) {
+  place =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), place);
+  return memref::LoadOp::create(builder, loc, list, place);
+}
+
 /// Tiles that are listed are as many as the list says, ahead of all roles.
 void Persister::findCount() {
   count = tiles;
@@ -156,6 +173,21 @@ void Persister::findCount() {
     Value first = arith::ConstantIndexOp::create(builder, loc, 0);
     count = memref::LoadOp::create(builder, loc, argument, first);
   }
+  if (!laneList)
+    return;
+  builder.setInsertionPoint(copies);
+  auto word = [&](int64_t number) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, number, /*width=*/32);
+  };
+  Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+  id = arith::IndexCastOp::create(builder, loc, i32, id);
+  Value place =
+      arith::MulIOp::create(builder, loc, id, word(laneListBlockWords));
+  place = arith::AddIOp::create(builder, loc, place, word(laneListHead));
+  firstTile = loadWord(laneList, place);
+  count =
+      loadWord(laneList, arith::AddIOp::create(builder, loc, place, word(1)));
+  stride = loadWord(laneList, word(laneListStride));
 }
 
 /// Collects what roles read of the tile, in the order in which it is made.
@@ -320,9 +352,12 @@ SmallVector<Value> Persister::receive() {
 void Persister::persistCopies() {
   Block &body = copies.getBody().front();
   builder.setInsertionPointToStart(&body);
-  Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  Value first = arith::IndexCastOp::create(builder, loc, i32, id);
-  if (isGivenAhead())
+  Value first = firstTile;
+  if (!laneList) {
+    Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+    first = arith::IndexCastOp::create(builder, loc, i32, id);
+  }
+  if (isGivenAhead() && !laneList)
     stride = arith::IndexCastOp::create(
         builder, loc, i32,
         gpu::GridDimOp::create(builder, loc, gpu::Dimension::x));
@@ -403,6 +438,7 @@ LogicalResult Persister::run() {
   if (!block)
     return success();
   findWords();
+  findLanes();
   addArguments();
   findCount();
   SmallVector<Type> types = {i32};
@@ -441,6 +477,15 @@ static bool makesOperands(func::FuncOp kernel) {
   return hasWrites && !hasCopies;
 }
 
+/// Blocks that take one tile each take those of a list in order.
+static void dropLists(func::FuncOp kernel) {
+  for (BlockArgument argument : kernel.getArguments())
+    for (StringRef list :
+         {StringRef(tileListAttrName), StringRef(laneListAttrName)})
+      kernel.removeArgAttr(argument.getArgNumber(),
+                           StringAttr::get(kernel.getContext(), list));
+}
+
 namespace {
 struct PersistPass : public fa::impl::FAGPUPersistPassBase<PersistPass> {
   void runOnOperation() override {
@@ -453,6 +498,8 @@ struct PersistPass : public fa::impl::FAGPUPersistPassBase<PersistPass> {
       if (kernel && isPersistent(kernel) && !makesOperands(kernel) &&
           failed(Persister(kernel, launch).run()))
         return signalPassFailure();
+      if (kernel)
+        dropLists(kernel);
     }
   }
 };

@@ -273,12 +273,57 @@ func.func @listed(%k: !mem, %list: memref<?xi32> {fa.tile_list}, %n: i32) attrib
   return
 }
 
-// In a kernel of `warps` a block computes one tile.
+// Where each block has tiles of its own, the list says which is the first one, how far they are apart and where they end.
+// CHECK-LABEL: func.func @lanes
+// CHECK-SAME: %[[LIST:[^:, ]*]]: memref<?xi32>, %{{[^:]*}}: i32, %[[MOST:[^:, ]*]]: i32) attributes
+// CHECK: %[[BLOCK:.*]] = arith.index_cast %block_id_x
+// CHECK: %[[TWICE:.*]] = arith.muli %[[BLOCK]], %c2_i32
+// CHECK: %[[PLACE:.*]] = arith.addi %[[TWICE]], %c8_i32
+// CHECK: %[[AT_FIRST:.*]] = arith.index_cast %[[PLACE]]
+// CHECK: %[[FIRST:.*]] = memref.load %[[LIST]][%[[AT_FIRST]]]
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[TWICE]], %c9_i32
+// CHECK: %[[AT_END:.*]] = arith.index_cast %[[BEHIND]]
+// CHECK: %[[END:.*]] = memref.load %[[LIST]][%[[AT_END]]]
+// CHECK: %[[APART:.*]] = memref.load %[[LIST]][%c1]
+// CHECK: fagpu.role @load
+// CHECK: fagpu.send %{{.*}}, %[[FIRST]] :
+// CHECK: fagpu.repeat iter(%{{.*}}, %[[TILE:[^ ]*]] = %[[FIRST]])
+// CHECK-NOT: fagpu.ticket
+// CHECK: arith.addi %[[TILE]], %[[APART]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %{{.*}}, %[[END]]
+// CHECK-NEXT: fagpu.yield %[[MORE]]
+// CHECK-NOT: fagpu.retire
+// CHECK: fagpu.role @math
+// CHECK: %[[AGAIN:.*]] = arith.cmpi slt, %{{.*}}, %[[END]]
+// CHECK-NEXT: fagpu.yield %[[AGAIN]]
+func.func @lanes(%k: !mem, %list: memref<?xi32> {fagpu.lane_list}, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #in_order} {
+  %c0 = arith.constant 0 : i32
+  %block = gpu.block_id x
+  %word = memref.load %list[%block] : memref<?xi32>
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @load elect {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      fagpu.put %keys, %k[%i, %word] [64, 64] : !mem into !channel
+      fagpu.yield
+    }
+  }
+  fagpu.role @math {
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %kt = fagpu.acquire %keys : !channel
+      fagpu.release %kt : !view
+      fagpu.yield
+    }
+  }
+  return
+}
+
+// In a kernel of `warps` a block computes one tile, of a list too.
 // CHECK-LABEL: func.func @warps
+// CHECK-NOT: fa.tile_list
 // CHECK: gpu.block_id
 // CHECK-NOT: fagpu.repeat
 // CHECK: return
-func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warps} {
+func.func @warps(%o: !mem, %list: memref<?xi32> {fa.tile_list}) attributes {fagpu.kernel = "sm_80", fa.config = #warps} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf16>
   %block = gpu.block_id x
@@ -292,7 +337,10 @@ func.func @warps(%o: !mem) attributes {fagpu.kernel = "sm_80", fa.config = #warp
 // CHECK: fagpu.launch @cluster
 // CHECK-NOT: fagpu.multiprocessors
 // CHECK: fagpu.launch @one_tile
-// CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}) :
+// CHECK: fagpu.launch @listed
+// CHECK-NOT: fagpu.counter
+// CHECK: fagpu.launch @lanes
+// CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}, %{{[^,)]*}}) :
 func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
   fagpu.launch @rises grid(%tiles) (%m, %n) : !mem, i32
@@ -301,6 +349,7 @@ func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
   fagpu.launch @listed grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
-  fagpu.launch @warps grid(%tiles) (%m) : !mem
+  fagpu.launch @lanes grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
+  fagpu.launch @warps grid(%tiles) (%m, %pages) : !mem, memref<?xi32>
   return
 }
