@@ -37,13 +37,13 @@ void QueryBlock::emitResult() {
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);
   Value lse;
-  if (finalize.getLse())
+  if (finalize.getLse() || !others.empty())
     lse = arith::AddFOp::create(
         builder, loc, maximum,
         math::LogOp::create(builder, loc, sum, arith::FastMathFlags::afn));
   Value normalised = arith::MulFOp::create(builder, loc, acc,
                                            blocks.broadcast(inverse, accType));
-  storeResult(builder, normalised, lse);
+  storeResults(normalised, lse);
 }
 
 void QueryBlock::emitEmptyResult() {
@@ -52,8 +52,8 @@ void QueryBlock::emitEmptyResult() {
   Blocks blocks(builder, loc);
   Value sink = finalize.getSink();
   if (!sink)
-    return storeResult(builder, blocks.constant(0.0f, accType),
-                       blocks.constant(-infinity, rowType));
+    return storeResults(blocks.constant(0.0f, accType),
+                        blocks.constant(-infinity, rowType));
   // Nothing but the sink: 0, or NaN where it is.
   auto number = [&](float value) -> Value {
     return arith::ConstantOp::create(builder, loc,
@@ -63,18 +63,24 @@ void QueryBlock::emitEmptyResult() {
                                       sink, sink);
   Value output = blocks.select(
       isNaN, number(std::numeric_limits<float>::quiet_NaN()), number(0.0f));
-  storeResult(builder, blocks.splat(output, accType),
-              blocks.splat(sink, rowType));
+  storeResults(blocks.splat(output, accType), blocks.splat(sink, rowType));
 }
 
-void QueryBlock::storeResult(OpBuilder &builder, Value output, Value lse) {
-  Blocks blocks(builder, finalize.getLoc());
-  if (finalize.getLse())
-    store(builder, lse, *resolve(builder, finalize, finalize.getLse()), 2,
-          /*headDim=*/0, finalize.getRows());
-  Tile tile = *resolve(builder, finalize, finalize.getOutput());
+void QueryBlock::storeResults(Value output, Value lse) {
+  storeResult(finalize, output, lse);
+  for (FinalizeOp other : others)
+    storeResult(other, output, lse);
+}
+
+void QueryBlock::storeResult(FinalizeOp result, Value output, Value lse) {
+  OpBuilder builder(result);
+  Blocks blocks(builder, result.getLoc());
+  if (result.getLse())
+    store(builder, lse, *resolve(builder, result, result.getLse()), 2,
+          /*headDim=*/0, result.getRows());
+  Tile tile = *resolve(builder, result, result.getOutput());
   Type type = cast<MemRefType>(tile.memory.getType()).getElementType();
   store(builder, blocks.truncate(output, type), tile,
-        finalize.getOutputOrder().positionOf(DimKind::Sequence), valueDim,
-        finalize.getRows());
+        result.getOutputOrder().positionOf(DimKind::Sequence), valueDim,
+        result.getRows());
 }

@@ -27,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -173,10 +174,14 @@ LogicalResult QueryBlock::run() {
     return failure();
   // Outputs are resolved again when the state is there.
   {
-    OpBuilder builder(finalize);
-    for (Value memory : {finalize.getOutput(), finalize.getLse()})
-      if (memory && failed(resolve(builder, finalize, memory)))
-        return failure();
+    SmallVector<FinalizeOp> results = {finalize};
+    llvm::append_range(results, others);
+    for (FinalizeOp result : results) {
+      OpBuilder builder(result);
+      for (Value memory : {result.getOutput(), result.getLse()})
+        if (memory && failed(resolve(builder, result, memory)))
+          return failure();
+    }
   }
   if (hasKeys && failed(parts     ? rebuildMerge()
                         : partial ? rebuildPartials()
@@ -186,6 +191,8 @@ LogicalResult QueryBlock::run() {
     emitResult();
   else
     emitEmptyResult();
+  for (FinalizeOp other : others)
+    other.erase();
   finalize.erase();
   if (parts)
     parts.erase();
@@ -238,10 +245,21 @@ struct DecomposeToBlocksPass
     if (!fagpu::isKernel(getOperation()))
       return;
     countPagedRows();
-    SmallVector<FinalizeOp> results;
-    getOperation().walk([&](FinalizeOp op) { results.push_back(op); });
-    for (FinalizeOp op : results)
-      if (failed(QueryBlock(op).run()))
+    // Results of a loop over keys, which may be several of one state.
+    llvm::MapVector<Value, SmallVector<FinalizeOp, 1>> results;
+    SmallVector<FinalizeOp> rest;
+    getOperation().walk([&](FinalizeOp op) {
+      if (op.getAccumulator().getDefiningOp<KeyRangesOp>())
+        results[op.getAccumulator()].push_back(op);
+      else
+        rest.push_back(op);
+    });
+    for (auto &[state, ofState] : results)
+      if (failed(QueryBlock(ofState.front(), ArrayRef(ofState).drop_front())
+                     .run()))
+        return signalPassFailure();
+    for (FinalizeOp op : rest)
+      if (failed(QueryBlock(op, {}).run()))
         return signalPassFailure();
     if (failed(decomposeGradients()))
       return signalPassFailure();

@@ -15,7 +15,9 @@ namespace mlir::fa {
 /// Decomposes the state, the key ranges and the result of one query block.
 class QueryBlock : PairsTile {
 public:
-  QueryBlock(FinalizeOp finalize) : PairsTile(finalize), finalize(finalize) {}
+  /// `others` are results of the same state.
+  QueryBlock(FinalizeOp finalize, ArrayRef<FinalizeOp> others)
+      : PairsTile(finalize), finalize(finalize), others(others) {}
   LogicalResult run();
 
 private:
@@ -54,11 +56,13 @@ private:
   /// Where a mask hides every key.
   void emitEmptyResult();
   /// Stores f32 values of rows; `lse` is not read where none is asked for.
-  void storeResult(OpBuilder &builder, Value output, Value lse);
+  void storeResults(Value output, Value lse);
+  void storeResult(FinalizeOp result, Value output, Value lse);
   LogicalResult readRows();
   bool isEmpty();
 
   FinalizeOp finalize;
+  SmallVector<FinalizeOp> others;
   KeyRangesOp ranges, newRanges;
   scf::ForOp parts;
   /// The last of results that are added one by one.

@@ -145,3 +145,45 @@ func.func @documents(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %ids: memref<?xi32>
   }
   return
 }
+
+// Two results of one state are stored of one loop: an f32 one with its lse, and a bf16 one.
+// CHECK-LABEL: func.func @two_results
+// CHECK-SAME: (%[[Q:.*]]: memref<?x?x?x64xbf16, {{.*}}>, %[[K:.*]]: memref<?x?x?x64xbf16, {{.*}}>, %[[O:.*]]: memref<?x?x?x64xbf16, {{.*}}>, %[[P:.*]]: memref<?x64x?x64xf32>, %[[L:.*]]: memref<?x?x64xf32>, %{{.*}}: index)
+// CHECK: fa.key_ranges
+// CHECK-NOT: fa.key_ranges
+// CHECK: %[[LSE:.*]] = arith.addf
+// CHECK: %[[RESULT:.*]] = arith.mulf
+// CHECK: fagpu.store %[[LSE]], %[[L]]
+// CHECK: fagpu.store %[[RESULT]], %[[P]]
+// CHECK: %[[SHORT:.*]] = arith.truncf %[[RESULT]]
+// CHECK: fagpu.store %[[SHORT]], %[[O]]
+func.func @two_results(%q: !mem, %k: !mem, %o: !mem, %p: memref<?x64x?x64xf32>, %l: memref<?x?x64xf32>, %n: index)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %pt = memref.subview %p[%n, 0, %n, 0] [1, 64, 1, 64] [1, 1, 1, 1]
+        : memref<?x64x?x64xf32> to memref<1x64x1x64xf32, strided<[?, ?, 64, 1], offset: ?>>
+    %lt = memref.subview %l[%n, %n, 0] [1, 1, 64] [1, 1, 1] : memref<?x?x64xf32> to memref<1x1x64xf32, strided<[?, 64, 1], offset: ?>>
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    %r:3 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %t:3 = fa.online_attention ins(%qt, %kb, %kb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %n, %key) extents(%n, %n)
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row)
+        outs(%pt, %lt : memref<1x64x1x64xf32, strided<[?, ?, 64, 1], offset: ?>>, memref<1x1x64xf32, strided<[?, 64, 1], offset: ?>>)
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}

@@ -26,3 +26,44 @@ func.func @dynamic(%a: memref<1x?x1x16xf32>, %la: memref<1x1x?xf32>, %out: memre
       outs(%out, %l : memref<1x?x1x16xf32>, memref<1x1x?xf32>)
   return
 }
+
+// What a tile has just stored is not read again: its state, with its sink, gives the result of this one part. Not where more is
+// added to it, or the memory is written between.
+
+!acc = tensor<48x128xf32>
+!row = tensor<48xf32>
+
+// CHECK-LABEL: func @one_part(
+// CHECK-SAME:      %[[A:[^ :,)]*]]: {{[^%]*}}, %[[M:[^ :,)]*]]: {{[^%]*}}, %[[S:[^ :,)]*]]: {{[^%]*}}, %[[O:[^ :,)]*]]: {{[^%]*}}, %[[L:[^ :,)]*]]: {{[^%]*}}, %[[OUT:[^ :,)]*]]: {{[^%]*}}, %[[SINK:[^ :,)]*]]: f32
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[O]], %[[L]] : {{.*}}) sink(%[[SINK]] : f32)
+// CHECK-NOT:     fa.add_partial
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[OUT]] : {{.*}}) sink(%[[SINK]] : f32)
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[O]], %[[L]] : {{.*}})
+// CHECK:         %[[TWO:.*]], %{{.*}}, %{{.*}} = fa.add_partial ins(%[[O]], %[[L]] : {{.*}}) outs(%[[A]], %[[M]], %[[S]] :
+// CHECK:         fa.finalize ins(%[[TWO]],
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[O]], %[[L]] : {{.*}})
+// CHECK:         linalg.fill
+// CHECK:         %[[READ:.*]], %{{.*}}, %{{.*}} = fa.add_partial ins(%[[O]], %[[L]] :
+// CHECK:         fa.finalize ins(%[[READ]],
+func.func @one_part(%a: !acc, %m: !row, %s: !row, %o: !o, %l: !lse, %out: !bf16, %sink: f32) {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %ea = tensor.empty() : !acc
+  %er = tensor.empty() : !row
+  %a0 = linalg.fill ins(%zero : f32) outs(%ea : !acc) -> !acc
+  %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+  %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : !o, !lse) sink(%sink : f32)
+  %r:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%out : !bf16)
+
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : !o, !lse)
+  %t:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a, %m, %s : !acc, !row, !row)
+  fa.finalize ins(%t#0, %t#1, %t#2 : !acc, !row, !row) outs(%out : !bf16)
+
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : !o, !lse)
+  linalg.fill ins(%zero : f32) outs(%o : !o)
+  %u:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%u#0, %u#1, %u#2 : !acc, !row, !row) outs(%out : !bf16)
+  return
+}

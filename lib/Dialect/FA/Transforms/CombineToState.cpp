@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa.combine of a tile becomes two fa.add_partial and fa.finalize. Read
-// `lower`.
+// fa.combine of a tile becomes two fa.add_partial and fa.finalize, and what a
+// tile merges of its own result alone is its state. Read `lower`, then
+// `forwardState`.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -83,6 +85,40 @@ static LogicalResult lower(RewriterBase &rewriter, CombineOp op) {
   return success();
 }
 
+/// The result of a part that an operation reads what `stored` has just written
+/// of, to a state that has nothing else; null if there is none.
+static FinalizeOp findReader(FinalizeOp stored) {
+  for (Operation *next = stored->getNextNode(); next;
+       next = next->getNextNode()) {
+    auto partial = dyn_cast<AddPartialOp>(next);
+    if (!partial) {
+      if (!isMemoryEffectFree(next) && !isa<memref::LoadOp>(next))
+        return {};
+      continue;
+    }
+    auto result = dyn_cast<FinalizeOp>(*partial->user_begin());
+    bool isRead = partial.getOutput() == stored.getOutput() &&
+                  partial.getLse() == stored.getLse() &&
+                  partial.getAccumulator().getDefiningOp<linalg::FillOp>();
+    return isRead && result && !result.getSink() ? result : FinalizeOp();
+  }
+  return {};
+}
+
+/// What a tile has just stored of its state is not read again: the state is
+/// that of the one part.
+static void forwardState(RewriterBase &rewriter, FinalizeOp stored,
+                         FinalizeOp result) {
+  Operation *partial = result.getAccumulator().getDefiningOp();
+  rewriter.setInsertionPoint(result);
+  FinalizeOp::create(
+      rewriter, result.getLoc(), TypeRange(), stored.getAccumulator(),
+      stored.getMaximum(), stored.getSum(), result.getOutput(), result.getLse(),
+      result.getRows(), stored.getSink(), result.getOutputDimsAttr());
+  rewriter.eraseOp(result);
+  rewriter.eraseOp(partial);
+}
+
 namespace {
 struct CombineToStatePass
     : public mlir::fa::impl::FACombineToStateBase<CombineToStatePass> {
@@ -96,6 +132,15 @@ struct CombineToStatePass
     for (CombineOp op : merges)
       if (failed(lower(rewriter, op)))
         return signalPassFailure();
+    SmallVector<std::pair<FinalizeOp, FinalizeOp>> read;
+    getOperation()->walk([&](FinalizeOp stored) {
+      bool isWhole = stored.getLse() && !stored.getRows() &&
+                     isa<MemRefType>(stored.getOutput().getType());
+      if (FinalizeOp result = isWhole ? findReader(stored) : FinalizeOp())
+        read.push_back({stored, result});
+    });
+    for (auto [stored, result] : read)
+      forwardState(rewriter, stored, result);
   }
 };
 } // namespace
