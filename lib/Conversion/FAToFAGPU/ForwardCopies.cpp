@@ -162,9 +162,14 @@ static Value skipCasts(Value value) {
   return value;
 }
 
+/// A null value is 0 too.
+static bool isZero(Value value) {
+  return !value || isConstantIntValue(value, 0);
+}
+
 /// Rows of a tile from `first` on that ends at `end`; null where it is no sum.
 static Value getCount(Value end, Value first) {
-  if (isConstantIntValue(first, 0))
+  if (isZero(first))
     return skipCasts(end);
   auto sum = skipCasts(end).getDefiningOp<arith::AddIOp>();
   if (!sum)
@@ -192,12 +197,12 @@ static bool isEndOfTile(Value end, Value first, int64_t rows, int64_t total) {
   if (!count)
     return false;
   takeCondition(count);
-  if (isConstantIntValue(first, 0) && getConstantIntValue(count) == total)
+  if (isZero(first) && getConstantIntValue(count) == total)
     return true;
   auto isRows = [&](Value value) { return getConstantIntValue(value) == rows; };
   auto isLeft = [&](Value value) {
     auto left = skipCasts(value).getDefiningOp<arith::SubIOp>();
-    return left && getConstantIntValue(left.getLhs()) == total &&
+    return left && first && getConstantIntValue(left.getLhs()) == total &&
            skipCasts(left.getRhs()) == skipCasts(first);
   };
   auto least = count.getDefiningOp<arith::MinSIOp>();
@@ -206,19 +211,23 @@ static bool isEndOfTile(Value end, Value first, int64_t rows, int64_t total) {
                     (isLeft(least.getLhs()) && isRows(least.getRhs()))));
 }
 
-/// Where the rows of all groups of warps begin, and how many they are, where
-/// those of a group begin at `first`.
+/// Where the rows of all groups of warps begin (null: 0), and how many they
+/// are, where those of a group begin at `first`.
 static std::pair<Value, int64_t> findTile(Operation *op, Value first,
                                           int64_t rows) {
   auto role = op->getParentOfType<fagpu::RoleOp>();
-  auto sum = skipCasts(first).getDefiningOp<arith::AddIOp>();
-  if (!sum || role.getGroups() == 1)
+  if (role.getGroups() == 1)
     return {first, rows};
   auto isOfGroup = [&](Value value) {
     auto product = skipCasts(value).getDefiningOp<arith::MulIOp>();
     return product && skipCasts(product.getLhs()) == role.getGroup() &&
            getConstantIntValue(product.getRhs()) == rows;
   };
+  if (isOfGroup(first))
+    return {Value(), rows * role.getGroups()};
+  auto sum = skipCasts(first).getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return {first, rows};
   if (isOfGroup(sum.getRhs()))
     return {sum.getLhs(), rows * role.getGroups()};
   if (isOfGroup(sum.getLhs()))

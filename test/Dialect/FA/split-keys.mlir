@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -fa-split-keys -canonicalize -cse | FileCheck %s
+// RUN: fa-opt %s -fa-split-keys -o /dev/null --remark-format=emitRemark --remarks-filter=fa-split-keys 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK-DAG: #[[$FIRST:.+]] = affine_map<()[s0, s1] -> (s1, s0)>
 // CHECK-DAG: #[[$SIZE:.+]] = affine_map<()[s0, s1] -> (512, s0 - s1)>
@@ -170,5 +171,98 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
         fa.yield %x : f32
       }
       {config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}
+
+// Lengths that only the device knows: a list of lanes, unless there is one sequence. Each iteration adds up the units of 64 keys of
+// all sequences, and of those ahead, and lists the parts that its sequence has in lanes of one size.
+
+// CHECK-LABEL: func.func @ragged(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x1x4x64xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x4x64xbf16>, %[[O:[a-z0-9]+]]: memref<?x1x4x64xbf16>
+// CHECK-SAME:    %[[LENGTHS:[a-z0-9]+]]: memref<?xi32>
+// CHECK:         %[[B:.+]] = memref.dim %[[Q]], %c0
+// CHECK:         %[[ALL:.+]] = fagpu.multiprocessors
+// CHECK:         %[[FITTING:.+]] = arith.divui %[[ALL]], %c4
+// CHECK:         %[[LANES:.+]] = arith.maxui %[[FITTING]], %c1
+// CHECK:         %[[SLOTS:.+]] = arith.addi %[[B]], %[[LANES]]
+// CHECK:         %[[ITEMS:.+]] = arith.muli %[[SLOTS]], %c4
+// CHECK:         %[[ONE:.+]] = arith.cmpi ule, %[[B]], %c1
+// CHECK:         scf.if %{{.+}} {
+// CHECK-NOT:       fagpu.workspace
+// CHECK:         } else {
+// CHECK:           %[[OS:.+]] = memref.alloc(%[[SLOTS]]) {{.*}} : memref<?x1x4x64xf32>
+// CHECK:           cf.assert %{{.+}}, "the list of parts of the keys has more than 2147483647 words
+// CHECK:           %[[LIST:.+]] = fagpu.workspace(%{{.+}}) {fagpu.lane_list} : memref<?xi32>
+// CHECK:           scf.forall (%[[I:.+]]) in (%[[B]]) {
+// CHECK:             %[[SUMS:.+]]:2 = scf.parallel (%[[OTHER:.+]]) = (%c0) to (%[[B]])
+// CHECK:               memref.load %[[LENGTHS]][%[[OTHER]]]
+// CHECK:               arith.cmpi slt, %[[OTHER]], %[[I]]
+// CHECK:             %[[BEFORE:.+]] = arith.index_cast %[[SUMS]]#0
+// CHECK:             %[[UNITS:.+]] = arith.index_cast %[[SUMS]]#1
+// CHECK:             %[[EVEN:.+]] = arith.divui %{{.+}}, %[[LANES]]
+// CHECK:             %[[OF_LANE:.+]] = arith.maxui %[[EVEN]], %c4
+// CHECK:             arith.divui %[[BEFORE]], %[[OF_LANE]]
+// CHECK:             scf.parallel (%[[ITEM:.+]]) =
+// CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// The first and the last item of a block:
+// CHECK:               scf.if
+// CHECK:                 memref.store %{{.+}}, %[[LIST]]
+// CHECK:               scf.if
+// CHECK:                 memref.store %{{.+}}, %[[LIST]]
+// Slots and blocks without work have an item of no queries.
+// CHECK:             scf.parallel
+// CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// CHECK:             scf.parallel
+// CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// CHECK:             scf.parallel
+// CHECK-COUNT-2:       memref.store %{{.+}}, %[[LIST]]
+// CHECK:           %[[WORD:.+]] = memref.load %[[LIST]][%c0]
+// CHECK:           %[[LISTED:.+]] = arith.index_cast %[[WORD]]
+// CHECK:           %[[COUNT:.+]] = arith.minsi %[[LISTED]], %[[ITEMS]]
+// CHECK:           scf.forall (%[[T:.+]]) in (%[[COUNT]]) {
+// CHECK-COUNT-6:     memref.load %[[LIST]]
+// CHECK:             memref.subview %[[K]]
+// CHECK:             %[[PART:.+]] = memref.subview %[[OS]]
+// CHECK:             fa.attention {{.*}} outs(%[[PART]],
+// An item of all keys of its sequence is the result, which the merge leaves alone.
+// CHECK:             %[[SUM:.+]], %[[MOST:.+]], %[[WEIGHT:.+]] = fa.add_partial ins(%[[PART]],
+// CHECK:             %[[ROWS:.+]] = arith.select %{{.+}}, %c1, %c0
+// CHECK:             %[[WHOLE:.+]] = memref.subview %[[O]][%{{.+}}] [1, %[[ROWS]], 1, 64]
+// CHECK:             fa.finalize ins(%[[SUM]], %[[MOST]], %[[WEIGHT]] : {{.+}}) outs(%[[WHOLE]] :
+// CHECK:           scf.forall (%{{.+}}, %[[I:.+]], %[[H:.+]]) in (2, %[[B]], 4) {
+// CHECK:             %[[COUNT:.+]] = arith.andi
+// CHECK:             %[[SPLIT:.+]] = arith.cmpi ugt, %[[COUNT]], %c1
+// CHECK:             %[[PARTS:.+]] = arith.select %[[SPLIT]], %[[COUNT]], %c0
+// CHECK:             scf.for %[[P:.+]] = %c0 to %[[PARTS]]
+// CHECK:               %[[SLOT:.+]] = arith.addi %{{.+}}, %[[P]]
+// CHECK:               memref.subview %[[OS]][%[[SLOT]], 0, %[[H]], 0]
+// CHECK:               fa.add_partial
+// REMARK: remark: [Passed] Plan {{.*}}"a list of parts of at least 256 keys of sequences of any lengths"
+func.func @ragged(%q: memref<?x1x4x64xbf16>, %k: memref<?x?x4x64xbf16>, %o: memref<?x1x4x64xbf16>, %lengths: memref<?xi32>) {
+  fa.attention ins(%q, %k, %k : memref<?x1x4x64xbf16>, memref<?x?x4x64xbf16>, memref<?x?x4x64xbf16>) outs(%o : memref<?x1x4x64xbf16>)
+      key_lengths(%lengths : memref<?xi32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}
+
+// No list: one sequence, lengths that all have, results that are the same in any batch, and blocks of threads of one tile each.
+
+// CHECK-LABEL: func.func @not_listed(
+// CHECK-NOT:     fagpu.workspace
+// CHECK:         return
+// REMARK-NOT:  remark
+func.func @not_listed(%q: memref<1x1x4x64xbf16>, %qs: memref<?x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %ks: memref<?x?x4x64xbf16>,
+                      %o: memref<1x1x4x64xbf16>, %os: memref<?x1x4x64xbf16>, %length: memref<1xi32>, %lengths: memref<?xi32>) {
+  fa.attention ins(%q, %k, %k : memref<1x1x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      key_lengths(%length : memref<1xi32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  fa.attention ins(%qs, %ks, %ks : memref<?x1x4x64xbf16>, memref<?x?x4x64xbf16>, memref<?x?x4x64xbf16>) outs(%os : memref<?x1x4x64xbf16>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  fa.attention ins(%qs, %ks, %ks : memref<?x1x4x64xbf16>, memref<?x?x4x64xbf16>, memref<?x?x4x64xbf16>) outs(%os : memref<?x1x4x64xbf16>)
+      key_lengths(%lengths : memref<?xi32>)
+      {batch_invariant, config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  fa.attention ins(%qs, %ks, %ks : memref<?x1x4x64xbf16>, memref<?x?x4x64xbf16>, memref<?x?x4x64xbf16>) outs(%os : memref<?x1x4x64xbf16>)
+      key_lengths(%lengths : memref<?xi32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warps>>}
   return
 }

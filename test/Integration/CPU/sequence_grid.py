@@ -85,6 +85,7 @@ def main():
     parser.add_argument("--problems", type=int, default=8, help="of each function")
     parser.add_argument("--only", help="name of one function, as in f012")
     parser.add_argument("--shared", action="store_true", help="all sequences have the same keys")
+    parser.add_argument("--decode", action="store_true", help="one query for each sequence, whose keys are split")
     parser.add_argument("--spoil", action="store_true", help="expect NaN everywhere, which the grid has to find")
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbelow(1 << 30))
@@ -97,6 +98,8 @@ def main():
     forms = [sequences.sample_form(rng, on_gpu=not profile.has_config) for _ in bases]
     if arguments.shared:
         forms = [sequences.share_keys(rng, form) for form in forms]
+    if arguments.decode:
+        forms = [sequences.decode(rng, form) for form in forms]
     functions = [sequences.SequenceFunction(base, form) for base, form in zip(bases, forms)]
     command = [program.absolute(), f"--target={arguments.target}"]
     if arguments.chip:

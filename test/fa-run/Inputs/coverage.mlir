@@ -1,4 +1,4 @@
-// One query and parts of the keys; packed queries on pages; and what --coverage cannot ask about.
+// One query and parts of the keys, also in lanes; packed queries on pages; and what --coverage cannot ask about.
 !q = tensor<1x1x4x64xbf16>
 !k = tensor<1x?x1x64xbf16>
 !l = tensor<1x4x1xf32>
@@ -8,6 +8,20 @@ func.func @parts(%q: !q, %k: !k, %v: !k, %lengths: tensor<1xi32>) -> (!q, !l) {
   %r:2 = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o, %l : !q, !l) key_lengths(%lengths : tensor<1xi32>)
       {config = #fa.config<query_block = 64, key_block = 64, split_keys = 128>}
   return %r#0, %r#1 : !q, !l
+}
+
+// Sequences of lengths of their own, in lanes.
+!qs = tensor<?x1x2x64xbf16>
+!ks = tensor<?x?x1x64xbf16>
+!ls = tensor<?x2x1xf32>
+func.func @lanes(%q: !qs, %k: !ks, %v: !ks, %lengths: tensor<?xi32>) -> (!qs, !ls) {
+  %c0 = arith.constant 0 : index
+  %b = tensor.dim %q, %c0 : !qs
+  %o = tensor.empty(%b) : !qs
+  %l = tensor.empty(%b) : !ls
+  %r:2 = fa.attention ins(%q, %k, %v : !qs, !ks, !ks) outs(%o, %l : !qs, !ls) key_lengths(%lengths : tensor<?xi32>)
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 64>}
+  return %r#0, %r#1 : !qs, !ls
 }
 
 !rows = tensor<?x2x64xf16>

@@ -7,10 +7,12 @@
 //
 // Split-K (flash decoding) of whole problems on memrefs, in any form that a
 // sequence has: a loop over the parts of the keys and the query blocks, and one
-// that adds the parts of a query block. Read `KeySplitter::run`.
+// that adds the parts of a query block. Where only the device knows lengths, it
+// lists parts that these have. Read `KeySplitter::run`, then `buildListed`.
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanParts.h"
 #include "TileSequences.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
@@ -22,6 +24,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FASPLITKEYS
@@ -42,13 +48,21 @@ public:
   void run();
 
 private:
+  void split();
   void buildParts();
+  void buildListed();
+  void storeWhole(const PartsPlan::Item &item);
   bool isOnGPU();
   bool fillsDevice();
+  bool isRagged();
+  PartsPlan makePlan();
   OpFoldResult countParts();
   Value createMemory(ArrayRef<OpFoldResult> sizes);
-  void createMemory();
+  OpFoldResult countSlots();
+  void createMemory(OpFoldResult slots);
+  void freeMemory();
   TileResults getResults(Value batch, Value part);
+  TileResults getResults(Value slot);
   int64_t getHeadDim();
   int64_t getMergedRows();
   int64_t getMergedColumns();
@@ -64,6 +78,8 @@ private:
   ConfigAttr config;
   /// As an attribute where it is known.
   OpFoldResult parts;
+  /// The list of parts; null where all sequences have as many.
+  PartsPlan *plan = nullptr;
   /// (batch, part) x queries x heads x value head dim, and (batch, part) x
   /// heads x queries, in f32. Packed queries are one batch.
   Value outputs, lses;
@@ -80,6 +96,14 @@ bool KeySplitter::isOnGPU() {
 bool KeySplitter::fillsDevice() {
   return isOnGPU() && config.getSplitKeys() && !op.getBatchInvariant() &&
          !op.getQueryStarts();
+}
+
+/// Whether sequences have lengths of their own that parts are listed for, by
+/// blocks of threads that take one after the other.
+bool KeySplitter::isRagged() {
+  auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  return fillsDevice() && target && target.getPart().hasGroups() &&
+         (op.getKeyLengths() || op.getKeyStarts());
 }
 
 /// At least one, which gives the result of no keys.
@@ -117,25 +141,25 @@ Value KeySplitter::createMemory(ArrayRef<OpFoldResult> sizes) {
                                  dynamicSizes, rewriter.getI64IntegerAttr(64));
 }
 
-void KeySplitter::createMemory() {
+/// Those of each sequence, one behind the other. Packed queries are one.
+OpFoldResult KeySplitter::countSlots() {
+  if (op.getQueryStarts())
+    return parts;
+  OpFoldResult batches = getMixedSize(rewriter, loc, op.getQuery(),
+                                      op.getQueryOrder(), DimKind::Batch);
+  if (std::optional<int64_t> known = getConstantIntValue(parts))
+    return affine::makeComposedFoldedAffineApply(
+        rewriter, loc, rewriter.getAffineSymbolExpr(0) * *known, {batches});
+  return arith::MulIOp::create(rewriter, loc, tiler.toValue(batches),
+                               tiler.toValue(parts),
+                               arith::IntegerOverflowFlags::nsw)
+      .getResult();
+}
+
+void KeySplitter::createMemory(OpFoldResult slots) {
   auto size = [&](DimKind kind) {
     return getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(), kind);
   };
-  OpFoldResult slots = parts;
-  if (!op.getQueryStarts()) {
-    AffineExpr s0, s1;
-    bindSymbols(rewriter.getContext(), s0, s1);
-    OpFoldResult batches = size(DimKind::Batch);
-    std::optional<int64_t> known = getConstantIntValue(parts);
-    slots =
-        known ? affine::makeComposedFoldedAffineApply(rewriter, loc,
-                                                      s0 * *known, {batches})
-              : OpFoldResult(
-                    arith::MulIOp::create(rewriter, loc, tiler.toValue(batches),
-                                          tiler.toValue(parts),
-                                          arith::IntegerOverflowFlags::nsw)
-                        .getResult());
-  }
   OpFoldResult headDim = getMixedSize(rewriter, loc, op.getValue(),
                                       op.getValueOrder(), DimKind::HeadDim);
   outputs = createMemory(
@@ -143,16 +167,21 @@ void KeySplitter::createMemory() {
   lses = createMemory({slots, size(DimKind::Heads), size(DimKind::Sequence)});
 }
 
-TileResults KeySplitter::getResults(Value batch, Value part) {
-  Value slot = part;
-  if (!op.getQueryStarts()) {
-    Value first =
-        arith::MulIOp::create(rewriter, loc, batch, tiler.toValue(parts),
-                              arith::IntegerOverflowFlags::nsw);
-    slot = arith::AddIOp::create(rewriter, loc, first, part,
-                                 arith::IntegerOverflowFlags::nsw);
-  }
+TileResults KeySplitter::getResults(Value slot) {
   return {{outputs, DimsAttr::getDefault(op.getContext())}, lses, slot};
+}
+
+TileResults KeySplitter::getResults(Value batch, Value part) {
+  if (op.getQueryStarts())
+    return getResults(part);
+  Value first =
+      plan ? plan->getFirstSlot(batch)
+           : arith::MulIOp::create(rewriter, loc, batch, tiler.toValue(parts),
+                                   arith::IntegerOverflowFlags::nsw)
+                 .getResult();
+  return getResults(arith::AddIOp::create(rewriter, loc, first, part,
+                                          arith::IntegerOverflowFlags::nsw)
+                        .getResult());
 }
 
 Value KeySplitter::createState(ArrayRef<int64_t> sizes, float value) {
@@ -196,6 +225,16 @@ void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
                              Value columnBlock) {
   Value batch = place.batch, head = place.head;
   SequenceTiler::Rows rows = tiler.findTileRows(place, block);
+  // One part is the result already.
+  Value count =
+      tiler.toValue(plan ? OpFoldResult(plan->getParts(batch)) : parts);
+  Value isSplit, all = plan ? tiler.toValue(rows.count) : Value();
+  if (plan) {
+    isSplit = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ugt,
+                                    count, tiler.index(1));
+    count = tiler.select(isSplit, count, tiler.index(0));
+    rows.count = tiler.select(isSplit, all, tiler.index(0));
+  }
   int64_t stateRows = getMergedRows(), headDim = getMergedColumns();
   Value column;
   auto take = [&](Value slice, DimsAttr order) {
@@ -218,13 +257,12 @@ void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
     Value isFirst = arith::CmpIOp::create(
         rewriter, loc, arith::CmpIPredicate::eq, columnBlock, tiler.index(0));
     ofRows.count =
-        arith::SelectOp::create(rewriter, loc, isFirst,
-                                tiler.toValue(rows.count), tiler.index(0))
-            .getResult();
+        plan ? tiler.select(tiler.both(isFirst, isSplit), all, tiler.index(0))
+             : tiler.select(isFirst, tiler.toValue(rows.count), tiler.index(0));
   }
   Value lse = tiler.sliceLse(results, ofRows, head);
-  auto loop = scf::ForOp::create(rewriter, loc, tiler.index(0),
-                                 tiler.toValue(parts), tiler.index(1), state);
+  auto loop = scf::ForOp::create(rewriter, loc, tiler.index(0), count,
+                                 tiler.index(1), state);
   {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(loop.getBody());
@@ -256,10 +294,53 @@ void KeySplitter::addParts() {
              block, cuts ? indices.front() : Value());
 }
 
-/// Splits, or leaves the problem whole where the host sees that there is one
-/// part only: its kernel stores results, and nothing is added.
+PartsPlan KeySplitter::makePlan() {
+  PartsPlan::Sizes sizes;
+  sizes.unit = std::lcm(config.getKeyBlock(), tiler.getPartUnit());
+  sizes.least = config.getSplitKeys();
+  sizes.queryBlock = tiler.getQueryBlock();
+  PartsPlan made(rewriter, loc, sizes);
+  auto size = [&](DimKind kind) {
+    return tiler.getSize(op.getQuery(), op.getQueryOrder(), kind);
+  };
+  made.measure(tiler.toValue(tiler.countBatches()), size(DimKind::Heads),
+               size(DimKind::Sequence), tiler.getMostKeys());
+  return made;
+}
+
+/// Sequences of lengths of their own get parts by these; one alone is as even
+/// without.
 void KeySplitter::run() {
   tiler.checkPages();
+  if (!isRagged()) {
+    split();
+    return;
+  }
+  PartsPlan listed = makePlan();
+  Value isEven = listed.isNeedless();
+  if (matchPattern(isEven, m_One())) {
+    split();
+    return;
+  }
+  remark::passed(loc,
+                 remark::RemarkOpts::name("Plan").category("fa-split-keys"))
+      << llvm::formatv("a list of parts of at least {0} keys of sequences of "
+                       "any lengths",
+                       config.getSplitKeys())
+             .str();
+  auto branch = scf::IfOp::create(rewriter, loc, isEven,
+                                  /*withElseRegion=*/true);
+  rewriter.setInsertionPoint(branch.elseYield());
+  plan = &listed;
+  buildListed();
+  plan = nullptr;
+  rewriter.setInsertionPoint(branch.thenYield());
+  split();
+}
+
+/// Splits, or leaves the problem whole where the host sees that there is one
+/// part only: its kernel stores results, and nothing is added.
+void KeySplitter::split() {
   parts = countParts();
   auto counted = dyn_cast<Value>(parts);
   if (!counted || !fillsDevice()) {
@@ -280,8 +361,69 @@ void KeySplitter::run() {
   rewriter.moveOpBefore(op, branch.thenYield());
 }
 
+/// An item of all keys of its sequence, whose result the merge leaves alone, is
+/// the result.
+void KeySplitter::storeWhole(const PartsPlan::Item &item) {
+  int64_t block = tiler.getQueryBlock();
+  TilePlace place{item.sequence, item.head, item.query, /*isListed=*/true};
+  SequenceTiler::Rows stored = tiler.findTileRows(place, block);
+  place.isListed = false;
+  SequenceTiler::Rows rows = tiler.findTileRows(place, block);
+  auto compare = [&](arith::CmpIPredicate by, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(rewriter, loc, by, a, b);
+  };
+  Value isItem = compare(
+      arith::CmpIPredicate::slt, item.query,
+      tiler.getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
+  Value isFirst =
+      compare(arith::CmpIPredicate::eq, item.firstKey, tiler.index(0));
+  Value isAll = tiler.isAtMost(tiler.findKeys(item.sequence).count, item.keys);
+  Value isWhole = tiler.both(tiler.both(isFirst, isAll), isItem);
+  float infinity = std::numeric_limits<float>::infinity();
+  int64_t stateRows = config.getQueryBlock(), headDim = getHeadDim();
+  TileResults partial = getResults(item.slot),
+              results = tiler.getResults(item.sequence);
+  auto added = AddPartialOp::create(
+      rewriter, loc, tiler.sliceOutput(partial, stored, item.head),
+      tiler.sliceLse(partial, stored, item.head),
+      ValueRange{createState({stateRows, headDim}, 0.0f),
+                 createState({stateRows}, -infinity),
+                 createState({stateRows}, 0.0f)});
+  rows.count = tiler.select(isWhole, tiler.toValue(rows.count), tiler.index(0));
+  DimsAttr order = results.output.order;
+  FinalizeOp::create(rewriter, loc, TypeRange(), added->getResult(0),
+                     added->getResult(1), added->getResult(2),
+                     tiler.sliceOutput(results, rows, item.head),
+                     tiler.sliceLse(results, rows, item.head),
+                     /*rows=*/Value(), /*sink=*/Value(),
+                     order.isDefault() ? DimsAttr() : order);
+}
+
+void KeySplitter::buildListed() {
+  createMemory(getAsOpFoldResult(plan->countSlots()));
+  plan->list([&](Value sequence) { return tiler.findKeys(sequence).count; });
+  scf::ForallOp loop = plan->createLoop();
+  {
+    OpBuilder::InsertionGuard inside(rewriter);
+    rewriter.setInsertionPoint(loop.getTerminator());
+    PartsPlan::Item item = plan->getItem(loop.getInductionVar(0));
+    // The first part begins with the first key.
+    KeyPart part{item.firstKey, OpFoldResult(), 0, item.firstKey, item.keys};
+    tiler.buildTile({item.sequence, item.head, item.query, /*isListed=*/true},
+                    tiler.getQueryBlock(), part, getResults(item.slot));
+    storeWhole(item);
+  }
+  addParts();
+  freeMemory();
+}
+
+void KeySplitter::freeMemory() {
+  for (Value memory : {outputs, lses})
+    memref::DeallocOp::create(rewriter, loc, memory);
+}
+
 void KeySplitter::buildParts() {
-  createMemory();
+  createMemory(countSlots());
   int64_t block = tiler.getQueryBlock();
   scf::ForallOp loop = tiler.createLoop(parts, block);
   {
@@ -295,8 +437,7 @@ void KeySplitter::buildParts() {
                     getResults(place.batch, number));
   }
   addParts();
-  for (Value memory : {outputs, lses})
-    memref::DeallocOp::create(rewriter, loc, memory);
+  freeMemory();
 }
 
 LogicalResult mlir::fa::verifyIsNotSplit(AttentionOp op) {

@@ -127,6 +127,11 @@ Value SequenceTiler::getMostKeys() {
   return loop.getResult(0);
 }
 
+SequenceRows SequenceTiler::findKeys(Value batch) {
+  return findRows(op.getKeyStarts(), op.getKeyLengths(), getKeyCapacity(),
+                  batch, /*keepRows=*/false);
+}
+
 Value SequenceTiler::getKeys(Value operand, DimsAttr order, const RowView &view,
                              Value batch, const SequenceRows &rows,
                              OpFoldResult first, OpFoldResult count,
@@ -160,6 +165,12 @@ SequenceTiler::Rows SequenceTiler::findTileRows(const TilePlace &place,
       isConstantIntValue(getAsOpFoldResult(tile.queries.count), block)) {
     tile.first = rewriter.getIndexAttr(0);
     tile.count = rewriter.getIndexAttr(block);
+    // The first row is 0, or behind the last one.
+    if (place.isListed) {
+      Value isRow = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq, place.first, index(0));
+      tile.count = select(isRow, index(block), index(0));
+    }
     return tile;
   }
   // The last block of a short sequence, and those behind it, have fewer rows.
@@ -231,7 +242,10 @@ cutKeys(RewriterBase &rewriter, Location loc, const KeyPart &part, Value count,
   };
   Value begin;
   OpFoldResult size;
-  if (part.size) {
+  if (part.first) {
+    begin = part.first;
+    size = part.keys;
+  } else if (part.size) {
     size = rewriter.getIndexAttr(part.size);
     begin = arith::MulIOp::create(
         rewriter, loc, part.number,
@@ -271,8 +285,7 @@ void SequenceTiler::buildTile(const TilePlace &place, int64_t block,
                               const KeyPart &part, const TileResults &results) {
   Value batch = place.batch, head = place.head;
   Rows rows = findTileRows(place, block);
-  SequenceRows keys = findRows(op.getKeyStarts(), op.getKeyLengths(),
-                               getKeyCapacity(), batch, /*keepRows=*/false);
+  SequenceRows keys = findKeys(batch);
   Value isValid = keys.isValid;
   if (Value areQueries = rows.queries.isValid)
     isValid = isValid ? both(isValid, areQueries) : areQueries;

@@ -22,6 +22,8 @@ struct KeyPart {
   OpFoldResult count;
   /// Keys of a part, 0 for as many parts of one size as there are.
   int64_t size = 0;
+  /// The first key and the number of keys where a list has them.
+  Value first, keys;
 };
 
 /// Where the rows of a tile are written: rows of a sequence, at `batch` of
@@ -36,6 +38,8 @@ struct TilePlace {
   Value batch, head;
   /// The first row of the block in its sequence, which may have fewer rows.
   Value first;
+  /// Of a list, whose blocks may begin behind the last row.
+  bool isListed = false;
 };
 
 /// Builds query blocks of attention on memrefs, a sequence each.
@@ -58,6 +62,11 @@ public:
   /// The keys that a sequence has room for, of the longest one where the host
   /// knows it.
   Value getMostKeys();
+  /// The keys of a sequence by its starts and lengths: none where these cannot
+  /// be.
+  SequenceRows findKeys(Value batch);
+  /// What parts of keys are a multiple of.
+  int64_t getPartUnit();
   /// The memory of the results of the whole.
   TileResults getResults(Value batch);
   struct Rows {
@@ -73,7 +82,6 @@ public:
 private:
   bool isOnDevice();
   bool copiesSpoilRows();
-  int64_t getPartUnit();
   Value countPages();
   Value countQueries() {
     return getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence);

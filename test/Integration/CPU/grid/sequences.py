@@ -47,7 +47,9 @@ class Form:
             parts.append(f"sink by {self.sink}")
         parts += [name for name in ("query_lengths", "key_lengths") if getattr(self, name)]
         if self.shared:
-            parts.append("shared" + (" by one query each" if self.one_query else ""))
+            parts.append("shared")
+        if self.one_query:
+            parts.append("one query each")
         if self.parts:
             parts.append(f"{self.parts} parts" if self.parts > 0 else f"parts of {-self.parts} blocks")
         return " ".join(parts)
@@ -63,6 +65,14 @@ def share_keys(rng, form):
         dims = {name: "b" + order for name, order in dims.items()}
     return replace(form, shared=True, one_query=bool(rng.random() < 0.5), queries="batch", query_lengths=False, keys=keys,
                    key_dims=key_dims, value_dims=value_dims, **dims)
+
+
+def decode(rng, form):
+    """A form of sequences with one query and keys of their own number each, in parts that are not given on a GPU."""
+    dims = {name: "b" + getattr(form, name) if form.queries == "packed" else getattr(form, name)
+            for name in ("query_dims", "output_dims")}
+    return replace(form, one_query=True, queries="batch", query_lengths=False, key_lengths=form.keys != "packed" or form.key_lengths,
+                   parts=int(rng.choice([0, -1, -1, -2])), **dims)
 
 
 def sample_form(rng, on_gpu=False):

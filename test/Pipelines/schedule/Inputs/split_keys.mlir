@@ -2,11 +2,10 @@
 // that no block of columns divides.
 !q = tensor<2x1x8x64xbf16>
 !k = tensor<2x?x2x64xbf16>
-func.func @sizes(%q: !q, %k: !k, %v: !k, %lengths: tensor<2xi32>) -> (!q, tensor<2x8x1xf32>) {
+func.func @sizes(%q: !q, %k: !k, %v: !k) -> (!q, tensor<2x8x1xf32>) {
   %o = tensor.empty() : !q
   %l = tensor.empty() : tensor<2x8x1xf32>
-  %r:2 = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o, %l : !q, tensor<2x8x1xf32>)
-      key_lengths(%lengths : tensor<2xi32>) mask causal
+  %r:2 = fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o, %l : !q, tensor<2x8x1xf32>) mask causal
       {config = #fa.config<query_block = 64, key_block = 64, split_keys = 128>}
   return %r#0, %r#1 : !q, tensor<2x8x1xf32>
 }
@@ -48,4 +47,30 @@ func.func @parts(%q: !q1, %k: !k1, %v: !k1, %lengths: tensor<1xi32>) -> (!q1, te
       key_lengths(%lengths : tensor<1xi32>)
       {config = #fa.config<query_block = 64, key_block = 64, split_keys = 128>}
   return %r#0, %r#1 : !q1, tensor<1x4x1xf32>
+}
+
+// Sequences of lengths of their own, in lanes on sm_90a: three in the interpreter.
+!qr = tensor<?x1x4x64xbf16>
+!kr = tensor<?x?x1x64xbf16>
+func.func @ragged(%q: !qr, %k: !kr, %v: !kr, %lengths: tensor<?xi32>) -> (!qr, tensor<?x4x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %b = tensor.dim %q, %c0 : !qr
+  %o = tensor.empty(%b) : !qr
+  %l = tensor.empty(%b) : tensor<?x4x1xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : !qr, !kr, !kr) outs(%o, %l : !qr, tensor<?x4x1xf32>)
+      key_lengths(%lengths : tensor<?xi32>) mask causal
+      {config = #fa.config<query_block = 64, key_block = 64, split_keys = 64>}
+  return %r#0, %r#1 : !qr, tensor<?x4x1xf32>
+}
+
+// Rows of several tokens and two groups of warps, which are read and written where they lie.
+!qm = tensor<?x16x8x64xbf16>
+func.func @rows(%q: !qm, %k: !kr, %v: !kr, %lengths: tensor<?xi32>) -> (!qm, tensor<?x8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %b = tensor.dim %q, %c0 : !qm
+  %o = tensor.empty(%b) : !qm
+  %l = tensor.empty(%b) : tensor<?x8x16xf32>
+  %r:2 = fa.attention ins(%q, %k, %v : !qm, !kr, !kr) outs(%o, %l : !qm, tensor<?x8x16xf32>)
+      key_lengths(%lengths : tensor<?xi32>) mask causal
+  return %r#0, %r#1 : !qm, tensor<?x8x16xf32>
 }

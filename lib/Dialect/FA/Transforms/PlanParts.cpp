@@ -1,0 +1,333 @@
+//===- PlanParts.cpp - Parts of the keys that a device lists --------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes and reads a list of parts of the keys. The memory has a head, two
+// words for each block of threads (its first item, and the end of its items),
+// eight for each item, and two for each sequence. Read `PartsPlan::list`, then
+// `getItem`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanParts.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/IR/LaneList.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Words of a head, a block, an item and a sequence.
+static constexpr int64_t headWords = fagpu::laneListHead,
+                         blockWords = fagpu::laneListBlockWords, itemWords = 8,
+                         sequenceWords = 2;
+
+/// More than numbers of keys can be, with all bits below it.
+static constexpr int64_t greatestNumber = (int64_t(1) << 30) - 1;
+
+Value PartsPlan::multiply(Value a, Value b) {
+  return rewriter.createOrFold<arith::MulIOp>(loc, a, b,
+                                              arith::IntegerOverflowFlags::nsw);
+}
+
+Value PartsPlan::divideUp(Value a, Value b) {
+  Value more = make<arith::AddIOp>(a, make<arith::SubIOp>(b, index(1)));
+  return make<arith::DivUIOp>(more, b);
+}
+
+Value PartsPlan::compare(arith::CmpIPredicate by, Value a, Value b) {
+  return rewriter.createOrFold<arith::CmpIOp>(loc, by, a, b);
+}
+
+Value PartsPlan::asWord(Value value) {
+  return arith::IndexCastOp::create(rewriter, loc, rewriter.getI32Type(),
+                                    value);
+}
+
+void PartsPlan::measure(Value sequences, Value heads, Value queries,
+                        Value keys) {
+  this->sequences = sequences;
+  this->keys = keys;
+  blocks = make<arith::CeilDivUIOp>(queries, index(sizes.queryBlock));
+  tiles = multiply(heads, blocks);
+  processors = fagpu::MultiprocessorsOp::create(rewriter, loc);
+  lanes =
+      make<arith::DivUIOp>(processors, make<arith::MaxUIOp>(tiles, index(1)));
+  lanes = make<arith::MaxUIOp>(lanes, index(1));
+  slots = make<arith::AddIOp>(sequences, lanes);
+  capacity = multiply(slots, tiles);
+}
+
+Value PartsPlan::isNeedless() {
+  auto isMore = [&](Value a, Value b) {
+    return compare(arith::CmpIPredicate::ugt, a, b);
+  };
+  Value isOne = compare(arith::CmpIPredicate::ule, sequences, index(1));
+  Value units = make<arith::CeilDivUIOp>(keys, index(sizes.unit));
+  Value isWide =
+      isMore(make<arith::MulIOp>(units, sequences), index(greatestNumber));
+  Value hasMany = isMore(tiles, processors);
+  Value used = multiply(multiply(lanes, tiles), index(3));
+  Value isIdle = isMore(multiply(processors, index(2)), used);
+  return make<arith::OrIOp>(make<arith::OrIOp>(isOne, isWide),
+                            make<arith::OrIOp>(hasMany, isIdle));
+}
+
+void PartsPlan::allocate() {
+  Value words = make<arith::MulIOp>(capacity, index(itemWords));
+  Value ofSequences = make<arith::MulIOp>(sequences, index(sequenceWords));
+  Value ofBlocks = make<arith::MulIOp>(processors, index(blockWords));
+  words = make<arith::AddIOp>(words, ofSequences);
+  words = make<arith::AddIOp>(words, ofBlocks);
+  words = make<arith::AddIOp>(words, index(headWords));
+  // Places in the list are computed in 32 bits.
+  Value fits = compare(arith::CmpIPredicate::sle, words,
+                       index(std::numeric_limits<int32_t>::max()));
+  cf::AssertOp::create(rewriter, loc, fits,
+                       "the list of parts of the keys has more than 2147483647 "
+                       "words, expected fewer sequences or heads");
+  auto type = MemRefType::get({ShapedType::kDynamic}, rewriter.getI32Type());
+  auto workspace = fagpu::WorkspaceOp::create(rewriter, loc, type, words);
+  workspace->setAttr(fagpu::laneListAttrName, rewriter.getUnitAttr());
+  memory = workspace.getMemory();
+}
+
+//===----------------------------------------------------------------------===//
+// The loop that writes the list
+//===----------------------------------------------------------------------===//
+
+void PartsPlan::forEach(Value begin, Value end, Value step,
+                        function_ref<void(Value)> build) {
+  scf::ParallelOp::create(rewriter, loc, begin, end, step,
+                          [&](OpBuilder &, Location, ValueRange indices) {
+                            build(indices.front());
+                          });
+}
+
+void PartsPlan::buildIf(Value condition, function_ref<void()> build) {
+  auto branch = scf::IfOp::create(rewriter, loc, condition,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(branch.thenYield());
+  build();
+}
+
+/// At least one, so that each sequence has a part.
+Value PartsPlan::countUnits(Value sequence,
+                            function_ref<Value(Value)> getKeys) {
+  Value own = make<arith::MinSIOp>(getKeys(sequence), index(greatestNumber));
+  own = make<arith::MaxSIOp>(own, index(1));
+  return divideUp(own, index(sizes.unit));
+}
+
+/// Adds up the units of sequences, those ahead and all of them.
+PartsPlan::Place PartsPlan::findPlace(Value sequence,
+                                      function_ref<Value(Value)> getKeys) {
+  Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, /*width=*/32);
+  auto add = [&](OpBuilder &, Location, ValueRange indices, ValueRange) {
+    Value other = indices.front();
+    Value theirs = asWord(countUnits(other, getKeys));
+    Value isAhead = compare(arith::CmpIPredicate::slt, other, sequence);
+    auto reduce = scf::ReduceOp::create(
+        rewriter, loc, ValueRange{select(isAhead, theirs, zero), theirs});
+    for (Region &region : reduce.getReductions()) {
+      Block &block = region.front();
+      OpBuilder adding = OpBuilder::atBlockEnd(&block);
+      Value sum = arith::AddIOp::create(adding, loc, block.getArgument(0),
+                                        block.getArgument(1));
+      scf::ReduceReturnOp::create(adding, loc, sum);
+    }
+  };
+  auto loop = scf::ParallelOp::create(rewriter, loc, index(0), sequences,
+                                      index(1), ValueRange{zero, zero}, add);
+  auto asIndex = [&](Value word) -> Value {
+    return arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
+                                      word);
+  };
+  Place place;
+  place.sequence = sequence;
+  place.units = countUnits(sequence, getKeys);
+  place.before = asIndex(loop.getResult(0));
+  place.all = asIndex(loop.getResult(1));
+  int64_t least = llvm::divideCeil(sizes.least, sizes.unit);
+  place.ofLane = make<arith::MaxUIOp>(divideUp(place.all, lanes),
+                                      index(std::max<int64_t>(least, 1)));
+  place.first = make<arith::DivUIOp>(place.before, place.ofLane);
+  Value end = make<arith::AddIOp>(place.before, place.units);
+  place.last =
+      make<arith::DivUIOp>(make<arith::SubIOp>(end, index(1)), place.ofLane);
+  return place;
+}
+
+void PartsPlan::store(Value word, Value place) {
+  memref::StoreOp::create(rewriter, loc, asWord(word), memory, place);
+}
+
+/// Where the first item begins.
+Value PartsPlan::getItems() {
+  return make<arith::AddIOp>(multiply(processors, index(blockWords)),
+                             index(headWords));
+}
+
+void PartsPlan::storeItem(Value number, const Item &item) {
+  Value first =
+      make<arith::AddIOp>(getItems(), multiply(number, index(itemWords)));
+  Value words[] = {item.sequence, item.head, item.query,
+                   item.firstKey, item.keys, item.slot};
+  for (auto [place, word] : llvm::enumerate(words))
+    store(word, make<arith::AddIOp>(first, index(static_cast<int64_t>(place))));
+}
+
+/// An item of no queries.
+void PartsPlan::storeNothing(Value number) {
+  Value zero = index(0);
+  Value behind = multiply(blocks, index(sizes.queryBlock));
+  storeItem(number, {zero, zero, behind, zero, zero, zero});
+}
+
+/// Items are in the order of slots. A lane is one block for each tile, whose
+/// items begin in its first sequence and end in its last one.
+void PartsPlan::listPart(const Place &place, Value item) {
+  Value part = make<arith::DivUIOp>(item, tiles);
+  Value tile = make<arith::RemUIOp>(item, tiles);
+  Value lane = make<arith::AddIOp>(place.first, part);
+  Value begin = multiply(lane, place.ofLane);
+  Value end = make<arith::AddIOp>(begin, place.ofLane);
+  Value ofAll = make<arith::AddIOp>(place.before, place.units);
+  auto isAtMost = [&](Value a, Value b) {
+    return compare(arith::CmpIPredicate::sle, a, b);
+  };
+  Value from = make<arith::SubIOp>(make<arith::MaxSIOp>(begin, place.before),
+                                   place.before);
+  Value to =
+      make<arith::SubIOp>(make<arith::MinSIOp>(end, ofAll), place.before);
+  Value slot = make<arith::AddIOp>(lane, place.sequence);
+  Value number = make<arith::AddIOp>(multiply(slot, tiles), tile);
+  Value block = make<arith::RemUIOp>(tile, blocks);
+  storeItem(number,
+            {place.sequence, make<arith::DivUIOp>(tile, blocks),
+             multiply(block, index(sizes.queryBlock)),
+             multiply(from, index(sizes.unit)),
+             multiply(make<arith::SubIOp>(to, from), index(sizes.unit)), slot});
+  Value threads = make<arith::AddIOp>(multiply(lane, tiles), tile);
+  Value ofBlock = make<arith::AddIOp>(multiply(threads, index(blockWords)),
+                                      index(headWords));
+  buildIf(isAtMost(place.before, begin), [&] { store(number, ofBlock); });
+  Value isEnd =
+      make<arith::OrIOp>(isAtMost(end, ofAll),
+                         compare(arith::CmpIPredicate::eq, ofAll, place.all));
+  buildIf(isEnd, [&] {
+    store(make<arith::AddIOp>(number, index(1)),
+          make<arith::AddIOp>(ofBlock, index(1)));
+  });
+}
+
+/// No slot is without an item, and no block without a first one.
+void PartsPlan::fillUp(const Place &place) {
+  Value zero = index(0), one = index(1);
+  Value begin = multiply(place.first, place.ofLane);
+  // A sequence that begins a lane leaves out a slot.
+  Value leavesOut =
+      both(compare(arith::CmpIPredicate::eq, begin, place.before),
+           compare(arith::CmpIPredicate::ugt, place.sequence, zero));
+  Value slot = make<arith::AddIOp>(place.first, place.sequence);
+  Value behind = multiply(slot, tiles);
+  Value left = make<arith::SubIOp>(behind, tiles);
+  forEach(select(leavesOut, left, behind), behind, one,
+          [&](Value item) { storeNothing(item); });
+  Value used = divideUp(place.all, place.ofLane);
+  Value all = make<arith::AddIOp>(make<arith::SubIOp>(used, one), sequences);
+  Value items = multiply(all, tiles);
+  forEach(make<arith::AddIOp>(items, place.sequence), capacity, sequences,
+          [&](Value item) { storeNothing(item); });
+  Value idle = make<arith::AddIOp>(multiply(used, tiles), place.sequence);
+  Value none = multiply(make<arith::SubIOp>(slots, one), tiles);
+  forEach(idle, processors, sequences, [&](Value block) {
+    Value at = make<arith::AddIOp>(multiply(block, index(blockWords)),
+                                   index(headWords));
+    store(none, at);
+    store(zero, make<arith::AddIOp>(at, one));
+  });
+  buildIf(compare(arith::CmpIPredicate::eq, place.sequence, zero), [&] {
+    store(items, zero);
+    store(tiles, index(fagpu::laneListStride));
+  });
+}
+
+Value PartsPlan::ofSequence(Value sequence, int64_t number) {
+  Value first =
+      make<arith::AddIOp>(getItems(), multiply(capacity, index(itemWords)));
+  Value own = multiply(sequence, index(sequenceWords));
+  return make<arith::AddIOp>(make<arith::AddIOp>(first, own), index(number));
+}
+
+/// An iteration for each sequence, which finds the place of its parts.
+void PartsPlan::list(function_ref<Value(Value)> getKeys) {
+  allocate();
+  auto loop = scf::ForallOp::create(
+      rewriter, loc, ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
+      ArrayRef<OpFoldResult>(sequences),
+      ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)), ValueRange(),
+      std::nullopt);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(loop.getTerminator());
+  Value sequence = loop.getInductionVar(0), one = index(1);
+  Place place = findPlace(sequence, getKeys);
+  Value parts =
+      make<arith::AddIOp>(make<arith::SubIOp>(place.last, place.first), one);
+  forEach(index(0), multiply(parts, tiles), one,
+          [&](Value item) { listPart(place, item); });
+  fillUp(place);
+  store(make<arith::AddIOp>(place.first, sequence), ofSequence(sequence, 0));
+  store(parts, ofSequence(sequence, 1));
+}
+
+//===----------------------------------------------------------------------===//
+// What reads it
+//===----------------------------------------------------------------------===//
+
+Value PartsPlan::getWord(Value place, int64_t mask) {
+  Value word = load(memory, place);
+  return make<arith::AndIOp>(word, index(mask));
+}
+
+scf::ForallOp PartsPlan::createLoop() {
+  Value count =
+      arith::MinSIOp::create(rewriter, loc, load(memory, index(0)), capacity);
+  return scf::ForallOp::create(rewriter, loc,
+                               ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
+                               ArrayRef<OpFoldResult>(count),
+                               ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)),
+                               ValueRange(), std::nullopt);
+}
+
+PartsPlan::Item PartsPlan::getItem(Value number) {
+  // Numbers of the list are short, and begin blocks.
+  int64_t ofQueries = sizes.queryBlock & -sizes.queryBlock;
+  int64_t ofKeys = sizes.unit & -sizes.unit;
+  int64_t masks[] = {greatestNumber,
+                     greatestNumber,
+                     greatestNumber & -ofQueries,
+                     greatestNumber & -ofKeys,
+                     greatestNumber & -ofKeys,
+                     greatestNumber};
+  Value first =
+      make<arith::AddIOp>(getItems(), multiply(number, index(itemWords)));
+  SmallVector<Value> words;
+  for (auto [place, mask] : llvm::enumerate(masks))
+    words.push_back(getWord(
+        make<arith::AddIOp>(first, index(static_cast<int64_t>(place))), mask));
+  return {words[0], words[1], words[2], words[3], words[4], words[5]};
+}
+
+Value PartsPlan::getFirstSlot(Value sequence) {
+  return getWord(ofSequence(sequence, 0), greatestNumber);
+}
+
+Value PartsPlan::getParts(Value sequence) {
+  return getWord(ofSequence(sequence, 1), greatestNumber);
+}
