@@ -10,6 +10,7 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -119,10 +120,15 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   binary.chip = options.chip;
   binary.format = options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
   binary.failOnSpill = options.failOnSpill;
+  // The schedule was verified, and what becomes of it is: once, since each pass
+  // on the scalars of a kernel would take as long to verify as to run.
+  PassManager lower(device->getContext());
+  lower.enableVerifier(false);
+  buildFAGPUToLLVMPipeline(lower.nest<ModuleOp>(), lowering);
   PassManager manager(device->getContext());
-  buildFAGPUToLLVMPipeline(manager.nest<ModuleOp>(), lowering);
   manager.addPass(createFAKernelsToBinaryPass(binary));
-  if (failed(manager.run(*device)))
+  if (failed(lower.run(*device)) || failed(verify(*device)) ||
+      failed(manager.run(*device)))
     return failure();
 
   gpu::ObjectAttr cubin = findObject(*device, gpu::CompilationTarget::Binary);

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::fagpu {
 #define GEN_PASS_DEF_CONVERTMATHTONVVMAPPROXIMATIONSPASS
@@ -117,8 +117,8 @@ struct ConvertMathToNVVMApproximationsPass
         &getContext(), "llvm.nvvm.rsqrt.approx.ftz.f");
     patterns.add<DividePattern, TanhPattern, TanhByReciprocalPattern>(
         &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    // None makes what another takes, and what folds is folded before.
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
 } // namespace

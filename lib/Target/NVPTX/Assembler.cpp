@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds ptxas and runs it in a process of its own. Code that spills registers
-// at -O3 is assembled at -O1 too, and the one with fewer spills is taken; for
-// long texts both run side by side. Read `assemble`, near the end, then
+// at -O3 is assembled at -O1 too, and the one with fewer spills is taken; where
+// -O3 takes long both run side by side. Read `assemble`, near the end, then
 // `Assembly`, one run.
 //
 //===----------------------------------------------------------------------===//
@@ -20,8 +20,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace mlir::fa;
@@ -132,6 +135,8 @@ public:
   }
 
   Error start();
+  /// Whether it ends within a time.
+  bool endsIn(std::chrono::milliseconds time) const;
   Expected<Assembled> finish();
 
 private:
@@ -168,6 +173,18 @@ Error Assembly::start() {
   if (Error error = printed.create("txt"))
     return error;
   return execute(/*splits=*/true);
+}
+
+bool Assembly::endsIn(std::chrono::milliseconds time) const {
+  auto end = std::chrono::steady_clock::now() + time;
+  siginfo_t ended = {};
+  while (waitid(P_PID, process.Pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         !ended.si_pid) {
+    if (std::chrono::steady_clock::now() >= end)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
 }
 
 Error Assembly::wait() {
@@ -214,8 +231,9 @@ static int64_t countSpills(StringRef messages) {
   return sum;
 }
 
-/// Bytes of PTX that take -O3 so long that -O1 starts beside it.
-static constexpr size_t longText = 192 << 10;
+/// How long -O3 has the machine to itself. Most code does not spill, and -O1
+/// beside it would slow it down.
+static constexpr std::chrono::milliseconds timeAlone(1500);
 
 Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
                                             StringRef chip) {
@@ -234,7 +252,7 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
       other(assembler, input.getPath(), chip, "-O1");
   if (Error error = highest.start())
     return std::move(error);
-  bool areBeside = ptx.size() >= longText;
+  bool areBeside = !highest.endsIn(timeAlone);
   if (areBeside)
     if (Error error = other.start())
       return std::move(error);
