@@ -104,7 +104,7 @@ DeviceArguments::~DeviceArguments() {
 llvm::Error DeviceArguments::add(HostBuffer &buffer, Type type) {
   FaArgument argument = {};
   PlacedBuffer &source = placed.emplace_back(buffer, type);
-  if (buffer.shape.empty()) {
+  if (!isa<ShapedType>(type)) {
     bool isReal = isa<FloatType>(buffer.elementType);
     argument.type = isReal ? FA_TYPE_F64 : FA_TYPE_I64;
     argument.rank = FA_SCALAR;
