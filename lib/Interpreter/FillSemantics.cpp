@@ -141,6 +141,37 @@ static SmallVector<int64_t> collapse(ArrayRef<int64_t> sizes, size_t rank) {
   return {getNumElements(sizes.drop_back()), sizes.back()};
 }
 
+namespace {
+/// The table that a put finds its rows by.
+struct PageTable {
+  unsigned table;
+  int64_t pageDim;
+};
+
+/// A row of a box in pages: the box of it in its page. Nothing where there is no
+/// such page.
+std::optional<Box> getRowInPage(const Box &rows, int64_t row,
+                                const Array &table, int64_t pageDim) {
+  Box box = rows;
+  int64_t sequence = rows.offsets[pageDim],
+          key = rows.offsets[rows.rowDim] + row;
+  int64_t pageRows = rows.memory->shape[rows.rowDim];
+  if (key < 0 || key >= rows.limit || pageRows == 0 || table.shape[1] == 0)
+    return std::nullopt;
+  int64_t column = std::min(key / pageRows, table.shape[1] - 1);
+  int64_t page =
+      table.data()[sequence * table.strides[0] + column * table.strides[1]]
+          .integer;
+  if (page < 0 || page >= rows.memory->shape[pageDim])
+    return std::nullopt;
+  box.offsets[pageDim] = page;
+  box.offsets[rows.rowDim] = key % pageRows;
+  box.sizes[rows.rowDim] = 1;
+  box.limit = pageRows;
+  return box;
+}
+} // namespace
+
 static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   size_t tileRank = op.getChannel().getType().getShape().size();
   FillOperands operands(op, builder, collapse(op.getSizes(), tileRank));
@@ -154,6 +185,10 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   std::optional<unsigned> condition =
       getOptionalRegister(builder, op.getCondition());
   bool padded = op.getPadded();
+  std::optional<PageTable> pages;
+  if (Value table = op.getPages())
+    pages = {builder.getRegister(table),
+             static_cast<int64_t>(*op.getPageDim())};
   auto made = op.getChannel().getDefiningOp<fagpu::ChannelOp>();
   bool isMulticast = made && made.getMulticast();
   // A vector is copied in bulk without a tensor map, which would bound it.
@@ -197,13 +232,35 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
     else
       target->arrive();
     int64_t columns = operands.columns;
-    return visitBox(
-        **worker, op, box, Access::Read,
-        [&](int64_t first, int64_t count, Slot *elements, int64_t stride) {
-          Slot *row = target->getRow(first / columns) + first % columns;
-          for (int64_t i = 0; i < sizes.back(); ++i)
-            row[i] = i < count ? elements[i * stride] : outside;
-        });
+    auto fill = [&](int64_t first, int64_t count, Slot *elements,
+                    int64_t stride) {
+      Slot *row = target->getRow(first / columns) + first % columns;
+      for (int64_t i = 0; i < sizes.back(); ++i)
+        row[i] = i < count ? elements[i * stride] : outside;
+    };
+    if (!pages)
+      return visitBox(**worker, op, box, Access::Read, fill);
+    const Array &table = frame.array(pages->table);
+    if (int64_t sequence = box.offsets[pages->pageDim];
+        sequence < 0 || sequence >= table.shape[0])
+      return (*worker)->fail(op, "reads row " + Twine(sequence) +
+                                     " of a table of pages, which has " +
+                                     Twine(table.shape[0]));
+    for (int64_t row = 0; row < operands.rows; ++row) {
+      std::optional<Box> inPage =
+          getRowInPage(box, row, table, pages->pageDim);
+      if (!inPage) {
+        fill(row * columns, 0, nullptr, 1);
+        continue;
+      }
+      if (failed(visitBox(**worker, op, *inPage, Access::Read,
+                          [&](int64_t, int64_t count, Slot *elements,
+                              int64_t stride) {
+                            fill(row * columns, count, elements, stride);
+                          })))
+        return failure();
+    }
+    return success();
   });
   return success();
 }

@@ -95,6 +95,14 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
   return coordinates;
 }
 
+void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
+  if (!threads.isElected)
+    return;
+  auto branch = scf::IfOp::create(emit.builder, emit.location,
+                                  threads.isElected, false);
+  emit.builder.setInsertionPointToStart(branch.thenBlock());
+}
+
 namespace {
 
 struct AcquirePattern : public LoweringPattern<AcquireOp> {
@@ -111,6 +119,9 @@ struct AcquirePattern : public LoweringPattern<AcquireOp> {
                                       getOptional(adaptor.getBank()));
     if (channel.getBarriers())
       emit.waitPhase(stage.full, getOptional(adaptor.getPhase()));
+    // Lanes write by the generic proxy, products read by the asynchronous one.
+    if (channel.getEngine() == Engine::pages)
+      emit.fenceAsynchronousProxy();
     return {SmallVector<Value>{stage.data, stage.empty}};
   }
 };
@@ -141,7 +152,13 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
       releaseInCluster(emit, barrier, threads.thread, sharers);
     } else if (op->getParentOfType<RoleOp>().getElect()) {
       // Whichever thread was elected.
-      emit.arrive(barrier);
+      if (threads.isElected) {
+        NVVM::SyncWarpOp::create(emit.builder, emit.location,
+                                 emit.constant(-1));
+        emit.arrive(barrier, threads.isElected);
+      } else {
+        emit.arrive(barrier);
+      }
     } else {
       emit.arrive(barrier, threads.isGroupLeader);
     }
@@ -183,6 +200,7 @@ struct PutPattern : public LoweringPattern<PutOp> {
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
+    enterElected(emit, kernel.getThreads(op));
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
     Value barrier = emit.sharedPointer(stage.full);
@@ -275,6 +293,8 @@ struct SendPattern : public LoweringPattern<SendOp> {
     StageAddress stage = addressStage(emit, kernel, op.getMail(),
                                       getOptional(adaptor.getStage()));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
+    OpBuilder::InsertionGuard guard(emit.builder);
+    enterElected(emit, kernel.getThreads(op));
     SmallVector<Value> values =
         flatten(SmallVector<ValueRange>(adaptor.getValues()));
     for (auto [index, value] : llvm::enumerate(values))

@@ -48,6 +48,7 @@ static LogicalResult convertKernel(func::FuncOp function) {
   populateMatrixStorePatterns(patterns, converter, kernel);
   populateMemoryPatterns(patterns, converter, kernel);
   populateMmaPatterns(patterns, converter, kernel);
+  populatePagePatterns(patterns, converter, kernel);
   populateStorePatterns(patterns, converter, kernel);
   populateThreadLoopPatterns(patterns, converter, kernel);
   populateVectorPatterns(patterns, converter, kernel);

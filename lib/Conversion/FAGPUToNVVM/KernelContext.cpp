@@ -61,6 +61,13 @@ void KernelContext::collectNeeds() {
   };
   kernel.walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op)) {
+      if (Value table = put.getPages()) {
+        addSize(put.getSource(), *put.getPageDim());
+        addSize(put.getSource(), put.getRowDim());
+        addSize(table, 1);
+        addElements(table);
+        return addElements(put.getSource(), put.getAlignment());
+      }
       if (isVectorInBulk(put))
         return addPieces(put.getSource(), put.getSizes().back());
       if (!isCopiedByThreads(put.getChannel()))

@@ -21,7 +21,14 @@ struct RoleThreads {
   Value thread, warp, lane;
   /// Whether it is the first of its group, and of its warp.
   Value isGroupLeader, isWarpLeader;
+  /// Whether it acts for a role of one thread whose work the lanes of a warp
+  /// share; null in other roles.
+  Value isElected;
 };
+
+/// Whether the lanes of a warp run a role of one thread, because they share the
+/// copies of rows in pages.
+bool isRunByLanes(RoleOp role);
 
 /// Whether a put copies a vector in bulk, without a tensor map.
 inline bool isVectorInBulk(PutOp put) {

@@ -44,6 +44,14 @@ void KernelContext::emitSharedBase() {
                                         address);
 }
 
+bool mlir::fagpu::isRunByLanes(RoleOp role) {
+  return role
+      .walk([](PutOp put) {
+        return put.getPages() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// The threads of a role that starts at thread `start`, of thread `number`.
 static RoleThreads makeThreads(Emitter &emit, RoleOp role, Value number,
                                int64_t start) {
@@ -59,6 +67,8 @@ static RoleThreads makeThreads(Emitter &emit, RoleOp role, Value number,
   threads.warp = emit.shiftRight(threads.thread, 5);
   threads.isGroupLeader = emit.equal(threads.thread, emit.constant(0));
   threads.isWarpLeader = emit.equal(threads.lane, emit.constant(0));
+  if (isRunByLanes(role))
+    threads.isElected = threads.isWarpLeader;
   return threads;
 }
 

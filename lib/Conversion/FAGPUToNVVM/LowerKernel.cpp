@@ -97,8 +97,13 @@ private:
                           : NVVM::SetMaxRegisterAction::increase);
     if (role.getElect()) {
       enter(emit.equal(warp, emit.constant(numWarps)));
-      enter(NVVM::ElectSyncOp::create(builder, location, builder.getI1Type(),
-                                      Value()));
+      // Lanes that copy arrive for their copies themselves.
+      if (!role.walk([](NVVM::CpAsyncMBarrierArriveOp) {
+                 return WalkResult::interrupt();
+               })
+               .wasInterrupted())
+        enter(NVVM::ElectSyncOp::create(builder, location, builder.getI1Type(),
+                                        Value()));
     } else if (perGroup != role.getWarps()) {
       Value inGroup = emit.subtract(ofRole, emit.multiply(group, perGroup));
       enter(lessThan(inGroup, role.getWarps()));

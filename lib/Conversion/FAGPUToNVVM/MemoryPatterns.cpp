@@ -156,10 +156,29 @@ struct TicketPattern : public LoweringPattern<TicketOp> {
   using LoweringPattern::LoweringPattern;
 
   Registers lower(TicketOp op, Adaptor adaptor, Emitter &emit) const override {
-    Value old = LLVM::AtomicRMWOp::create(
-        emit.builder, emit.location, LLVM::AtomicBinOp::add,
-        kernel.getPointer(op.getCounter()), emit.constant(1),
-        LLVM::AtomicOrdering::monotonic);
+    auto take = [&] {
+      return LLVM::AtomicRMWOp::create(
+          emit.builder, emit.location, LLVM::AtomicBinOp::add,
+          kernel.getPointer(op.getCounter()), emit.constant(1),
+          LLVM::AtomicOrdering::monotonic);
+    };
+    Value old;
+    if (Value isElected = kernel.getThreads(op).isElected) {
+      // The other lanes hear of it.
+      auto branch = scf::IfOp::create(
+          emit.builder, emit.location, emit.builder.getI32Type(), isElected,
+          /*withElseRegion=*/true);
+      {
+        OpBuilder::InsertionGuard guard(emit.builder);
+        emit.builder.setInsertionPointToStart(branch.thenBlock());
+        scf::YieldOp::create(emit.builder, emit.location, take().getResult());
+        emit.builder.setInsertionPointToStart(branch.elseBlock());
+        scf::YieldOp::create(emit.builder, emit.location, emit.constant(0));
+      }
+      old = emit.firstLane(branch.getResult(0));
+    } else {
+      old = take();
+    }
     Value grid = NVVM::GridDimXOp::create(emit.builder, emit.location,
                                           emit.builder.getI32Type());
     return {{emit.add(old, grid)}};
@@ -170,6 +189,8 @@ struct RetirePattern : public LoweringPattern<RetireOp> {
   using LoweringPattern::LoweringPattern;
 
   Registers lower(RetireOp op, Adaptor adaptor, Emitter &emit) const override {
+    OpBuilder::InsertionGuard guard(emit.builder);
+    enterElected(emit, kernel.getThreads(op));
     Value tickets = kernel.getPointer(op.getCounter());
     Value blocks = LLVM::GEPOp::create(
         emit.builder, emit.location, tickets.getType(),

@@ -107,6 +107,9 @@ void populateMemoryPatterns(RewritePatternSet &patterns,
 void populateMmaPatterns(RewritePatternSet &patterns,
                          const TypeConverter &converter,
                          const KernelContext &kernel);
+void populatePagePatterns(RewritePatternSet &patterns,
+                          const TypeConverter &converter,
+                          const KernelContext &kernel);
 void populateScatterPatterns(RewritePatternSet &patterns,
                              const TypeConverter &converter,
                              const KernelContext &kernel);
@@ -146,6 +149,10 @@ bool keepsElementsInPlace(RankedTensorType source, RankedTensorType type);
 struct StageAddress {
   Value data, full, empty;
 };
+
+/// In a role of one thread that the lanes of a warp run, opens a branch of the
+/// one that acts for it.
+void enterElected(Emitter &emit, const RoleThreads &threads);
 
 /// The stage of a planned channel; `bank` is null where it has one bank.
 StageAddress addressStage(Emitter &emit, const KernelContext &kernel,

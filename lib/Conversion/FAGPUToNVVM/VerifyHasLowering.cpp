@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ColumnBound.h"
 #include "KernelContext.h"
 #include "SharedTile.h"
 #include "ThreadLoops.h"
@@ -66,11 +67,44 @@ static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
   return op->emitOpError() << what << " " << tile << expectedTile;
 }
 
+/// The lanes of a warp copy chunks of 16 bytes, found by its strides alone.
+static LogicalResult verifyPagesOfPut(PutOp op) {
+  ViewType tile = op.getChannel().getType().getView();
+  if (failed(verifySource(op, op.getSource())) ||
+      failed(verifySource(op, op.getPages())) ||
+      failed(verifyTile(op, "copies rows in pages to", tile)))
+    return failure();
+  if (cast<MemRefType>(op.getSource().getType())
+          .getStridesAndOffset()
+          .first.back() != 1)
+    return op.emitOpError() << "copies rows of "
+                            << op.getSource().getType()
+                            << ", whose columns are not side by side; expected "
+                               "a stride of 1 in the last dimension";
+  int64_t rows = tile.getShape()[0];
+  ColumnBound bound(op.getColumns(), op.getOffsets().back());
+  if (rows % 16 || !bound.isMultipleOf(Panels::chunkColumns))
+    return op.emitOpError()
+           << "copies " << rows << " rows in pages"
+           << (rows % 16 ? "" : " of columns that end inside 16 bytes")
+           << ", expected a multiple of 16 rows and of "
+           << Panels::chunkColumns << " columns";
+  if (op->getParentOfType<RoleOp>()
+          .walk([](DrainOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return op.emitOpError() << "copies rows in pages by the lanes of a warp, in "
+                               "a role that drains a stage; expected roles of "
+                               "their own";
+  return verifyElected(op, "copies rows in pages");
+}
+
 static LogicalResult verifyPut(PutOp op) {
   if (failed(verifyResource(op, op.getChannel())))
     return failure();
   if (isCopiedByThreads(op.getChannel()))
     return verifyCopiedTile(op);
+  if (op.getPages())
+    return verifyPagesOfPut(op);
   if (isVectorInBulk(op)) {
     if (failed(verifySource(op, op.getSource())))
       return failure();

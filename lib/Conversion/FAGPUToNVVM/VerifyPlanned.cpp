@@ -43,7 +43,7 @@ static LogicalResult verifyPut(PutOp op) {
   if (failed(verifyStage(op, op.getChannel())))
     return failure();
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-  if (channel.getEngine() != Engine::tma || channel.getBarriers())
+  if (isCopiedByThreads(channel) || channel.getBarriers())
     return success();
   return refuseBefore(channel, "barriers(...)", "fagpu-plan-resources");
 }

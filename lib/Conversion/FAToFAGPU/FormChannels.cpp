@@ -146,7 +146,7 @@ bool ChannelFormer::exceedsMemory(ArrayRef<FetchOp> fetches) {
 /// Copies that threads start take 4 bytes at least.
 Engine ChannelFormer::chooseEngine(FetchOp fetch) {
   if (hasGroups)
-    return Engine::tma;
+    return fetch.getPages() ? Engine::pages : Engine::tma;
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
 }
 
@@ -210,6 +210,10 @@ LogicalResult ChannelFormer::formChannel(ArrayRef<FetchOp> parts, Value block) {
     return first.emitOpError()
            << "is padded at the ends of " << first.getSource().getType()
            << ", which only bulk copies do; expected warp_groups";
+  if (first.getPages() && !hasGroups)
+    return first.emitOpError() << "reads rows in pages, which only a role that "
+                                  "copies for others does; expected "
+                                  "warp_groups";
   auto role = first->getParentOfType<RoleOp>();
   Value bank;
   if (countBanks(first) > 1)
@@ -224,7 +228,7 @@ LogicalResult ChannelFormer::formChannel(ArrayRef<FetchOp> parts, Value block) {
   builder.setInsertionPoint(whole);
   int64_t row = 0;
   for (FetchOp fetch : parts) {
-    if (hasGroups && fetch.getType().getRank() == 2)
+    if (hasGroups && fetch.getType().getRank() == 2 && !fetch.getPages())
       endWithMemory(fetch, fetch.getSizes(),
                     cast<MemRefType>(fetch.getSource().getType()));
     SmallVector<Value> place;
@@ -236,7 +240,8 @@ LogicalResult ChannelFormer::formChannel(ArrayRef<FetchOp> parts, Value block) {
         builder, fetch.getLoc(), channel, bank, place, fetch.getSource(),
         fetch.getOffsets(), fetch.getSizes(), fetch.getRows(),
         fetch.getColumns(), Value(), Value(), Value(), fetch.getAlignment(),
-        fetch.getPadded(), /*l2Promotion=*/128, /*cache=*/CachePriorityAttr());
+        fetch.getPadded(), /*l2Promotion=*/128, /*cache=*/CachePriorityAttr(),
+        fetch.getPages(), fetch.getPageDimAttr());
     if (fillsNaN(fetch))
       put->setAttr(nanAttrName, builder.getUnitAttr());
     row += fetch.getType().getDimSize(0);

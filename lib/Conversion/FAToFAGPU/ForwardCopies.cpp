@@ -261,7 +261,8 @@ bool CopyForwarder::canMove(OpOperand &use) {
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
       .Case([&](fagpu::FetchOp fetch) {
         // Boxes of f32 are split into terms, with rows in one dimension.
-        return isRead && !getType().getElementType().isF32() &&
+        return isRead && !fetch.getPages() &&
+               !getType().getElementType().isF32() &&
                canMoveBox(fetch, fetch.getSizes(), fetch.getAlignment());
       })
       .Case([&](fagpu::StoreOp store) {

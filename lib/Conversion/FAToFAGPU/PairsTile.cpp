@@ -13,6 +13,7 @@
 
 #include "PairsTile.h"
 #include "KernelConfig.h"
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "llvm/Support/MathExtras.h"
@@ -144,8 +145,29 @@ void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
   }
 }
 
+/// The sequence in the place of a page.
+static void findSequence(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
+  DimsAttr order = rows.getDims();
+  SmallVector<Value> offsets(4);
+  SmallVector<OpFoldResult> sizes(4);
+  std::tuple<DimKind, Value, OpFoldResult> dims[] = {
+      {DimKind::Page, rows.getBatch(), tile.sizes[0]},
+      {DimKind::Sequence, tile.offsets[1], tile.sizes[1]},
+      {DimKind::Heads, rows.getHead(), tile.sizes[2]},
+      {DimKind::HeadDim, tile.offsets[3], tile.sizes[3]}};
+  for (auto [kind, offset, extent] : dims) {
+    offsets[order.positionOf(kind)] = offset;
+    sizes[order.positionOf(kind)] = extent;
+  }
+  tile.order = order;
+  tile.offsets = offsets;
+  tile.sizes = sizes;
+  tile.pages = rows.getPages();
+}
+
 FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
-                                   Value memory, int64_t pageRow) {
+                                   Value memory,
+                                   std::optional<int64_t> pageRow) {
   Location loc = user->getLoc();
   Tile tile;
   Value at = memory;
@@ -157,7 +179,10 @@ FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
     }
     if (auto rows = dyn_cast<PagedRowsOp>(source);
         rows && !tile.sizes.empty()) {
-      findPage(builder, rows, tile, pageRow);
+      if (pageRow)
+        findPage(builder, rows, tile, *pageRow);
+      else
+        findSequence(builder, rows, tile);
       at = rows.getPool();
       continue;
     }
@@ -297,6 +322,13 @@ FailureOr<Value> PairsTile::fetchKeys(OpBuilder &builder, Operation *user,
                                       Value memory, DimsAttr order,
                                       int64_t rows, EndOfSequence end) {
   int64_t pageRows = getPageRows(memory).value_or(rows);
+  if (findsRows(pageRows, rows)) {
+    FailureOr<Tile> tile =
+        resolve(builder, user, memory, /*pageRow=*/std::nullopt);
+    if (failed(tile))
+      return failure();
+    return fetchTile(builder, *tile, order, rows, end, /*shiftBy=*/Value());
+  }
   if (pageRows >= rows)
     return fetch(builder, user, memory, order, rows, end);
   // A page has a part of the block.
@@ -369,7 +401,10 @@ FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
              tile->memory, offsets, sizes, blocks.cast32(limit),
              boundColumns(builder, loc, headDim, columns),
              getAlignment(type, headDim),
-             /*padded=*/false)
+             /*padded=*/false, /*fragments=*/false, tile->pages,
+             tile->pages ? builder.getI64IntegerAttr(
+                               order.positionOf(DimKind::Page))
+                         : IntegerAttr())
       .getResult();
 }
 

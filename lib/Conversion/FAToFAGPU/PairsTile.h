@@ -46,6 +46,9 @@ struct Tile {
   DimsAttr order;
   /// Whether the page is one of the pool.
   Value isPage;
+  /// The table of pages that the rows are found by one by one; offsets then say
+  /// the sequence in place of the page. Null for a slice of one page.
+  Value pages;
 };
 
 /// Where the valid ones of a sequence end, and the first one of a slice, among
@@ -71,9 +74,10 @@ protected:
   LogicalResult checkColumns(Operation *step, StringRef what);
   LogicalResult checkOrders(Operation *step, ArrayRef<DimsAttr> orders);
 
-  /// Of rows in pages, the slice from row `pageRow` on, which lies in one page.
+  /// Of rows in pages, the slice from row `pageRow` on, which lies in one page;
+  /// without one, all rows, in any pages.
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory,
-                          int64_t pageRow = 0);
+                          std::optional<int64_t> pageRow = 0);
   /// The place in its pool of a slice that lies in one page.
   void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
                 int64_t pageRow);

@@ -31,7 +31,8 @@ Value mlir::fagpu::fetchPart(OpBuilder &builder, FetchOp fetch, Value first,
       builder, loc,
       fetch.getType().clone({fetch.getType().getDimSize(0), columns}),
       fetch.getSource(), offsets, sizes, fetch.getRows(), bound,
-      fetch.getAlignment(), fetch.getPadded());
+      fetch.getAlignment(), fetch.getPadded(), fetch.getFragments(),
+      fetch.getPages(), fetch.getPageDimAttr());
 }
 
 namespace {

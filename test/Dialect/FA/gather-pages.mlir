@@ -1,4 +1,4 @@
-// Pages of a size that a GPU has no copies of are gathered; others stay.
+// Pages of a size that warps have no copies of are gathered; warp groups find rows in any.
 // RUN: fa-opt %s -fa-gather-pages=chip=sm_80 -canonicalize -cse | FileCheck %s
 // RUN: fa-opt %s -fa-gather-pages=chip=sm_90a -canonicalize -cse | FileCheck %s --check-prefix=GROUPS
 // RUN: fa-opt %s -fa-gather-pages=chip=sm_80 -o /dev/null --remark-format=emitRemark --remarks-filter=fa-gather-pages 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -29,6 +29,8 @@
 // CHECK:     vector.store %{{.*}}, %[[VALUES]]
 // CHECK: fa.attention ins(%[[Q]], %[[NEW]], %[[VALUES]] : {{.*}}key_lengths(%[[LENGTHS]] : memref<3xi32>) key_pages(%{{.*}} : memref<{{.*}}xi32>)
 // CHECK-COUNT-3: memref.dealloc
+// GROUPS-LABEL: func.func @one
+// GROUPS-NOT: memref.alloc
 // REMARK: remark: [Passed] Pages {{.*}}"a kernel of its own gathers pages, of a size that sm_80 has no copies of, into pages of 128 rows"
 func.func @one(%q: !q, %k: memref<?x1x2x64xbf16>, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !q) {
   fa.attention ins(%q, %k, %k : !q, memref<?x1x2x64xbf16>, memref<?x1x2x64xbf16>) outs(%o : !q)
@@ -36,7 +38,7 @@ func.func @one(%q: !q, %k: memref<?x1x2x64xbf16>, %lengths: memref<3xi32>, %tabl
   return
 }
 
-// Bulk copies take eight rows; those of threads sixteen.
+// Copies of threads take sixteen rows.
 // CHECK-LABEL: func.func @eight
 // CHECK: memref.alloc
 // GROUPS-LABEL: func.func @eight
@@ -53,6 +55,28 @@ func.func @eight(%q: !q, %k: memref<?x8x2x64xbf16>, %lengths: memref<3xi32>, %ta
 // CHECK: return
 func.func @sixteen(%q: !q, %k: memref<?x16x2x64xbf16>, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !q) {
   fa.attention ins(%q, %k, %k : !q, memref<?x16x2x64xbf16>, memref<?x16x2x64xbf16>) outs(%o : !q)
+      key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {key_dims = #pages, value_dims = #pages}
+  return
+}
+
+// A batch_invariant attention keeps its warp groups.
+// GROUPS-LABEL: func.func @invariant
+// GROUPS-NOT: memref.alloc
+// CHECK-LABEL: func.func @invariant
+// CHECK: memref.alloc
+func.func @invariant(%q: !q, %k: memref<?x12x2x64xbf16>, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !q) {
+  fa.attention ins(%q, %k, %k : !q, memref<?x12x2x64xbf16>, memref<?x12x2x64xbf16>) outs(%o : !q)
+      key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {batch_invariant, key_dims = #pages, value_dims = #pages}
+  return
+}
+
+// Rows that are no multiples of 16 bytes apart are for warps, and so gathered.
+// GROUPS-LABEL: func.func @apart
+// GROUPS: memref.alloc
+// CHECK-LABEL: func.func @apart
+!apart = memref<?x4x2x64xbf16, strided<[528, 132, 66, 1]>>
+func.func @apart(%q: !q, %k: !apart, %lengths: memref<3xi32>, %table: memref<3x?xi32>, %o: !q) {
+  fa.attention ins(%q, %k, %k : !q, !apart, !apart) outs(%o : !q)
       key_lengths(%lengths : memref<3xi32>) key_pages(%table : memref<3x?xi32>) {key_dims = #pages, value_dims = #pages}
   return
 }

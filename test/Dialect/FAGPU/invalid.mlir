@@ -2033,7 +2033,7 @@ func.func @nan_by_threads(%m: memref<64x64xbf16>) attributes {fagpu.kernel = "sm
   %c0 = arith.constant 0 : i32
   %t = fagpu.channel cp_async : <64x64xbf16, #fagpu.smem<128>, 1>
   fagpu.role @a groups(1) {
-    // expected-error @below {{'fagpu.put' op has 'fagpu.nan' and a channel of cp_async, expected tma, which alone fills with NaN}}
+    // expected-error @below {{'fagpu.put' op has 'fagpu.nan' and a channel of cp_async, expected tma or pages, which alone fill with NaN}}
     fagpu.put %t, %m[%c0, %c0] [64, 64] {fagpu.nan} : memref<64x64xbf16> into <64x64xbf16, #fagpu.smem<128>, 1>
   }
   return

@@ -15,6 +15,7 @@
 #include "ThreadRows.h"
 #include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "fa/Target/GPUTarget.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -183,52 +184,35 @@ static int64_t getSize(Value pool, DimsAttr order, DimKind kind) {
   return cast<ShapedType>(pool.getType()).getDimSize(order.positionOf(kind));
 }
 
-/// Whether attention on the same keys in another place is by warp groups, whose
-/// bulk copies fill swizzled tiles by eight rows.
-static bool isByGroups(AttentionOp op, const GPUTarget &target) {
-  ConfigAttr config = op.getConfigAttr();
-  if (config)
-    if (auto given = dyn_cast_if_present<GPUConfigAttr>(config.getTarget()))
-      return given.getPart().hasGroups();
+/// Whether attention is by warp groups, which have a role that finds rows in
+/// pages of any size.
+static bool isByGroups(AttentionOp op, const Target &target) {
   Type element = cast<ShapedType>(op.getKey().getType()).getElementType();
-  return target.hasAsyncMatrix && element.getIntOrFloatBitWidth() == 16 &&
-         getSize(op.getKey(), op.getKeyOrder(), DimKind::HeadDim) % 8 == 0 &&
-         getSize(op.getValue(), op.getValueOrder(), DimKind::HeadDim) % 8 == 0;
+  AttentionProblem problem = AttentionProblem::get(op);
+  std::string reason;
+  ConfigAttr config = op.getConfigAttr();
+  config = config ? target.completeConfig(config, problem)
+                  : target.selectConfig(op.getContext(), problem, reason)
+                        .forAnyLengths();
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  return element.getIntOrFloatBitWidth() == 16 && gpu &&
+         gpu.getPart().hasGroups();
 }
 
-/// What the rows of a page are to be a multiple of: key blocks are copied from
-/// parts of one page, or in bulk from several. Products of f32 have 64 of them,
-/// and a batch_invariant attention the key blocks that it has without pages.
-static int64_t getUnit(AttentionOp op, const GPUTarget &target) {
-  if (isByGroups(op, target))
-    return 8;
+/// What the rows of a page are to be a multiple of, where warps copy key blocks
+/// from parts of one page. Products of f32 have 64 of them, and a
+/// batch_invariant attention the key blocks that it has without pages.
+static int64_t getUnit(AttentionOp op) {
   if (op.getBatchInvariant())
     return gatheredRows;
   Type element = cast<ShapedType>(op.getKey().getType()).getElementType();
   return element.getIntOrFloatBitWidth() == 32 ? 64 : 16;
 }
 
-static bool areCopied(AttentionOp op, const GPUTarget &target) {
+static bool areCopied(AttentionOp op, const Target &target) {
   int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
-  return !ShapedType::isDynamic(rows) && rows % getUnit(op, target) == 0;
-}
-
-/// Gathered pages are read by warps, which add up in another order than groups.
-static LogicalResult verifyInvariance(AttentionOp op, const GPUTarget &target) {
-  if (!op.getBatchInvariant() || !isByGroups(op, target))
-    return success();
-  int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
-  InFlightDiagnostic error = op.emitOpError() << "is batch_invariant and has "
-                                                 "pages of ";
-  if (ShapedType::isDynamic(rows))
-    error << "?";
-  else
-    error << rows;
-  return error << " rows, which are gathered for warps and not read by warp "
-                  "groups as other keys are on "
-               << target.chip << "; the nearest is pages of "
-               << (ShapedType::isDynamic(rows) ? 8 : llvm::alignTo(rows, 8))
-               << " rows, or a config with target = #fa.gpu<warps>";
+  return (!ShapedType::isDynamic(rows) && rows % getUnit(op) == 0) ||
+         isByGroups(op, target);
 }
 
 namespace {
@@ -236,12 +220,15 @@ struct GatherPagesPass : public fa::impl::FAGatherPagesBase<GatherPagesPass> {
   using FAGatherPagesBase::FAGatherPagesBase;
 
   void runOnOperation() override {
-    const GPUTarget *target = lookupGPUTarget(chip);
-    if (!target) {
-      emitError(getOperation()->getLoc())
-          << "chip is '" << chip << "', expected one of " << listGPUTargets();
+    Location loc = getOperation()->getLoc();
+    if (!lookupGPUTarget(chip)) {
+      emitError(loc) << "chip is '" << chip << "', expected one of "
+                     << listGPUTargets();
       return signalPassFailure();
     }
+    FailureOr<Target> target = Target::get(chip, [&] { return emitError(loc); });
+    if (failed(target))
+      return signalPassFailure();
     SmallVector<AttentionOp> all;
     getOperation()->walk([&](AttentionOp op) {
       if (op.getKeyPages() && isa<MemRefType>(op.getKey().getType()) &&
@@ -250,13 +237,11 @@ struct GatherPagesPass : public fa::impl::FAGatherPagesBase<GatherPagesPass> {
     });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : all) {
-      if (failed(verifyInvariance(op, *target)))
-        return signalPassFailure();
       remark::passed(op.getLoc(), remark::RemarkOpts::name("Pages").category(
                                       "fa-gather-pages"))
           << llvm::formatv("a kernel of its own gathers pages, of a size that "
                            "{0} has no copies of, into pages of {1} rows",
-                           target->chip, gatheredRows)
+                           target->getName(), gatheredRows)
                  .str();
       gatherPages(rewriter, op);
     }

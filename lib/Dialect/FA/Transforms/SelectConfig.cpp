@@ -73,17 +73,13 @@ static int64_t getPageRows(AttentionOp op) {
 /// What key blocks in pages are multiples of.
 static constexpr int64_t keyUnit = 16;
 
-/// Whether a block of keys is made of whole pages: bulk copies of eight rows,
-/// or of a multiple of them, fill parts of a stage.
+/// Whether a block of keys may lie in any pages: warp groups have a role that
+/// copies the rows of several.
 static bool joinsPages(AttentionOp op, ConfigAttr config) {
-  constexpr int64_t rowsOfSwizzle = 8;
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  int64_t rows = getPageRows(op);
-  return gpu && gpu.getPart().hasGroups() && !ShapedType::isDynamic(rows) &&
-         rows > 0 && rows % rowsOfSwizzle == 0 &&
+  return gpu && gpu.getPart().hasGroups() &&
          getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth() ==
-             16 &&
-         config.getKeyBlock() % rows == 0;
+             16;
 }
 
 /// Keys of a block that is a part of one page, so that nothing is copied: the
@@ -95,7 +91,8 @@ static int64_t fitPages(AttentionOp op, ConfigAttr config) {
   if (!op.getKeyPages())
     return keyBlock;
   int64_t rows = getPageRows(op);
-  if (ShapedType::isDynamic(rows) || joinsPages(op, config))
+  if (ShapedType::isDynamic(rows) ||
+      (joinsPages(op, config) && (rows < keyBlock || rows % keyUnit)))
     return keyBlock;
   for (int64_t block = std::min(rows, keyBlock); block >= fewest; --block)
     if (rows % block == 0 && block % keyUnit == 0)
@@ -103,19 +100,20 @@ static int64_t fitPages(AttentionOp op, ConfigAttr config) {
   return keyBlock;
 }
 
-/// A GPU copies a block of keys as one box, so it lies in one page, or as a box
-/// for each of several whole pages.
+/// Threads copy a block of keys as one box, so it lies in one page.
 static LogicalResult verifyPages(AttentionOp op, ConfigAttr config,
                                  bool isGiven, StringRef target) {
   if (!op.getKeyPages())
     return success();
   int64_t rows = getPageRows(op), keyBlock = config.getKeyBlock();
+  if (joinsPages(op, config))
+    return success();
   if (ShapedType::isDynamic(rows))
     return op.emitOpError() << "has pages of ? rows, expected a static number "
                                "of them on "
                             << target << "; the nearest is a version for each "
                             << "size of a page";
-  if (rows % keyBlock == 0 || joinsPages(op, config))
+  if (rows % keyBlock == 0)
     return success();
   return op.emitOpError() << "has pages of " << rows
                           << " rows and key_block = " << keyBlock

@@ -354,6 +354,15 @@ void FetchOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fetched");
 }
 
+void FetchOp::build(OpBuilder &builder, OperationState &state, Type result,
+                    Value source, ValueRange offsets, ArrayRef<int64_t> sizes,
+                    Value rows, Value columns, int64_t alignment, bool padded,
+                    bool fragments) {
+  build(builder, state, result, source, offsets, sizes, rows, columns,
+        alignment, padded, fragments, /*pages=*/Value(),
+        /*pageDim=*/IntegerAttr());
+}
+
 LogicalResult FetchOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   RankedTensorType result = tensorOf(getResult());
@@ -386,6 +395,9 @@ LogicalResult FetchOp::verify() {
                                  ? " with rows(...), columns(...) or padded"
                                  : "")
                          << ", expected f32 and all of the box";
+  if (failed(verifyPages(*this, getPages(), getPageDim(), getSizes(), getRows(),
+                         !getPadded())))
+    return failure();
   return verifyInRole(*this);
 }
 

@@ -143,7 +143,8 @@ static int64_t getLeastAlignment(Value channel) {
   auto made = channel ? channel.getDefiningOp<ChannelOp>() : ChannelOp();
   if (!made)
     return 1;
-  if (llvm::is_contained({Engine::tma, Engine::tma_store}, made.getEngine()))
+  if (llvm::is_contained({Engine::tma, Engine::tma_store, Engine::pages},
+                         made.getEngine()))
     return 16;
   return made.getEngine() == Engine::cp_async ? 4 : 1;
 }
@@ -304,6 +305,54 @@ static LogicalResult verifyCache(Operation *op,
                            << stringifyEngine(wanted) << "'";
 }
 
+LogicalResult mlir::fagpu::verifyPages(Operation *op, Value pages,
+                                       std::optional<int64_t> pageDim,
+                                       ArrayRef<int64_t> box, Value rows,
+                                       bool isWhole) {
+  if (!pages)
+    return success();
+  auto table = cast<MemRefType>(pages.getType());
+  if (table.getRank() != 2 || !table.getElementType().isInteger(32))
+    return op->emitOpError() << "finds pages in " << table
+                             << ", expected a table of i32 with a row for each "
+                                "sequence";
+  int64_t last = box.size() - 1, rowDim = getRowDim(box, /*tileRank=*/2);
+  if (*pageDim < 0 || *pageDim >= last || *pageDim == rowDim ||
+      box[*pageDim] != 1)
+    return op->emitOpError()
+           << "counts pages in dimension " << *pageDim << " of a box of "
+           << formatShape(box) << " with rows in dimension " << rowDim
+           << ", expected another one before the last, of size 1";
+  for (int64_t dim = 0; dim < last; ++dim)
+    if (dim != rowDim && box[dim] != 1)
+      return op->emitOpError()
+             << "copies " << box[dim] << " of dimension " << dim
+             << " from pages, expected 1: rows of one head";
+  if (rows && isWhole)
+    return success();
+  return op->emitOpError() << "copies rows in pages "
+                           << (rows ? "padded or to a part of a tile"
+                                    : "without an end")
+                           << ", expected rows(...) and a whole tile";
+}
+
+/// Rows in pages have an engine of their own, on tiles of whole chunks.
+static LogicalResult verifyEngineOfPages(PutOp op) {
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (!channel || (channel.getEngine() == Engine::pages) ==
+                      static_cast<bool>(op.getPages()))
+    return success();
+  return op.emitOpError() << (op.getPages() ? "has pages(...)"
+                                            : "has no pages(...)")
+                          << ", but the engine '"
+                          << stringifyEngine(channel.getEngine())
+                          << (op.getPages()
+                                  ? "' copies boxes; the nearest is the engine "
+                                    "'pages'"
+                                  : "' copies rows in pages; the nearest is the "
+                                    "engine 'tma'");
+}
+
 /// One piece of memory, which is copied whole: nothing bounds it, and the
 /// hardware moves 16 bytes at a time.
 static LogicalResult verifyPiece(Operation *op, StringRef what,
@@ -374,7 +423,8 @@ LogicalResult PutOp::verify() {
   auto memory = cast<MemRefType>(getSource().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
   if (failed(verifyEngine(*this, getChannel(),
-                          {Engine::tma, Engine::cp_async, Engine::loads})) ||
+                          {Engine::tma, Engine::cp_async, Engine::loads,
+                           Engine::pages})) ||
       failed(verifyBank(*this, getChannel(), getBank())) ||
       failed(verifyPart(*this, getPart(), tile)) ||
       failed(verifyOffsets(*this, getOffsets(), memory)) ||
@@ -386,6 +436,9 @@ LogicalResult PutOp::verify() {
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
                              getChannel())) ||
       failed(verifyPadded(*this)) || failed(verifyPromotion(*this)) ||
+      failed(verifyEngineOfPages(*this)) ||
+      failed(verifyPages(*this, getPages(), getPageDim(), getSizes(), getRows(),
+                         getPart().empty() && !getPadded())) ||
       failed(verifyCache(*this, getCache(), getChannel(), Engine::tma)))
     return failure();
   SmallVector<int64_t> box;

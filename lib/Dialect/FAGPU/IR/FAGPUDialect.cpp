@@ -205,11 +205,12 @@ static LogicalResult verifyNaN(Operation *op, Attribute value) {
            << "'" << nanAttrName << "' is " << value << ", expected no value";
   if (auto put = dyn_cast<PutOp>(op)) {
     auto channel = put.getChannel().getDefiningOp<ChannelOp>();
-    if (channel && channel.getEngine() != Engine::tma)
+    if (channel && !llvm::is_contained({Engine::tma, Engine::pages},
+                                       channel.getEngine()))
       return op->emitOpError()
              << "has '" << nanAttrName << "' and a channel of "
              << stringifyEngine(channel.getEngine())
-             << ", expected tma, which alone fills with NaN";
+             << ", expected tma or pages, which alone fill with NaN";
   } else if (!isa<FetchOp>(op)) {
     return op->emitOpError() << "has '" << nanAttrName
                              << "', expected it on a fagpu.put or fagpu.fetch";

@@ -86,8 +86,9 @@ private:
     int32_t full = 1, empty = 0;
     for (Operation *user : channel.getUsers()) {
       auto role = user->getParentOfType<RoleOp>();
+      // Each lane of a warp arrives for what it has copied itself.
       if (auto put = dyn_cast<PutOp>(user))
-        full = ChannelUse(put).getNumParts();
+        full = put.getPages() ? 32 : ChannelUse(put).getNumParts();
       else if (auto write = dyn_cast<WriteOp>(user))
         full = role.getWarps() * (write.getBank() ? 1 : role.getGroups());
       else if (auto acquire = dyn_cast<AcquireOp>(user))

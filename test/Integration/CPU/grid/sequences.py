@@ -15,8 +15,8 @@ from . import reference
 from .problems import ELEMENTS, Problem
 
 PAGE_SIZES = [1, 3, 8, 16, 64, 128, 256]
-# A GPU copies a key block as one box, of one page.
-GPU_PAGE_SIZES = [16, 64, 128, 256]
+# Parts of a key block of many sizes, and several of them.
+GPU_PAGE_SIZES = [1, 2, 3, 4, 8, 12, 16, 24, 48, 64, 128, 256]
 
 
 @dataclass

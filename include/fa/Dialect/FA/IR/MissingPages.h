@@ -13,6 +13,18 @@
 
 namespace mlir::fa {
 
+/// Whether rows of a block of keys are found in pages one by one: where it is no
+/// part of a page, nor made of whole ones of so many rows that boxes of them
+/// take no more time than their bytes.
+inline bool findsRows(int64_t pageRows, int64_t keyBlock) {
+  constexpr int64_t leastRows = 32;
+  bool isPart = !ShapedType::isDynamic(pageRows) && pageRows > 0 &&
+                pageRows % keyBlock == 0;
+  bool isWhole = !ShapedType::isDynamic(pageRows) && pageRows >= leastRows &&
+                 pageRows % 8 == 0 && keyBlock % pageRows == 0;
+  return !isPart && !isWhole;
+}
+
 /// Whether bulk copies give NaN for keys in a page that is none, which reaches
 /// the results of all rows that see one, so that no thread has to look at a
 /// table before it starts. A score function might lose it, and where the head

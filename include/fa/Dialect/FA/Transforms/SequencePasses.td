@@ -50,10 +50,11 @@ def FAAppendToThreads : Pass<"fa-append-to-threads"> {
 }
 
 def FAGatherPages : Pass<"fa-gather-pages"> {
-  let summary = "Gather pages of any size into pages that kernels copy";
+  let summary = "Gather pages of any size into pages that warps copy";
   let description = [{
-    Kernels copy a block of keys from a page, or from several whole ones, of a
-    static multiple of 16 rows, in bulk of 8. Keys and values in other pages, of a
+    Warp groups find the rows of a block of keys in pages of any size. Warps copy
+    the block from one page of a static multiple of 16 rows. Keys and values in
+    other pages, of a
     size known at run time too, are gathered by a kernel ahead of attention: into
     pages of 128 rows of the device's own memory, as many as the table has room
     for, with a table of their own. Only rows below a length are read. A page that

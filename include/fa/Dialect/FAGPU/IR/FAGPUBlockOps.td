@@ -173,8 +173,8 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
     The box of `sizes` at `offsets`; leading sizes collapse into the rows of the
     result. `rows` bounds the dimension that it bounds in `fagpu.put`: indices
     from it on read as zero and touch no memory; without `rows` the dimension's
-    size is the limit. `columns` bounds the last dimension alike; `align` and
-    `padded` are those of `fagpu.put`. With `fragments` the box is one piece of the
+    size is the limit. `columns` bounds the last dimension alike; `align`, `padded`
+    and `pages` are those of `fagpu.put`. With `fragments` the box is one piece of the
     last dimension, which a `fagpu.store` of `fragments` has written. What brings
     the box to the threads is decided later: fagpu-form-channels makes a channel
     of it.
@@ -186,10 +186,17 @@ def FAGPU_FetchOp : FAGPU_NamedOp<"fetch", [AttrSizedOperandSegments]> {
                        Variadic<I32>:$offsets, DenseI64ArrayAttr:$sizes,
                        Optional<I32>:$rows, Optional<I32>:$columns,
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
-                       UnitAttr:$padded, UnitAttr:$fragments);
+                       UnitAttr:$padded, UnitAttr:$fragments,
+                       Arg<Optional<AnyMemRef>, "", [MemRead]>:$pages,
+                       OptionalAttr<I64Attr>:$pageDim);
   let results = (outs FAGPU_BlockValue:$result);
+  let builders = [OpBuilder<(ins "Type":$result, "Value":$source,
+      "ValueRange":$offsets, "ArrayRef<int64_t>":$sizes, "Value":$rows,
+      "Value":$columns, "int64_t":$alignment, "bool":$padded,
+      CArg<"bool", "false">:$fragments)>];
   let assemblyFormat = [{
-    $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
+    $source `[` $offsets `]` $sizes
+    (`pages` `(` $pages^ `:` type($pages) `at` $pageDim `)`)? (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
     (`padded` $padded^)? (`fragments` $fragments^)? attr-dict
     `:` type($source) `->` type($result)

@@ -84,6 +84,13 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     the last dimension to `tma`: it copies all of it, without bounds, so a call
     is refused whose last dimension is no multiple of the vector.
 
+    With `pages` (engine `pages`) the rows are those of a sequence in pages: the
+    dimension behind `at` counts pages, and its offset is a row of the table; the
+    offset of the rows, and `rows`, count keys. Key x is row x mod P of the page
+    that column x / P of the table names (the last column where there are
+    fewer), P the size of the dimension of the rows. A page that is none reads as
+    rows past the end do.
+
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`, and
     `fagpu.put %l, %lse[%b, %h, %i] [1, 1, 80] : memref<?x?x?xf32> into !l`
@@ -97,10 +104,14 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
                        UnitAttr:$padded,
                        DefaultValuedAttr<I64Attr, "128">:$l2Promotion,
-                       OptionalAttr<FAGPU_CachePriority>:$cache);
+                       OptionalAttr<FAGPU_CachePriority>:$cache,
+                       Optional<AnyMemRef>:$pages,
+                       OptionalAttr<I64Attr>:$pageDim);
   let assemblyFormat = [{
     $channel (`bank` `(` $bank^ `)`)? (`part` `(` $part^ `)`)? `,`
-    $source `[` $offsets `]` $sizes (`rows` `(` $rows^ `)`)?
+    $source `[` $offsets `]` $sizes
+    (`pages` `(` $pages^ `:` type($pages) `at` $pageDim `)`)?
+    (`rows` `(` $rows^ `)`)?
     (`columns` `(` $columns^ `)`)? (`align` `(` $alignment^ `)`)?
     (`l2_promotion` `(` $l2Promotion^ `)`)? (`cache` `(` $cache^ `)`)?
     (`padded` $padded^)? (`if` `(` $condition^ `)`)? (`stage` `(` $stage^ `,` $phase `)`)?

@@ -1,0 +1,271 @@
+//===- PagePatterns.cpp - Rows in pages to shared memory ------------------===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers puts of rows in pages of any size. A lane of the warp looks up every
+// 32nd row; then the lanes that copy a row by cp.async, 16 bytes each, are told
+// where it is. Read `PageCopy`: the table is read before the stage is free.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ColumnBound.h"
+#include "Patterns.h"
+#include "TilePlace.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fagpu;
+
+static constexpr int64_t warpSize = 32;
+
+/// The address space of global memory.
+static constexpr unsigned globalSpace = 1;
+
+namespace {
+
+/// A row of a table, and where its page is said to be.
+struct RowInPage {
+  Value key, inPage, page;
+};
+
+class PageCopy {
+public:
+  PageCopy(PutOp put, Emitter &emit, const KernelContext &kernel,
+           ArrayRef<Value> offsets)
+      : put(put), emit(emit), kernel(kernel),
+        type(cast<MemRefType>(put.getSource().getType())),
+        pageDim(*put.getPageDim()), rowDim(put.getRowDim()),
+        tile(put.getChannel().getType()), panels(tile.getLayout()),
+        lane(kernel.getThreads(put).lane), offsets(offsets) {}
+
+  /// Reads the table.
+  void lookUp() {
+    Value size = narrow(kernel.getSize(emit.builder, put.getSource(), rowDim));
+    if (type.isDynamicDim(rowDim))
+      size = arith::MaxSIOp::create(emit.builder, emit.location, size,
+                                    emit.constant(1));
+    Value columns = narrow(kernel.getSize(emit.builder, put.getPages(), 1));
+    Value last = emit.subtract(columns, emit.constant(1));
+    for (int64_t row = 0; row < tile.getShape()[0]; row += warpSize) {
+      RowInPage found;
+      found.key = emit.add(emit.add(offsets[rowDim], lane), row);
+      Value number = arith::DivUIOp::create(emit.builder, emit.location,
+                                            found.key, size);
+      found.inPage = arith::RemUIOp::create(emit.builder, emit.location,
+                                            found.key, size);
+      number = arith::MinSIOp::create(emit.builder, emit.location, number, last);
+      Value address =
+          getAddress(emit.builder, emit.location, kernel, put.getPages(),
+                     ValueRange{offsets[pageDim], number});
+      found.page = LLVM::LoadOp::create(emit.builder, emit.location,
+                                        emit.builder.getI32Type(), address);
+      rows.push_back(found);
+    }
+  }
+
+  /// Copies the rows below `end` to the stage, each column below `columns`
+  /// (null: all).
+  void copy(Value stage, Value end, Value columns) {
+    SmallVector<Value> sources = locateRows(end);
+    int64_t chunks = panels.getChunks(), atOnce = warpSize / chunks;
+    Value chunk = emit.bitAnd(lane, chunks - 1),
+          rowOfLane = emit.shiftRight(lane, panels.getChunkBits());
+    Value inRow = extend(emit.shiftLeft(chunk, 4));
+    SharedTile target = {stage, tile.getShape()[0], panels};
+    // Places are apart by multiples of eight rows.
+    SmallVector<TilePlace> places;
+    for (int64_t row = 0; row < 8; row += atOnce)
+      places.emplace_back(
+          emit, kernel.getSharedBase(), target,
+          TilePlace::getPlace(emit, panels, emit.add(rowOfLane, row), chunk));
+    ColumnBound bound(columns, offsets.back());
+    Value nothing = getOutside();
+    for (int64_t row = 0; row < tile.getShape()[0]; row += atOnce) {
+      Value from = emit.add(rowOfLane, row % warpSize);
+      Value source =
+          add(shuffle(sources[row / warpSize], from), inRow);
+      TilePlace &place = places[row % 8 / atOnce];
+      for (int64_t column = 0; column < tile.getShape()[1];
+           column += panels.getColumns()) {
+        Value address = add(source, emit.constant64(2 * column));
+        if (!bound.holds(column, panels.getColumns()))
+          address = select(
+              isBelow(emit.constant(0),
+                      bound.getLeft(emit, emit.add(emit.shiftLeft(chunk, 3),
+                                                   column)),
+                      arith::CmpIPredicate::slt),
+              address, nothing);
+        emit.inlinePTX("cp.async.cg.shared.global [$0], [$1], 16;",
+                       "l,l,~{memory}",
+                       {place.getPointer(row / 8 * 8,
+                                         column / Panels::chunkColumns),
+                        address},
+                       {});
+      }
+    }
+  }
+
+private:
+  /// Where each row looked up lies in global memory, i64: what is no row of a
+  /// page is outside.
+  SmallVector<Value> locateRows(Value end) {
+    Value base = LLVM::PtrToIntOp::create(emit.builder, emit.location,
+                                          emit.builder.getI64Type(),
+                                          kernel.getPointer(put.getSource()));
+    Value ofAll;
+    for (auto [dim, offset] : llvm::enumerate(offsets)) {
+      if (dim == pageDim || dim == rowDim)
+        continue;
+      Value more = multiply(extend(offset), getStride(dim));
+      ofAll = ofAll ? add(ofAll, more) : more;
+    }
+    Value pages = narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
+    Value outside = getOutside();
+    SmallVector<Value> sources;
+    for (const RowInPage &row : rows) {
+      Value isThere = emit.logicalAnd(
+          isBelow(row.key, end, arith::CmpIPredicate::slt),
+          isBelow(row.page, pages, arith::CmpIPredicate::ult));
+      Value offset = add(multiply(extend(row.page), getStride(pageDim)),
+                         multiply(extend(row.inPage), getStride(rowDim)));
+      offset = add(offset, ofAll);
+      // Elements of 16 bits.
+      Value source = add(base, add(offset, offset));
+      sources.push_back(select(isThere, source, outside));
+    }
+    return sources;
+  }
+
+  /// A row of what is read outside of the memory: zeros or NaN.
+  Value getOutside() {
+    if (outsideRow)
+      return outsideRow;
+    bool isNaN = fillsNaN(put);
+    Type element = type.getElementType();
+    auto module = put->getParentOfType<ModuleOp>();
+    int64_t columns = tile.getShape()[1];
+    std::string name = ("fagpu_outside_" + Twine(columns)).str();
+    APInt bits(16, 0);
+    if (isNaN) {
+      name += element.isBF16() ? "_bf16_nan" : "_f16_nan";
+      bits = APFloat::getNaN(cast<FloatType>(element).getFloatSemantics())
+                 .bitcastToAPInt();
+    }
+    auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+    if (!global) {
+      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+      Type word = builder.getIntegerType(16);
+      auto words =
+          DenseElementsAttr::get(RankedTensorType::get({columns}, word), bits);
+      global = LLVM::GlobalOp::create(
+          builder, put.getLoc(), LLVM::LLVMArrayType::get(word, columns),
+          /*isConstant=*/true, LLVM::Linkage::Internal, name, words,
+          /*alignment=*/16, globalSpace);
+    }
+    Value pointer =
+        LLVM::AddressOfOp::create(emit.builder, emit.location, global);
+    outsideRow = LLVM::PtrToIntOp::create(
+        emit.builder, emit.location, emit.builder.getI64Type(), pointer);
+    return outsideRow;
+  }
+
+  /// The 64 bits that lane `from` has.
+  Value shuffle(Value value, Value from) {
+    Type i32 = emit.builder.getI32Type(), i64 = emit.builder.getI64Type();
+    auto move = [&](Value word) -> Value {
+      return NVVM::ShflOp::create(
+          emit.builder, emit.location, i32, emit.constant(-1), word, from,
+          emit.constant(warpSize - 1), NVVM::ShflKind::idx, UnitAttr());
+    };
+    Value half = emit.constant64(32);
+    Value high = arith::ShRUIOp::create(emit.builder, emit.location, value, half);
+    Value low = move(narrow(value));
+    high = move(narrow(high));
+    auto widen = [&](Value word) -> Value {
+      return arith::ExtUIOp::create(emit.builder, emit.location, i64, word);
+    };
+    high = arith::ShLIOp::create(emit.builder, emit.location, widen(high), half);
+    return arith::OrIOp::create(emit.builder, emit.location, high, widen(low));
+  }
+
+  Value isBelow(Value a, Value b, arith::CmpIPredicate predicate) {
+    return arith::CmpIOp::create(emit.builder, emit.location, predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(emit.builder, emit.location, condition, a, b);
+  }
+  Value getStride(unsigned dim) {
+    return kernel.getStride(emit.builder, put.getSource(), dim);
+  }
+  Value narrow(Value value) {
+    return arith::TruncIOp::create(emit.builder, emit.location,
+                                   emit.builder.getI32Type(), value);
+  }
+  Value extend(Value value) {
+    return arith::ExtSIOp::create(emit.builder, emit.location,
+                                  emit.builder.getI64Type(), value);
+  }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(emit.builder, emit.location, a, b);
+  }
+  Value multiply(Value a, Value b) {
+    return arith::MulIOp::create(emit.builder, emit.location, a, b);
+  }
+
+  PutOp put;
+  Emitter &emit;
+  const KernelContext &kernel;
+  MemRefType type;
+  unsigned pageDim, rowDim;
+  ChannelType tile;
+  Panels panels;
+  Value lane;
+  SmallVector<Value> offsets;
+  SmallVector<RowInPage> rows;
+  Value outsideRow;
+};
+
+struct PutPagesPattern : public KernelPattern<PutOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PutOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getPages())
+      return rewriter.notifyMatchFailure(op, "no rows in pages");
+    Emitter emit(rewriter, op.getLoc());
+    OpBuilder::InsertionGuard guard(rewriter);
+    if (Value condition = getOptional(adaptor.getCondition())) {
+      auto branch = scf::IfOp::create(rewriter, op.getLoc(), condition, false);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+    }
+    PageCopy pages(op, emit, kernel,
+                   flatten(SmallVector<ValueRange>(adaptor.getOffsets())));
+    pages.lookUp();
+    StageAddress stage = addressStage(emit, kernel, op.getChannel(),
+                                      getOptional(adaptor.getStage()),
+                                      getOptional(adaptor.getBank()));
+    emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
+    pages.copy(stage.data, getOptional(adaptor.getRows()),
+               getOptional(adaptor.getColumns()));
+    NVVM::CpAsyncMBarrierArriveOp::create(rewriter, op.getLoc(),
+                                          emit.sharedPointer(stage.full),
+                                          /*noinc=*/true);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::fagpu::populatePagePatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       const KernelContext &kernel) {
+  patterns.add<PutPagesPattern>(converter, patterns.getContext(), kernel);
+}

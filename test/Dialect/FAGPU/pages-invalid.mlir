@@ -1,0 +1,98 @@
+// RUN: fa-opt %s --pass-pipeline="builtin.module(func.func(fagpu-assign-stages,fagpu-plan-resources),convert-fagpu-to-nvvm)" -split-input-file -verify-diagnostics
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @engine(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  %ch = fagpu.channel tma : !t
+  // expected-error @below {{'fagpu.put' op has pages(...), but the engine 'tma' copies boxes; the nearest is the engine 'pages'}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x64x2x64xbf16>
+func.func @no_pages(%m: !p, %c: i32) {
+  %ch = fagpu.channel pages : !t
+  // expected-error @below {{'fagpu.put' op has no pages(...), but the engine 'pages' copies rows in pages; the nearest is the engine 'tma'}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @table(%m: !p, %table: memref<?xi64>, %c: i32) {
+  %ch = fagpu.channel pages : !t
+  // expected-error @below {{'fagpu.put' op finds pages in 'memref<?xi64>', expected a table of i32 with a row for each sequence}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?xi64> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!p = memref<?x4x2x64xbf16>
+func.func @dimension(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op counts pages in dimension 1 of a box of 1x64x1x64 with rows in dimension 1, expected another one before the last, of size 1}}
+  %x = fagpu.fetch %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 1) rows(%c) : !p -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+!p = memref<?x4x2x64xbf16>
+func.func @heads(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op copies 2 of dimension 2 from pages, expected 1: rows of one head}}
+  %x = fagpu.fetch %m[%c, %c, %c, %c] [1, 32, 2, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+!p = memref<?x4x2x64xbf16>
+func.func @end(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  // expected-error @below {{'fagpu.fetch' op copies rows in pages without an end, expected rows(...) and a whole tile}}
+  %x = fagpu.fetch %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) : !p -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @part(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  %ch = fagpu.channel pages : !t
+  // expected-error @below {{'fagpu.put' op copies rows in pages padded or to a part of a tile, expected rows(...) and a whole tile}}
+  fagpu.put %ch part(%c, %c), %m[%c, %c, %c, %c] [1, 32, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @threads(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel pages : !t
+  fagpu.role @load groups(1) {
+    // expected-error @below {{'fagpu.put' op copies rows in pages in @load, a role of 128 threads, expected a role with 'elect'}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x60xbf16, strided<[512, 128, 64, 1]>>
+func.func @columns(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %c60 = arith.constant 60 : i32
+  %ch = fagpu.channel pages : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies 64 rows in pages of columns that end inside 16 bytes, expected a multiple of 16 rows and of 8 columns}}
+    fagpu.put %ch, %m[%c, %c, %c, %c0] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) columns(%c60) : !p into !t
+  }
+  return
+}
