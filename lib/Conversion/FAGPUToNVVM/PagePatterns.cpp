@@ -86,10 +86,17 @@ public:
           TilePlace::getPlace(emit, panels, emit.add(rowOfLane, row), chunk));
     ColumnBound bound(columns, offsets.back());
     Value nothing = getOutside();
+    SmallVector<Value> told;
     for (int64_t row = 0; row < tile.getShape()[0]; row += atOnce) {
-      Value from = emit.add(rowOfLane, row % warpSize);
-      Value source =
-          add(shuffle(sources[row / warpSize], from), inRow);
+      // A lane tells of all of its rows at once: each time takes a while.
+      if (row % warpSize == 0) {
+        told.clear();
+        for (int64_t next = 0; next < warpSize; next += atOnce)
+          told.push_back(add(shuffle(sources[row / warpSize],
+                                     emit.add(rowOfLane, next)),
+                             inRow));
+      }
+      Value source = told[row % warpSize / atOnce];
       TilePlace &place = places[row % 8 / atOnce];
       for (int64_t column = 0; column < tile.getShape()[1];
            column += panels.getColumns()) {
