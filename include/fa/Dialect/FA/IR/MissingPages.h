@@ -14,14 +14,13 @@
 namespace mlir::fa {
 
 /// Whether rows of a block of keys are found in pages one by one: where it is no
-/// part of a page, nor made of whole ones of so many rows that boxes of them
-/// take no more time than their bytes.
+/// part of a page, nor made of boxes of whole ones, of the rows of a swizzle.
 inline bool findsRows(int64_t pageRows, int64_t keyBlock) {
-  constexpr int64_t leastRows = 32;
-  bool isPart = !ShapedType::isDynamic(pageRows) && pageRows > 0 &&
-                pageRows % keyBlock == 0;
-  bool isWhole = !ShapedType::isDynamic(pageRows) && pageRows >= leastRows &&
-                 pageRows % 8 == 0 && keyBlock % pageRows == 0;
+  constexpr int64_t rowsOfSwizzle = 8;
+  if (ShapedType::isDynamic(pageRows) || pageRows <= 0)
+    return true;
+  bool isPart = pageRows % keyBlock == 0;
+  bool isWhole = pageRows % rowsOfSwizzle == 0 && keyBlock % pageRows == 0;
   return !isPart && !isWhole;
 }
 
