@@ -41,10 +41,11 @@ def factors(p, seed, offset):
     def of_head(b, h):
         def of_pairs(i, j):
             i, j = torch.broadcast_tensors(i, j)
-            counter = [j & ~9, i & ~8, torch.full_like(i, (b << 16) + h), torch.full_like(i, offset & WORD)]
+            counter = [j & ~9, i & ~9, torch.full_like(i, (b << 16) + h), torch.full_like(i, offset & WORD)]
             words = torch.stack(philox(counter, [seed & WORD, (seed >> 32) + (offset >> 32) & WORD]))
             word = words.gather(0, ((i & 8) // 4 + (j & 8) // 8)[None])[0]
-            number = word >> 16 * (j & 1) & 0xFFFF
+            common = words[0] ^ words[1] ^ words[2] ^ words[3]
+            number = (word >> 16 * (i & 1) + 8 * (j & 1) & 0xFF) << 8 | common & 0xFF
             return (number / 2.0**16 >= p).double() / (1 - p)
         return of_pairs
     return of_head

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -209,9 +210,9 @@ static int64_t getQuarters(Operation *op) {
           arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
           arith::RemUIOp>(op))
     return 2;
-  bool isExpanded =
-      isa<math::MathDialect>(op->getDialect()) ||
-      isa<arith::DivFOp, arith::RemFOp, arith::SIToFPOp, arith::UIToFPOp>(op);
+  bool isExpanded = isa<math::MathDialect>(op->getDialect()) ||
+                    isa<arith::DivFOp, arith::RemFOp, arith::SIToFPOp,
+                        arith::UIToFPOp, fa::DropoutOp>(op);
   return isExpanded ? 1 : 0;
 }
 

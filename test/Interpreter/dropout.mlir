@@ -5,6 +5,11 @@
 // CHECK: result 0: 1x200x2x64xbf16 relative error {{.*}} (relative): ok
 // CHECK: result 1: {{.*}} (largest): ok
 
+// A probability of 1 drops all: the factor, which the result takes, is held finite.
+// RUN: fa-run %s --target=interpret --chip=sm_90a --verify --seed=3 --input=1x200x2x64xbf16 --input=1x200x2x64xbf16 --input=1x200x2x64xbf16 --input=f32=1.0 --input=@%t.seed.npy --input=@%t.offset.npy | FileCheck %s --check-prefix=ALL
+// ALL: result 0: {{.*}}: ok
+// ALL: result 1: {{.*}}: ok
+
 // The schedules compile.
 // RUN: fa-compile %s --chip=sm_90a -o %t.sm_90a
 // RUN: fa-compile %s --chip=sm_80 -o %t.sm_80

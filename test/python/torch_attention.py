@@ -64,16 +64,17 @@ def draw_factors(p, seed, offset, *sizes):
     low, high = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
     b, h, i, j = numpy.meshgrid(*[numpy.arange(size, dtype=numpy.uint64) for size in sizes], indexing="ij")
     seed, offset = seed % (1 << 64), offset % (1 << 64)
-    counter = [j & low - numpy.uint64(9), i & low - numpy.uint64(8), b * (1 << 16) + h, numpy.full_like(j, offset & 0xFFFFFFFF)]
+    counter = [j & low - numpy.uint64(9), i & low - numpy.uint64(9), b * (1 << 16) + h, numpy.full_like(j, offset & 0xFFFFFFFF)]
     key = [numpy.uint64(seed & 0xFFFFFFFF), numpy.uint64(((seed >> 32) + (offset >> 32)) & 0xFFFFFFFF)]
     for _ in range(10):
         products = counter[0] * numpy.uint64(0xD2511F53), counter[2] * numpy.uint64(0xCD9E8D57)
         counter = [products[1] >> high ^ counter[1] ^ key[0], products[1] & low, products[0] >> high ^ counter[3] ^ key[1],
                    products[0] & low]
         key = [key[0] + numpy.uint64(0x9E3779B9) & low, key[1] + numpy.uint64(0xBB67AE85) & low]
-    # Bit 3 of query and key choose a word, the lowest one of the key a half of it.
+    # Bit 3 of query and key choose a word, bit 0 a byte of it; the draw has the lower byte of the number in common.
     words = numpy.choose((i // 8 % 2 * 2 + j // 8 % 2).astype(int), counter)
-    numbers = words >> 16 * (j % 2) & numpy.uint64(0xFFFF)
+    own, common = words >> 16 * (i % 2) + 8 * (j % 2), counter[0] ^ counter[1] ^ counter[2] ^ counter[3]
+    numbers = (own & numpy.uint64(0xFF)) * 256 + (common & numpy.uint64(0xFF))
     return numpy.where(numbers / 2.0 ** 16 < p, 0, 1 / (1 - p))
 
 

@@ -40,22 +40,26 @@ inline std::array<uint32_t, 4> run(std::array<uint32_t, 4> counter,
 }
 
 /// Bits of an index that choose among the numbers of a draw: `sharedBit` of
-/// query and key a word, the lowest one of the key a half of it.
+/// query and key a word, the lowest ones of them a byte of it.
 inline constexpr uint32_t sharedBit = 8;
-inline constexpr uint32_t queryMask = ~sharedBit, keyMask = ~(sharedBit | 1);
-/// Numbers of a draw have so many bits.
-inline constexpr unsigned numberBits = 16;
+inline constexpr uint32_t drawMask = ~(sharedBit | 1);
+/// Numbers of a draw have so many bits: a byte of their own above one that the
+/// draw has in common.
+inline constexpr unsigned numberBits = 16, byteBits = 8;
 /// Blocks whose first indices are multiples of it hold whole draws.
 inline constexpr int64_t blockMultiple = 2 * sharedBit;
 
 /// The number of a pair of dropout.
 inline uint32_t getNumber(uint32_t query, uint32_t key, uint32_t counter2,
                           uint32_t counter3, std::array<uint32_t, 2> words) {
+  constexpr uint32_t byteMask = (1u << byteBits) - 1;
   std::array<uint32_t, 4> drawn =
-      run({key & keyMask, query & queryMask, counter2, counter3}, words);
+      run({key & drawMask, query & drawMask, counter2, counter3}, words);
   uint32_t word =
       drawn[(query & sharedBit ? 2 : 0) + (key & sharedBit ? 1 : 0)];
-  return key & 1 ? word >> numberBits : word & ((1u << numberBits) - 1);
+  uint32_t own = word >> byteBits * (2 * (query & 1) + (key & 1)) & byteMask;
+  uint32_t common = (drawn[0] ^ drawn[1] ^ drawn[2] ^ drawn[3]) & byteMask;
+  return own << byteBits | common;
 }
 
 } // namespace mlir::fa::philox

@@ -54,7 +54,7 @@ struct RegionWork {
   int64_t tileLoads = 0;
   bool areTilesAligned = true;
   /// How much of what they compute at pairs is on its way at a time, in
-  /// quarters of all pairs: 1 for math functions and conversions of indices, 2
+  /// quarters of all pairs: 1 for math functions, dropout and conversions, 2
   /// for divisions of integers, which are many instructions each.
   int64_t quartersOnTheWay = 0;
   /// Values of all pairs that are live at a time beside the one that becomes

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers fagpu.dropout: draws by Philox, and a word with a bit for each pair.
-// Read `lower`, then `drawShared`: where rows are queries a thread holds the
-// eight pairs of a draw; where rows are keys two threads do, and exchange bits.
+// Lowers fagpu.dropout. Read `lower`, then `SharedDraws`: two threads whose
+// rows differ in the lowest bit share the 16 pairs of a draw, eight each. Each
+// draws for both of them, and they exchange signs of what is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,8 @@ namespace {
 
 /// The words of a draw.
 using Words = std::array<Value, 4>;
+
+constexpr int64_t byteMask = (1 << philox::byteBits) - 1;
 
 /// Draws for the pairs of one block.
 class Drawer {
@@ -43,7 +45,7 @@ public:
 
   Words draw(Value query, Value key);
   Value isKept(const Words &words, Value query, Value key);
-  std::pair<Value, Value> getSigns(const Words &words);
+  Words getSigns(const Words &words);
 
 private:
   Value bitOr(Value a, Value b) { return emit.bitOr(a, b); }
@@ -58,13 +60,13 @@ private:
     return arith::CmpIOp::create(emit.builder, emit.location,
                                  arith::CmpIPredicate::ult, a, b);
   }
-  Value getSign(Value word);
+  Value getCommonByte(const Words &words);
 
   Emitter &emit;
   Value threshold, counter2, counter3;
   Value keys[philox::rounds][2];
-  /// See `getSign`.
-  Value addend, upper;
+  /// See `getSigns`.
+  Value commonThreshold, addend, lessByOne, upper;
 };
 
 } // namespace
@@ -99,41 +101,241 @@ Value Drawer::isKept(const Words &words, Value query, Value key) {
         ofKey = isSet(key, philox::sharedBit);
   Value word = choose(ofQuery, choose(ofKey, words[3], words[2]),
                       choose(ofKey, words[1], words[0]));
+  auto bit = [&](Value index, int64_t place) {
+    return emit.shiftLeft(emit.bitAnd(index, 1), place);
+  };
+  Value place = bitOr(bit(query, 4), bit(key, 3));
+  Value own = arith::ShRUIOp::create(emit.builder, emit.location, word, place);
   Value number =
-      choose(isSet(key, 1), emit.shiftRight(word, philox::numberBits),
-             emit.bitAnd(word, (1 << philox::numberBits) - 1));
+      bitOr(emit.shiftLeft(emit.bitAnd(own, byteMask), philox::byteBits),
+            getCommonByte(words));
   return arith::CmpIOp::create(emit.builder, emit.location,
                                arith::CmpIPredicate::uge, number, threshold);
 }
 
-/// Bit 15 of each half of a word: whether the half is at least the threshold t.
-/// The lower 15 bits of a half plus 2^15 - t, or 2^16 - t for a t with bit 15,
-/// have bit 15 where they are at least t without it. A half is then kept if it
-/// has bit 15 itself or, of such a t, and.
-Value Drawer::getSign(Value word) {
-  constexpr int64_t sign = 1 << 15, twice = 0x10001;
+/// The lower byte of all numbers of a draw.
+Value Drawer::getCommonByte(const Words &words) {
+  Value all = emit.bitXor(emit.bitXor(words[0], words[1]), words[2]);
+  return emit.bitAnd(emit.bitXor(all, words[3]), byteMask);
+}
+
+/// Bit 7 of each byte of each word: whether it is at least the upper byte t of
+/// the threshold, or t + 1 where the byte that all have in common is below the
+/// threshold's lower one. The lower 7 bits of a byte plus 2^7 - t, or 2^8 - t
+/// for a t with bit 7, have bit 7 where they are at least t without it. A byte
+/// is then kept if it has bit 7 itself or, of such a t, and.
+Words Drawer::getSigns(const Words &words) {
+  constexpr int64_t sign = 1 << 7, all = 0x01010101;
   if (!addend) {
-    Value isLower = isBelow(threshold, emit.constant(sign));
+    Value isLower = isBelow(threshold, emit.constant(sign << philox::byteBits));
     upper = choose(isLower, emit.constant(-1), emit.constant(0));
     addend = emit.subtract(
         choose(isLower, emit.constant(sign), emit.constant(2 * sign)),
-        threshold);
-    addend = emit.multiply(addend, twice);
+        emit.shiftRight(threshold, philox::byteBits));
+    addend = emit.multiply(addend, all);
+    lessByOne = emit.subtract(addend, emit.constant(all));
+    commonThreshold = emit.bitAnd(threshold, byteMask);
   }
-  Value sum = emit.add(emit.bitAnd(word, (sign - 1) * twice), addend);
-  // The majority of three is one instruction.
-  return bitOr(bitAnd(sum, word), bitAnd(upper, bitOr(sum, word)));
+  Value added =
+      choose(isBelow(getCommonByte(words), commonThreshold), lessByOne, addend);
+  Words signs;
+  for (auto [word, kept] : llvm::zip_equal(words, signs)) {
+    Value sum = emit.add(emit.bitAnd(word, (sign - 1) * all), added);
+    // The majority of three is one instruction.
+    kept = bitOr(bitAnd(sum, word), bitAnd(upper, bitOr(sum, word)));
+  }
+  return signs;
 }
 
-/// Bytes of ones for the pairs that are kept: of the even and the odd key
-/// without bit 3, then of those with it; first of queries without bit 3.
-std::pair<Value, Value> Drawer::getSigns(const Words &words) {
-  auto join = [&](Value a, Value b) {
-    // The signs of bytes 1 and 3 of both.
-    return emit.permuteBytes(getSign(a), getSign(b), emit.constant(0xFDB9));
+namespace {
+
+/// The pairs of a thread: the first query and key, and what is added to them.
+struct ThreadPairs {
+  Value query, key;
+  SmallVector<std::pair<int64_t, int64_t>> offsets;
+};
+
+/// Draws for the pairs of threads whose rows differ in the lowest bit. Of two
+/// draws a thread makes one, for both of them.
+class SharedDraws {
+public:
+  SharedDraws(Emitter &emit, Drawer &drawer, const ThreadPairs &pairs,
+              Value row, bool keysAreRows);
+  SmallVector<Value> makeBits();
+  SmallVector<Value> makeHalves();
+
+private:
+  /// What is added to the first query and key, and the elements of the pairs.
+  struct Draw {
+    int64_t query, key;
+    SmallVector<int64_t> elements;
   };
-  Value first = join(words[0], words[1]);
-  return {first, join(words[2], words[3])};
+  /// Two draws, or the last one alone, which then both threads make.
+  using Unit = ArrayRef<Draw>;
+
+  Words getSigns(Unit unit);
+  /// The byte of a thread with an odd row or not, for an even or odd column.
+  int64_t getByte(bool isOdd, int64_t column) const {
+    return keysAreRows ? 2 * column + isOdd : 2 * isOdd + column;
+  }
+  int64_t getColumn(int64_t element) const {
+    auto [query, key] = pairs.offsets[element];
+    return (keysAreRows ? query : key) & 1;
+  }
+  int64_t getWord(int64_t element) const {
+    auto [query, key] = pairs.offsets[element];
+    return (query & philox::sharedBit ? 2 : 0) +
+           (key & philox::sharedBit ? 1 : 0);
+  }
+  Value choose(int64_t ofOdd, int64_t ofEven) {
+    return arith::SelectOp::create(emit.builder, emit.location, hasOddRow,
+                                   emit.constant(ofOdd), emit.constant(ofEven));
+  }
+  /// `makeSelector` of odd rows and of even ones.
+  Value chooseSelector(llvm::function_ref<int64_t(bool)> makeSelector) {
+    return choose(makeSelector(true), makeSelector(false));
+  }
+  Value isSet(Value word, int64_t bit) {
+    return arith::CmpIOp::create(emit.builder, emit.location,
+                                 arith::CmpIPredicate::ne,
+                                 emit.getBit(word, bit), emit.constant(0));
+  }
+
+  Emitter &emit;
+  Drawer &drawer;
+  ThreadPairs pairs;
+  bool keysAreRows;
+  Value odd, hasOddRow;
+  SmallVector<Draw> draws;
+};
+
+} // namespace
+
+/// The lane whose row differs in the lowest bit.
+static constexpr int64_t nextRow = 4;
+
+SharedDraws::SharedDraws(Emitter &emit, Drawer &drawer,
+                         const ThreadPairs &threadPairs, Value row,
+                         bool keysAreRows)
+    : emit(emit), drawer(drawer), pairs(threadPairs), keysAreRows(keysAreRows),
+      odd(emit.bitAnd(row, 1)), hasOddRow(emit.equal(odd, emit.constant(1))) {
+  Value &ofRow = keysAreRows ? pairs.key : pairs.query;
+  ofRow = emit.subtract(ofRow, odd);
+  constexpr auto mask = static_cast<int32_t>(philox::drawMask);
+  llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<int64_t>> found;
+  for (auto [element, offset] : llvm::enumerate(pairs.offsets))
+    found[{offset.first & mask, offset.second & mask}].push_back(element);
+  for (auto &[offset, elements] : found)
+    draws.push_back({offset.first, offset.second, elements});
+}
+
+Words SharedDraws::getSigns(Unit unit) {
+  auto place = [&](Value first, int64_t even, int64_t ofOdd) {
+    Value at = first;
+    if (ofOdd != even)
+      at = emit.add(at, emit.multiply(odd, ofOdd - even));
+    return emit.add(at, static_cast<int32_t>(even));
+  };
+  const Draw &even = unit.front(), &ofOdd = unit.back();
+  return drawer.getSigns(
+      drawer.draw(place(pairs.query, even.query, ofOdd.query),
+                  place(pairs.key, even.key, ofOdd.key)));
+}
+
+/// Tests of bits. A word has those of two units.
+SmallVector<Value> SharedDraws::makeBits() {
+  constexpr int64_t wordsOfDraw = 4, signs = 0x80808080, lastBit = 7;
+  SmallVector<Value> results(pairs.offsets.size());
+  for (ArrayRef<Draw> left = draws; !left.empty();) {
+    size_t size = std::min<size_t>(left.size(), 2);
+    SmallVector<Unit> units = {left.take_front(size)};
+    left = left.drop_front(size);
+    if (size == 2 && left.size() >= 2) {
+      units.push_back(left.take_front(2));
+      left = left.drop_front(2);
+    }
+    Value bits = emit.constant(0);
+    for (auto [number, unit] : llvm::enumerate(units))
+      for (auto [word, kept] : llvm::enumerate(getSigns(unit))) {
+        int64_t shift = lastBit - (number * wordsOfDraw + word);
+        bits = emit.bitOr(
+            bits, emit.bitAnd(emit.shiftRight(kept, shift), signs >> shift));
+      }
+    // Bytes of the columns of the first draw, then of the second one.
+    Value other = size == 2 ? emit.shuffleButterfly(bits, nextRow) : bits;
+    bits =
+        emit.permuteBytes(bits, other, chooseSelector([&](bool isOdd) {
+                            int64_t selector = 0;
+                            for (int64_t byte = 0; byte < 4; ++byte) {
+                              bool isOwn = size == 1 || (byte >= 2) == isOdd;
+                              selector |=
+                                  (getByte(isOdd, byte % 2) + (isOwn ? 0 : 4))
+                                  << 4 * byte;
+                            }
+                            return selector;
+                          }));
+    for (auto [number, unit] : llvm::enumerate(units))
+      for (auto [second, draw] : llvm::enumerate(unit))
+        for (int64_t element : draw.elements)
+          results[element] =
+              isSet(bits, 8 * (2 * second + getColumn(element)) +
+                              number * wordsOfDraw + getWord(element));
+  }
+  return results;
+}
+
+/// Bits of words whose halves are ones or zeros, for two elements that are
+/// packed in one register: see `getHalves`.
+SmallVector<Value> SharedDraws::makeHalves() {
+  // Each nibble repeats the sign of a byte.
+  auto repeatSigns = [](int64_t low, int64_t high) {
+    return 0x8888 | low | low << 4 | high << 8 | high << 12;
+  };
+  SmallVector<Value> results(pairs.offsets.size());
+  for (ArrayRef<Draw> left = draws; !left.empty();) {
+    Unit unit = left.take_front(2);
+    left = left.drop_front(unit.size());
+    Words signs = getSigns(unit);
+    bool isShared = unit.size() == 2;
+    Value others[2] = {signs[0], signs[2]};
+    if (isShared)
+      for (int64_t half : {0, 1})
+        others[half] = emit.shuffleButterfly(
+            emit.permuteBytes(signs[2 * half], signs[2 * half + 1],
+                              chooseSelector([&](bool isOdd) {
+                                int64_t low = getByte(!isOdd, 0),
+                                        high = getByte(!isOdd, 1);
+                                return low | high << 4 | (low + 4) << 8 |
+                                       (high + 4) << 12;
+                              })),
+            nextRow);
+    for (auto [second, draw] : llvm::enumerate(unit))
+      for (size_t i = 0; i < draw.elements.size(); i += 2) {
+        int64_t element = draw.elements[i], word = getWord(element);
+        assert(draw.elements[i + 1] == element + 1 && !getColumn(element));
+        bool isSecond = second;
+        Value selector = chooseSelector([&](bool isOdd) {
+          bool isOwn = !isShared || isSecond == isOdd;
+          // Of the other thread the bytes of two words lie in one.
+          int64_t first = 4 + word % 2 * 2;
+          return isOwn ? repeatSigns(getByte(isOdd, 0), getByte(isOdd, 1))
+                       : repeatSigns(first, first + 1);
+        });
+        Value halves =
+            emit.permuteBytes(signs[word], others[word / 2], selector);
+        std::tie(results[element], results[element + 1]) =
+            testHalves(emit, halves);
+      }
+  }
+  return results;
+}
+
+/// Whether all that use a block are selections of 16-bit elements.
+static bool isForPacked(Value kept) {
+  return llvm::all_of(kept.getUsers(), [&](Operation *user) {
+    return isa<arith::SelectOp>(user) &&
+           isPackedElement(getElementTypeOrSelf(user->getResultTypes()[0]));
+  });
 }
 
 namespace {
@@ -156,89 +358,25 @@ struct DropoutPattern : public LoweringPattern<DropoutOp> {
       SmallVector<int64_t> at = layout.getElementOffset(type.getShape(), i);
       pairs.offsets.push_back({at[keysAreRows], at[!keysAreRows]});
     }
-    if (op.getWhole())
-      return {drawShared(emit, drawer, pairs, keysAreRows ? row : Value())};
-    return {drawAlone(emit, drawer, pairs)};
+    if (!op.getWhole())
+      return {drawAlone(emit, drawer, pairs)};
+    SharedDraws draws(emit, drawer, pairs, row, keysAreRows);
+    return {isForPacked(op) ? draws.makeHalves() : draws.makeBits()};
   }
 
 private:
-  /// The pairs of a thread: the first query and key, and what is added to them.
-  struct ThreadPairs {
-    Value query, key;
-    SmallVector<std::pair<int64_t, int64_t>> offsets;
-  };
-
   static SmallVector<Value> drawAlone(Emitter &emit, Drawer &drawer,
                                       const ThreadPairs &pairs) {
+    constexpr auto mask = static_cast<int32_t>(philox::drawMask);
     SmallVector<Value> results;
     for (auto [ofQuery, ofKey] : pairs.offsets) {
       Value query = emit.add(pairs.query, ofQuery),
             key = emit.add(pairs.key, ofKey);
-      Words words = drawer.draw(
-          emit.bitAnd(query, static_cast<int32_t>(philox::queryMask)),
-          emit.bitAnd(key, static_cast<int32_t>(philox::keyMask)));
+      Words words =
+          drawer.draw(emit.bitAnd(query, mask), emit.bitAnd(key, mask));
       results.push_back(drawer.isKept(words, query, key));
     }
     return results;
-  }
-
-  /// The elements of a draw have a byte and two bits of a word, which has four
-  /// draws. `row` is the thread's row if rows are keys. Then its keys are even
-  /// or odd, and two lanes have the two queries of a pair of columns in common:
-  /// each draws for one of them.
-  static SmallVector<Value> drawShared(Emitter &emit, Drawer &drawer,
-                                       ThreadPairs pairs, Value row) {
-    constexpr int64_t shared = philox::sharedBit, drawsOfWord = 4;
-    llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<int64_t>> draws;
-    for (auto [element, offset] : llvm::enumerate(pairs.offsets))
-      draws[{offset.first & ~(row ? shared + 1 : shared),
-             offset.second & ~(shared + 1)}]
-          .push_back(element);
-    Value isOdd = row ? emit.bitAnd(row, 1) : Value();
-    if (row) {
-      pairs.query = emit.add(pairs.query, isOdd);
-      pairs.key = emit.subtract(pairs.key, isOdd);
-    }
-    SmallVector<Value> results(pairs.offsets.size());
-    auto all = draws.takeVector();
-    for (size_t first = 0; first < all.size(); first += drawsOfWord) {
-      auto ofWord = ArrayRef(all).slice(
-          first, std::min<size_t>(drawsOfWord, all.size() - first));
-      Value bits = emit.constant(0);
-      for (auto [number, draw] : llvm::enumerate(ofWord)) {
-        auto [low, high] = drawer.getSigns(
-            drawer.draw(emit.add(pairs.query, draw.first.first),
-                        emit.add(pairs.key, draw.first.second)));
-        // Bits 2 n and 2 n + 1 of each byte.
-        int64_t mask = 0x01010101ll << (2 * number);
-        bits = emit.bitOr(bits, emit.bitAnd(low, mask));
-        bits = emit.bitOr(bits, emit.bitAnd(high, mask << 1));
-      }
-      if (row)
-        bits = exchange(emit, bits, isOdd);
-      for (auto [number, draw] : llvm::enumerate(ofWord))
-        for (int64_t element : draw.second) {
-          auto [query, key] = pairs.offsets[element];
-          int64_t byte = row ? (query & 1) * 2 + (key & shared ? 1 : 0)
-                             : (key & shared ? 2 : 0) + (key & 1);
-          int64_t bit = 8 * byte + 2 * number + (query & shared ? 1 : 0);
-          results[element] = arith::CmpIOp::create(
-              emit.builder, emit.location, arith::CmpIPredicate::ne,
-              emit.getBit(bits, bit), emit.constant(0));
-        }
-    }
-    return results;
-  }
-
-  /// Of the bytes that two lanes have drawn, for an even and an odd key each,
-  /// those of the thread's own key: for the even query, then for the odd one.
-  static Value exchange(Emitter &emit, Value bits, Value isOdd) {
-    constexpr int64_t nextRow = 4;
-    Value other = emit.shuffleButterfly(bits, nextRow);
-    Value selector = arith::SelectOp::create(
-        emit.builder, emit.location, emit.equal(isOdd, emit.constant(0)),
-        emit.constant(0x6420), emit.constant(0x3175));
-    return emit.permuteBytes(bits, other, selector);
   }
 };
 

@@ -54,6 +54,29 @@ static std::pair<Value, Value> unpack(Emitter &emit, Value packed,
   return {part(0), part(1)};
 }
 
+std::pair<Value, Value> mlir::fagpu::testHalves(Emitter &emit, Value halves) {
+  Value low = arith::TruncIOp::create(emit.builder, emit.location,
+                                      emit.builder.getI1Type(), halves);
+  Value high = arith::CmpIOp::create(emit.builder, emit.location,
+                                     arith::CmpIPredicate::slt, halves,
+                                     emit.constant(0));
+  return {low, high};
+}
+
+/// The word that two conditions test, or one that is made for them.
+static Value makeHalves(Emitter &emit, Value low, Value high) {
+  auto ofLow = low.getDefiningOp<arith::TruncIOp>();
+  auto ofHigh = high.getDefiningOp<arith::CmpIOp>();
+  if (ofLow && ofHigh && ofLow.getIn() == ofHigh.getLhs() &&
+      ofHigh.getPredicate() == arith::CmpIPredicate::slt)
+    return ofLow.getIn();
+  auto choose = [&](Value condition, int64_t ones) -> Value {
+    return arith::SelectOp::create(emit.builder, emit.location, condition,
+                                   emit.constant(ones), emit.constant(0));
+  };
+  return emit.bitOr(choose(low, 0xFFFF), choose(high, 0xFFFF0000));
+}
+
 /// The elements of a thread, by rows, in groups that may share a reciprocal:
 /// what is no number in a row then spoils no other row. Without
 /// `fagpu.sharers`, or at the end of a row, each is for itself.
@@ -185,6 +208,40 @@ struct ExtendPattern : public LoweringPattern<arith::ExtFOp> {
   }
 };
 
+/// Selections of 16-bit floats, two at once.
+struct SelectPattern : public LoweringPattern<arith::SelectOp> {
+  using LoweringPattern::LoweringPattern;
+
+  bool matches(arith::SelectOp op) const override {
+    return getBlockLayout(op.getType()) &&
+           isPackedElement(blockType(op).getElementType());
+  }
+
+  Registers lower(arith::SelectOp op, Adaptor adaptor,
+                  Emitter &emit) const override {
+    SmallVector<Value> results;
+    ValueRange conditions = adaptor.getCondition();
+    for (auto [index, values] : llvm::enumerate(llvm::zip_equal(
+             adaptor.getTrueValue(), adaptor.getFalseValue()))) {
+      auto [ifTrue, ifFalse] = values;
+      // A condition for all elements.
+      if (!getBlockLayout(op.getCondition().getType())) {
+        results.push_back(arith::SelectOp::create(
+            emit.builder, emit.location, conditions.front(), ifTrue, ifFalse));
+        continue;
+      }
+      Value halves =
+          makeHalves(emit, conditions[2 * index], conditions[2 * index + 1]);
+      // The bits of one or of the other.
+      Value differing = emit.bitXor(ifTrue, ifFalse);
+      results.push_back(emit.bitXor(
+          ifFalse, arith::AndIOp::create(emit.builder, emit.location, differing,
+                                         halves)));
+    }
+    return {results};
+  }
+};
+
 struct ConstantPattern : public LoweringPattern<arith::ConstantOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -236,7 +293,8 @@ void mlir::fagpu::populateElementwisePatterns(RewritePatternSet &patterns,
                                               const KernelContext &kernel) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwisePattern>(converter, context);
-  patterns.add<TruncatePattern, FromIntegerPattern<arith::SIToFPOp>,
-               FromIntegerPattern<arith::UIToFPOp>, ExtendPattern,
-               ConstantPattern, SplatPattern>(converter, context, kernel);
+  patterns
+      .add<TruncatePattern, SelectPattern, FromIntegerPattern<arith::SIToFPOp>,
+           FromIntegerPattern<arith::UIToFPOp>, ExtendPattern, ConstantPattern,
+           SplatPattern>(converter, context, kernel);
 }

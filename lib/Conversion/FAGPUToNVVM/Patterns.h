@@ -66,6 +66,9 @@ void populateRegisterTypes(TypeConverter &converter);
 void populateBetweenPatterns(RewritePatternSet &patterns,
                              const TypeConverter &converter,
                              const KernelContext &kernel);
+/// Whether the lower and the upper half of a word are ones, where each is ones
+/// or zeros. A selection of packed elements by both takes the word.
+std::pair<Value, Value> testHalves(Emitter &emit, Value halves);
 /// Moves what tests a bit for one operation in front of that operation.
 void sinkBitTests(func::FuncOp kernel);
 void populateBlockPatterns(RewritePatternSet &patterns,

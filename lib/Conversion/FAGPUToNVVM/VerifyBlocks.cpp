@@ -54,7 +54,8 @@ static Value findPacked(Operation *op) {
   return {};
 }
 
-/// 16-bit floats are packed in pairs, so they are moved and converted only.
+/// 16-bit floats are packed in pairs, so they are moved, chosen and converted
+/// only.
 static LogicalResult verifyUnpacked(Operation *op) {
   Value packed = findPacked(op);
   if (!packed)
@@ -126,6 +127,7 @@ LogicalResult mlir::fagpu::verifyBlockOperation(Operation *op) {
       .Case([](arith::ConstantOp op) {
         return getBlockLayout(op.getType()) ? verifyConstant(op) : success();
       })
+      .Case([](arith::SelectOp op) { return success(); })
       .Case([](tensor::SplatOp op) { return verifyUnpacked(op); })
       .Case([](arith::TruncFOp op) {
         return verifyFloatConversion(op, op.getOut(), op.getIn());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueryBlock.h"
+#include "fa/Support/Philox.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -33,6 +34,16 @@ void QueryBlock::emitResult() {
     sum = math::FmaOp::create(builder, loc, sum, weight, weigh(score));
     maximum = shift;
   }
+  // Finite where dropout keeps nothing.
+  if (resultFactor)
+    weight = arith::MulFOp::create(
+        builder, loc, weight,
+        blocks.splat(arith::MinNumFOp::create(
+                         builder, loc, resultFactor,
+                         arith::ConstantOp::create(
+                             builder, loc,
+                             builder.getF32FloatAttr(2 << philox::numberBits))),
+                     rowType));
   Value reciprocal = arith::DivFOp::create(builder, loc, weight, sum, flags);
   Value inverse = blocks.select(blocks.isEqual(sum, 0.0f),
                                 blocks.constant(0.0f, rowType), reciprocal);

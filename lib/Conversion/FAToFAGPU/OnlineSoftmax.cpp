@@ -10,6 +10,7 @@
 #include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -81,6 +82,31 @@ FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
   return hidden->front();
 }
 
+/// Dropout gives all weights that it keeps one factor: the result takes it, and
+/// weights are rounded before others become zero.
+Value QueryBlock::applyFactors(OpBuilder &inside, Value weights) {
+  Location loc = step.getLoc();
+  Blocks blocks(inside, loc);
+  if (!factors)
+    return blocks.truncate(weights, element);
+  auto select = factors.getDefiningOp<arith::SelectOp>();
+  auto splat =
+      select ? select.getTrueValue().getDefiningOp<tensor::SplatOp>() : nullptr;
+  if (!splat || !select.getCondition().getDefiningOp<fagpu::DropoutOp>() ||
+      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
+      !splat.getInput().getParentRegion()->isAncestor(
+          finalize->getParentRegion()))
+    return blocks.truncate(arith::MulFOp::create(inside, loc, weights, factors),
+                           element);
+  resultFactor = splat.getInput();
+  Value rounded = blocks.truncate(weights, element);
+  auto type = cast<RankedTensorType>(rounded.getType());
+  Value zero = arith::ConstantOp::create(
+      inside, loc,
+      DenseElementsAttr::get(type, inside.getFloatAttr(element, 0.0)));
+  return blocks.select(select.getCondition(), rounded, zero);
+}
+
 /// One key block.
 LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                    const IRMapping &mapping) {
@@ -110,12 +136,9 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
                                  step.getValueOrder(), columns, endOfKeys);
   if (failed(v))
     return failure();
-  Value factored = weights.weights;
-  if (factors)
-    factored = arith::MulFOp::create(inside, loc, factored, factors);
   Value newAcc = fagpu::ProductOp::create(
       inside, loc, accType, fagpu::MatrixForm::nn,
-      blocks.truncate(factored, element), *v, weights.accumulated);
+      applyFactors(inside, weights.weights), *v, weights.accumulated);
   YieldOp::create(inside, loc,
                   ValueRange{newAcc, weights.maximum, weights.sum});
   return success();

@@ -42,6 +42,8 @@ private:
     Value weights, maximum, sum, accumulated;
   };
   Weights weigh(OpBuilder &inside, Value scores);
+  /// Weights as the product takes them.
+  Value applyFactors(OpBuilder &inside, Value weights);
   void spoilMissingPages(Value keys);
   LogicalResult emitStep(OpBuilder &outside, OpBuilder &inside,
                          const IRMapping &mapping);
@@ -75,6 +77,9 @@ private:
   Value query;
   /// Factors of the weights of a key block, if its score has them.
   Value factors;
+  /// The factor that dropout gives all weights it keeps, if the result takes
+  /// it.
+  Value resultFactor;
 };
 
 } // namespace mlir::fa

@@ -152,9 +152,11 @@ bool SoftmaxStep::matchWeights() {
     return false;
   reference = before.getRhs().getDefiningOp<arith::SelectOp>();
   Value multiplied = product.getA();
+  // Weights are summed up without dropout.
+  if (auto kept = multiplied.getDefiningOp<arith::SelectOp>())
+    multiplied = kept.getTrueValue();
   if (auto rounded = multiplied.getDefiningOp<arith::TruncFOp>())
     multiplied = rounded.getIn();
-  // Dropout multiplies weights that are summed up without it.
   if (auto dropped = multiplied.getDefiningOp<arith::MulFOp>())
     multiplied = dropped.getLhs();
   return reference && findMaximum(reference) == maximum.getResult() &&

@@ -1,5 +1,5 @@
 // Dropout of a block of pairs: words that a head shares, then one operation. Ranges of blocks begin at multiples of the block, so
-// that eight pairs share a draw.
+// that 16 pairs share a draw.
 // RUN: fa-opt %s -fa-to-schedule=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-decompose-to-blocks 2>&1 | FileCheck %s
 // RUN: fa-opt %s -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=WARPS
 
@@ -12,12 +12,16 @@
 
 // CHECK-LABEL: func.func @window_kernel
 // CHECK: %[[KEPT:.*]] = fagpu.dropout %{{.*}} words(%{{.*}}, %{{.*}}) counter(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) whole : tensor<64x128xi1, #fagpu.acc<4>>
-// CHECK: %[[FACTOR:.*]] = arith.select %[[KEPT]]
-// The weights are powers of 2, as without dropout.
-// CHECK: %[[WEIGHTS:.*]] = math.exp2 %{{.*}} fastmath<afn>
-// CHECK: arith.mulf %[[WEIGHTS]], %[[FACTOR]]
+// The weights are powers of 2, as without dropout, and rounded before some become zero.
+// CHECK: %[[WEIGHTS:.*]] = math.exp2 %{{.*}} fastmath<afn> : tensor<64x128xf32, #fagpu.acc<4>>
+// CHECK-NOT: arith.mulf %[[WEIGHTS]]
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[WEIGHTS]]
+// CHECK: arith.select %[[KEPT]], %[[ROUNDED]], %{{.*}} : tensor<64x128xi1, #fagpu.acc<4>>, tensor<64x128xbf16, #fagpu.acc<4>>
+// The factor comes with the division by the sum.
+// CHECK: %[[SUM:.*]] = fagpu.reduce add %{{.*}} -> tensor<64xf32, #fagpu.row<4>>
+// CHECK: arith.divf %{{splat.*}}, %[[SUM]]
 // WARPS-LABEL: func.func @window_kernel
-// WARPS: fagpu.dropout {{.*}} whole {{.*}}: tensor<128x128xi1, #fagpu.acc<4>>
+// WARPS: fagpu.dropout {{.*}} whole {{.*}}: tensor<128x96xi1, #fagpu.acc<4>>
 func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %left: index, %right: index, %p: f32, %seed: !number, %offset: !number) {
   fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%o, %lse : !t, !lse) mask window(%left, %right)
       dropout(%p, %seed, %offset : f32, !number, !number)

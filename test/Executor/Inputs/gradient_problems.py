@@ -89,11 +89,17 @@ def dropout_factors(p, seed, offset, at):
 
 
 def dropout_numbers(seed, offset, at):
-    """16 random bits of each pair, of which eight share a draw."""
+    """16 random bits of each pair: a byte of its own, above one of the draw that 16 pairs share."""
     b, h, i, j = np.broadcast_arrays(*at)
-    words = philox((j & ~9, i & ~8, b % 65536 * 65536 + h, (offset + b // 65536) & 0xFFFFFFFF), (seed, (seed >> 32) + (offset >> 32)))
-    word = np.choose((i & 8) // 4 + (j & 8) // 8, words)
-    return word >> (16 * (j & 1)).astype(np.uint64) & np.uint64(0xFFFF)
+    words = philox((j & ~9, i & ~9, b % 65536 * 65536 + h, (offset + b // 65536) & 0xFFFFFFFF), (seed, (seed >> 32) + (offset >> 32)))
+    return pick_numbers(words, i, j)
+
+
+def pick_numbers(words, i, j):
+    """Those of queries i and keys j, from the words of their draws."""
+    word, byte = np.choose((i & 8) // 4 + (j & 8) // 8, words), np.uint64(0xFF)
+    own = word >> (16 * (i & 1) + 8 * (j & 1)).astype(np.uint64) & byte
+    return own << np.uint64(8) | (words[0] ^ words[1] ^ words[2] ^ words[3]) & byte
 
 
 def typed(array, element):

@@ -4,6 +4,8 @@
 // RUN: fa-run %s --entry=halves --precision=declared --target=interpret --chip=sm_80 --verify --seed=1 | FileCheck %s
 // RUN: fa-run %s --entry=halves --precision=declared --target=interpret --chip=sm_90a --verify --seed=1 | FileCheck %s
 // RUN: fa-run %s --entry=halves --precision=declared --target=cpu --verify --seed=1 | FileCheck %s
+// RUN: fa-run %s --entry=choice --precision=declared --target=interpret --chip=sm_80 --verify --seed=1 | FileCheck %s
+// RUN: fa-run %s --entry=choice --precision=declared --target=cpu --verify --seed=1 | FileCheck %s
 // CHECK: ok
 // CHECK: verified all rows
 
@@ -11,10 +13,10 @@
 // RUN: ls %t/halves.ptx
 
 // The interpreter refuses what the lowering does.
-// RUN: not fa-run %s --entry=choice --target=interpret 2>&1 | FileCheck %s --check-prefix=CHOICE --implicit-check-not=error:
-// RUN: not fa-compile %s -entry=choice -o %t/none 2>&1 | FileCheck %s --check-prefix=CHOICE --implicit-check-not=error:
+// RUN: not fa-run %s --entry=bits --target=interpret 2>&1 | FileCheck %s --check-prefix=BITS --implicit-check-not=error:
+// RUN: not fa-compile %s -entry=bits -o %t/none 2>&1 | FileCheck %s --check-prefix=BITS --implicit-check-not=error:
 // RUN: not ls %t/none
-// CHOICE: error: 'arith.select' op computes on 'tensor<128x{{.*}}f16, {{.*}}>', expected 32-bit elements: arith.extf before it, and arith.truncf after it
+// BITS: error: 'arith.bitcast' op computes on 'tensor<128x{{.*}}f16, {{.*}}>', expected 32-bit elements: arith.extf before it, and arith.truncf after it
 
 !t = tensor<1x70x2x64xf16>
 
@@ -46,9 +48,24 @@ func.func @choice(%q: !t, %k: !t, %v: !t) -> !t {
       score(%s, %b, %h, %i, %j) {
         %x = arith.truncf %s : f32 to f16
         %zero = arith.constant 0.0 : f16
+        %c1 = arith.constant 1 : index
         %isBefore = arith.cmpi slt, %j, %i : index
+        %isSecond = arith.cmpi eq, %h, %c1 : index
         %y = arith.select %isBefore, %x, %zero : f16
-        %z = arith.extf %y : f16 to f32
+        %z = arith.select %isSecond, %x, %y : f16
+        %w = arith.extf %z : f16 to f32
+        fa.yield %w : f32
+      }
+  return %r : !t
+}
+
+func.func @bits(%q: !t, %k: !t, %v: !t) -> !t {
+  %e = tensor.empty() : !t
+  %r = fa.attention ins(%q, %k, %v : !t, !t, !t) outs(%e : !t)
+      score(%s, %b, %h, %i, %j) {
+        %x = arith.truncf %s : f32 to f16
+        %y = arith.bitcast %x : f16 to i16
+        %z = arith.sitofp %y : i16 to f32
         fa.yield %z : f32
       }
   return %r : !t

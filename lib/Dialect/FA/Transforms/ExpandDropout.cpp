@@ -156,19 +156,28 @@ static void expand(DropoutOp op) {
                          op.getBatch(), op.getHead());
   Value key = words.truncate(op.getKey()),
         query = words.truncate(op.getQuery());
-  std::array<Value, 4> drawn =
-      runPhilox(words,
-                {words.bitAnd(key, philox::keyMask),
-                 words.bitAnd(query, philox::queryMask), common.counter2,
-                 common.counter3},
-                {common.key0, common.key1});
+  std::array<Value, 4> drawn = runPhilox(words,
+                                         {words.bitAnd(key, philox::drawMask),
+                                          words.bitAnd(query, philox::drawMask),
+                                          common.counter2, common.counter3},
+                                         {common.key0, common.key1});
   auto ofKey = [&](unsigned first) {
     return words.choose(key, philox::sharedBit, drawn[first + 1], drawn[first]);
   };
   Value word = words.choose(query, philox::sharedBit, ofKey(2), ofKey(0));
+  constexpr uint32_t byteMask = (1u << philox::byteBits) - 1;
+  // Bit 0 of the key chooses among neighbours, that of the query among halves.
+  auto skip = [&](Value index, unsigned bytes) {
+    return words.choose(index, 1,
+                        words.shiftRight(word, bytes * philox::byteBits), word);
+  };
+  word = skip(query, 2);
+  word = skip(key, 1);
+  Value common0 = words.exclusiveOr(drawn[0], drawn[1]),
+        common1 = words.exclusiveOr(drawn[2], drawn[3]);
   Value number =
-      words.choose(key, 1, words.shiftRight(word, philox::numberBits),
-                   words.bitAnd(word, (1u << philox::numberBits) - 1));
+      words.add(words.shiftLeft(words.bitAnd(word, byteMask), philox::byteBits),
+                words.bitAnd(words.exclusiveOr(common0, common1), byteMask));
   Value isKept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
                                        number, common.threshold);
   Value result = arith::SelectOp::create(builder, loc, isKept, common.factor,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "Executor" / "Inputs"))
-from gradient_problems import philox  # noqa: E402
+from gradient_problems import philox, pick_numbers  # noqa: E402
 
 WORD = np.uint64(0xFFFFFFFF)
 THREADS = 128
@@ -24,6 +24,14 @@ THREADS = 128
 def make_text(rows, columns, kind):
     acc = f"tensor<{rows}x{columns}xf32, #fagpu.acc<4>>"
     bits = acc.replace("f32", "i1")
+    halves = acc.replace("f32", "f16")
+    chosen = f"%x = arith.select %kept, %one, %zero : {bits}, {acc}"
+    if "halves" in kind:
+        kind = kind.replace("halves", "")
+        chosen = f"""%a = arith.truncf %one : {acc} to {halves}
+        %b = arith.truncf %zero : {acc} to {halves}
+        %y = arith.select %kept, %a, %b : {bits}, {halves}
+        %x = arith.extf %y : {halves} to {acc}"""
     return f"""func.func @k(%out: memref<{rows}x{columns}xf32>, %t: i32, %w0: i32, %w1: i32, %c2: i32, %c3: i32, %i: i32, %j: i32)
         attributes {{fagpu.kernel = "sm_80"}} {{
       fagpu.role @only groups(1) {{
@@ -31,7 +39,7 @@ def make_text(rows, columns, kind):
         %one = arith.constant dense<1.0> : {acc}
         %c0 = arith.constant 0 : i32
         %kept = fagpu.dropout %t words(%w0, %w1) counter(%c2, %c3) at(%i, %j) {kind} : {bits}
-        %x = arith.select %kept, %one, %zero : {bits}, {acc}
+        {chosen}
         fagpu.store %x, %out[%c0, %c0] : {acc} into memref<{rows}x{columns}xf32>
       }}
       return
@@ -91,6 +99,19 @@ def run(text, arguments, shape):
             low, high = results.split(", ")
             product = find[0] * find[1]
             values[low], values[high] = product & WORD, product >> np.uint64(32)
+        elif name == "nvvm.convert.f32x2.to.f16x2":
+            high, low = (half.astype(np.float16).view(np.uint16).astype(np.uint64) for half in find)
+            values[results] = high << np.uint64(16) | low
+        elif name == "llvm.bitcast":
+            values[results] = find[0]
+        elif name == "llvm.extractelement":
+            values[results] = find[0] >> np.uint64(16) * find[1] & np.uint64(0xFFFF)
+        elif name == "arith.extf":
+            values[results] = find[0].astype(np.uint16).view(np.float16).astype(float)
+        elif name == "arith.trunci":
+            values[results] = find[0] & np.uint64(1)
+        elif name == "arith.cmpi" and " slt," in rest:
+            values[results] = np.less(*(word.astype(np.uint32).view(np.int32) for word in find))
         elif name == "arith.cmpi":
             values[results] = COMPARISONS[rest.split(" ")[1].rstrip(",")](*find)
         elif name == "arith.select":
@@ -125,8 +146,8 @@ def check(rng, rows, columns, kind):
         if "keys_are_rows" in kind:
             j, i = np.ogrid[key:key + rows, query:query + columns]
         i, j = np.broadcast_arrays(i, j)
-        drawn = philox((j & ~9, i & ~8, np.full_like(i, words[2]), np.full_like(i, words[3])), words[:2])
-        number = np.choose((i & 8) // 4 + (j & 8) // 8, drawn) >> (16 * (j & 1)).astype(np.uint64) & np.uint64(0xFFFF)
+        drawn = philox((j & ~9, i & ~9, np.full_like(i, words[2]), np.full_like(i, words[3])), words[:2])
+        number = pick_numbers(drawn, i, j)
         if not np.array_equal(found, number >= threshold):
             return f"{kind}, {rows}x{columns}, threshold {threshold}: {np.argwhere(found != (number >= threshold))[:4].tolist()} differ"
     return ""
@@ -136,7 +157,8 @@ def main():
     seed = int(os.environ.get("FA_TEST_SEED") or secrets.randbits(32))
     rng = random.Random(seed)
     # Sizes whose draws fill no words, too.
-    cases = [(rows, columns, kind) for kind in ("whole", "whole keys_are_rows", "", "keys_are_rows")
+    kinds = ("whole", "whole keys_are_rows", "", "keys_are_rows")
+    cases = [(rows, columns, kind) for kind in (*kinds, *(f"{kind} halves" for kind in kinds))
              for rows, columns in (((64, 8), (64, 80), (128, 32)) if kind.startswith("whole") else ((64, 16),))]
     errors = [error for error in (check(rng, *case) for case in cases) if error]
     print(f"{len(cases)} cases, seed {seed}", *errors, f"{len(errors)} failed", sep="\n")

@@ -51,18 +51,21 @@ def FA_DropoutOp : FA_Op<"dropout", [
     | word | value |
     |---|---|
     | counter 0 | key, its bits 0 and 3 cleared |
-    | counter 1 | query, its bit 3 cleared |
+    | counter 1 | query, its bits 0 and 3 cleared |
     | counter 2 | (batch mod 2^16) * 2^16 + head |
     | counter 3 | low half of `offset` + batch / 2^16 |
     | key 0 | low half of `seed` |
     | key 1 | high half of `seed` + high half of `offset` |
 
-    Eight pairs share a draw. A pair has word 2 * (bit 3 of query) + bit 3 of
-    key: its low 16 bits for an even key, else its high ones. They are `u`, and
-    the pair is dropped where `u / 2^16 < p`, so a probability counts in steps of
-    2^-16. A mask depends on absolute indices, seed and offset, and on nothing
-    else: not on blocks, targets or splits. Backward draws what forward drew.
-    Pairs of one draw lie in one thread of a GPU; heads are below 2^16.
+    Sixteen pairs share a draw. A pair has word 2 * (bit 3 of query) + bit 3 of
+    key, and of it byte 2 * (bit 0 of query) + bit 0 of key. `u` is 256 times this
+    byte, plus the lowest byte of the exclusive or of all four words. The pair is
+    dropped where `u / 2^16 < p`, so a probability counts in steps of 2^-16. The
+    lower byte, which a draw has in common, rounds `256 p` up or down at random:
+    any two pairs of a draw are correlated by at most 2^-18 / (p (1 - p)). A
+    mask depends on absolute indices, seed and offset, and on nothing else: not on
+    blocks, targets or splits. Backward draws what forward drew. Pairs of one draw
+    lie in two threads of a GPU; heads are below 2^16.
 
     A `p` of the constant 0 folds to the factor 1. A `p` outside of [0, 1) is an
     error of the caller: one of 1 or more drops every pair.

@@ -100,8 +100,9 @@ def FAGPU_DropoutOp : FAGPU_NamedOp<"dropout", [Pure]> {
     key is `words` and whose counter ends with `counter`.
 
     With `whole` both first indices are multiples of 16; where they are not, the
-    result is any. A thread then draws once for the eight pairs of a draw; else it
-    draws for each pair. The result costs a register for 32 pairs.
+    result is any. Two threads then share the 16 pairs of a draw; else each pair
+    is drawn alone. The result costs a register for 32 pairs; one that only
+    selects 16-bit elements, three for 32.
 
     Example: `%kept = fagpu.dropout %threshold words(%k0, %k1) counter(%c2, %c3)
       at(%i0, %j0) whole : !bacc`
