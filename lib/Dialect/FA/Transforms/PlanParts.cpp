@@ -70,6 +70,8 @@ Value PartsPlan::isNeedless() {
   Value units = make<arith::CeilDivUIOp>(keys, index(sizes.unit));
   Value isWide =
       isMore(make<arith::MulIOp>(units, sequences), index(greatestNumber));
+  // Lengths of sequences are cut at this number.
+  isWide = make<arith::OrIOp>(isWide, isMore(keys, index(greatestNumber)));
   Value hasMany = isMore(tiles, processors);
   Value used = multiply(multiply(lanes, tiles), index(3));
   Value isIdle = isMore(multiply(processors, index(2)), used);

@@ -99,11 +99,12 @@ bool KeySplitter::fillsDevice() {
 }
 
 /// Whether sequences have lengths of their own that parts are listed for, by
-/// blocks of threads that take one after the other.
+/// blocks of threads that take one after the other. Not with lengths of
+/// queries: a whole sequence would not find the state that it has just written.
 bool KeySplitter::isRagged() {
   auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   return fillsDevice() && target && target.getPart().hasGroups() &&
-         (op.getKeyLengths() || op.getKeyStarts());
+         (op.getKeyLengths() || op.getKeyStarts()) && !op.getQueryLengths();
 }
 
 /// At least one, which gives the result of no keys.
