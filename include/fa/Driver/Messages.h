@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,13 +41,18 @@ class MessageLog {
 public:
   void attach(MLIRContext &context);
 
-  void add(Message message) { messages.push_back(std::move(message)); }
+  /// Passes of several threads say things at the same time.
+  void add(Message message) {
+    std::lock_guard<std::mutex> lock(mutex);
+    messages.push_back(std::move(message));
+  }
   void clear() { messages.clear(); }
   ArrayRef<Message> getMessages() const { return messages; }
   /// The first error with its notes, one a line; nothing where there is none.
   std::optional<std::string> getError() const;
 
 private:
+  std::mutex mutex;
   std::vector<Message> messages;
 };
 
