@@ -8,6 +8,7 @@
 #include "fa/Export/Compile.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
 #include "mlir/IR/Verifier.h"
@@ -120,15 +121,19 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   binary.chip = options.chip;
   binary.format = options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
   binary.failOnSpill = options.failOnSpill;
-  // The schedule was verified, and what becomes of it is: once, since each pass
-  // on the scalars of a kernel would take as long to verify as to run.
+  PassManager plan(device->getContext());
+  OpPassManager &kernels = plan.nest<ModuleOp>();
+  kernels.addPass(fagpu::createFAGPUIsolateKernelsPass());
+  buildFAGPUPlanPipeline(kernels);
+  // What becomes of a planned schedule is verified once: each pass on the
+  // scalars of a kernel would take as long to verify as to run.
   PassManager lower(device->getContext());
   lower.enableVerifier(false);
-  buildFAGPUToLLVMPipeline(lower.nest<ModuleOp>(), lowering);
+  buildPlannedFAGPUToLLVMPipeline(lower.nest<ModuleOp>(), lowering);
   PassManager manager(device->getContext());
   manager.addPass(createFAKernelsToBinaryPass(binary));
-  if (failed(lower.run(*device)) || failed(verify(*device)) ||
-      failed(manager.run(*device)))
+  if (failed(plan.run(*device)) || failed(lower.run(*device)) ||
+      failed(verify(*device)) || failed(manager.run(*device)))
     return failure();
 
   gpu::ObjectAttr cubin = findObject(*device, gpu::CompilationTarget::Binary);

@@ -55,6 +55,11 @@ void fa::buildFAGPUToLLVMPipeline(OpPassManager &manager,
                                   const GPULoweringOptions &options) {
   manager.addPass(fagpu::createFAGPUIsolateKernelsPass());
   buildFAGPUPlanPipeline(manager);
+  buildPlannedFAGPUToLLVMPipeline(manager, options);
+}
+
+void fa::buildPlannedFAGPUToLLVMPipeline(OpPassManager &manager,
+                                         const GPULoweringOptions &options) {
   manager.addPass(fagpu::createFAGPUPinPass());
   // No loop-invariant code motion from here on: column indices are immediates
   // where they are used, and registers if they are hoisted.

@@ -31,6 +31,11 @@ struct GPULoweringOptions : PassPipelineOptions<GPULoweringOptions> {
 void buildFAGPUToLLVMPipeline(OpPassManager &manager,
                               const GPULoweringOptions &options);
 
+/// The same of a text with stages and resources, which `buildFAGPUPlanPipeline`
+/// makes of isolated kernels.
+void buildPlannedFAGPUToLLVMPipeline(OpPassManager &manager,
+                                     const GPULoweringOptions &options);
+
 /// Options of `fagpu-to-ptx`: those of fagpu-kernels-to-binary and of
 /// `fagpu-to-llvm`.
 struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {

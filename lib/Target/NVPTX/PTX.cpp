@@ -215,7 +215,12 @@ struct Translation {
 FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
                                                 unsigned ptxVersion) {
   auto work = std::make_unique<Translation>();
-  work->module = translateModuleToLLVMIR(module, work->context);
+  if (llvm::Error error = catchFatalErrors([&] {
+        work->module = translateModuleToLLVMIR(module, work->context);
+      })) {
+    work.release();
+    return module.emitError("no PTX: ") << llvm::toString(std::move(error));
+  }
   if (!work->module)
     return failure();
   work->machine = makeTargetMachine(chip, ptxVersion);
