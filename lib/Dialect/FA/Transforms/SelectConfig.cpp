@@ -91,8 +91,12 @@ static int64_t fitPages(AttentionOp op, ConfigAttr config) {
   if (!op.getKeyPages())
     return keyBlock;
   int64_t rows = getPageRows(op);
-  if (ShapedType::isDynamic(rows) ||
-      (joinsPages(op, config) && (rows < keyBlock || rows % keyUnit)))
+  if (ShapedType::isDynamic(rows))
+    return keyBlock;
+  // Whole pages are boxes, which are copied faster than rows one by one.
+  if (joinsPages(op, config) && rows < keyBlock && rows % keyUnit == 0)
+    return keyBlock / rows * rows;
+  if (joinsPages(op, config) && (rows < keyBlock || rows % keyUnit))
     return keyBlock;
   for (int64_t block = std::min(rows, keyBlock); block >= fewest; --block)
     if (rows % block == 0 && block % keyUnit == 0)
