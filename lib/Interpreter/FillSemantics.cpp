@@ -148,8 +148,8 @@ struct PageTable {
   int64_t pageDim;
 };
 
-/// A row of a box in pages: the box of it in its page. Nothing where there is no
-/// such page.
+/// A row of a box in pages: the box of it in its page. Nothing where there is
+/// no such page.
 std::optional<Box> getRowInPage(const Box &rows, int64_t row,
                                 const Array &table, int64_t pageDim) {
   Box box = rows;
@@ -247,17 +247,16 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
                                      " of a table of pages, which has " +
                                      Twine(table.shape[0]));
     for (int64_t row = 0; row < operands.rows; ++row) {
-      std::optional<Box> inPage =
-          getRowInPage(box, row, table, pages->pageDim);
+      std::optional<Box> inPage = getRowInPage(box, row, table, pages->pageDim);
       if (!inPage) {
         fill(row * columns, 0, nullptr, 1);
         continue;
       }
-      if (failed(visitBox(**worker, op, *inPage, Access::Read,
-                          [&](int64_t, int64_t count, Slot *elements,
-                              int64_t stride) {
-                            fill(row * columns, count, elements, stride);
-                          })))
+      if (failed(visitBox(
+              **worker, op, *inPage, Access::Read,
+              [&](int64_t, int64_t count, Slot *elements, int64_t stride) {
+                fill(row * columns, count, elements, stride);
+              })))
         return failure();
     }
     return success();

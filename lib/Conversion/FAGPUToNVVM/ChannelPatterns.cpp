@@ -98,8 +98,8 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
 void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
   if (!threads.isElected)
     return;
-  auto branch = scf::IfOp::create(emit.builder, emit.location,
-                                  threads.isElected, false);
+  auto branch =
+      scf::IfOp::create(emit.builder, emit.location, threads.isElected, false);
   emit.builder.setInsertionPointToStart(branch.thenBlock());
 }
 

@@ -165,9 +165,9 @@ struct TicketPattern : public LoweringPattern<TicketOp> {
     Value old;
     if (Value isElected = kernel.getThreads(op).isElected) {
       // The other lanes hear of it.
-      auto branch = scf::IfOp::create(
-          emit.builder, emit.location, emit.builder.getI32Type(), isElected,
-          /*withElseRegion=*/true);
+      auto branch = scf::IfOp::create(emit.builder, emit.location,
+                                      emit.builder.getI32Type(), isElected,
+                                      /*withElseRegion=*/true);
       {
         OpBuilder::InsertionGuard guard(emit.builder);
         emit.builder.setInsertionPointToStart(branch.thenBlock());

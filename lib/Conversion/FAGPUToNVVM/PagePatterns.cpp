@@ -55,11 +55,12 @@ public:
     for (int64_t row = 0; row < tile.getShape()[0]; row += warpSize) {
       RowInPage found;
       found.key = emit.add(emit.add(offsets[rowDim], lane), row);
-      Value number = arith::DivUIOp::create(emit.builder, emit.location,
-                                            found.key, size);
-      found.inPage = arith::RemUIOp::create(emit.builder, emit.location,
-                                            found.key, size);
-      number = arith::MinSIOp::create(emit.builder, emit.location, number, last);
+      Value number =
+          arith::DivUIOp::create(emit.builder, emit.location, found.key, size);
+      found.inPage =
+          arith::RemUIOp::create(emit.builder, emit.location, found.key, size);
+      number =
+          arith::MinSIOp::create(emit.builder, emit.location, number, last);
       Value address =
           getAddress(emit.builder, emit.location, kernel, put.getPages(),
                      ValueRange{offsets[pageDim], number});
@@ -92,9 +93,9 @@ public:
       if (row % warpSize == 0) {
         told.clear();
         for (int64_t next = 0; next < warpSize; next += atOnce)
-          told.push_back(add(shuffle(sources[row / warpSize],
-                                     emit.add(rowOfLane, next)),
-                             inRow));
+          told.push_back(
+              add(shuffle(sources[row / warpSize], emit.add(rowOfLane, next)),
+                  inRow));
       }
       Value source = told[row % warpSize / atOnce];
       TilePlace &place = places[row % 8 / atOnce];
@@ -104,16 +105,15 @@ public:
         if (!bound.holds(column, panels.getColumns()))
           address = select(
               isBelow(emit.constant(0),
-                      bound.getLeft(emit, emit.add(emit.shiftLeft(chunk, 3),
-                                                   column)),
+                      bound.getLeft(emit,
+                                    emit.add(emit.shiftLeft(chunk, 3), column)),
                       arith::CmpIPredicate::slt),
               address, nothing);
-        emit.inlinePTX("cp.async.cg.shared.global [$0], [$1], 16;",
-                       "l,l,~{memory}",
-                       {place.getPointer(row / 8 * 8,
-                                         column / Panels::chunkColumns),
-                        address},
-                       {});
+        emit.inlinePTX(
+            "cp.async.cg.shared.global [$0], [$1], 16;", "l,l,~{memory}",
+            {place.getPointer(row / 8 * 8, column / Panels::chunkColumns),
+             address},
+            {});
       }
     }
   }
@@ -132,13 +132,14 @@ private:
       Value more = multiply(extend(offset), getStride(dim));
       ofAll = ofAll ? add(ofAll, more) : more;
     }
-    Value pages = narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
+    Value pages =
+        narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
     Value outside = getOutside();
     SmallVector<Value> sources;
     for (const RowInPage &row : rows) {
-      Value isThere = emit.logicalAnd(
-          isBelow(row.key, end, arith::CmpIPredicate::slt),
-          isBelow(row.page, pages, arith::CmpIPredicate::ult));
+      Value isThere =
+          emit.logicalAnd(isBelow(row.key, end, arith::CmpIPredicate::slt),
+                          isBelow(row.page, pages, arith::CmpIPredicate::ult));
       Value offset = add(multiply(extend(row.page), getStride(pageDim)),
                          multiply(extend(row.inPage), getStride(rowDim)));
       offset = add(offset, ofAll);
@@ -177,8 +178,8 @@ private:
     }
     Value pointer =
         LLVM::AddressOfOp::create(emit.builder, emit.location, global);
-    outsideRow = LLVM::PtrToIntOp::create(
-        emit.builder, emit.location, emit.builder.getI64Type(), pointer);
+    outsideRow = LLVM::PtrToIntOp::create(emit.builder, emit.location,
+                                          emit.builder.getI64Type(), pointer);
     return outsideRow;
   }
 
@@ -191,13 +192,15 @@ private:
           emit.constant(warpSize - 1), NVVM::ShflKind::idx, UnitAttr());
     };
     Value half = emit.constant64(32);
-    Value high = arith::ShRUIOp::create(emit.builder, emit.location, value, half);
+    Value high =
+        arith::ShRUIOp::create(emit.builder, emit.location, value, half);
     Value low = move(narrow(value));
     high = move(narrow(high));
     auto widen = [&](Value word) -> Value {
       return arith::ExtUIOp::create(emit.builder, emit.location, i64, word);
     };
-    high = arith::ShLIOp::create(emit.builder, emit.location, widen(high), half);
+    high =
+        arith::ShLIOp::create(emit.builder, emit.location, widen(high), half);
     return arith::OrIOp::create(emit.builder, emit.location, high, widen(low));
   }
 
@@ -205,7 +208,8 @@ private:
     return arith::CmpIOp::create(emit.builder, emit.location, predicate, a, b);
   }
   Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(emit.builder, emit.location, condition, a, b);
+    return arith::SelectOp::create(emit.builder, emit.location, condition, a,
+                                   b);
   }
   Value getStride(unsigned dim) {
     return kernel.getStride(emit.builder, put.getSource(), dim);

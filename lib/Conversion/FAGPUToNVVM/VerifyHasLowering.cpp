@@ -77,8 +77,7 @@ static LogicalResult verifyPagesOfPut(PutOp op) {
   if (cast<MemRefType>(op.getSource().getType())
           .getStridesAndOffset()
           .first.back() != 1)
-    return op.emitOpError() << "copies rows of "
-                            << op.getSource().getType()
+    return op.emitOpError() << "copies rows of " << op.getSource().getType()
                             << ", whose columns are not side by side; expected "
                                "a stride of 1 in the last dimension";
   int64_t rows = tile.getShape()[0];
@@ -87,14 +86,15 @@ static LogicalResult verifyPagesOfPut(PutOp op) {
     return op.emitOpError()
            << "copies " << rows << " rows in pages"
            << (rows % 16 ? "" : " of columns that end inside 16 bytes")
-           << ", expected a multiple of 16 rows and of "
-           << Panels::chunkColumns << " columns";
+           << ", expected a multiple of 16 rows and of " << Panels::chunkColumns
+           << " columns";
   if (op->getParentOfType<RoleOp>()
           .walk([](DrainOp) { return WalkResult::interrupt(); })
           .wasInterrupted())
-    return op.emitOpError() << "copies rows in pages by the lanes of a warp, in "
-                               "a role that drains a stage; expected roles of "
-                               "their own";
+    return op.emitOpError()
+           << "copies rows in pages by the lanes of a warp, in "
+              "a role that drains a stage; expected roles of "
+              "their own";
   return verifyElected(op, "copies rows in pages");
 }
 

@@ -402,9 +402,9 @@ FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
              boundColumns(builder, loc, headDim, columns),
              getAlignment(type, headDim),
              /*padded=*/false, /*fragments=*/false, tile->pages,
-             tile->pages ? builder.getI64IntegerAttr(
-                               order.positionOf(DimKind::Page))
-                         : IntegerAttr())
+             tile->pages
+                 ? builder.getI64IntegerAttr(order.positionOf(DimKind::Page))
+                 : IntegerAttr())
       .getResult();
 }
 

@@ -96,3 +96,13 @@ func.func @columns(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.k
   }
   return
 }
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x64x2x64xbf16>
+func.func @dim_alone(%ch: !t, %m: !p, %c: i32) {
+  // expected-error @below {{'fagpu.put' op has pageDim without a table of pages, expected both or neither}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] rows(%c) {pageDim = 0 : i64} : !p into !t
+  return
+}

@@ -226,7 +226,8 @@ struct GatherPagesPass : public fa::impl::FAGatherPagesBase<GatherPagesPass> {
                      << listGPUTargets();
       return signalPassFailure();
     }
-    FailureOr<Target> target = Target::get(chip, [&] { return emitError(loc); });
+    FailureOr<Target> target =
+        Target::get(chip, [&] { return emitError(loc); });
     if (failed(target))
       return signalPassFailure();
     SmallVector<AttentionOp> all;

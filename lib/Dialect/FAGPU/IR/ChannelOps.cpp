@@ -309,6 +309,10 @@ LogicalResult mlir::fagpu::verifyPages(Operation *op, Value pages,
                                        std::optional<int64_t> pageDim,
                                        ArrayRef<int64_t> box, Value rows,
                                        bool isWhole) {
+  if (static_cast<bool>(pages) != pageDim.has_value())
+    return op->emitOpError() << (pages ? "has a table of pages without pageDim"
+                                       : "has pageDim without a table of pages")
+                             << ", expected both or neither";
   if (!pages)
     return success();
   auto table = cast<MemRefType>(pages.getType());
@@ -342,15 +346,13 @@ static LogicalResult verifyEngineOfPages(PutOp op) {
   if (!channel || (channel.getEngine() == Engine::pages) ==
                       static_cast<bool>(op.getPages()))
     return success();
-  return op.emitOpError() << (op.getPages() ? "has pages(...)"
-                                            : "has no pages(...)")
-                          << ", but the engine '"
-                          << stringifyEngine(channel.getEngine())
-                          << (op.getPages()
-                                  ? "' copies boxes; the nearest is the engine "
-                                    "'pages'"
-                                  : "' copies rows in pages; the nearest is the "
-                                    "engine 'tma'");
+  return op.emitOpError()
+         << (op.getPages() ? "has pages(...)" : "has no pages(...)")
+         << ", but the engine '" << stringifyEngine(channel.getEngine())
+         << (op.getPages() ? "' copies boxes; the nearest is the engine "
+                             "'pages'"
+                           : "' copies rows in pages; the nearest is the "
+                             "engine 'tma'");
 }
 
 /// One piece of memory, which is copied whole: nothing bounds it, and the
@@ -422,9 +424,9 @@ static LogicalResult verifyMulticast(PutOp op) {
 LogicalResult PutOp::verify() {
   auto memory = cast<MemRefType>(getSource().getType());
   ArrayRef<int64_t> tile = getChannel().getType().getShape();
-  if (failed(verifyEngine(*this, getChannel(),
-                          {Engine::tma, Engine::cp_async, Engine::loads,
-                           Engine::pages})) ||
+  if (failed(verifyEngine(
+          *this, getChannel(),
+          {Engine::tma, Engine::cp_async, Engine::loads, Engine::pages})) ||
       failed(verifyBank(*this, getChannel(), getBank())) ||
       failed(verifyPart(*this, getPart(), tile)) ||
       failed(verifyOffsets(*this, getOffsets(), memory)) ||

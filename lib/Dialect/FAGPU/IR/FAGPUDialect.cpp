@@ -205,8 +205,8 @@ static LogicalResult verifyNaN(Operation *op, Attribute value) {
            << "'" << nanAttrName << "' is " << value << ", expected no value";
   if (auto put = dyn_cast<PutOp>(op)) {
     auto channel = put.getChannel().getDefiningOp<ChannelOp>();
-    if (channel && !llvm::is_contained({Engine::tma, Engine::pages},
-                                       channel.getEngine()))
+    if (channel &&
+        !llvm::is_contained({Engine::tma, Engine::pages}, channel.getEngine()))
       return op->emitOpError()
              << "has '" << nanAttrName << "' and a channel of "
              << stringifyEngine(channel.getEngine())

@@ -110,7 +110,7 @@ class SequenceFunction:
     def key_block(self):
         """A part of a page, and of what fits a GPU."""
         most = 32 if max(self.base.head_dim, self.base.value_head_dim) > 128 else 64
-        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page >= 16 else most
+        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page % 16 == 0 else most
 
     def split(self, config):
         """The configuration with the parts of the form."""

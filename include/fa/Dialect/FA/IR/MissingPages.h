@@ -13,8 +13,9 @@
 
 namespace mlir::fa {
 
-/// Whether rows of a block of keys are found in pages one by one: where it is no
-/// part of a page, nor made of boxes of whole ones, of the rows of a swizzle.
+/// Whether rows of a block of keys are found in pages one by one: where it is
+/// no part of a page, nor made of boxes of whole ones, of the rows of a
+/// swizzle.
 inline bool findsRows(int64_t pageRows, int64_t keyBlock) {
   constexpr int64_t rowsOfSwizzle = 8;
   if (ShapedType::isDynamic(pageRows) || pageRows <= 0)

@@ -71,8 +71,8 @@ bool isCopiedByThreads(Value channel);
 /// Refuses a fagpu.put or fagpu.fetch of `box` whose `pages` cannot be a table,
 /// or that has none of the bounds that rows in pages need.
 LogicalResult verifyPages(Operation *op, Value pages,
-                          std::optional<int64_t> pageDim,
-                          ArrayRef<int64_t> box, Value rows, bool isWhole);
+                          std::optional<int64_t> pageDim, ArrayRef<int64_t> box,
+                          Value rows, bool isWhole);
 
 /// The dimension of memory that `rows(...)` bounds, of a box that holds a tile
 /// of this rank: the first one whose size is above 1, apart from the columns of
