@@ -294,7 +294,7 @@ typedef struct FaKernelOptions {
   int32_t images;
   /// Leave passes out that only make kernels faster.
   int32_t no_peepholes;
-  /// A spill is an error.
+  /// A spill or a product that ptxas serialises is an error.
   int32_t fail_on_spill;
 } FaKernelOptions;
 

@@ -190,16 +190,20 @@ private:
 
   LogicalResult checkReport(ArrayRef<OwningOpRef<ModuleOp>> devices,
                             const AssemblyReport &report) {
-    if (!report.lostPerformance.empty())
-      return getOperation().emitError()
-             << "ptxas does not do what the kernel says: "
-             << report.lostPerformance.front();
-    bool spills = false;
+    // The numbers are right in both cases, so both are a matter of speed.
+    bool slower = !report.lostPerformance.empty();
+    if (slower) {
+      Operation *module = getOperation();
+      InFlightDiagnostic diagnostic =
+          failOnSpill ? module->emitError() : module->emitWarning();
+      diagnostic << "ptxas does not do what the kernel says: "
+                 << report.lostPerformance.front();
+    }
     for (LLVM::LLVMFuncOp kernel : listKernels(devices)) {
       KernelResources resources = report.kernels.lookup(kernel.getSymName());
       if (!resources.spillStores && !resources.spillLoads)
         continue;
-      spills = true;
+      slower = true;
       InFlightDiagnostic diagnostic =
           failOnSpill ? kernel.emitOpError() : kernel.emitWarning();
       diagnostic << "spills " << resources.spillStores
@@ -207,7 +211,7 @@ private:
                  << " bytes of loads a thread, at " << resources.registers
                  << " registers";
     }
-    return failure(spills && failOnSpill);
+    return failure(slower && failOnSpill);
   }
 
   DictionaryAttr describeKernel(LLVM::LLVMFuncOp kernel,

@@ -18,6 +18,10 @@
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=SPILL
 
+// So are products that it waits for: the numbers stay right.
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : (C7517) warpgroup.wait is injected" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=WAITS
+
 // Where -O3 spills -O1 is tried too, and what spills less is taken; a remark and the metadata say which.
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 200 registers, used 1 barriers" \
@@ -43,6 +47,8 @@
 // OLD: chip = "sm_80", features = "+ptx78"
 
 // SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// WAITS: warning: ptxas does not do what the kernel says: ptxas info : (C7517) warpgroup.wait is injected
+// WAITS: bin = "
 // LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 0; the code is that of -O1
 // LEVEL-NOT: warning
 // LEVEL: assembler_level = 1 : i64

@@ -32,9 +32,9 @@ def FAKernelsToBinaryPass
     products over a `fagpu.schedule_barrier`, it gets the text without these, and a
     remark says so; the PTX keeps them.
 
-    Errors: another message of `ptxas` with a number C75xx (it runs matrix products one
-    after the other, or drops a request for registers); with `fail-on-spill`, a
-    spill, which is a warning otherwise.
+    With `fail-on-spill` it is an error, and a warning otherwise, if a kernel spills or
+    `ptxas` has another message with a number C75xx: it waits for matrix products where
+    the kernel does not, as in a loop that runs once, or drops a request for registers.
 
     Before:
     ```mlir
@@ -61,7 +61,7 @@ def FAKernelsToBinaryPass
     Option<"ptxVersion", "ptx-version", "unsigned", "0",
            "PTX version, for example 86; 0 chooses">,
     Option<"failOnSpill", "fail-on-spill", "bool", "false",
-           "A spill is an error">
+           "A spill or a product that ptxas serialises is an error">
   ];
   let dependentDialects = [
     "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",

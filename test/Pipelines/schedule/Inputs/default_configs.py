@@ -64,6 +64,8 @@ def count_products(config, head_dim, mask):
 def compile_kernels(chip, problem):
     """The module of a problem, its PTX, what ptxas says of it, and at which level."""
     module = run([FA_OPT, "-", f"--fa-to-ptx=chip={chip} format=both"], problem)
+    if "ptxas does not do what the kernel says" in module:
+        raise RuntimeError(find(r"ptxas does not do .*", module)[0])
     escaped = find(r'assembly = "((?:[^"\\]|\\.)*)"', module)[1]
     ptx = re.sub(r"\\([0-9A-F]{2})", lambda match: chr(int(match[1], 16)), escaped).rstrip("\0")
     level = find(r"assembler_level = (\d)", module)[1]
