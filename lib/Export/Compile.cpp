@@ -109,7 +109,8 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   OwningOpRef<ModuleOp> module = host->getParentOfType<ModuleOp>().clone();
   PassManager inlining(module->getContext());
   inlining.addPass(createInlinerPass());
-  inlining.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
+  inlining.addNestedPass<func::FuncOp>(
+      fagpu::createFAGPUPredicateLaunchesPass());
   if (failed(inlining.run(*module)))
     return failure();
   host = module->lookupSymbol<func::FuncOp>(host.getSymName());

@@ -23,9 +23,9 @@ struct Peephole {
 
 /// A pass belongs here if every pipeline is right without it.
 static const Peephole peepholes[] = {
-    {PeepholeLevel::BlockValues, createFAGPUMergeBoundsPass},
-    {PeepholeLevel::BlockValues, createFAGPUNarrowConversionsPass},
-    {PeepholeLevel::BlockValues, createFAGPUFuseProductsPass},
+    {PeepholeLevel::BlockValues, fagpu::createFAGPUMergeBoundsPass},
+    {PeepholeLevel::BlockValues, fagpu::createFAGPUNarrowConversionsPass},
+    {PeepholeLevel::BlockValues, fagpu::createFAGPUFuseProductsPass},
     {PeepholeLevel::BlockValues, createFAGPUExpandTanhPass},
     {PeepholeLevel::BlockValues, createFAGPUHoistGathersPass},
     {PeepholeLevel::Indices, fagpu::createFAGPUJoinLimitsPass},

@@ -68,7 +68,8 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   // A loop over one tile is to become a kernel too, not to be inlined.
   manager.addPass(createCSEPass());
   manager.addPass(createFAOutlineKernelsPass(kernels));
-  manager.addNestedPass<func::FuncOp>(createFAGPUPredicateLaunchesPass());
+  manager.addNestedPass<func::FuncOp>(
+      fagpu::createFAGPUPredicateLaunchesPass());
   addCleanUp(manager);
   manager.addNestedPass<func::FuncOp>(createFADecomposeToBlocksPass());
   addCleanUp(manager);
@@ -101,18 +102,18 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUShareScalarsPass());
     functions.addPass(createFAGPUSplitRolesPass());
     addCleanUp(functions);
-    functions.addPass(createFAGPUMulticastPass());
+    functions.addPass(fagpu::createFAGPUMulticastPass());
   }
   manager.addPass(createFAGPUPersistPass());
   addCleanUp(manager);
-  manager.addNestedPass<func::FuncOp>(createFAGPUCarryQuotientsPass());
+  manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCarryQuotientsPass());
   manager.addPass(createFAGPUComputeOnHostPass());
   addCleanUp(manager);
-  manager.addPass(createFAGPUOverlapLaunchesPass());
+  manager.addPass(fagpu::createFAGPUOverlapLaunchesPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createFAGPUDeferPutsPass());
+  functions.addPass(fagpu::createFAGPUDeferPutsPass());
   functions.addPass(fagpu::createFAGPUInferLayoutsPass());
-  functions.addPass(createFAGPUAssignSlotsPass());
+  functions.addPass(fagpu::createFAGPUAssignSlotsPass());
   functions.addPass(createFAGPUAssignExchangeSlotsPass());
   functions.addPass(createFAGPUAssignWriteSlotsPass());
   functions.addPass(createFAGPUAssignGroupSlotsPass());

@@ -15,10 +15,10 @@
 #include "BlockTable.h"
 #include "IndexWidths.h"
 #include "KernelConfig.h"
-#include "RoleScalars.h"
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -146,7 +146,7 @@ void BlockLister::need(Value value) {
         else
           needed.insert(next.getDefiningOp());
       },
-      getReadValues);
+      fagpu::getReadValues);
 }
 
 /// The memory outside of the loop that a block of one is a slice of; null where

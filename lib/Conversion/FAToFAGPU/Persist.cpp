@@ -12,12 +12,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CarryScalars.h"
 #include "KernelConfig.h"
-#include "RoleScalars.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/LaneList.h"
+#include "fa/Dialect/FAGPU/Transforms/CarryScalars.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

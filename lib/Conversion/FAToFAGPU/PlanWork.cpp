@@ -14,10 +14,10 @@
 
 #include "IndexWidths.h"
 #include "KernelConfig.h"
-#include "RoleScalars.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -118,9 +118,9 @@ LogicalResult WorkPlanner::collectSlice(Value value,
   };
   visitOperandsFirst(
       value, isKnown, [&](Value next) { found.insert(next.getDefiningOp()); },
-      getReadValues);
+      fagpu::getReadValues);
   for (Operation *op : found)
-    if (!isRoleScalar(op) || op->getBlock() != loop.getBody())
+    if (!fagpu::isRoleScalar(op) || op->getBlock() != loop.getBody())
       return failure();
   slice.insert(found.begin(), found.end());
   return success();
@@ -134,7 +134,7 @@ LogicalResult WorkPlanner::findLengths() {
              << "has a length that is no scalar of its tile, expected one "
                 "computed from what is loaded for its sequence";
   for (Operation *op : ofLengths)
-    for (Value read : getReadValues(op))
+    for (Value read : fagpu::getReadValues(op))
       if (llvm::is_contained(
               ArrayRef<Value>(loop.getInductionVars()).drop_front(), read))
         return step.emitOpError() << "has a length that depends on the head or "

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Support/IntegerDivision.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 

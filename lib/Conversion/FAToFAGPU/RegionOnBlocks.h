@@ -18,9 +18,6 @@
 
 namespace mlir::fa {
 
-/// Whether an operation divides integers.
-bool isDivision(Operation *op);
-
 /// A block of (query, key) pairs. Scalars are of type index.
 struct PairBlock {
   Value batch, head;

@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
-#include "RoleScalars.h"
 #include "SplitSum.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"

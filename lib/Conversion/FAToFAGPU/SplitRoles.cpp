@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
-#include "RoleScalars.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

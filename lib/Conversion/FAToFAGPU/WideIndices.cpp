@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Support/IntegerDivision.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -45,12 +46,6 @@ bool RegionOnBlocks::isKeyBound(Operation *op, ValueRange operands) {
                   compare.getPredicate() < arith::CmpIPredicate::ult &&
                   llvm::is_contained(user->getOperands(), keyArgument);
          });
-}
-
-bool mlir::fa::isDivision(Operation *op) {
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-             arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
-             arith::RemUIOp>(op);
 }
 
 /// Whether the operation computes on indices of 64 bits: the first that needs

@@ -8,6 +8,9 @@
 #ifndef FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD
 #define FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD
 
+include "fa/Dialect/FAGPU/Transforms/BlockValuePasses.td"
+include "fa/Dialect/FAGPU/Transforms/RolePasses.td"
+include "fa/Dialect/FAGPU/Transforms/ScalarPasses.td"
 include "mlir/Pass/PassBase.td"
 
 def FAGPUIsolateKernelsPass : Pass<"fagpu-isolate-kernels", "::mlir::ModuleOp"> {
@@ -354,57 +357,6 @@ def FAGPUPinPass : Pass<"fagpu-pin"> {
     %h = arith.truncf %pinned : !acc to !hacc
     ```
   }];
-}
-
-def FAGPUJoinLimitsPass : Pass<"fagpu-join-limits"> {
-  let summary = "Compare column indices with both of their limits at once";
-  let description = [{
-    A conjunction of two comparisons of the column with numbers of the row, one
-    that it reaches and one that it stays below, becomes a `fagpu.between`, where
-    the columns of a thread are bits of two words at most. One comparison alone
-    stays: it takes no more instructions than a bit.
-
-    Before:
-    ```mlir
-    %column = fagpu.iota 1 : !iacc
-    %from = fagpu.broadcast %first : !irow -> !iacc
-    %to = fagpu.broadcast %end : !irow -> !iacc
-    %reached = arith.cmpi sge, %column, %from : !iacc
-    %below = arith.cmpi slt, %column, %to : !iacc
-    %seen = arith.andi %below, %reached : !bacc
-    ```
-    After:
-    ```mlir
-    %seen = fagpu.between %first, %end : !irow -> !bacc
-    ```
-  }];
-}
-
-def FAGPUSplitIotaPass : Pass<"fagpu-split-iota"> {
-  let summary = "Compare, scale and add indices by their constant part";
-  let description = [{
-    An index is the thread's part plus the element's, which is a constant in each
-    element. Where an index is compared, scaled or added, the thread's part moves to the
-    other operand, so that elements of a row share it and the rest is an
-    immediate; otherwise every column index takes a register in the loop.
-
-    Assumes that a difference of an index and what it is compared with fits 32
-    bits. An index that is scaled or added as a real number is rounded once more.
-
-    Before:
-    ```mlir
-    %column = fagpu.iota 1 : !iacc
-    %ok = arith.cmpi slt, %column, %limit : !iacc
-    ```
-    After:
-    ```mlir
-    %element = fagpu.iota 1 part(element) : !iacc
-    %thread = fagpu.iota 1 part(thread) : !iacc
-    %rest = arith.subi %limit, %thread : !iacc
-    %ok = arith.cmpi slt, %element, %rest : !iacc
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 #endif // FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD

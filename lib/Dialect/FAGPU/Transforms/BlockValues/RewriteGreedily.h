@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_FATOFAGPU_REWRITEGREEDILY_H
-#define FA_LIB_CONVERSION_FATOFAGPU_REWRITEGREEDILY_H
+#ifndef FA_LIB_DIALECT_FAGPU_TRANSFORMS_BLOCKVALUES_REWRITEGREEDILY_H
+#define FA_LIB_DIALECT_FAGPU_TRANSFORMS_BLOCKVALUES_REWRITEGREEDILY_H
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 
 /// Applies the patterns in an operation until none of them matches.
 template <typename... Patterns> LogicalResult rewriteGreedily(Operation *op) {
@@ -20,6 +20,6 @@ template <typename... Patterns> LogicalResult rewriteGreedily(Operation *op) {
   return applyPatternsGreedily(op, std::move(patterns));
 }
 
-} // namespace mlir::fa
+} // namespace mlir::fagpu
 
-#endif // FA_LIB_CONVERSION_FATOFAGPU_REWRITEGREEDILY_H
+#endif // FA_LIB_DIALECT_FAGPU_TRANSFORMS_BLOCKVALUES_REWRITEGREEDILY_H

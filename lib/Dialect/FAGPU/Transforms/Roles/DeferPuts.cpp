@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUDEFERPUTSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 /// The only stage of a bank is free when all have read the tile before.
@@ -64,7 +63,8 @@ static void deferPuts(Block &body) {
 }
 
 namespace {
-struct DeferPutsPass : public fa::impl::FAGPUDeferPutsPassBase<DeferPutsPass> {
+struct DeferPutsPass
+    : public fagpu::impl::FAGPUDeferPutsPassBase<DeferPutsPass> {
   void runOnOperation() override {
     for (RoleOp role : getOperation().getOps<RoleOp>())
       if (role.getElect()) {

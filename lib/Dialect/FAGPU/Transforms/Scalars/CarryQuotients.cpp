@@ -5,19 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CarryScalars.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/CarryScalars.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/MapVector.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUCARRYQUOTIENTSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
@@ -123,7 +122,7 @@ static ForOp carry(ForOp loop, Value divisor, const Division &division) {
 
 namespace {
 struct CarryQuotientsPass
-    : public fa::impl::FAGPUCarryQuotientsPassBase<CarryQuotientsPass> {
+    : public fagpu::impl::FAGPUCarryQuotientsPassBase<CarryQuotientsPass> {
   void runOnOperation() override {
     if (!isKernel(getOperation()))
       return;

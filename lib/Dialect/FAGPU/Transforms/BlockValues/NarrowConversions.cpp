@@ -13,16 +13,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "RewriteGreedily.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUNARROWCONVERSIONSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -161,9 +161,10 @@ private:
 };
 
 struct NarrowConversionsPass
-    : public fa::impl::FAGPUNarrowConversionsPassBase<NarrowConversionsPass> {
+    : public fagpu::impl::FAGPUNarrowConversionsPassBase<
+          NarrowConversionsPass> {
   void runOnOperation() override {
-    if (failed(fa::rewriteGreedily<NarrowConversion>(getOperation())))
+    if (failed(fagpu::rewriteGreedily<NarrowConversion>(getOperation())))
       signalPassFailure();
   }
 };

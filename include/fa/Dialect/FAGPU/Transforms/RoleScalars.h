@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
-#define FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
+#ifndef FA_DIALECT_FAGPU_TRANSFORMS_ROLESCALARS_H
+#define FA_DIALECT_FAGPU_TRANSFORMS_ROLESCALARS_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 
 /// Whether any role can compute the operation again: it makes scalars from
 /// scalars and from memory that the kernel only reads, also by branches.
@@ -23,6 +23,6 @@ SetVector<Value> getReadValues(Operation *op);
 /// Moves `op` before `position` in its block, and before it what it reads.
 void moveWithOperands(Operation *op, Operation *position);
 
-} // namespace mlir::fa
+} // namespace mlir::fagpu
 
-#endif // FA_LIB_CONVERSION_FATOFAGPU_ROLESCALARS_H
+#endif // FA_DIALECT_FAGPU_TRANSFORMS_ROLESCALARS_H

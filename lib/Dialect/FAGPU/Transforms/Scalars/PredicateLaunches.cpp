@@ -12,21 +12,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegionOnBlocks.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "fa/Support/IntegerDivision.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUPREDICATELAUNCHESPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
@@ -99,7 +98,7 @@ LogicalResult Flattener::move(Operation *op, Value condition) {
     Value holds = arith::OrIOp::create(builder, loc, makeNot(condition),
                                        assertion.getArg());
     assertion.getArgMutable().assign(holds);
-  } else if (isDivision(op)) {
+  } else if (fa::isDivision(op)) {
     divideByOneUnless(op, condition);
   } else if (!isa<CounterOp, WorkspaceOp>(op) &&
              !(isMemoryEffectFree(op) && isSpeculatable(op))) {
@@ -147,7 +146,8 @@ LogicalResult Flattener::run() { return flatten(branch, /*outer=*/Value()); }
 
 namespace {
 struct PredicateLaunchesPass
-    : public fa::impl::FAGPUPredicateLaunchesPassBase<PredicateLaunchesPass> {
+    : public fagpu::impl::FAGPUPredicateLaunchesPassBase<
+          PredicateLaunchesPass> {
   void runOnOperation() override {
     SmallVector<scf::IfOp> branches;
     getOperation().walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {

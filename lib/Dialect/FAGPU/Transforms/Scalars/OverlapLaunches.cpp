@@ -11,19 +11,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUOVERLAPLAUNCHESPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 template <typename OpTy> static bool holds(func::FuncOp kernel) {
@@ -117,7 +116,7 @@ static void awaitPrevious(func::FuncOp kernel) {
 
 namespace {
 struct OverlapLaunchesPass
-    : public fa::impl::FAGPUOverlapLaunchesPassBase<OverlapLaunchesPass> {
+    : public fagpu::impl::FAGPUOverlapLaunchesPassBase<OverlapLaunchesPass> {
   /// Launches one behind the other, with those around them that add to memory.
   void overlap(Block &block, SymbolTable &symbols) {
     SmallVector<Step> steps = getSteps(block, symbols);

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
-#define FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
+#ifndef FA_DIALECT_FAGPU_TRANSFORMS_CARRYSCALARS_H
+#define FA_DIALECT_FAGPU_TRANSFORMS_CARRYSCALARS_H
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 
 /// Replaces a loop by one that carries more values, which are `added` first.
 /// Its body still has to yield their next ones.
@@ -25,6 +25,6 @@ SmallVector<Value>
 carryThrough(OpBuilder &builder, fagpu::ForOp loop, TypeRange added,
              bool isEarly, function_ref<SmallVector<Value>(OpBuilder &)> make);
 
-} // namespace mlir::fa
+} // namespace mlir::fagpu
 
-#endif // FA_LIB_CONVERSION_FATOFAGPU_CARRYSCALARS_H
+#endif // FA_DIALECT_FAGPU_TRANSFORMS_CARRYSCALARS_H

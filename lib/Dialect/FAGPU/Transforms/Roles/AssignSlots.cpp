@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleScalars.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Dialect/FAGPU/Transforms/Transforms.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUASSIGNSLOTSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
 namespace {
@@ -173,7 +172,7 @@ void Step::schedule(Block &body) {
 
 namespace {
 struct AssignSlotsPass
-    : public fa::impl::FAGPUAssignSlotsPassBase<AssignSlotsPass> {
+    : public fagpu::impl::FAGPUAssignSlotsPassBase<AssignSlotsPass> {
   void runOnOperation() override {
     getOperation().walk([](ForOp loop) {
       Block &body = loop.getBody().front();

@@ -6,18 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "RewriteGreedily.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUFUSEPRODUCTSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
-using namespace mlir::fa;
 
 /// A product of blocks that nothing else reads and that need not be rounded.
 static arith::MulFOp getProduct(Value value) {
@@ -65,11 +64,11 @@ struct FuseDifference : public OpRewritePattern<arith::SubFOp> {
 };
 
 struct FuseProductsPass
-    : public fa::impl::FAGPUFuseProductsPassBase<FuseProductsPass> {
+    : public fagpu::impl::FAGPUFuseProductsPassBase<FuseProductsPass> {
   void runOnOperation() override {
     if (!fagpu::isKernel(getOperation()))
       return;
-    if (failed(fa::rewriteGreedily<FuseSum, FuseDifference>(getOperation())))
+    if (failed(fagpu::rewriteGreedily<FuseSum, FuseDifference>(getOperation())))
       signalPassFailure();
   }
 };

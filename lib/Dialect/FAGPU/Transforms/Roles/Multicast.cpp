@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -22,10 +22,10 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUMULTICASTPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -209,7 +209,8 @@ static std::string shareCopies(func::FuncOp kernel, int64_t blocks) {
 }
 
 namespace {
-struct MulticastPass : public fa::impl::FAGPUMulticastPassBase<MulticastPass> {
+struct MulticastPass
+    : public fagpu::impl::FAGPUMulticastPassBase<MulticastPass> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     int64_t blocks = getClusterSize(kernel);

@@ -12,14 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "RewriteGreedily.h"
-#include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-namespace mlir::fa {
+namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUMERGEBOUNDSPASS
-#include "fa/Conversion/FAToFAGPU/Passes.h.inc"
-} // namespace mlir::fa
+#include "fa/Dialect/FAGPU/Transforms/Passes.h.inc"
+} // namespace mlir::fagpu
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -175,10 +175,10 @@ struct SpreadBound : public OpRewritePattern<BroadcastOp> {
 };
 
 struct MergeBoundsPass
-    : public fa::impl::FAGPUMergeBoundsPassBase<MergeBoundsPass> {
+    : public fagpu::impl::FAGPUMergeBoundsPassBase<MergeBoundsPass> {
   void runOnOperation() override {
-    if (failed(fa::rewriteGreedily<MergeBounds<arith::AndIOp>,
-                                   MergeBounds<arith::OrIOp>, SpreadBound>(
+    if (failed(fagpu::rewriteGreedily<MergeBounds<arith::AndIOp>,
+                                      MergeBounds<arith::OrIOp>, SpreadBound>(
             getOperation())))
       signalPassFailure();
   }

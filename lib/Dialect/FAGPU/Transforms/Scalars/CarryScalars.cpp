@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CarryScalars.h"
+#include "fa/Dialect/FAGPU/Transforms/CarryScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace mlir::fa;
 using namespace mlir::fagpu;
 
-ForOp mlir::fa::carryScalars(OpBuilder &builder, ForOp old, ValueRange added) {
+ForOp mlir::fagpu::carryScalars(OpBuilder &builder, ForOp old,
+                                ValueRange added) {
   Location loc = old.getLoc();
   builder.setInsertionPoint(old);
   SmallVector<Value> inits(old.getInits());
@@ -31,9 +31,9 @@ ForOp mlir::fa::carryScalars(OpBuilder &builder, ForOp old, ValueRange added) {
 }
 
 SmallVector<Value>
-mlir::fa::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
-                       bool isEarly,
-                       function_ref<SmallVector<Value>(OpBuilder &)> make) {
+mlir::fagpu::carryThrough(OpBuilder &builder, ForOp old, TypeRange added,
+                          bool isEarly,
+                          function_ref<SmallVector<Value>(OpBuilder &)> make) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = old.getLoc();
   builder.setInsertionPoint(old);

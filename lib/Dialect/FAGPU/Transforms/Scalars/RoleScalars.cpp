@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleScalars.h"
+#include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-bool mlir::fa::isRoleScalar(Operation *op) {
+bool mlir::fagpu::isRoleScalar(Operation *op) {
   WalkResult result = op->walk([](Operation *nested) -> WalkResult {
     if (isa<memref::GetGlobalOp>(nested))
       return WalkResult::advance();
@@ -28,13 +28,13 @@ bool mlir::fa::isRoleScalar(Operation *op) {
   return !result.wasInterrupted();
 }
 
-SetVector<Value> mlir::fa::getReadValues(Operation *op) {
+SetVector<Value> mlir::fagpu::getReadValues(Operation *op) {
   SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values;
 }
 
-void mlir::fa::moveWithOperands(Operation *op, Operation *position) {
+void mlir::fagpu::moveWithOperands(Operation *op, Operation *position) {
   auto isBefore = [&](Operation *source) {
     return !source || source->getBlock() != position->getBlock() ||
            source->isBeforeInBlock(position);
@@ -42,7 +42,7 @@ void mlir::fa::moveWithOperands(Operation *op, Operation *position) {
   if (isBefore(op))
     return;
   for (Value read : getReadValues(op))
-    visitOperandsFirst(
+    fa::visitOperandsFirst(
         read, [&](Value next) { return isBefore(next.getDefiningOp()); },
         [&](Value next) { next.getDefiningOp()->moveBefore(position); },
         getReadValues);
