@@ -63,6 +63,25 @@ static SmallVector<int64_t> matchElements(RankedTensorType from,
   return matches;
 }
 
+/// Whether the elements of a block are powers, of which the larger one has the
+/// larger bits as an integer.
+static bool arePowers(Value block) {
+  return isa_and_nonnull<math::Exp2Op>(block.getDefiningOp());
+}
+
+/// The larger of two numbers that are not negative: an instruction takes three
+/// integers, and no more than two floats.
+static Value createMaxOfBits(Emitter &emit, Value a, Value b) {
+  OpBuilder &builder = emit.builder;
+  auto toBits = [&](Value value) -> Value {
+    return arith::BitcastOp::create(builder, emit.location,
+                                    builder.getI32Type(), value);
+  };
+  Value larger =
+      arith::MaxSIOp::create(builder, emit.location, toBits(a), toBits(b));
+  return arith::BitcastOp::create(builder, emit.location, a.getType(), larger);
+}
+
 namespace {
 
 struct ReducePattern : public LoweringPattern<ReduceOp> {
@@ -70,7 +89,11 @@ struct ReducePattern : public LoweringPattern<ReduceOp> {
 
   Registers lower(ReduceOp op, Adaptor adaptor, Emitter &emit) const override {
     RankedTensorType source = blockType(op.getSource()), type = blockType(op);
+    bool ofBits =
+        op.getKind() == ReductionKind::max && arePowers(op.getSource());
     auto combine = [&](Value a, Value b) -> Value {
+      if (ofBits)
+        return createMaxOfBits(emit, a, b);
       if (op.getKind() == ReductionKind::max)
         return arith::MaxNumFOp::create(emit.builder, emit.location, a, b);
       return arith::AddFOp::create(emit.builder, emit.location, a, b);

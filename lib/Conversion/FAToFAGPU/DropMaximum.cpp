@@ -56,6 +56,76 @@ static Value makeExponents(const SoftmaxStep &step, Value base2,
       inside, loc, rest, Blocks(inside, loc).splat(factor, rest.getType()));
 }
 
+namespace {
+/// What becomes of the sum of weights behind the loop.
+struct SumUses {
+  /// Quotients by the sum, and the factor that a sink gives it, or null.
+  SmallVector<std::pair<OpOperand *, Value>> divisors;
+  bool hasLse = false;
+
+  explicit SumUses(Value sum, Value factor = {}) {
+    for (OpOperand &use : sum.getUses()) {
+      auto withSink = dyn_cast<math::FmaOp>(use.getOwner());
+      if (isa<math::LogOp>(use.getOwner())) {
+        hasLse = true;
+      } else if (isa<arith::DivFOp>(use.getOwner())) {
+        divisors.emplace_back(&use, factor);
+      } else if (withSink && withSink.getA() == sum) {
+        SumUses others(withSink, withSink.getB());
+        hasLse |= others.hasLse;
+        llvm::append_range(divisors, others.divisors);
+      }
+    }
+  }
+};
+} // namespace
+
+/// Whether scores are of a tanh that may be approximate: weights err by more
+/// than their rounding then.
+static bool areApproximate(Value scores) {
+  Operation *made = scores.getDefiningOp();
+  if (!made || isa<fagpu::ProductOp>(made))
+    return false;
+  if (auto tanh = dyn_cast<math::TanhOp>(made))
+    return arith::bitEnumContainsAll(tanh.getFastmath(),
+                                     arith::FastMathFlags::afn);
+  return llvm::any_of(made->getOperands(), areApproximate);
+}
+
+/// The largest weight of a row is rounded for its product with the values, and
+/// not in the sum that lse is the logarithm of; under a maximum it is 1. So the
+/// result is divided by the sum with this weight rounded: of one key it is the
+/// key's value then, exactly, which gradients rely on.
+static void roundLargestWeight(const SoftmaxStep &step, const SumUses &uses) {
+  KeyRangesOp ranges = step.ranges;
+  fagpu::ProductOp product = step.product;
+  Location loc = ranges.getLoc();
+  Value before = ranges.getRegionIterArgs()[1];
+  Type type = before.getType();
+  OpBuilder builder(ranges);
+  ranges.getInitsMutable()[1].set(Blocks(builder, loc).constant(0.0f, type));
+  fagpu::ReduceOp blockSum = step.blockSum;
+  builder.setInsertionPointAfter(blockSum);
+  Value ofBlock =
+      Blocks(builder, loc)
+          .reduce(fagpu::ReductionKind::max, blockSum.getSource(), type);
+  Operation *yield = ranges.getBodyRegion().front().getTerminator();
+  yield->setOperand(1, arith::MaxNumFOp::create(builder, loc, before, ofBlock));
+  builder.setInsertionPointAfter(ranges);
+  Value largest = ranges.getResult(1);
+  Type element = getElementTypeOrSelf(product.getA());
+  Value rounded = arith::ExtFOp::create(
+      builder, loc, type, Blocks(builder, loc).truncate(largest, element));
+  Value change = arith::SubFOp::create(builder, loc, rounded, largest);
+  for (auto [divisor, factor] : uses.divisors) {
+    builder.setInsertionPoint(divisor->getOwner());
+    Value own = change;
+    if (factor)
+      own = arith::MulFOp::create(builder, loc, change, factor);
+    divisor->set(arith::AddFOp::create(builder, loc, divisor->get(), own));
+  }
+}
+
 static std::string dropMaximum(KeyRangesOp ranges) {
   std::optional<SoftmaxStep> step = SoftmaxStep::match(ranges);
   if (!step)
@@ -80,8 +150,13 @@ static std::string dropMaximum(KeyRangesOp ranges) {
   step->rescaled.replaceAllUsesWith(step->rescaled.getLhs());
   builder.setInsertionPoint(ranges);
   takeLseToBase2(*step, base2);
-  step->maximum.replaceAllUsesWith(
-      Blocks(builder, loc).constant(0.0f, step->maximum.getType()));
+  Value zero = Blocks(builder, loc).constant(0.0f, step->maximum.getType());
+  step->maximum.replaceAllUsesWith(zero);
+  SumUses uses(ranges.getResult(2));
+  if (uses.hasLse && !uses.divisors.empty() && !areApproximate(exponents)) {
+    ranges.getResult(1).replaceAllUsesWith(zero);
+    roundLargestWeight(*step, uses);
+  }
   return "";
 }
 

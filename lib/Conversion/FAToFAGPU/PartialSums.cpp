@@ -42,6 +42,43 @@ static fagpu::ReduceOp matchSum(Operation *sum, Value before) {
   return matches ? block : fagpu::ReduceOp();
 }
 
+/// The largest number of a block's rows that a loop finds with those before,
+/// where nothing else reads them; null where it does not.
+static fagpu::ReduceOp matchMaximum(KeyRangesOp ranges) {
+  Value before = ranges.getRegionIterArgs()[1];
+  Operation *yield = ranges.getBodyRegion().front().getTerminator();
+  auto maximum = yield->getOperand(1).getDefiningOp<arith::MaxNumFOp>();
+  if (!maximum || maximum.getLhs() != before || !before.hasOneUse() ||
+      !maximum.getResult().hasOneUse())
+    return {};
+  auto block = maximum.getRhs().getDefiningOp<fagpu::ReduceOp>();
+  bool matches = isReduction(block, fagpu::ReductionKind::max) &&
+                 block.getResult().hasOneUse() &&
+                 matchPattern(ranges.getInits()[1], m_AnyZeroFloat());
+  return matches ? block : fagpu::ReduceOp();
+}
+
+/// Makes one state of the loop a number of each thread, which `kind` takes to
+/// one of the row behind it. `block` is of the same rows.
+static void carryParts(KeyRangesOp ranges, unsigned state,
+                       fagpu::ReductionKind kind, fagpu::ReduceOp block,
+                       RankedTensorType partType) {
+  Location loc = ranges.getLoc();
+  OpBuilder builder(ranges);
+  Type rowType = ranges.getRegionIterArgs()[state].getType();
+  ranges.getRegionIterArgs()[state].setType(partType);
+  ranges.getInitsMutable()[state].set(
+      Blocks(builder, loc).constant(0.0f, partType));
+  OpResult result = ranges->getResult(state);
+  result.setType(partType);
+  builder.setInsertionPointAfter(ranges);
+  auto whole = fagpu::ReduceOp::create(builder, loc, rowType, kind, result);
+  result.replaceAllUsesExcept(whole, whole);
+  block.getResult().setType(partType);
+  Operation *yield = ranges.getBodyRegion().front().getTerminator();
+  yield->getOperand(state).setType(partType);
+}
+
 static std::string carryPartialSums(KeyRangesOp ranges) {
   auto role = ranges->getParentOfType<fagpu::RoleOp>();
   if (ranges.getNumResults() != 3 || !role)
@@ -57,22 +94,13 @@ static std::string carryPartialSums(KeyRangesOp ranges) {
   auto rowType = cast<RankedTensorType>(before.getType());
   auto partType = RankedTensorType::get({rowType.getDimSize(0), 4},
                                         rowType.getElementType());
-  OpBuilder builder(ranges);
-  before.setType(partType);
-  ranges.getInitsMutable()[2].set(
-      Blocks(builder, loc).constant(0.0f, partType));
-  OpResult result = ranges->getResult(2);
-  result.setType(partType);
-  builder.setInsertionPointAfter(ranges);
-  auto whole = fagpu::ReduceOp::create(builder, loc, rowType,
-                                       fagpu::ReductionKind::add, result);
-  result.replaceAllUsesExcept(whole, whole);
-  block.getResult().setType(partType);
+  carryParts(ranges, 2, fagpu::ReductionKind::add, block, partType);
   block.setChains(countChains(ranges, block, role));
-  builder.setInsertionPoint(sum);
+  OpBuilder builder(sum);
   if (auto fma = dyn_cast<math::FmaOp>(sum))
     fma->setOperand(1, Blocks(builder, loc).broadcast(fma.getB(), partType));
-  sum->getResult(0).setType(partType);
+  if (fagpu::ReduceOp largest = matchMaximum(ranges))
+    carryParts(ranges, 1, fagpu::ReductionKind::max, largest, partType);
   return "";
 }
 

@@ -96,6 +96,27 @@ func.func @reductions(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// Powers are not negative: the largest one is that of their bits, of which an
+// instruction takes three at once.
+// CHECK-LABEL: func.func @largest_power
+func.func @largest_power(%s: f32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    %x = tensor.splat %s : !acc
+    // CHECK: %[[P:.*]] = math.exp2
+    %p = math.exp2 %x fastmath<afn> : !acc
+    // CHECK: %[[B:.*]] = arith.bitcast %[[P]] : f32 to i32
+    // CHECK: %[[MAX:.*]] = arith.maxsi %[[B]], %{{.*}} : i32
+    // CHECK-NEXT: arith.bitcast %[[MAX]] : i32 to f32
+    // CHECK-NOT: arith.maxnumf
+    %m = fagpu.reduce max %p : !acc -> !quad
+    // Of these nothing is known.
+    // CHECK: arith.maxnumf
+    // CHECK-NOT: arith.maxsi
+    %n = fagpu.reduce max %m : !quad -> !row
+  }
+  return
+}
+
 // The thread's elements in four chains; a barrier of the block, whose one role
 // this is, joins the threads' answers.
 // CHECK-LABEL: func.func @vote
