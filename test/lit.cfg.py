@@ -49,13 +49,26 @@ def processor_flags():
     return set()
 
 
+# The tools as links to the program that holds them all, which starts in 8 ms where
+# each by itself takes 30: tests start thousands. An instrumented build has none.
+quick_tools = os.path.join(config.test_exec_root, "quick-tools")
+one_program = os.path.join(config.fa_tools_dir, "fa-mlir")
+if os.path.exists(one_program):
+    os.makedirs(quick_tools, exist_ok=True)
+    for name in ("fa-opt", "fa-run", "fa-compile", "fa-grid"):
+        link = os.path.join(quick_tools, name)
+        if not os.path.lexists(link):
+            os.symlink(one_program, link)
+else:
+    quick_tools = config.fa_tools_dir
+
 # Tools of the project and of the distribution, by full path.
-llvm_config.with_environment("PATH", [config.fa_tools_dir, config.llvm_tools_dir], append_path=True)
+search_dirs = [quick_tools, config.fa_tools_dir, config.llvm_tools_dir]
+llvm_config.with_environment("PATH", search_dirs, append_path=True)
 # Tests run side by side, so that numpy's threads would only wait for each other.
 config.environment["OPENBLAS_NUM_THREADS"] = "1"
 # The seed of random tests, which draw and print one where none is given.
 llvm_config.with_system_environment(["FA_TEST_SEED"])
-search_dirs = [config.fa_tools_dir, config.llvm_tools_dir]
 tools = [
     "fa-lsp-server",
     "fa-opt",
@@ -71,26 +84,12 @@ tools = [
 ]
 llvm_config.add_tool_substitutions(tools, search_dirs)
 
-# The tools as links to the program that holds them all, which starts three times
-# as fast: for tests that start hundreds. An instrumented build has none.
-quick_tools = os.path.join(config.test_exec_root, "quick-tools")
-one_program = os.path.join(config.fa_tools_dir, "fa-mlir")
-if os.path.exists(one_program):
-    os.makedirs(quick_tools, exist_ok=True)
-    for name in ("fa-opt", "fa-run"):
-        link = os.path.join(quick_tools, name)
-        if not os.path.lexists(link):
-            os.symlink(one_program, link)
-else:
-    quick_tools = config.fa_tools_dir
-
 config.substitutions += [
-    ("%quick_tools", quick_tools),
     ("%python", config.fa_python),
     ("%mutate", f"{config.fa_python} {config.test_source_root}/Inputs/mutate.py"),
     ("%fa_src_root", config.fa_source_root),
     ("%fa_obj_root", config.fa_build_root),
-    ("%fa_grid", os.path.join(config.fa_tools_dir, "fa-grid")),
+    ("%fa_grid", os.path.join(quick_tools, "fa-grid")),
     ("%fa_lib_dir", config.fa_library_dir),
     ("%fa_plugin", os.path.join(config.fa_library_dir, "FAPlugin.so")),
     ("%llvm_lib_dir", config.llvm_library_dir),

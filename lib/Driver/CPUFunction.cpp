@@ -46,9 +46,7 @@ static LogicalResult checkFunction(func::FuncOp function) {
   return success();
 }
 
-/// A copy of the module with what the function needs, whose results are
-/// arguments.
-static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
+OwningOpRef<ModuleOp> mlir::fa::isolateForCPU(func::FuncOp function) {
   OwningOpRef<ModuleOp> copy = function->getParentOfType<ModuleOp>().clone();
   for (auto other : copy->getOps<func::FuncOp>())
     if (other.getName() != function.getName())
@@ -65,7 +63,7 @@ CPUFunction::compile(func::FuncOp function, ArrayRef<std::string> names,
                      const CPUCompileOptions &options) {
   if (failed(checkFunction(function)))
     return failure();
-  OwningOpRef<ModuleOp> module = isolate(function);
+  OwningOpRef<ModuleOp> module = isolateForCPU(function);
   if (!module)
     return failure();
   auto interface = describeInterface(

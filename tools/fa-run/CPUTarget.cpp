@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUTarget.h"
-#include "fa/Dialect/FA/Transforms/Passes.h"
-#include "fa/Pipelines/Level2Pipeline.h"
-#include "mlir/Pass/PassManager.h"
+#include "fa/Driver/CPUFunction.h"
 #include <chrono>
 
 using namespace mlir;
@@ -51,24 +49,13 @@ static LogicalResult checkInterface(func::FuncOp function) {
   return success();
 }
 
-/// A copy of the module whose functions take their results as arguments, which
-/// decides how tensors lie in memory.
-static OwningOpRef<ModuleOp> passResultsAsArguments(ModuleOp module) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  PassManager manager(module.getContext());
-  buildExpandAppliesPipeline(manager);
-  manager.addPass(createFAResultsToOutParameters());
-  return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
-}
-
 FailureOr<CPUTarget> CPUTarget::compile(func::FuncOp function) {
   if (failed(checkInterface(function)))
     return failure();
   CPUTarget target;
   target.function = function;
   auto start = std::chrono::steady_clock::now();
-  OwningOpRef<ModuleOp> module =
-      passResultsAsArguments(function->getParentOfType<ModuleOp>());
+  OwningOpRef<ModuleOp> module = isolateForCPU(function);
   if (!module)
     return failure();
   target.types =

@@ -19,6 +19,10 @@ namespace mlir::fa {
 /// Whether memory of an argument may be written, views and calls followed.
 bool isWritten(BlockArgument argument);
 
+/// A copy of the module with a function and what it calls, whose results are
+/// arguments, which decides how tensors lie in memory. Null after a diagnostic.
+OwningOpRef<ModuleOp> isolateForCPU(func::FuncOp function);
+
 /// A function compiled for this CPU. Its arguments are those of the function,
 /// then one for each result. It depends on no context. Calls may come from any
 /// thread.
