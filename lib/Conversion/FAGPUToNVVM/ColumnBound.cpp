@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-ColumnBound::ColumnBound(Value columns, Value offset)
-    : columns(columns), offset(offset) {
+ColumnBound::ColumnBound(Value columns, Value offset, int64_t whole)
+    : columns(columns), offset(offset), whole(whole) {
   APInt end, start;
   if (columns && matchPattern(columns, m_ConstantInt(&end)) &&
       matchPattern(offset, m_ConstantInt(&start)))
@@ -29,7 +29,7 @@ bool ColumnBound::excludes(int64_t first) const {
 }
 
 bool ColumnBound::isMultipleOf(int64_t count) const {
-  return !columns || (known && *known % count == 0);
+  return !columns || whole % count == 0 || (known && *known % count == 0);
 }
 
 Value ColumnBound::getLeft(Emitter &emit, Value first) const {

@@ -16,8 +16,9 @@ namespace mlir::fagpu {
 /// offset in the last dimension. Columns are counted from the tile's first one.
 class ColumnBound {
 public:
-  /// `columns` may be null: all columns are in memory.
-  ColumnBound(Value columns, Value offset);
+  /// `columns` may be null: all columns are in memory. Of each `whole` columns
+  /// from the offset on all are in memory, or none.
+  ColumnBound(Value columns, Value offset, int64_t whole = 1);
 
   /// Whether it is known that columns `first` to `first + count - 1` are all in
   /// memory, or all past its end.
@@ -32,6 +33,7 @@ public:
 
 private:
   Value columns, offset;
+  int64_t whole;
   std::optional<int64_t> known;
 };
 

@@ -8,15 +8,16 @@
 #include "GlobalStores.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
 
-/// Words of the four lanes of a quad as a 4x4 matrix, lanes by words,
-/// transposed: what each lane held of four chunks of columns becomes one chunk
-/// a lane.
-static void transposeQuad(Emitter &emit, Value lane,
-                          MutableArrayRef<Value> words) {
+/// Words of four lanes, `stride` apart, as a 4x4 matrix, lanes by words,
+/// transposed. `lane` is the number of a lane among the four in its lowest two
+/// bits.
+static void transposeLanes(Emitter &emit, Value lane, int64_t stride,
+                           MutableArrayRef<Value> words) {
   for (int64_t distance : {2, 1}) {
     Value isUpper = emit.equal(
         emit.bitAnd(emit.shiftRight(lane, distance - 1), 1), emit.constant(1));
@@ -28,7 +29,7 @@ static void transposeQuad(Emitter &emit, Value lane,
       if (first & distance)
         continue;
       Value &low = words[first], &high = words[first + distance];
-      Value other = emit.shuffleButterfly(select(low, high), distance);
+      Value other = emit.shuffleButterfly(select(low, high), stride * distance);
       Value newLow = select(other, low);
       high = select(high, other);
       low = newLow;
@@ -36,11 +37,28 @@ static void transposeQuad(Emitter &emit, Value lane,
   }
 }
 
+/// How many columns are in memory together or not at all: rows that are aligned
+/// and have nothing between them are as long as their alignment allows.
+static int64_t getWholeColumns(StoreOp op) {
+  Value columns = op.getColumns();
+  if (auto cast =
+          columns ? columns.getDefiningOp<arith::IndexCastOp>() : nullptr)
+    columns = cast.getIn();
+  auto dim = columns ? columns.getDefiningOp<memref::DimOp>() : nullptr;
+  auto type = cast<MemRefType>(op.getDestination().getType());
+  bool endsRows = dim && dim.getSource() == op.getDestination() &&
+                  dim.getConstantIndex() == type.getRank() - 1;
+  return endsRows && type.getLayout().isIdentity()
+             ? op.getAlignment() * 8 / type.getElementTypeBitWidth()
+             : 1;
+}
+
 namespace {
 
 /// A matrix of accumulator order, stored by the threads that hold it, by
 /// predicates, since a branch would make the loop around it divergent. Quads
-/// exchange 16-bit elements, so that each lane stores 16 bytes at once.
+/// exchange 16-bit elements, so that each lane stores 16 bytes at once; so do
+/// lanes of neighbouring rows where these are columns of the memory.
 struct StoreMatrixPattern : public LoweringPattern<StoreOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -57,6 +75,12 @@ struct StoreMatrixPattern : public LoweringPattern<StoreOp> {
     int64_t numColumns = type.getDimSize(1);
     int64_t rowsAtOnce = 16 * getBlockLayout(type).getWarps();
     for (int64_t first = 0; first < type.getDimSize(0); first += rowsAtOnce) {
+      if (op.getTransposed()) {
+        storeTransposed(emit, op, adaptor, first,
+                        SmallVector<Value>(values.take_front(numColumns / 2)));
+        values = values.drop_front(numColumns / 2);
+        continue;
+      }
       for (int64_t half : {0, 1}) {
         // Registers of this row: those of each block of 8 columns in turn.
         SmallVector<Value> ofRow;
@@ -85,7 +109,7 @@ private:
       isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),
                                        arith::CmpIPredicate::slt, row,
                                        adaptor.getRows().front());
-    ColumnBound bound(getOptional(adaptor.getColumns()), indices.back());
+    ColumnBound bound = getBound(op, adaptor, indices.back());
     Value inQuad = emit.bitAnd(threads.lane, 3);
     auto storeAll = [&](ValueRange words, int64_t perStore, int64_t first,
                         int64_t columnsOfLane) {
@@ -97,21 +121,78 @@ private:
       Value address = getAddress(emit.builder, op.getLoc(), kernel,
                                  op.getDestination(), at);
       int64_t bytes = isPacked ? 2 : 4, span = 4 * columnsOfLane;
-      int64_t alignment = op.getAlignment();
-      if (op.getAdd())
-        alignment = std::min(alignment, getBytesPerAdd(op));
       for (; !words.empty(); words = words.drop_front(perStore), first += span)
         storePiece(emit,
                    {address, bytes * first, words.take_front(perStore),
-                    isStored, alignment, op.getAdd()},
+                    isStored, getBytesAtOnce(op), op.getAdd()},
                    bound, first, span, column);
     };
     // A lane stores a chunk of 8 columns of each 32, or a pair of each 8.
     int64_t whole = isPacked ? values.size() / 4 * 4 : 0;
     for (int64_t first = 0; first < whole; first += 4)
-      transposeQuad(emit, inQuad, values.slice(first, 4));
+      transposeLanes(emit, inQuad, /*stride=*/1, values.slice(first, 4));
     storeAll(values.take_front(whole), 4, 0, 8);
     storeAll(values.drop_front(whole), isPacked ? 1 : 2, 8 * whole, 2);
+  }
+
+  /// A thread holds two rows and two columns of each eight columns. Four lanes
+  /// with the same columns, of four rows, exchange these: each then has four
+  /// rows of one column, which are beside each other in memory.
+  void storeTransposed(Emitter &emit, StoreOp op, Adaptor adaptor,
+                       int64_t first, MutableArrayRef<Value> values) const {
+    const RoleThreads &threads = kernel.getThreads(op);
+    auto moveBit = [&](int64_t from, int64_t to) {
+      Value bit = emit.bitAnd(emit.shiftRight(threads.lane, from), 1);
+      return emit.shiftLeft(bit, to);
+    };
+    Value among = emit.shiftRight(threads.lane, 2);
+    Value row = emit.add(emit.shiftLeft(emit.bitAnd(threads.lane, 3), 1),
+                         moveBit(2, 0));
+    Value column = emit.add(emit.add(moveBit(3, 3), moveBit(4, 2)),
+                            emit.shiftLeft(threads.warp, 4));
+    SmallVector<Value> indices =
+        flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
+    ColumnBound bound = getBound(op, adaptor, indices.back());
+    unsigned rowDim = op.getRowDim();
+    Value firstRow = emit.add(indices[rowDim], row);
+    indices[rowDim] = firstRow;
+    indices.back() = emit.add(indices.back(), column);
+    Value address = getAddress(emit.builder, op.getLoc(), kernel,
+                               op.getDestination(), indices);
+    Value toNext = arith::MulIOp::create(
+        emit.builder, op.getLoc(),
+        kernel.getStride(emit.builder, op.getDestination(), rowDim),
+        emit.constant64(8));
+    int64_t columnsAtOnce =
+        16 * getBlockLayout(blockType(op.getValue())).getWarps();
+    for (int64_t block = 0; !values.empty();
+         ++block, values = values.drop_front(4)) {
+      MutableArrayRef<Value> words = values.take_front(4);
+      transposeLanes(emit, among, /*stride=*/4, words);
+      Value isStored;
+      if (Value rows = getOptional(adaptor.getRows()))
+        isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),
+                                         arith::CmpIPredicate::slt,
+                                         emit.add(firstRow, 8 * block), rows);
+      if (block)
+        address = LLVM::GEPOp::create(
+            emit.builder, op.getLoc(), address.getType(),
+            emit.builder.getF32Type(), address, ArrayRef<LLVM::GEPArg>{toNext});
+      storePiece(emit,
+                 {address, 4 * first, words, isStored, getBytesAtOnce(op),
+                  op.getAdd()},
+                 bound, first, columnsAtOnce, column);
+    }
+  }
+
+  static int64_t getBytesAtOnce(StoreOp op) {
+    int64_t alignment = op.getAlignment();
+    return op.getAdd() ? std::min(alignment, getBytesPerAdd(op)) : alignment;
+  }
+
+  static ColumnBound getBound(StoreOp op, Adaptor adaptor, Value offset) {
+    return ColumnBound(getOptional(adaptor.getColumns()), offset,
+                       getWholeColumns(op));
   }
 };
 

@@ -219,18 +219,20 @@ static LogicalResult verifyWrite(WriteOp op) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Threads store the rows of a value along one dimension, or two.
-static LogicalResult verifyRowsOfStore(StoreOp op, RankedTensorType type) {
-  SmallVector<int64_t> box = op.getBox();
-  ArrayRef<int64_t> ofRows = ArrayRef(box).drop_back(type.getRank() - 1);
+/// Threads store the rows of a value along one dimension, or two; those of a
+/// transposed one along one.
+static LogicalResult verifyRowsOfStore(StoreOp op) {
+  SmallVector<int64_t> box = op.getBox(), tile = op.getTile();
+  ArrayRef<int64_t> ofRows = ArrayRef(box).drop_back(tile.size() - 1);
   auto dims = llvm::count_if(ofRows, [](int64_t size) { return size > 1; });
-  if (dims <= 2 && (type.getRank() == 1 || box.back() == type.getDimSize(1)))
+  int64_t most = op.getTransposed() ? 1 : 2;
+  if (dims <= most && (tile.size() == 1 || box.back() == tile.back()))
     return success();
-  return op.emitOpError() << "stores " << type.getDimSize(0) << " rows along "
-                          << dims
-                          << " dimensions by threads, expected at most 2; on "
-                             "sm_90a a channel of the engine tma_store takes "
-                             "several";
+  return op.emitOpError()
+         << "stores " << tile.front() << " rows along " << dims
+         << " dimensions by threads, expected at most " << most
+         << "; on sm_90a a channel of the engine tma_store takes "
+            "several";
 }
 
 static LogicalResult verifyStagedStore(StoreOp op, RankedTensorType type) {
@@ -254,27 +256,27 @@ static LogicalResult verifyStagedStore(StoreOp op, RankedTensorType type) {
     return failure();
   if (via.getEngine() == Engine::tma_store)
     return success(succeeded(makeTensorMap(op)));
-  return verifyRowsOfStore(op, type);
+  return verifyRowsOfStore(op);
 }
 
 static LogicalResult verifyStore(StoreOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (op.getVia())
     return verifyStagedStore(op, type);
-  if (op.getTransposed())
-    return op.emitOpError() << "is transposed, expected via(...) a channel of "
-                               "the engine 'tma_store'";
   if (op.getFragments())
     return verifySource(op, op.getDestination());
   bool isF32 = type.getElementType().isF32();
+  if (op.getTransposed() && !isF32)
+    return op.emitOpError() << "is transposed, expected f32, or via(...) a "
+                               "channel of the engine 'tma_store'";
   if (isa<AccumulatorLayoutAttr>(type.getEncoding()) &&
       (isF32 || isPackedElement(type.getElementType())))
-    return verifyRowsOfStore(op, type);
+    return verifyRowsOfStore(op);
   if (!isa<RowLayoutAttr>(type.getEncoding()) || !isF32)
     return op.emitOpError() << "stores " << type
                             << " from registers, expected f32, f16 or bf16 in "
                                "#fagpu.acc, or f32 in #fagpu.row";
-  return verifyRowsOfStore(op, type);
+  return verifyRowsOfStore(op);
 }
 
 static LogicalResult verifyDrain(DrainOp op) {

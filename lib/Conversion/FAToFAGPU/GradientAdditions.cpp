@@ -13,6 +13,7 @@
 
 #include "GradientBlock.h"
 #include "IndexWidths.h"
+#include "Multiples.h"
 #include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -196,24 +197,64 @@ LogicalResult GradientBlock::collectAdditions(
   return success();
 }
 
-/// A box of the memory, which ends where that does.
-void GradientBlock::storePairs(OpBuilder &inside, const Addition &addition,
-                               Value values) {
+/// Where a dimension of memory that a block adds to ends: at 0 where another
+/// index of the block, which all of its pairs share, is out of bounds.
+Value GradientBlock::getSumEnd(OpBuilder &outside, const Addition &addition,
+                               int64_t dim, bool isGuarded) {
+  Location loc = step.getLoc();
+  auto type = cast<MemRefType>(addition.memory.getType());
+  auto getSize = [&](int64_t of) -> Value {
+    return memref::DimOp::create(outside, loc, addition.memory, of);
+  };
+  Value end = Blocks(outside, loc).cast32(getSize(dim));
+  if (!isGuarded)
+    return end;
+  Value zero = arith::ConstantIntOp::create(outside, loc, 0, 32);
+  for (auto [of, index] :
+       llvm::enumerate(ArrayRef(addition.place).drop_back())) {
+    std::optional<int64_t> known = getConstantIntValue(index);
+    int64_t size = type.getDimSize(of);
+    if (static_cast<int64_t>(of) == dim ||
+        (known && !ShapedType::isDynamic(size) && *known < size))
+      continue;
+    Value isIn = arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::ult,
+                                       index, getSize(of));
+    end = arith::SelectOp::create(outside, loc, isIn, end, zero);
+  }
+  return end;
+}
+
+/// A box of the memory, which ends where that does. A gradient takes it whole,
+/// by a bulk store; to f32, which other blocks add to as well, threads add.
+void GradientBlock::storePairs(OpBuilder &outside, OpBuilder &inside,
+                               const Addition &addition, Value values) {
   Location loc = step.getLoc();
   Blocks blocks(inside, loc);
   auto type = cast<MemRefType>(addition.memory.getType());
+  bool adds = type.getElementType().isF32();
   SmallVector<Value> offsets;
   for (Value offset : addition.place)
     offsets.push_back(blocks.cast32(offset));
   SmallVector<int64_t> box(type.getRank(), 1);
   box[addition.queryDim] = rowsAreKeys ? columns : rows;
   box.back() = rowsAreKeys ? rows : columns;
+  Value rowEnd, columnEnd;
+  int64_t alignment = 16;
+  if (adds) {
+    rowEnd =
+        getSumEnd(outside, addition, addition.queryDim, /*isGuarded=*/true);
+    columnEnd =
+        getSumEnd(outside, addition, type.getRank() - 1, /*isGuarded=*/false);
+    // Rows are aligned, blocks of keys that start anywhere are not.
+    constexpr int64_t bytes = 4;
+    if (!isMultipleOf(addition.place.back(), alignment / bytes))
+      alignment = bytes;
+  }
   fagpu::StoreOp::create(
       inside, loc, blocks.truncate(values, type.getElementType()),
-      addition.memory, offsets, inside.getDenseI64ArrayAttr(box),
-      /*rows=*/Value(), /*columns=*/Value(),
-      /*via=*/Value(), /*bank=*/Value(), /*alignment=*/16, /*padded=*/true,
-      /*add=*/false,
+      addition.memory, offsets, inside.getDenseI64ArrayAttr(box), rowEnd,
+      columnEnd, /*via=*/Value(), /*bank=*/Value(), alignment,
+      /*padded=*/!adds, adds,
       /*transposed=*/rowsAreKeys, /*fragments=*/false,
       /*cache=*/fagpu::CachePriorityAttr());
 }
@@ -252,7 +293,7 @@ LogicalResult GradientBlock::emitAdditions(OpBuilder &outside,
       added =
           arith::MulFOp::create(inside, step.getLoc(), added, addition.factors);
     if (!addition.place.empty()) {
-      storePairs(inside, addition, added);
+      storePairs(outside, inside, addition, added);
       continue;
     }
     LogicalResult isAdded =

@@ -83,7 +83,10 @@ private:
   LogicalResult findPlace(ScatterGradientOp scatter, int64_t capture,
                           const PairBlock &place, OpBuilder &inside,
                           Addition &addition);
-  void storePairs(OpBuilder &inside, const Addition &addition, Value values);
+  Value getSumEnd(OpBuilder &outside, const Addition &addition, int64_t dim,
+                  bool isGuarded);
+  void storePairs(OpBuilder &outside, OpBuilder &inside,
+                  const Addition &addition, Value values);
   LogicalResult addOrdered(RegionOnBlocks &region, OpBuilder &outside,
                            const Addition &addition, Value added);
   LogicalResult emitAdditions(OpBuilder &outside, OpBuilder &inside,

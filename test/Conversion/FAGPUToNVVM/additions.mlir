@@ -46,6 +46,38 @@ func.func @one_by_one(%m: memref<?x8xf32>, %p: memref<?xf32>, %x: f32) attribute
   return
 }
 
+// Columns as rows: of each eight columns a thread holds two, of two rows. Lanes 4
+// and 8 apart have the same columns; after two exchanges of half of what they hold
+// each has four rows of one column, side by side in memory. A size of dense rows
+// ends no piece of aligned ones; any other number may.
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME: {alignment = 16 : i64, argument = 0 : i64, kind = "pointer"}
+func.func @transposed(%m: memref<?x?xf32>, %x: f32, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %d1 = arith.constant 1 : index
+  %size = memref.dim %m, %d1 : memref<?x?xf32>
+  %columns = arith.index_cast %size : index to i32
+  fagpu.role @math groups(1) {
+    %y = tensor.splat %x : !few
+    // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c8_i32, %c31_i32 : f32
+    // CHECK-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c4_i32, %c31_i32 : f32
+    // CHECK: "@$5 red.global.add.v4.f32 [$0 + 0], {$1, $2, $3, $4};", "l,f,f,f,f,b,~{memory}"
+    // CHECK-NOT: red.global
+    fagpu.store %y, %m[%c0, %c0] rows(%n) columns(%columns) add transposed : !few into memref<?x?xf32>
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK: red.global.add.v4.f32
+    // CHECK-COUNT-3: "@$2 red.global.add.f32
+    // CHECK-NOT: red.global
+    fagpu.store %y, %m[%c0, %c0] columns(%n) add transposed : !few into memref<?x?xf32>
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK-COUNT-4: "red.global.add.f32
+    // CHECK-NOT: red.global
+    fagpu.store %y, %m[%c0, %c0] align(4) add transposed : !few into memref<?x?xf32>
+    // CHECK: return
+  }
+  return
+}
+
 // A tensor map, by the group's leader: two panels of 32 floats of one map.
 // CHECK-LABEL: func.func @boxes(
 // CHECK-SAME: %[[MAP:[^:]+]]: !llvm.ptr {llvm.align = 64

@@ -389,8 +389,20 @@ func.func @write_transposed_copy(%x: f32) attributes {fagpu.kernel = "sm_80", fa
 func.func @store_transposed(%m: memref<?x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 1024} {
   fagpu.role @a groups(1) {
     %x = arith.constant dense<1.0> : !h
-    // expected-error @below {{'fagpu.store' op is transposed, expected via(...) a channel of the engine 'tma_store'}}
+    // expected-error @below {{'fagpu.store' op is transposed, expected f32, or via(...) a channel of the engine 'tma_store'}}
     fagpu.store %x, %m[%n, %n] transposed : !h into memref<?x64xbf16>
+  }
+  return
+}
+
+// -----
+
+!x = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @add_transposed(%m: memref<?x8x?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 1024} {
+  fagpu.role @a groups(1) {
+    %x = arith.constant dense<1.0> : !x
+    // expected-error @below {{'fagpu.store' op stores 64 rows along 2 dimensions by threads, expected at most 1; on sm_90a a channel of the engine tma_store takes several}}
+    fagpu.store %x, %m[%n, %n, %n] sizes [8, 8, 64] add transposed : !x into memref<?x8x?xf32>
   }
   return
 }

@@ -98,3 +98,30 @@ func.func @ordered(%t: !q, %lse: !lse, %slopes: memref<4xf32>, %dq: !q, %to: mem
       score alibi(%slopes : memref<4xf32>) {deterministic}
   return
 }
+
+// -----
+
+!q = memref<2x?x4x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!lse = memref<2x4x?xf32>
+!bias = memref<?x?x?xbf16>
+
+// Of aligned rows, which batch items share: a box of the sums, up to the sizes of their memory; none of a head that it has not.
+// CHECK-LABEL: func.func @boxes_all
+// CHECK-SAME: %[[SUMS:[^:]*]]: memref<?x?x?xf32>
+// CHECK: %[[HEADS:.*]] = memref.dim %[[SUMS]], %c0
+// CHECK: %[[IS_HEAD:.*]] = arith.cmpi ult, %[[HEAD:.*]], %[[HEADS]] : index
+// CHECK: %[[ROWS:.*]] = arith.select %[[IS_HEAD]], %{{.*}}, %c0_i32 : i32
+// CHECK: %[[HIDDEN:.*]]:2 = scf.if
+// CHECK: fagpu.store %[[HIDDEN]]#1, %[[SUMS]][%{{.*}}, %{{.*}}, %{{.*}}] sizes [1, 64, 64] rows(%[[ROWS]]) columns(%{{.*}}) add transposed : tensor<64x64xf32> into memref<?x?x?xf32>
+// CHECK-LABEL: func.func @boxes(
+func.func @boxes(%t: !q, %lse: !lse, %table: !bias, %dq: !q, %dk: !q, %dv: !q, %to: !bias {fa.align = 16 : i64}) {
+  fa.attention_gradient ins(%t, %t, %t : !q, !q, !q) of(%t, %lse : !q, !lse) gradients(%t : !q)
+      outs(query = %dq : !q, key = %dk : !q, value = %dv : !q, capture[0] = %to : !bias)
+      score(%s, %b, %h, %i, %j) captures(%bias = %table : !bias) {
+        %w = memref.load %bias[%h, %i, %j] : !bias
+        %wide = arith.extf %w : bf16 to f32
+        %x = arith.addf %s, %wide : f32
+        fa.yield %x : f32
+      }
+  return
+}

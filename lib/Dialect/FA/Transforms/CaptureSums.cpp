@@ -219,14 +219,16 @@ CaptureSums::SharedSums CaptureSums::createShared(bool hasQueries,
     IterationDims none = {false, false, false};
     CaptureSum sum = {capture, gradient, none};
     sum.inBoxes = capture && copiesInBulk() && isStoredInBoxes(op, *capture);
-    if (sum.inBoxes)
+    if (sum.inBoxes) {
       clearRest(gradient, *capture);
-    else
+    } else {
       // Sums are dense.
-      sum = createSum(
-          capture, gradient, none,
+      bool hasAlignedRows =
           capture && hasAlignedPairs(op, *capture) &&
-              cast<MemRefType>(gradient.getType()).getLayout().isIdentity());
+          cast<MemRefType>(gradient.getType()).getLayout().isIdentity();
+      sum = createSum(capture, gradient, none, hasAlignedRows);
+      sum.inBoxes = hasAlignedRows && copiesInBulk();
+    }
     // Rows of a block are summed up before they are added.
     bool isOfKeys = hasKeys && (!hasQueries || use.isOfKeys);
     (isOfKeys ? sums.ofKeys : sums.ofQueries).sums.push_back(sum);

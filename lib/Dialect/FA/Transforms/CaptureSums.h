@@ -29,7 +29,7 @@ struct CaptureSum {
   /// bits where each element is of one pair.
   Value memory;
   IterationDims isPrivate;
-  /// Whether blocks of pairs are stored in it as boxes.
+  /// Whether blocks of pairs are stored in it, or added to it, as boxes.
   bool inBoxes = false;
   /// Whether each warp has a part, in front of all dimensions.
   bool ofWarps = false;
@@ -47,7 +47,7 @@ struct CaptureGroup {
 /// What a step adds to, at one iteration.
 struct CaptureDestinations {
   SmallVector<int64_t> numbers;
-  /// Those of `numbers` that boxes are stored in.
+  /// Those of `numbers` that take boxes.
   SmallVector<int64_t> inBoxes;
   SmallVector<Value> memory;
   Value scale;

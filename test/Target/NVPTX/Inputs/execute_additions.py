@@ -36,7 +36,9 @@ def expected(values):
         scattered[row // 4, 1] += BLOCKS * values[row, :7].sum()
         sums[row + 2] += BLOCKS * values[row].sum()
     columns[1] += BLOCKS * COLUMNS * 8
-    return stored, added, rows, scattered, sums, columns
+    bounded = np.ones((16, 132))
+    bounded[:14, 4:LIMIT] += BLOCKS * values.T[:14, : LIMIT - 4]
+    return stored, added, rows, scattered, sums, columns, 1 + BLOCKS * values.T, bounded
 
 
 def check(fa_opt, case, fault):
