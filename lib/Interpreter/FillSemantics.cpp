@@ -15,6 +15,7 @@
 #include "Channels.h"
 #include "GPUSemantics.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -146,6 +147,8 @@ namespace {
 struct PageTable {
   unsigned table;
   int64_t pageDim;
+  /// Rows that each copy takes of one page.
+  int64_t boxRows;
 };
 
 /// A row of a box in pages: the box of it in its page. Nothing where there is
@@ -187,9 +190,11 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
   bool padded = op.getPadded();
   std::optional<PageTable> pages;
   if (Value table = op.getPages())
-    pages = {builder.getRegister(table),
-             static_cast<int64_t>(*op.getPageDim())};
+    pages = {builder.getRegister(table), static_cast<int64_t>(*op.getPageDim()),
+             /*boxRows=*/1};
   auto made = op.getChannel().getDefiningOp<fagpu::ChannelOp>();
+  if (pages && made && made.getEngine() == fagpu::Engine::tma)
+    pages->boxRows = fagpu::PageBoxes(op).rows;
   bool isMulticast = made && made.getMulticast();
   // A vector is copied in bulk without a tensor map, which would bound it.
   bool isPiece =
@@ -246,6 +251,13 @@ static LogicalResult compilePut(fagpu::PutOp op, ProgramBuilder &builder) {
       return (*worker)->fail(op, "reads row " + Twine(sequence) +
                                      " of a table of pages, which has " +
                                      Twine(table.shape[0]));
+    // Of no keys nothing is copied.
+    if (int64_t key = box.offsets[rowDim];
+        key < box.limit && key % pages->boxRows)
+      return (*worker)->fail(op, "copies boxes of " + Twine(pages->boxRows) +
+                                     " rows of a page from key " + Twine(key) +
+                                     " on, which is none that a box begins "
+                                     "with");
     for (int64_t row = 0; row < operands.rows; ++row) {
       std::optional<Box> inPage = getRowInPage(box, row, table, pages->pageDim);
       if (!inPage) {

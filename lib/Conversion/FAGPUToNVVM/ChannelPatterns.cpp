@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Patterns.h"
+#include "BoxCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,12 +95,62 @@ SmallVector<Value> mlir::fagpu::getCoordinates(Emitter &emit,
   return coordinates;
 }
 
+static Value clusterPointer(Emitter &emit, Value address) {
+  return LLVM::AddrSpaceCastOp::create(
+      emit.builder, emit.location,
+      LLVM::LLVMPointerType::get(emit.builder.getContext(), 7),
+      emit.sharedPointer(address));
+}
+
+void mlir::fagpu::expectBytes(Emitter &emit, Value barrier, Value bytes) {
+  NVVM::MBarrierArriveExpectTxOp::create(
+      emit.builder, emit.location, TypeRange{}, barrier, bytes,
+      NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+}
+
+void mlir::fagpu::startCopy(Emitter &emit, const KernelContext &kernel,
+                            PutOp put, const BoxCopy &box) {
+  const TensorMap &map = kernel.getTensorMap(put);
+  int64_t panelBytes = put.getChannel().getType().getShape()[0] * map.swizzle;
+  for (int64_t copy = 0; copy < map.copies; ++copy) {
+    SmallVector<Value> at(box.offsets);
+    if (copy)
+      at.back() = emit.add(at.back(), copy * map.columns);
+    Value target =
+        clusterPointer(emit, emit.add(box.target, copy * panelBytes));
+    SmallVector<Value> coordinates =
+        getCoordinates(emit, kernel, map, put.getSource(), at, box.rows);
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        emit.builder, emit.location, target, kernel.getTensorMapParameter(map),
+        coordinates, box.barrier, /*im2colOffsets=*/ValueRange{},
+        /*multicastMask=*/box.blocks, emit.createCachePolicy(put.getCache()),
+        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
+        /*predicate=*/Value());
+  }
+}
+
+static void enter(Emitter &emit, Value condition) {
+  auto branch =
+      scf::IfOp::create(emit.builder, emit.location, condition, false);
+  emit.builder.setInsertionPointToStart(branch.thenBlock());
+}
+
+void mlir::fagpu::enterFirstWarp(Emitter &emit, const RoleThreads &threads) {
+  if (threads.isElected)
+    enter(emit, emit.equal(threads.warp, emit.constant(0)));
+}
+
+// Bulk copies of a lane that the hardware elects need no loop over lanes.
+void mlir::fagpu::enterElectedLane(Emitter &emit) {
+  enter(emit, NVVM::ElectSyncOp::create(emit.builder, emit.location,
+                                        emit.builder.getI1Type(), Value()));
+}
+
 void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
   if (!threads.isElected)
     return;
-  auto branch =
-      scf::IfOp::create(emit.builder, emit.location, threads.isElected, false);
-  emit.builder.setInsertionPointToStart(branch.thenBlock());
+  enterFirstWarp(emit, threads);
+  enterElectedLane(emit);
 }
 
 namespace {
@@ -152,13 +202,7 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
       releaseInCluster(emit, barrier, threads.thread, sharers);
     } else if (op->getParentOfType<RoleOp>().getElect()) {
       // Whichever thread was elected.
-      if (threads.isElected) {
-        NVVM::SyncWarpOp::create(emit.builder, emit.location,
-                                 emit.constant(-1));
-        emit.arrive(barrier, threads.isElected);
-      } else {
-        emit.arrive(barrier);
-      }
+      emit.arrive(barrier);
     } else {
       emit.arrive(barrier, threads.isGroupLeader);
     }
@@ -185,8 +229,9 @@ struct PutPattern : public LoweringPattern<PutOp> {
   using LoweringPattern::LoweringPattern;
 
   bool matches(PutOp op) const override {
-    return op.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
-           Engine::tma;
+    return !op.getPages() &&
+           op.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
+               Engine::tma;
   }
 
   Registers lower(PutOp op, Adaptor adaptor, Emitter &emit) const override {
@@ -199,14 +244,14 @@ struct PutPattern : public LoweringPattern<PutOp> {
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
+    // Other warps of the role may be behind by more than a phase.
+    enterFirstWarp(emit, kernel.getThreads(op));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     enterElected(emit, kernel.getThreads(op));
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
     Value barrier = emit.sharedPointer(stage.full);
-    NVVM::MBarrierArriveExpectTxOp::create(
-        emit.builder, emit.location, TypeRange{}, barrier, emit.constant(bytes),
-        NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+    expectBytes(emit, barrier, emit.constant(bytes));
     if (isVectorInBulk(op))
       emitVectorCopy(op, adaptor, emit, stage.data, barrier, bytes);
     else
@@ -215,13 +260,6 @@ struct PutPattern : public LoweringPattern<PutOp> {
   }
 
 private:
-  static Value clusterPointer(Emitter &emit, Value address) {
-    return LLVM::AddrSpaceCastOp::create(
-        emit.builder, emit.location,
-        LLVM::LLVMPointerType::get(emit.builder.getContext(), 7),
-        emit.sharedPointer(address));
-  }
-
   /// A vector is one piece in memory and in the stage.
   void emitVectorCopy(PutOp op, Adaptor adaptor, Emitter &emit, Value data,
                       Value barrier, int64_t bytes) const {
@@ -251,23 +289,8 @@ private:
       blocks = arith::ConstantIntOp::create(emit.builder, emit.location,
                                             (1 << sharers) - 1, 16);
     }
-    int64_t panelBytes = op.getChannel().getType().getShape()[0] * map.swizzle;
-    for (int64_t copy = 0; copy < map.copies; ++copy) {
-      SmallVector<Value> at(offsets);
-      if (copy)
-        at.back() = emit.add(at.back(), copy * map.columns);
-      Value target = clusterPointer(emit, emit.add(part, copy * panelBytes));
-      SmallVector<Value> coordinates =
-          getCoordinates(emit, kernel, map, op.getSource(), at,
-                         getOptional(adaptor.getRows()));
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          emit.builder, emit.location, target,
-          kernel.getTensorMapParameter(map), coordinates, barrier,
-          /*im2colOffsets=*/ValueRange{},
-          /*multicastMask=*/blocks, emit.createCachePolicy(op.getCache()),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-          NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
-    }
+    startCopy(emit, kernel, op,
+              {offsets, getOptional(adaptor.getRows()), part, barrier, blocks});
   }
 
   /// Address of the part of a stage: panels of all rows, one after the other.
@@ -292,8 +315,9 @@ struct SendPattern : public LoweringPattern<SendOp> {
   Registers lower(SendOp op, Adaptor adaptor, Emitter &emit) const override {
     StageAddress stage = addressStage(emit, kernel, op.getMail(),
                                       getOptional(adaptor.getStage()));
-    emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     OpBuilder::InsertionGuard guard(emit.builder);
+    enterFirstWarp(emit, kernel.getThreads(op));
+    emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     enterElected(emit, kernel.getThreads(op));
     SmallVector<Value> values =
         flatten(SmallVector<ValueRange>(adaptor.getValues()));

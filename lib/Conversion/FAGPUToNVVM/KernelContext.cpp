@@ -66,6 +66,9 @@ void KernelContext::collectNeeds() {
         addSize(put.getSource(), put.getRowDim());
         addSize(table, 1);
         addElements(table);
+        if (put.getChannel().getDefiningOp<ChannelOp>().getEngine() ==
+            Engine::tma)
+          return addMap(put, *makeTensorMap(put));
         return addElements(put.getSource(), put.getAlignment());
       }
       if (isVectorInBulk(put))

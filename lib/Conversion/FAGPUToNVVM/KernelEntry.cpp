@@ -13,6 +13,7 @@
 
 #include "Emitter.h"
 #include "KernelContext.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,11 +46,7 @@ void KernelContext::emitSharedBase() {
 }
 
 bool mlir::fagpu::isRunByLanes(RoleOp role) {
-  return role
-      .walk([](PutOp put) {
-        return put.getPages() ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return role.getElect() && sharesCopies(role);
 }
 
 /// The threads of a role that starts at thread `start`, of thread `number`.
@@ -67,8 +64,11 @@ static RoleThreads makeThreads(Emitter &emit, RoleOp role, Value number,
   threads.warp = emit.shiftRight(threads.thread, 5);
   threads.isGroupLeader = emit.equal(threads.thread, emit.constant(0));
   threads.isWarpLeader = emit.equal(threads.lane, emit.constant(0));
-  if (isRunByLanes(role))
-    threads.isElected = threads.isWarpLeader;
+  if (isRunByLanes(role)) {
+    // Branches on it are then known to be uniform.
+    threads.warp = emit.firstLane(threads.warp);
+    threads.isElected = threads.isGroupLeader;
+  }
   return threads;
 }
 
@@ -81,6 +81,9 @@ void KernelContext::emitThreads() {
   int64_t start = 0;
   for (RoleOp role : kernel.getOps<RoleOp>()) {
     threads[role] = makeThreads(emit, role, number, start);
+    // Lowered copies do not tell.
+    if (isRunByLanes(role))
+      role->setAttr(runByLanesAttrName, builder.getUnitAttr());
     firstThreads[role] = start;
     start += role.getGroups() * llvm::alignTo(role.getThreadsPerGroup(), 128);
   }

@@ -14,7 +14,7 @@
 
 #include "Emitter.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
-#include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,15 +95,10 @@ private:
           builder, location, *role.getRegs(),
           role.getElect() ? NVVM::SetMaxRegisterAction::decrease
                           : NVVM::SetMaxRegisterAction::increase);
-    if (role.getElect()) {
+    if (role.getElect() && !role->hasAttr(runByLanesAttrName)) {
       enter(emit.equal(warp, emit.constant(numWarps)));
-      // Lanes that copy arrive for their copies themselves.
-      if (!role.walk([](NVVM::CpAsyncMBarrierArriveOp) {
-                 return WalkResult::interrupt();
-               })
-               .wasInterrupted())
-        enter(NVVM::ElectSyncOp::create(builder, location, builder.getI1Type(),
-                                        Value()));
+      enter(NVVM::ElectSyncOp::create(builder, location, builder.getI1Type(),
+                                      Value()));
     } else if (perGroup != role.getWarps()) {
       Value inGroup = emit.subtract(ofRole, emit.multiply(group, perGroup));
       enter(lessThan(inGroup, role.getWarps()));

@@ -13,6 +13,7 @@
 
 #include "GlobalStores.h"
 #include "Patterns.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -163,25 +164,34 @@ struct TicketPattern : public LoweringPattern<TicketOp> {
           LLVM::AtomicOrdering::monotonic);
     };
     Value old;
-    if (Value isElected = kernel.getThreads(op).isElected) {
-      // The other lanes hear of it.
-      auto branch = scf::IfOp::create(emit.builder, emit.location,
-                                      emit.builder.getI32Type(), isElected,
-                                      /*withElseRegion=*/true);
+    if (auto at = op->getAttrOfType<IntegerAttr>(toldAtAttrName)) {
+      Value word =
+          emit.sharedPointer(emit.add(kernel.getSharedBase(), at.getInt()));
       {
         OpBuilder::InsertionGuard guard(emit.builder);
-        emit.builder.setInsertionPointToStart(branch.thenBlock());
-        scf::YieldOp::create(emit.builder, emit.location, take().getResult());
-        emit.builder.setInsertionPointToStart(branch.elseBlock());
-        scf::YieldOp::create(emit.builder, emit.location, emit.constant(0));
+        enterElected(emit, kernel.getThreads(op));
+        LLVM::StoreOp::create(emit.builder, emit.location, take(), word);
       }
-      old = emit.firstLane(branch.getResult(0));
+      // All have heard of it before the next one.
+      waitForRole(op, emit);
+      old = emit.firstLane(LLVM::LoadOp::create(
+          emit.builder, emit.location, emit.builder.getI32Type(), word));
+      waitForRole(op, emit);
     } else {
       old = take();
     }
     Value grid = NVVM::GridDimXOp::create(emit.builder, emit.location,
                                           emit.builder.getI32Type());
     return {{emit.add(old, grid)}};
+  }
+
+private:
+  static void waitForRole(TicketOp op, Emitter &emit) {
+    auto role = op->getParentOfType<RoleOp>();
+    NVVM::BarrierOp::create(emit.builder, emit.location, TypeRange{},
+                            emit.constant(*role.getBarrier()),
+                            emit.constant(role.getThreadsPerGroup()),
+                            NVVM::BarrierReductionAttr(), Value());
   }
 };
 

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers puts of rows in pages of any size. A lane of the warp looks up every
-// 32nd row; then the lanes that copy a row by cp.async, 16 bytes each, are told
-// where it is. Read `PageCopy`: the table is read before the stage is free.
+// Lowers puts of rows in pages of any size. The warps of the role share the
+// rows of a tile. A lane looks up one of each 32 of its warp; then the lanes
+// that copy a row by cp.async, 16 bytes each, are told where it is. Read
+// `PageCopy`: the table is read before the stage is free.
 //
 //===----------------------------------------------------------------------===//
 
+#include "BoxCopies.h"
 #include "ColumnBound.h"
-#include "Patterns.h"
 #include "TilePlace.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,7 +43,9 @@ public:
         type(cast<MemRefType>(put.getSource().getType())),
         pageDim(*put.getPageDim()), rowDim(put.getRowDim()),
         tile(put.getChannel().getType()), panels(tile.getLayout()),
-        lane(kernel.getThreads(put).lane), offsets(offsets) {}
+        warps(put->getParentOfType<RoleOp>().getWarps()),
+        lane(kernel.getThreads(put).lane), warp(kernel.getThreads(put).warp),
+        offsets(offsets) {}
 
   /// Reads the table.
   void lookUp() {
@@ -52,9 +55,14 @@ public:
                                     emit.constant(1));
     Value columns = narrow(kernel.getSize(emit.builder, put.getPages(), 1));
     Value last = emit.subtract(columns, emit.constant(1));
-    for (int64_t row = 0; row < tile.getShape()[0]; row += warpSize) {
+    int64_t run = getRun();
+    Value runOfLane = emit.shiftRight(lane, llvm::Log2_64(run));
+    runOfLane = emit.add(emit.multiply(runOfLane, warps), warp);
+    Value first =
+        emit.add(emit.multiply(runOfLane, run), emit.bitAnd(lane, run - 1));
+    for (int64_t row = 0; row < countRuns() * run; row += warpSize) {
       RowInPage found;
-      found.key = emit.add(emit.add(offsets[rowDim], lane), row);
+      found.key = emit.add(emit.add(offsets[rowDim], first), row * warps);
       Value number =
           arith::DivUIOp::create(emit.builder, emit.location, found.key, size);
       found.inPage =
@@ -79,26 +87,19 @@ public:
           rowOfLane = emit.shiftRight(lane, panels.getChunkBits());
     Value inRow = extend(emit.shiftLeft(chunk, 4));
     SharedTile target = {stage, tile.getShape()[0], panels};
+    int64_t run = getRun(), runs = countRuns();
     // Places are apart by multiples of eight rows.
+    Value firstRow = emit.add(emit.multiply(warp, run), rowOfLane);
     SmallVector<TilePlace> places;
-    for (int64_t row = 0; row < 8; row += atOnce)
+    for (int64_t row = 0; row < run; row += atOnce)
       places.emplace_back(
           emit, kernel.getSharedBase(), target,
-          TilePlace::getPlace(emit, panels, emit.add(rowOfLane, row), chunk));
+          TilePlace::getPlace(emit, panels, emit.add(firstRow, row), chunk));
     ColumnBound bound(columns, offsets.back());
     Value nothing = getOutside();
     SmallVector<Value> told;
-    for (int64_t row = 0; row < tile.getShape()[0]; row += atOnce) {
-      // A lane tells of all of its rows at once: each time takes a while.
-      if (row % warpSize == 0) {
-        told.clear();
-        for (int64_t next = 0; next < warpSize; next += atOnce)
-          told.push_back(
-              add(shuffle(sources[row / warpSize], emit.add(rowOfLane, next)),
-                  inRow));
-      }
-      Value source = told[row % warpSize / atOnce];
-      TilePlace &place = places[row % 8 / atOnce];
+    auto copyRow = [&](int64_t row, Value source) {
+      TilePlace &place = places[row % run / atOnce];
       for (int64_t column = 0; column < tile.getShape()[1];
            column += panels.getColumns()) {
         Value address = add(source, emit.constant64(2 * column));
@@ -109,16 +110,52 @@ public:
                                     emit.add(emit.shiftLeft(chunk, 3), column)),
                       arith::CmpIPredicate::slt),
               address, nothing);
-        emit.inlinePTX(
-            "cp.async.cg.shared.global [$0], [$1], 16;", "l,l,~{memory}",
-            {place.getPointer(row / 8 * 8, column / Panels::chunkColumns),
-             address},
-            {});
+        emit.inlinePTX("cp.async.cg.shared.global [$0], [$1], 16;",
+                       "l,l,~{memory}",
+                       {place.getPointer(row / run * warps * run,
+                                         column / Panels::chunkColumns),
+                        address},
+                       {});
       }
+    };
+    for (int64_t row = 0; row < runs * run; row += atOnce) {
+      // A lane tells of all of its rows at once: each time takes a while.
+      if (row % warpSize == 0) {
+        told.clear();
+        for (int64_t next = 0; next < warpSize; next += atOnce)
+          told.push_back(
+              add(shuffle(sources[row / warpSize], emit.add(rowOfLane, next)),
+                  inRow));
+      }
+      OpBuilder::InsertionGuard guard(emit.builder);
+      enterTurn(row / run);
+      copyRow(row, told[row % warpSize / atOnce]);
     }
   }
 
 private:
+  /// Rows that a warp copies side by side; the next ones are another warp's.
+  int64_t getRun() {
+    constexpr int64_t rowsOfSwizzle = 8;
+    return std::max(rowsOfSwizzle, warpSize / panels.getChunks());
+  }
+
+  /// The most runs of a warp.
+  int64_t countRuns() {
+    return llvm::divideCeil(tile.getShape()[0], warps * getRun());
+  }
+
+  /// Goes on inside a branch of the warps that have so many runs before.
+  void enterTurn(int64_t turn) {
+    int64_t runs = tile.getShape()[0] / getRun();
+    if ((turn + 1) * warps <= runs)
+      return;
+    Value has = isBelow(warp, emit.constant(runs - turn * warps),
+                        arith::CmpIPredicate::ult);
+    auto branch = scf::IfOp::create(emit.builder, emit.location, has, false);
+    emit.builder.setInsertionPointToStart(branch.thenBlock());
+  }
+
   /// Where each row looked up lies in global memory, i64: what is no row of a
   /// page is outside.
   SmallVector<Value> locateRows(Value end) {
@@ -236,7 +273,8 @@ private:
   unsigned pageDim, rowDim;
   ChannelType tile;
   Panels panels;
-  Value lane;
+  int64_t warps;
+  Value lane, warp;
   SmallVector<Value> offsets;
   SmallVector<RowInPage> rows;
   Value outsideRow;
@@ -248,8 +286,8 @@ struct PutPagesPattern : public KernelPattern<PutOp> {
   LogicalResult
   matchAndRewrite(PutOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getPages())
-      return rewriter.notifyMatchFailure(op, "no rows in pages");
+    if (op.getChannel().getDefiningOp<ChannelOp>().getEngine() != Engine::pages)
+      return rewriter.notifyMatchFailure(op, "no rows one by one");
     Emitter emit(rewriter, op.getLoc());
     OpBuilder::InsertionGuard guard(rewriter);
     if (Value condition = getOptional(adaptor.getCondition())) {
@@ -279,4 +317,5 @@ void mlir::fagpu::populatePagePatterns(RewritePatternSet &patterns,
                                        const TypeConverter &converter,
                                        const KernelContext &kernel) {
   patterns.add<PutPagesPattern>(converter, patterns.getContext(), kernel);
+  populatePageBoxPatterns(patterns, converter, kernel);
 }

@@ -7,6 +7,7 @@
 
 #include "TensorMap.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -112,10 +113,13 @@ int64_t mlir::fagpu::getNumSharers(Value channel) {
 }
 
 FailureOr<TensorMap> mlir::fagpu::makeTensorMap(PutOp put) {
-  FailureOr<TensorMap> map = makeBoxMap(
-      put, put.getSource(), put.getOffsets(), put.getSizes(), put.getRowDim(),
-      put.getChannel().getType().getView(), put.getRows() != nullptr,
-      put.getColumns(), getNumSharers(put.getChannel()));
+  SmallVector<int64_t> box(put.getSizes());
+  if (put.getPages())
+    box[put.getRowDim()] = PageBoxes(put).rows;
+  FailureOr<TensorMap> map =
+      makeBoxMap(put, put.getSource(), put.getOffsets(), box, put.getRowDim(),
+                 put.getChannel().getType().getView(), put.getRows() != nullptr,
+                 put.getColumns(), getNumSharers(put.getChannel()));
   if (succeeded(map))
     map->l2Promotion = put.getL2Promotion();
   if (succeeded(map))

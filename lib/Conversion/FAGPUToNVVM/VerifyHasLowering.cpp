@@ -67,9 +67,31 @@ static LogicalResult verifyTile(Operation *op, StringRef what, Type tile) {
   return op->emitOpError() << what << " " << tile << expectedTile;
 }
 
-/// The lanes of a warp copy chunks of 16 bytes, found by its strides alone.
+/// Warps share the copies of a role, which has one thread for all else. So it
+/// gives no stage back: some of them may still be at work.
+static LogicalResult verifySharedCopies(PutOp op) {
+  if (failed(verifyElected(op, "copies rows in pages")))
+    return failure();
+  if (!op->getParentOfType<RoleOp>()
+           .walk([](AcquireOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return success();
+  return op.emitOpError() << "copies rows in pages by all warps of a role that "
+                             "acquires a stage; expected roles of their own";
+}
+
+/// As boxes, by maps of the pool.
+static LogicalResult verifyPageBoxes(PutOp op) {
+  if (failed(verifySource(op, op.getPages())) || failed(makeTensorMap(op)))
+    return failure();
+  return verifySharedCopies(op);
+}
+
+/// Lanes copy chunks of 16 bytes, found by its strides alone.
 static LogicalResult verifyPagesOfPut(PutOp op) {
   ViewType tile = op.getChannel().getType().getView();
+  if (op.getChannel().getDefiningOp<ChannelOp>().getEngine() == Engine::tma)
+    return verifyPageBoxes(op);
   if (failed(verifySource(op, op.getSource())) ||
       failed(verifySource(op, op.getPages())) ||
       failed(verifyTile(op, "copies rows in pages to", tile)))
@@ -88,14 +110,7 @@ static LogicalResult verifyPagesOfPut(PutOp op) {
            << (rows % 16 ? "" : " of columns that end inside 16 bytes")
            << ", expected a multiple of 16 rows and of " << Panels::chunkColumns
            << " columns";
-  if (op->getParentOfType<RoleOp>()
-          .walk([](DrainOp) { return WalkResult::interrupt(); })
-          .wasInterrupted())
-    return op.emitOpError()
-           << "copies rows in pages by the lanes of a warp, in "
-              "a role that drains a stage; expected roles of "
-              "their own";
-  return verifyElected(op, "copies rows in pages");
+  return verifySharedCopies(op);
 }
 
 static LogicalResult verifyPut(PutOp op) {

@@ -7,6 +7,7 @@
 
 #include "VerifyPlanned.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,6 +57,14 @@ static LogicalResult verifyAcquire(AcquireOp op) {
   return success();
 }
 
+static LogicalResult verifyTicket(TicketOp op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!sharesCopies(role) || (op->hasAttr(toldAtAttrName) && role.getBarrier()))
+    return success();
+  return refuseBefore(op, "'" + toldAtAttrName.str() + "'",
+                      "fagpu-plan-resources");
+}
+
 static LogicalResult verifyStore(StoreOp op) {
   if (!op.getVia())
     return success();
@@ -72,6 +81,7 @@ static LogicalResult verifyOperation(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](PutOp op) { return verifyPut(op); })
       .Case([](AcquireOp op) { return verifyAcquire(op); })
+      .Case([](TicketOp op) { return verifyTicket(op); })
       .Case([](WriteOp op) { return verifyStage(op, op.getChannel()); })
       .Case([](StoreOp op) { return verifyStore(op); })
       .Case<SendOp, RecvOp>(

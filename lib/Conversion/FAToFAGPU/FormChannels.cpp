@@ -17,6 +17,7 @@
 #include "KernelConfig.h"
 #include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +46,7 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult formChannel(ArrayRef<FetchOp> parts, Value block);
+  LogicalResult formChannel(FetchOp fetch);
   Engine chooseEngine(FetchOp fetch);
   void readFrom(Value view, FetchOp fetch, Value block);
   void release(FetchOp fetch, Value view);
@@ -145,8 +146,14 @@ bool ChannelFormer::exceedsMemory(ArrayRef<FetchOp> fetches) {
 
 /// Copies that threads start take 4 bytes at least.
 Engine ChannelFormer::chooseEngine(FetchOp fetch) {
-  if (hasGroups)
-    return fetch.getPages() ? Engine::pages : Engine::tma;
+  if (hasGroups) {
+    int64_t rowDim = getRowDim(fetch.getSizes(), /*tileRank=*/2);
+    int64_t ofPage =
+        cast<MemRefType>(fetch.getSource().getType()).getDimSize(rowDim);
+    return fetch.getPages() && findsRows(ofPage, fetch.getSizes()[rowDim])
+               ? Engine::pages
+               : Engine::tma;
+  }
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
 }
 
@@ -183,78 +190,47 @@ static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
   return true;
 }
 
-/// What joins parts of a block that are fetched one by one; null for a whole
-/// block.
-static tensor::ConcatOp getJoin(FetchOp fetch) {
-  if (!fetch->hasOneUse())
-    return {};
-  auto join = dyn_cast<tensor::ConcatOp>(*fetch->user_begin());
-  bool isOfFetches = join && join.getDim() == 0 &&
-                     llvm::all_of(join.getInputs(), [](Value part) {
-                       return part.hasOneUse() && part.getDefiningOp<FetchOp>();
-                     });
-  return isOfFetches ? join : tensor::ConcatOp();
-}
-
-/// A channel of `block`: of one fetch, or of several one below the other.
-LogicalResult ChannelFormer::formChannel(ArrayRef<FetchOp> parts, Value block) {
-  FetchOp first = parts.front();
-  if (block.use_empty()) {
-    if (Operation *whole = block.getDefiningOp(); whole != first)
-      whole->erase();
-    for (FetchOp fetch : parts)
-      fetch.erase();
+LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
+  if (fetch.use_empty()) {
+    fetch.erase();
     return success();
   }
-  if (first.getPadded() && !hasGroups)
-    return first.emitOpError()
-           << "is padded at the ends of " << first.getSource().getType()
+  if (fetch.getPadded() && !hasGroups)
+    return fetch.emitOpError()
+           << "is padded at the ends of " << fetch.getSource().getType()
            << ", which only bulk copies do; expected warp_groups";
-  if (first.getPages() && !hasGroups)
-    return first.emitOpError() << "reads rows in pages, which only a role that "
+  if (fetch.getPages() && !hasGroups)
+    return fetch.emitOpError() << "reads rows in pages, which only a role that "
                                   "copies for others does; expected "
                                   "warp_groups";
-  auto role = first->getParentOfType<RoleOp>();
+  auto role = fetch->getParentOfType<RoleOp>();
   Value bank;
-  if (countBanks(first) > 1)
+  if (countBanks(fetch) > 1)
     bank = role.getGroup();
-  auto tile = cast<RankedTensorType>(block.getType());
-  if (first.getFragments())
+  RankedTensorType tile = fetch.getType();
+  if (fetch.getFragments())
     tile = tile.clone({tile.getNumElements()});
   ChannelOp channel = makeChannel(
-      first.getLoc(), tile, getDepth(first), chooseEngine(first),
-      bank ? role.getGroups() : 1, Value(), getNarrowestPart(first));
-  Operation *whole = block.getDefiningOp();
-  builder.setInsertionPoint(whole);
-  int64_t row = 0;
-  for (FetchOp fetch : parts) {
-    if (hasGroups && fetch.getType().getRank() == 2 && !fetch.getPages())
-      endWithMemory(fetch, fetch.getSizes(),
-                    cast<MemRefType>(fetch.getSource().getType()));
-    SmallVector<Value> place;
-    if (parts.size() > 1)
-      for (int64_t offset : {row, int64_t(0)})
-        place.push_back(arith::ConstantIntOp::create(builder, fetch.getLoc(),
-                                                     offset, /*width=*/32));
-    auto put = PutOp::create(
-        builder, fetch.getLoc(), channel, bank, place, fetch.getSource(),
-        fetch.getOffsets(), fetch.getSizes(), fetch.getRows(),
-        fetch.getColumns(), Value(), Value(), Value(), fetch.getAlignment(),
-        fetch.getPadded(), /*l2Promotion=*/128, /*cache=*/CachePriorityAttr(),
-        fetch.getPages(), fetch.getPageDimAttr());
-    if (fillsNaN(fetch))
-      put->setAttr(nanAttrName, builder.getUnitAttr());
-    row += fetch.getType().getDimSize(0);
-  }
+      fetch.getLoc(), tile, getDepth(fetch), chooseEngine(fetch),
+      bank ? role.getGroups() : 1, Value(), getNarrowestPart(fetch));
+  builder.setInsertionPoint(fetch);
+  if (hasGroups && tile.getRank() == 2 && !fetch.getPages())
+    endWithMemory(fetch, fetch.getSizes(),
+                  cast<MemRefType>(fetch.getSource().getType()));
+  auto put = PutOp::create(
+      builder, fetch.getLoc(), channel, bank, ValueRange(), fetch.getSource(),
+      fetch.getOffsets(), fetch.getSizes(), fetch.getRows(), fetch.getColumns(),
+      Value(), Value(), Value(), fetch.getAlignment(), fetch.getPadded(),
+      /*l2Promotion=*/128, /*cache=*/CachePriorityAttr(), fetch.getPages(),
+      fetch.getPageDimAttr());
+  if (fillsNaN(fetch))
+    put->setAttr(nanAttrName, builder.getUnitAttr());
   Value view =
-      AcquireOp::create(builder, first.getLoc(), channel.getType().getView(),
+      AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());
-  readFrom(view, first, block);
-  release(first, view);
-  if (whole != first)
-    whole->erase();
-  for (FetchOp fetch : parts)
-    fetch.erase();
+  readFrom(view, fetch, fetch.getResult());
+  release(fetch, view);
+  fetch.erase();
   return success();
 }
 
@@ -383,22 +359,9 @@ LogicalResult ChannelFormer::run() {
       stores.push_back(store);
   });
   sparesStages = hasGroups && exceedsMemory(fetches);
-  SmallPtrSet<Operation *, 8> done;
-  for (FetchOp fetch : fetches) {
-    if (done.contains(fetch))
-      continue;
-    SmallVector<FetchOp> parts = {fetch};
-    Value block = fetch.getResult();
-    if (auto join = getJoin(fetch)) {
-      parts.clear();
-      for (Value part : join.getInputs())
-        parts.push_back(part.getDefiningOp<FetchOp>());
-      block = join.getResult();
-    }
-    done.insert_range(parts);
-    if (failed(formChannel(parts, block)))
+  for (FetchOp fetch : fetches)
+    if (failed(formChannel(fetch)))
       return failure();
-  }
   llvm::for_each(stores, [&](StoreOp op) { stageStore(op); });
   return success();
 }

@@ -48,13 +48,8 @@ void QueryBlock::spoilMissingPages(Value keys) {
       !copiesSpoilMissingPages(getGPUPart(kernel), step.getKey(),
                                step.getKeyOrder(), !step.getScore().empty()))
     return;
-  auto mark = [](Value part) {
-    if (auto fetch = part.getDefiningOp<fagpu::FetchOp>())
-      fetch->setAttr(fagpu::nanAttrName, UnitAttr::get(part.getContext()));
-  };
-  mark(keys);
-  if (auto parts = keys.getDefiningOp<tensor::ConcatOp>())
-    llvm::for_each(parts.getInputs(), mark);
+  if (auto fetch = keys.getDefiningOp<fagpu::FetchOp>())
+    fetch->setAttr(fagpu::nanAttrName, UnitAttr::get(keys.getContext()));
 }
 
 FailureOr<Value> QueryBlock::emitScores(OpBuilder &outside, OpBuilder &inside,

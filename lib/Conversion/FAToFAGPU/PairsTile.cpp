@@ -96,17 +96,12 @@ int64_t PairsTile::getColumns(int64_t headDim) {
                  : padColumns(headDim);
 }
 
-void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
-                         int64_t pageRow) {
+void PairsTile::findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
   Location loc = root->getLoc();
   DimsAttr order = rows.getDims();
   int64_t size = cast<MemRefType>(rows.getPool().getType())
                      .getDimSize(order.positionOf(DimKind::Sequence));
   Value key = tile.offsets[1], column = tile.offsets[3];
-  if (pageRow)
-    key = arith::AddIOp::create(
-        builder, loc, key,
-        arith::ConstantIndexOp::create(builder, loc, pageRow));
   Value pageRows = arith::ConstantIndexOp::create(builder, loc, size);
   Value number = arith::DivUIOp::create(builder, loc, key, pageRows);
   Value row = arith::RemUIOp::create(builder, loc, key, pageRows);
@@ -166,8 +161,7 @@ static void findSequence(OpBuilder &builder, PagedRowsOp rows, Tile &tile) {
 }
 
 FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
-                                   Value memory,
-                                   std::optional<int64_t> pageRow) {
+                                   Value memory, bool isInPage) {
   Location loc = user->getLoc();
   Tile tile;
   Value at = memory;
@@ -179,8 +173,8 @@ FailureOr<Tile> PairsTile::resolve(OpBuilder &builder, Operation *user,
     }
     if (auto rows = dyn_cast<PagedRowsOp>(source);
         rows && !tile.sizes.empty()) {
-      if (pageRow)
-        findPage(builder, rows, tile, *pageRow);
+      if (isInPage)
+        findPage(builder, rows, tile);
       else
         findSequence(builder, rows, tile);
       at = rows.getPool();
@@ -322,33 +316,13 @@ FailureOr<Value> PairsTile::fetchKeys(OpBuilder &builder, Operation *user,
                                       Value memory, DimsAttr order,
                                       int64_t rows, EndOfSequence end) {
   int64_t pageRows = getPageRows(memory).value_or(rows);
-  if (findsRows(pageRows, rows)) {
-    FailureOr<Tile> tile =
-        resolve(builder, user, memory, /*pageRow=*/std::nullopt);
-    if (failed(tile))
-      return failure();
-    return fetchTile(builder, *tile, order, rows, end, /*shiftBy=*/Value());
-  }
-  if (pageRows >= rows)
+  if (!findsRows(pageRows, rows) && pageRows >= rows)
     return fetch(builder, user, memory, order, rows, end);
-  // A page has a part of the block.
-  Location loc = root->getLoc();
-  SmallVector<Value> parts;
-  for (int64_t row = 0; row < rows; row += pageRows) {
-    FailureOr<Tile> tile = resolve(builder, user, memory, row);
-    if (failed(tile))
-      return failure();
-    EndOfSequence endOfPart = end;
-    endOfPart.place = arith::AddIOp::create(
-        builder, loc, end.place,
-        arith::ConstantIndexOp::create(builder, loc, row));
-    FailureOr<Value> part = fetchTile(builder, *tile, order, pageRows,
-                                      endOfPart, /*shiftBy=*/Value());
-    if (failed(part))
-      return failure();
-    parts.push_back(*part);
-  }
-  return tensor::ConcatOp::create(builder, loc, /*dim=*/0, parts).getResult();
+  // The copy finds the pages.
+  FailureOr<Tile> tile = resolve(builder, user, memory, /*isInPage=*/false);
+  if (failed(tile))
+    return failure();
+  return fetchTile(builder, *tile, order, rows, end, /*shiftBy=*/Value());
 }
 
 FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,

@@ -74,13 +74,11 @@ protected:
   LogicalResult checkColumns(Operation *step, StringRef what);
   LogicalResult checkOrders(Operation *step, ArrayRef<DimsAttr> orders);
 
-  /// Of rows in pages, the slice from row `pageRow` on, which lies in one page;
-  /// without one, all rows, in any pages.
+  /// Rows in pages lie in one page, where `isInPage`, or else in any.
   FailureOr<Tile> resolve(OpBuilder &builder, Operation *user, Value memory,
-                          std::optional<int64_t> pageRow = 0);
+                          bool isInPage = true);
   /// The place in its pool of a slice that lies in one page.
-  void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile,
-                int64_t pageRow);
+  void findPage(OpBuilder &builder, PagedRowsOp rows, Tile &tile);
   /// `rows` of a slice of one batch and one head, from row `shiftBy` on (null:
   /// the first one); without `end`, up to the end of the slice.
   FailureOr<Value> fetch(OpBuilder &builder, Operation *user, Value memory,

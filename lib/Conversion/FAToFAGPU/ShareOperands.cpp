@@ -86,8 +86,7 @@ static bool isComputed(Value operand) {
   if (operand.getDefiningOp<ExchangeOp>())
     return false;
   return isa<RankedTensorType>(operand.getType()) && operand.getDefiningOp() &&
-         !operand.getDefiningOp<FetchOp>() &&
-         !operand.getDefiningOp<tensor::ConcatOp>();
+         !operand.getDefiningOp<FetchOp>();
 }
 
 /// A second operand is read by all warps; a first one from before a loop would

@@ -2,9 +2,71 @@
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !p = memref<?x4x2x64xbf16>
-func.func @engine(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+func.func @boxes_of_few_rows(%m: !p, %table: memref<?x?xi32>, %c: i32) {
   %ch = fagpu.channel tma : !t
-  // expected-error @below {{'fagpu.put' op has pages(...), but the engine 'tma' copies boxes; the nearest is the engine 'pages'}}
+  // expected-error @below {{'fagpu.put' op copies 64 rows in pages of 4 rows as boxes, expected a multiple of 8 rows that divides 64 or is a multiple of it; the nearest is the engine 'pages'}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x?x2x64xbf16>
+func.func @boxes_of_any_rows(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  %ch = fagpu.channel tma : !t
+  // expected-error @below {{'fagpu.put' op copies 64 rows in pages of ? rows as boxes, expected a multiple of 8 rows that divides 64 or is a multiple of it; the nearest is the engine 'pages'}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x16x2x64xbf16>
+func.func @boxes_by_threads(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel tma : !t
+  fagpu.role @load groups(1) {
+    // expected-error @below {{'fagpu.put' op copies rows in pages in @load, a role of 128 threads, expected a role with 'elect'}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
+// A warp could give a stage back that another one still works on.
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x16x2x64xbf16>
+func.func @gives_back(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel tma : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies rows in pages by all warps of a role that acquires a stage; expected roles of their own}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+    %v = fagpu.acquire %ch : !t
+    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @engine(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  %ch = fagpu.channel threads : !t
+  // expected-error @below {{'fagpu.put' op uses a channel of the engine 'threads', expected 'tma' or 'cp_async' or 'loads' or 'pages'}}
+  fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @copies_of_threads(%m: !p, %table: memref<?x?xi32>, %c: i32) {
+  %ch = fagpu.channel cp_async : !t
+  // expected-error @below {{'fagpu.put' op has pages(...), but the engine 'cp_async' copies boxes of one place; the nearest is the engine 'pages'}}
   fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
   return
 }

@@ -340,17 +340,43 @@ LogicalResult mlir::fagpu::verifyPages(Operation *op, Value pages,
                            << ", expected rows(...) and a whole tile";
 }
 
-/// Rows in pages have an engine of their own, on tiles of whole chunks.
+/// Bulk copies take boxes of whole pages or of one page, of the rows that a
+/// swizzle permutes.
+static LogicalResult verifyPageBoxes(PutOp op) {
+  constexpr int64_t rowsOfSwizzle = 8;
+  int64_t rows = op.getSizes()[op.getRowDim()];
+  int64_t ofPage =
+      cast<MemRefType>(op.getSource().getType()).getDimSize(op.getRowDim());
+  bool isWhole = ofPage > 0 && ofPage % rowsOfSwizzle == 0 &&
+                 (rows % ofPage == 0 || ofPage % rows == 0);
+  if (!ShapedType::isDynamic(ofPage) && isWhole)
+    return success();
+  InFlightDiagnostic error = op.emitOpError()
+                             << "copies " << rows << " rows in pages of ";
+  if (ShapedType::isDynamic(ofPage))
+    error << "?";
+  else
+    error << ofPage;
+  return error << " rows as boxes, expected a multiple of " << rowsOfSwizzle
+               << " rows that divides " << rows
+               << " or is a multiple of it; the nearest is the engine 'pages'";
+}
+
+/// Rows in pages are copied one by one by an engine of their own, or as boxes.
 static LogicalResult verifyEngineOfPages(PutOp op) {
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-  if (!channel || (channel.getEngine() == Engine::pages) ==
-                      static_cast<bool>(op.getPages()))
+  if (!channel)
+    return success();
+  Engine engine = channel.getEngine();
+  if (op.getPages() && engine == Engine::tma)
+    return verifyPageBoxes(op);
+  if ((engine == Engine::pages) == static_cast<bool>(op.getPages()))
     return success();
   return op.emitOpError()
          << (op.getPages() ? "has pages(...)" : "has no pages(...)")
-         << ", but the engine '" << stringifyEngine(channel.getEngine())
-         << (op.getPages() ? "' copies boxes; the nearest is the engine "
-                             "'pages'"
+         << ", but the engine '" << stringifyEngine(engine)
+         << (op.getPages() ? "' copies boxes of one place; the nearest is the "
+                             "engine 'pages'"
                            : "' copies rows in pages; the nearest is the "
                              "engine 'tma'");
 }
@@ -438,9 +464,9 @@ LogicalResult PutOp::verify() {
       failed(verifyAlignment(*this, getAlignment(), memory.getElementType(),
                              getChannel())) ||
       failed(verifyPadded(*this)) || failed(verifyPromotion(*this)) ||
-      failed(verifyEngineOfPages(*this)) ||
       failed(verifyPages(*this, getPages(), getPageDim(), getSizes(), getRows(),
                          getPart().empty() && !getPadded())) ||
+      failed(verifyEngineOfPages(*this)) ||
       failed(verifyCache(*this, getCache(), getChannel(), Engine::tma)))
     return failure();
   SmallVector<int64_t> box;

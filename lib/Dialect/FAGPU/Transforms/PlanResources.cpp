@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelUse.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Target/GPUTarget.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,6 +35,7 @@ public:
   LogicalResult plan() {
     placeTiles();
     placeMails();
+    placeTickets();
     for (ChannelOp channel : kernel.getOps<ChannelOp>())
       if (!isPrivateToWarps(channel))
         placeBarriers(channel, channel.getNumStages());
@@ -78,6 +80,28 @@ private:
     }
   }
 
+  /// Warps that share copies hear of the tickets of one thread.
+  void placeTickets() {
+    for (RoleOp role : kernel.getOps<RoleOp>())
+      if (sharesCopies(role))
+        role.walk([&](TicketOp ticket) {
+          ticket->setAttr(toldAtAttrName,
+                          builder.getI32IntegerAttr(take(4, 4)));
+        });
+  }
+
+  /// Arrivals of a put, at a barrier of a full stage: those of lanes that copy
+  /// rows, or of warps that copy boxes.
+  static int32_t countArrivals(PutOp put) {
+    if (!put.getPages())
+      return ChannelUse(put).getNumParts();
+    auto warps = put->getParentOfType<RoleOp>().getWarps();
+    auto channel = put.getChannel().getDefiningOp<ChannelOp>();
+    if (channel.getEngine() == Engine::pages)
+      return 32 * warps;
+    return std::min<int64_t>(warps, PageBoxes(put).count);
+  }
+
   /// Arrivals that make a stage full and empty; none if nobody acquires it, or
   /// if threads copy to it, which count their own copies.
   std::optional<std::array<int32_t, 2>> countArrivals(Value channel) {
@@ -86,9 +110,8 @@ private:
     int32_t full = 1, empty = 0;
     for (Operation *user : channel.getUsers()) {
       auto role = user->getParentOfType<RoleOp>();
-      // Each lane of a warp arrives for what it has copied itself.
       if (auto put = dyn_cast<PutOp>(user))
-        full = put.getPages() ? 32 : ChannelUse(put).getNumParts();
+        full = countArrivals(put);
       else if (auto write = dyn_cast<WriteOp>(user))
         full = role.getWarps() * (write.getBank() ? 1 : role.getGroups());
       else if (auto acquire = dyn_cast<AcquireOp>(user))
@@ -125,7 +148,7 @@ private:
     auto roles = kernel.getOps<RoleOp>();
     bool isBlock =
         llvm::hasSingleElement(roles) && (*roles.begin()).getGroups() == 1;
-    return isa<SyncOp, AnyOp>(op) && !isBlock;
+    return op->hasAttr(toldAtAttrName) || (isa<SyncOp, AnyOp>(op) && !isBlock);
   }
 
   LogicalResult placeNamedBarriers() {
