@@ -339,7 +339,7 @@ static FailureOr<double> countRow(CountingRun &run, RowPosition position,
 }
 
 /// Pairs of one head that are looked at one by one; above, only some rows are.
-static constexpr int64_t maxCountedPairs = int64_t(1) << 28;
+static constexpr int64_t maxCountedPairs = int64_t(1) << 25;
 
 /// Visible pairs of one head. Between the rows looked at the counts are taken
 /// as linear, which those of causal masks and windows are but for two rows.
