@@ -37,6 +37,12 @@ add_library(FA::All ALIAS FAAll)
 set_target_properties(FAAll PROPERTIES EXPORT_NAME All)
 install(TARGETS FAAll EXPORT FATargets)
 
+# fa_compile_alone(sources...)
+# Sources that are no part of a unity build, since they have names in common with others.
+function(fa_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # fa_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...] [NO_PCH] [NOT_IN_ALL])
 # A static library that is installed and exported with the package.
 function(fa_add_library name)
