@@ -70,8 +70,10 @@ struct CommandLine {
   cl::opt<bool> peepholes{"peepholes",
                           cl::desc("Run passes that only make kernels faster"),
                           cl::init(true), cl::cat(category)};
-  cl::opt<bool> failOnSpill{"fail-on-spill", cl::desc("A spill or a product that ptxas serialises is an error"),
-                            cl::cat(category)};
+  cl::opt<bool> failOnSpill{
+      "fail-on-spill",
+      cl::desc("A spill or a product that ptxas serialises is an error"),
+      cl::cat(category)};
 
   LogicalResult compileFile(MLIRContext &context) const;
 

@@ -9,6 +9,7 @@
 #include "fa/Driver/PipelineText.h"
 #include "llvm/Support/WithColor.h"
 #include <cstdio>
+#include <tuple>
 #include <unistd.h>
 
 using namespace mlir;
@@ -46,7 +47,8 @@ LogicalResult fa::checkOptions(ArrayRef<char *> words) {
     StringRef word = words[i];
     if (!word.starts_with("-"))
       continue;
-    auto [name, value] = word.ltrim('-').split('=');
+    StringRef name, value;
+    std::tie(name, value) = word.ltrim('-').split('=');
     bool isPipeline = name == "pass-pipeline";
     if (isPipeline && value.empty() && i + 1 < words.size())
       value = words[++i];

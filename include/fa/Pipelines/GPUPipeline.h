@@ -55,9 +55,10 @@ struct GPUCompileOptions : PassPipelineOptions<GPUCompileOptions> {
       *this, "ptx-version",
       llvm::cl::desc("PTX version, for example 86; 0 chooses"),
       llvm::cl::init(0)};
-  Option<bool> failOnSpill{*this, "fail-on-spill",
-                           llvm::cl::desc("A spill or a product that ptxas serialises is an error"),
-                           llvm::cl::init(false)};
+  Option<bool> failOnSpill{
+      *this, "fail-on-spill",
+      llvm::cl::desc("A spill or a product that ptxas serialises is an error"),
+      llvm::cl::init(false)};
   Option<bool> peepholes{*this, "peepholes",
                          llvm::cl::desc("Run passes that only make kernels "
                                         "faster"),

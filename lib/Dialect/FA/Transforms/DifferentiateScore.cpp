@@ -99,12 +99,14 @@ static LogicalResult derive(Derivation &derivation) {
     builder.clone(nested, copies);
   gradients.add(result, gradient.getArgument(0));
   gradients.run(score);
+  // A lambda of C++17 takes no structured binding along.
+  IRMapping &copied = copies;
   for (Operation *load : loads)
     if (Value value = gradients.get(load->getResult(0)))
       derivation.scatter(load->getLoc(), value, getLoadedArgument(load),
                          llvm::map_to_vector(load->getOperands().drop_front(),
                                              [&](Value index) {
-                                               return copies.lookup(index);
+                                               return copied.lookup(index);
                                              }));
   for (BlockArgument argument : score.getArguments().drop_front(firstCapture))
     if (Value value = gradients.get(argument))
