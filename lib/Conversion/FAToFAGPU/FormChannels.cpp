@@ -57,7 +57,9 @@ private:
   bool fits(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
   int64_t countBanks(FetchOp fetch);
-  bool exceedsMemory(ArrayRef<FetchOp> fetches);
+  int64_t countBytes(ArrayRef<FetchOp> fetches);
+  bool exceedsMemory(int64_t bytes);
+  bool hasRoomAhead(ArrayRef<FetchOp> fetches);
   int64_t getSharedBytes();
   int64_t getReservedBytes() {
     return barrierBytes + (isPersistent(kernel) ? mailBytes : 0);
@@ -72,6 +74,8 @@ private:
   bool hasGroups;
   /// Whether not all channels have the stages of the configuration.
   bool sparesStages = false;
+  /// Whether what a tile reads once is copied while the one before is at work.
+  bool copiesAhead = false;
 };
 } // namespace
 
@@ -113,7 +117,7 @@ void ChannelFormer::release(FetchOp fetch, Value view) {
 /// the step ends.
 unsigned ChannelFormer::getDepth(FetchOp fetch) {
   if (!fetch->getParentOfType<ForOp>())
-    return config.overlap == Overlap::tiles && !isOnePass(kernel) ? 2 : 1;
+    return copiesAhead ? 2 : 1;
   return sparesStages && fetch->hasOneUse()
              ? 1
              : static_cast<unsigned>(config.stages);
@@ -129,19 +133,42 @@ int64_t ChannelFormer::countBanks(FetchOp fetch) {
   return isOfGroup ? role.getGroups() : 1;
 }
 
-/// Whether all channels take more than there is with all of their stages.
-bool ChannelFormer::exceedsMemory(ArrayRef<FetchOp> fetches) {
+static int64_t countBytes(RankedTensorType tile) {
+  return tile.getNumElements() * tile.getElementTypeBitWidth() / 8;
+}
+
+/// What all channels take with all of their stages.
+int64_t ChannelFormer::countBytes(ArrayRef<FetchOp> fetches) {
+  int64_t bytes = getReservedBytes();
+  for (FetchOp fetch : fetches)
+    bytes +=
+        ::countBytes(fetch.getType()) * getDepth(fetch) * countBanks(fetch);
+  return bytes;
+}
+
+bool ChannelFormer::exceedsMemory(int64_t bytes) {
   StringRef chip =
       kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
           .getValue();
   const GPUTarget *target = lookupGPUTarget(chip);
-  int64_t bytes = getReservedBytes();
-  for (FetchOp fetch : fetches) {
-    RankedTensorType tile = fetch.getType();
-    bytes += tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
-             getDepth(fetch) * countBanks(fetch);
-  }
   return target && bytes > target->sharedMemoryPerBlock;
+}
+
+/// Whether shared memory holds the queries of two tiles, and what one stores.
+/// Else copies of the next keys wait for the end of the tile.
+bool ChannelFormer::hasRoomAhead(ArrayRef<FetchOp> fetches) {
+  if (!isPersistent(kernel) || config.overlap != Overlap::keys)
+    return false;
+  int64_t bytes = countBytes(fetches), ofTile = 0;
+  for (FetchOp fetch : fetches) {
+    if (fetch->getParentOfType<ForOp>())
+      continue;
+    // Gradients have several, and loops of all kinds.
+    if (ofTile)
+      return false;
+    ofTile = ::countBytes(fetch.getType()) * countBanks(fetch);
+  }
+  return !exceedsMemory(bytes + 2 * ofTile);
 }
 
 /// Copies that threads start take 4 bytes at least.
@@ -358,7 +385,9 @@ LogicalResult ChannelFormer::run() {
     else if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
-  sparesStages = hasGroups && exceedsMemory(fetches);
+  copiesAhead = (config.overlap == Overlap::tiles && !isOnePass(kernel)) ||
+                hasRoomAhead(fetches);
+  sparesStages = hasGroups && exceedsMemory(countBytes(fetches));
   for (FetchOp fetch : fetches)
     if (failed(formChannel(fetch)))
       return failure();

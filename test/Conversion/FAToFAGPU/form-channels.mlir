@@ -93,3 +93,48 @@ func.func @places_by_branch(%q: !mem, %k: !mem, %n: i32, %is: i1) attributes {
   }
   return
 }
+
+// Where shared memory has room for them, queries of the next tile are copied while this one is at work.
+!q128 = memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+// CHECK-LABEL: func.func @ahead
+// CHECK: fagpu.channel tma : <64x128xf16, #fagpu.smem<128>, 2>
+// CHECK: fagpu.channel tma : <64x128xf16, #fagpu.smem<128>, 2>
+// CHECK-NOT: fagpu.channel
+func.func @ahead(%q: !q128, %k: !q128, %o: memref<?x64xf32>, %n: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<groups = 1, overlap = keys>, stages = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %qt = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%a = %zero) -> (tensor<64x64xf32>) {
+      %kt = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+      %s = fagpu.product nt %qt, %kt acc(%a : tensor<64x64xf32>) : tensor<64x128xf16>, tensor<64x128xf16> -> tensor<64x64xf32>
+      fagpu.yield %s : tensor<64x64xf32>
+    }
+    fagpu.store %r, %o[%c0, %c0] rows(%n) : tensor<64x64xf32> into memref<?x64xf32>
+  }
+  return
+}
+
+// Not where it has none: 64 KiB of queries, 128 KiB of keys.
+!q256 = memref<?x?x?x256xf16, strided<[?, ?, ?, 1]>>
+// CHECK-LABEL: func.func @no_room
+// CHECK: fagpu.channel tma banks(2) : <64x256xf16, #fagpu.smem<128>, 1>
+// CHECK: fagpu.channel tma : <128x256xf16, #fagpu.smem<128>, 2>
+func.func @no_room(%q: !q256, %k: !q256, %o: memref<?x128xf32>, %n: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  fagpu.role @math(%g) groups(2) {
+    %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+    %row = arith.muli %g, %c64 : i32
+    %qt = fagpu.fetch %q[%c0, %row, %c0, %c0] [1, 64, 1, 256] rows(%n) : !q256 -> tensor<64x256xf16>
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%a = %zero) -> (tensor<64x128xf32>) {
+      %kt = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 128, 1, 256] rows(%n) : !q256 -> tensor<128x256xf16>
+      %s = fagpu.product nt %qt, %kt acc(%a : tensor<64x128xf32>) : tensor<64x256xf16>, tensor<128x256xf16> -> tensor<64x128xf32>
+      fagpu.yield %s : tensor<64x128xf32>
+    }
+    fagpu.store %r, %o[%row, %c0] rows(%n) : tensor<64x128xf32> into memref<?x128xf32>
+  }
+  return
+}
