@@ -106,9 +106,10 @@ inline constexpr Row table[] = {
     // keep in flight (benchmarks/results, serving).
     Row("sm_90a").packed().headDim(128).upToQueries(64).block(64, 64).groups(1)
         .overKeys(),
-    // Two groups read what 16 tokens of 8 heads share once.
+    // Two groups read what 16 tokens of 8 heads share once. Without turns they
+    // wait for the same keys, and then multiply at the same time.
     Row("sm_90a").packed().headDim(128).upToQueries(128).block(128, 128)
-        .groups(2).overKeys(),
+        .groups(2).overKeys().takingTurns(),
     // Every tile overlaps with the next one.
     Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
         .takingTurns().longestFirstIfMasked(),

@@ -50,7 +50,7 @@ func.func @few_keys(%q: !q, %k: !few, %v: !few, %o: !q) {
 }
 
 // CHECK-LABEL: func.func @more_queries(
-// CHECK: config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>>
+// CHECK: config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 func.func @more_queries(%q: !more, %k: !k, %v: !k, %o: !more) {
   fa.attention ins(%q, %k, %v : !more, !k, !k) outs(%o : !more)
   return
