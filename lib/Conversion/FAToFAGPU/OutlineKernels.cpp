@@ -22,7 +22,7 @@
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
-#include "fa/Dialect/FAGPU/IR/LaneList.h"
+#include "fa/Dialect/FAGPU/IR/WorkList.h"
 #include "fa/Target/GPUTarget.h"
 #include "fa/Target/GradientWarps.h"
 #include "fa/Target/OrderedSums.h"
@@ -316,8 +316,8 @@ static Value takeTileList(OpFoldResult &bound) {
 /// How blocks take the tiles of a list.
 static StringRef getListAttrName(Value list) {
   Operation *memory = list.getDefiningOp();
-  return memory->hasAttr(fagpu::laneListAttrName)
-             ? StringRef(fagpu::laneListAttrName)
+  return memory->hasAttr(fagpu::workListAttrName)
+             ? StringRef(fagpu::workListAttrName)
              : StringRef(tileListAttrName);
 }
 

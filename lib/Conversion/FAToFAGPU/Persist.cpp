@@ -13,9 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelConfig.h"
+#include "TileMail.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
-#include "fa/Dialect/FAGPU/IR/LaneList.h"
+#include "fa/Dialect/FAGPU/IR/WorkList.h"
 #include "fa/Dialect/FAGPU/Transforms/CarryScalars.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,18 +49,16 @@ public:
 private:
   void sinkCasts();
   LogicalResult findTile();
-  void findLanes();
+  void findWorkList();
   void findCount();
   Value loadWord(Value list, Value place);
   void findWords();
   void addArguments();
   /// Blocks of a cluster go on to tiles of the same sequence at the same time,
   /// so no counter can give them out. Nor need it where each has its own.
-  bool isGivenAhead() { return getClusterSize(kernel) > 1 || laneList; }
+  bool isGivenAhead() { return getClusterSize(kernel) > 1 || workList; }
   bool isOfTile(Value value) { return ofTile.contains(value.getDefiningOp()); }
   SmallVector<Value> decode(OpBuilder &at, Value tile, ArrayRef<Value> words);
-  void send(Value tile, ValueRange words);
-  SmallVector<Value> receive();
   RepeatOp wrap(ArrayRef<Value> words, ArrayRef<Value> inits);
   Value getNextTile(OpBuilder &at);
   SmallVector<Value> takeTile(RepeatOp repeat, ArrayRef<Value> words);
@@ -80,14 +79,15 @@ private:
   llvm::SetVector<Operation *> ofTile;
   /// Values of `ofTile` that the copying role reads, and that the others do.
   llvm::SetVector<Value> copyWords, mailWords;
-  Value tiles, counter, mail;
+  Value tiles, counter;
+  TileMail mail;
   /// How many of the tiles have work: all, or what the kernel reads.
   Value count;
   /// Where tiles are given out ahead: the one at work, and how many there are
   /// at a time.
   Value tile, stride;
   /// What lists the tiles of each block, and its first one; null for most.
-  Value laneList, firstTile;
+  Value workList, firstTile;
 };
 } // namespace
 
@@ -150,10 +150,10 @@ LogicalResult Persister::findTile() {
   return success();
 }
 
-void Persister::findLanes() {
+void Persister::findWorkList() {
   for (BlockArgument argument : kernel.getArguments())
-    if (kernel.removeArgAttr(argument.getArgNumber(), laneListAttrName))
-      laneList = argument;
+    if (kernel.removeArgAttr(argument.getArgNumber(), workListAttrName))
+      workList = argument;
 }
 
 Value Persister::loadWord(Value list, Value place) {
@@ -173,7 +173,7 @@ void Persister::findCount() {
     Value first = arith::ConstantIndexOp::create(builder, loc, 0);
     count = memref::LoadOp::create(builder, loc, argument, first);
   }
-  if (!laneList)
+  if (!workList)
     return;
   builder.setInsertionPoint(copies);
   auto word = [&](int64_t number) -> Value {
@@ -182,12 +182,12 @@ void Persister::findCount() {
   Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   id = arith::IndexCastOp::create(builder, loc, i32, id);
   Value place =
-      arith::MulIOp::create(builder, loc, id, word(laneListBlockWords));
-  place = arith::AddIOp::create(builder, loc, place, word(laneListHead));
-  firstTile = loadWord(laneList, place);
+      arith::MulIOp::create(builder, loc, id, word(workListBlockWords));
+  place = arith::AddIOp::create(builder, loc, place, word(workListHead));
+  firstTile = loadWord(workList, place);
   count =
-      loadWord(laneList, arith::AddIOp::create(builder, loc, place, word(1)));
-  stride = loadWord(laneList, word(laneListStride));
+      loadWord(workList, arith::AddIOp::create(builder, loc, place, word(1)));
+  stride = loadWord(workList, word(workListStride));
 }
 
 /// Collects what roles read of the tile, in the order in which it is made.
@@ -307,57 +307,15 @@ SmallVector<Value> Persister::takeTile(RepeatOp repeat, ArrayRef<Value> words) {
   return isEarly ? taken : withWords(builder, taken.front());
 }
 
-/// A mail holds 32 bits a word: an index goes in two, the lower one first.
-void Persister::send(Value tile, ValueRange words) {
-  SmallVector<Value> sent = {tile};
-  for (Value word : words) {
-    if (!word.getType().isIndex()) {
-      sent.push_back(word);
-      continue;
-    }
-    Type i64 = builder.getI64Type();
-    Value whole = arith::IndexCastOp::create(builder, loc, i64, word);
-    Value bits = arith::ConstantIntOp::create(builder, loc, 32, 64);
-    Value upper = arith::ShRUIOp::create(builder, loc, whole, bits);
-    for (Value half : {whole, upper})
-      sent.push_back(arith::TruncIOp::create(builder, loc, i32, half));
-  }
-  SendOp::create(builder, loc, mail, sent, Value(), Value());
-}
-
-/// The number of a tile and what `send` sent of it.
-SmallVector<Value> Persister::receive() {
-  auto types = cast<MailType>(mail.getType()).getTypes();
-  auto received =
-      RecvOp::create(builder, loc, types, mail, Value(), Value()).getValues();
-  SmallVector<Value> values = {received.front()};
-  auto next = std::next(received.begin());
-  for (Value word : mailWords) {
-    if (!word.getType().isIndex()) {
-      values.push_back(*next++);
-      continue;
-    }
-    Type i64 = builder.getI64Type();
-    Value lower = arith::ExtUIOp::create(builder, loc, i64, *next++);
-    Value upper = arith::ExtUIOp::create(builder, loc, i64, *next++);
-    Value bits = arith::ConstantIntOp::create(builder, loc, 32, 64);
-    upper = arith::ShLIOp::create(builder, loc, upper, bits);
-    Value whole = arith::OrIOp::create(builder, loc, lower, upper);
-    values.push_back(arith::IndexCastOp::create(builder, loc,
-                                                builder.getIndexType(), whole));
-  }
-  return values;
-}
-
 void Persister::persistCopies() {
   Block &body = copies.getBody().front();
   builder.setInsertionPointToStart(&body);
   Value first = firstTile;
-  if (!laneList) {
+  if (!workList) {
     Value id = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
     first = arith::IndexCastOp::create(builder, loc, i32, id);
   }
-  if (isGivenAhead() && !laneList)
+  if (isGivenAhead() && !workList)
     stride = arith::IndexCastOp::create(
         builder, loc, i32,
         gpu::GridDimOp::create(builder, loc, gpu::Dimension::x));
@@ -368,8 +326,9 @@ void Persister::persistCopies() {
     IRMapping wordOf;
     wordOf.map(ValueRange(both.getArrayRef()), ValueRange(words));
     // In the order in which the others receive them.
-    send(tile, llvm::map_to_vector(
-                   mailWords, [&](Value name) { return wordOf.lookup(name); }));
+    mail.send(builder, loc, tile,
+              llvm::map_to_vector(
+                  mailWords, [&](Value name) { return wordOf.lookup(name); }));
     return SmallVector<Value>(words.take_front(copyWords.size()));
   };
   SmallVector<Value> words = decode(builder, first, both.getArrayRef());
@@ -398,10 +357,10 @@ void Persister::persistCopies() {
 
 void Persister::persistCompute(RoleOp role) {
   builder.setInsertionPointToStart(&role.getBody().front());
-  SmallVector<Value> inits = receive();
+  SmallVector<Value> inits = mail.receive(builder, loc);
   inits.erase(inits.begin());
   wrap(mailWords.getArrayRef(), inits);
-  SmallVector<Value> next = receive();
+  SmallVector<Value> next = mail.receive(builder, loc);
   next.front() = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
                                        next.front(), count);
   fagpu::YieldOp::create(builder, loc, next);
@@ -438,24 +397,14 @@ LogicalResult Persister::run() {
   if (!block)
     return success();
   findWords();
-  findLanes();
+  findWorkList();
   addArguments();
   findCount();
-  SmallVector<Type> types = {i32};
-  for (Value word : mailWords)
-    if (word.getType().isIndex())
-      types.append(2, i32);
-    else
-      types.push_back(word.getType());
-  // A type that is made unchecked would be found by the lowering alone.
-  auto type =
-      MailType::getChecked([&] { return kernel.emitOpError(); },
-                           builder.getContext(), 2u, ArrayRef<Type>(types));
-  if (!type)
+  FailureOr<TileMail> made =
+      TileMail::create(kernel, copies, mailWords.getArrayRef());
+  if (failed(made))
     return failure();
-  builder.setInsertionPoint(copies);
-  mail = MailOp::create(builder, loc, type, IntegerAttr(), IntegerAttr(),
-                        DenseI32ArrayAttr());
+  mail = *made;
   persistCopies();
   for (RoleOp role : others)
     persistCompute(role);
@@ -481,7 +430,7 @@ static bool makesOperands(func::FuncOp kernel) {
 static void dropLists(func::FuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments())
     for (StringRef list :
-         {StringRef(tileListAttrName), StringRef(laneListAttrName)})
+         {StringRef(tileListAttrName), StringRef(workListAttrName)})
       kernel.removeArgAttr(argument.getArgNumber(),
                            StringAttr::get(kernel.getContext(), list));
 }

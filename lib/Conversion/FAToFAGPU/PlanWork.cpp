@@ -19,6 +19,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
+#include "fa/Support/ParallelSums.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -219,8 +220,7 @@ WorkPlanner::Sequence WorkPlanner::look(OpBuilder &at, Value sequence) {
 /// many there are.
 ValueRange WorkPlanner::countItems(OpBuilder &at, Value sequence, Value own) {
   Value zero = arith::ConstantIntOp::create(at, loc, 0, /*width=*/32);
-  auto count = [&](OpBuilder &in, Location, ValueRange indices, ValueRange) {
-    Value other = indices.front();
+  auto count = [&](OpBuilder &in, Value other) -> SmallVector<Value> {
     Sequence theirs = look(in, other);
     // The longest ones first; of one length, in their order.
     Value isLonger = compare(in, arith::CmpIPredicate::sgt, theirs.keys, own);
@@ -229,19 +229,10 @@ ValueRange WorkPlanner::countItems(OpBuilder &at, Value sequence, Value own) {
     Value isAhead = arith::OrIOp::create(
         in, loc, isLonger, arith::AndIOp::create(in, loc, isEqual, isEarlier));
     Value items = asWord(in, theirs.items);
-    Value ahead = arith::SelectOp::create(in, loc, isAhead, items, zero);
-    auto reduce = scf::ReduceOp::create(in, loc, ValueRange{ahead, items});
-    for (Region &region : reduce.getReductions()) {
-      Block &block = region.front();
-      OpBuilder adding = OpBuilder::atBlockEnd(&block);
-      Value sum = arith::AddIOp::create(adding, loc, block.getArgument(0),
-                                        block.getArgument(1));
-      scf::ReduceReturnOp::create(adding, loc, sum);
-    }
+    return {arith::SelectOp::create(in, loc, isAhead, items, zero), items};
   };
-  return scf::ParallelOp::create(at, loc, index(at, 0), sequences, index(at, 1),
-                                 ValueRange{zero, zero}, count)
-      .getResults();
+  return createParallelSums(at, loc, index(at, 0), sequences, /*count=*/2,
+                            count);
 }
 
 void WorkPlanner::storeItem(OpBuilder &at, Value place, ArrayRef<Value> words) {

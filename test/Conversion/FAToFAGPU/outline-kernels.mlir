@@ -221,17 +221,17 @@ func.func @listed(%q: !q, %k: !k, %a: !state, %r: !row) {
   return
 }
 
-// A list whose first word bounds the loop is that of the kernel: of lanes, where its memory is said to have these.
+// A list whose first word bounds the loop is that of the kernel: of shares, where its memory is said to have these.
 // CHECK-LABEL: func.func @by_list_kernel(
 // CHECK-SAME: memref<?xi32> {fa.tile_list}
 // CHECK-LABEL: func.func @by_list_kernel_{{[0-9]+}}(
-// CHECK-SAME: memref<?xi32> {fagpu.lane_list}
+// CHECK-SAME: memref<?xi32> {fagpu.work_list}
 // CHECK-LABEL: func.func @by_list(
 func.func @by_list(%q: !q, %k: !k, %a: !state, %r: !row, %most: index, %b: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 512 : index
   %tiles = fagpu.workspace(%most) : memref<?xi32>
-  %lanes = fagpu.workspace(%most) {fagpu.lane_list} : memref<?xi32>
+  %shares = fagpu.workspace(%most) {fagpu.work_list} : memref<?xi32>
   %word = memref.load %tiles[%c0] : memref<?xi32>
   %listed = arith.index_cast %word : i32 to index
   %count = arith.minsi %listed, %most : index
@@ -246,11 +246,11 @@ func.func @by_list(%q: !q, %k: !k, %a: !state, %r: !row, %most: index, %b: index
       fa.yield %next#0, %next#1, %next#2 : !state, !row, !row
     }
   }
-  %other = memref.load %lanes[%c0] : memref<?xi32>
+  %other = memref.load %shares[%c0] : memref<?xi32>
   %also = arith.index_cast %other : i32 to index
   %counted = arith.minsi %also, %most : index
   scf.forall (%t) in (%counted) {
-    %first = memref.load %lanes[%t] : memref<?xi32>
+    %first = memref.load %shares[%t] : memref<?xi32>
     %i = arith.index_cast %first : i32 to index
     %qt = memref.subview %q[0, %i, 0, 0] [1, 128, 1, 64] [1, 1, 1, 1] : !q to !qt
     %kt = memref.subview %k[%b, 0, %c0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !k to !kt

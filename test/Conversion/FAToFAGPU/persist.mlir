@@ -274,7 +274,7 @@ func.func @listed(%k: !mem, %list: memref<?xi32> {fa.tile_list}, %n: i32) attrib
 }
 
 // Where each block has tiles of its own, the list says which is the first one, how far they are apart and where they end.
-// CHECK-LABEL: func.func @lanes
+// CHECK-LABEL: func.func @shares
 // CHECK-SAME: %[[LIST:[^:, ]*]]: memref<?xi32>, %{{[^:]*}}: i32, %[[MOST:[^:, ]*]]: i32) attributes
 // CHECK: %[[BLOCK:.*]] = arith.index_cast %block_id_x
 // CHECK: %[[TWICE:.*]] = arith.muli %[[BLOCK]], %c2_i32
@@ -296,7 +296,7 @@ func.func @listed(%k: !mem, %list: memref<?xi32> {fa.tile_list}, %n: i32) attrib
 // CHECK: fagpu.role @math
 // CHECK: %[[AGAIN:.*]] = arith.cmpi slt, %{{.*}}, %[[END]]
 // CHECK-NEXT: fagpu.yield %[[AGAIN]]
-func.func @lanes(%k: !mem, %list: memref<?xi32> {fagpu.lane_list}, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #in_order} {
+func.func @shares(%k: !mem, %list: memref<?xi32> {fagpu.work_list}, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #in_order} {
   %c0 = arith.constant 0 : i32
   %block = gpu.block_id x
   %word = memref.load %list[%block] : memref<?xi32>
@@ -339,7 +339,7 @@ func.func @warps(%o: !mem, %list: memref<?xi32> {fa.tile_list}) attributes {fagp
 // CHECK: fagpu.launch @one_tile
 // CHECK: fagpu.launch @listed
 // CHECK-NOT: fagpu.counter
-// CHECK: fagpu.launch @lanes
+// CHECK: fagpu.launch @shares
 // CHECK: fagpu.launch @warps grid(%{{[^)]*}}) (%{{[^,)]*}}, %{{[^,)]*}}) :
 func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @in_order grid(%tiles) (%m, %n) : !mem, i32
@@ -349,7 +349,7 @@ func.func @others(%m: !mem, %pages: memref<?xi32>, %n: i32, %tiles: index) {
   fagpu.launch @one_tile grid(%tiles) (%m) : !mem
   fagpu.launch @table grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
   fagpu.launch @listed grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
-  fagpu.launch @lanes grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
+  fagpu.launch @shares grid(%tiles) (%m, %pages, %n) : !mem, memref<?xi32>, i32
   fagpu.launch @warps grid(%tiles) (%m, %pages) : !mem, memref<?xi32>
   return
 }

@@ -174,8 +174,8 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
   return
 }
 
-// Lengths that only the device knows: a list of lanes, unless there is one sequence. Each iteration adds up the units of 64 keys of
-// all sequences, and of those ahead, and lists the parts that its sequence has in lanes of one size.
+// Lengths that only the device knows: a list of shares, unless there is one sequence. Each iteration adds up the units of 64 keys of
+// all sequences, and of those ahead, and lists the parts that its sequence has in shares of one size.
 
 // CHECK-LABEL: func.func @ragged(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x1x4x64xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x4x64xbf16>, %[[O:[a-z0-9]+]]: memref<?x1x4x64xbf16>
@@ -183,8 +183,8 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:         %[[B:.+]] = memref.dim %[[Q]], %c0
 // CHECK:         %[[ALL:.+]] = fagpu.multiprocessors
 // CHECK:         %[[FITTING:.+]] = arith.divui %[[ALL]], %c4
-// CHECK:         %[[LANES:.+]] = arith.maxui %[[FITTING]], %c1
-// CHECK:         %[[SLOTS:.+]] = arith.addi %[[B]], %[[LANES]]
+// CHECK:         %[[SHARES:.+]] = arith.maxui %[[FITTING]], %c1
+// CHECK:         %[[SLOTS:.+]] = arith.addi %[[B]], %[[SHARES]]
 // CHECK:         %[[ITEMS:.+]] = arith.muli %[[SLOTS]], %c4
 // CHECK:         %[[ONE:.+]] = arith.cmpi ule, %[[B]], %c1
 // CHECK:         scf.if %{{.+}} {
@@ -192,16 +192,16 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:         } else {
 // CHECK:           %[[OS:.+]] = memref.alloc(%[[SLOTS]]) {{.*}} : memref<?x1x4x64xf32>
 // CHECK:           cf.assert %{{.+}}, "the list of parts of the keys has more than 2147483647 words
-// CHECK:           %[[LIST:.+]] = fagpu.workspace(%{{.+}}) {fagpu.lane_list} : memref<?xi32>
+// CHECK:           %[[LIST:.+]] = fagpu.workspace(%{{.+}}) {fagpu.work_list} : memref<?xi32>
 // CHECK:           scf.forall (%[[I:.+]]) in (%[[B]]) {
 // CHECK:             %[[SUMS:.+]]:2 = scf.parallel (%[[OTHER:.+]]) = (%c0) to (%[[B]])
 // CHECK:               memref.load %[[LENGTHS]][%[[OTHER]]]
 // CHECK:               arith.cmpi slt, %[[OTHER]], %[[I]]
 // CHECK:             %[[BEFORE:.+]] = arith.index_cast %[[SUMS]]#0
 // CHECK:             %[[UNITS:.+]] = arith.index_cast %[[SUMS]]#1
-// CHECK:             %[[EVEN:.+]] = arith.divui %{{.+}}, %[[LANES]]
-// CHECK:             %[[OF_LANE:.+]] = arith.maxui %[[EVEN]], %c4
-// CHECK:             arith.divui %[[BEFORE]], %[[OF_LANE]]
+// CHECK:             %[[EVEN:.+]] = arith.divui %{{.+}}, %[[SHARES]]
+// CHECK:             %[[OF_SHARE:.+]] = arith.maxui %[[EVEN]], %c4
+// CHECK:             arith.divui %[[BEFORE]], %[[OF_SHARE]]
 // CHECK:             scf.parallel (%[[ITEM:.+]]) =
 // CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
 // The first and the last item of a block:

@@ -99,7 +99,7 @@ def FAGPUPersistPass : Pass<"fagpu-persist", "::mlir::ModuleOp"> {
     the number of its block, as of a problem of one tile, stays as it is. An
     argument with `fa.tile_list` says in its first word how many tiles there are;
     without one it is as many as the host launches for. One with
-    `fagpu.lane_list` gives each block tiles of its own, so that there is no
+    `fagpu.work_list` gives each block tiles of its own, so that there is no
     counter either: word 1 says how far they are apart, words 8 + 2b and 9 + 2b
     which is the first one of block b, and where they end.
 

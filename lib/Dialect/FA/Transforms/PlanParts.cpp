@@ -14,7 +14,8 @@
 
 #include "PlanParts.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "fa/Dialect/FAGPU/IR/LaneList.h"
+#include "fa/Dialect/FAGPU/IR/WorkList.h"
+#include "fa/Support/ParallelSums.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -22,8 +23,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// Words of a head, a block, an item and a sequence.
-static constexpr int64_t headWords = fagpu::laneListHead,
-                         blockWords = fagpu::laneListBlockWords, itemWords = 8,
+static constexpr int64_t headWords = fagpu::workListHead,
+                         blockWords = fagpu::workListBlockWords, itemWords = 8,
                          sequenceWords = 2;
 
 /// More than numbers of keys can be, with all bits below it.
@@ -55,10 +56,10 @@ void PartsPlan::measure(Value sequences, Value heads, Value queries,
   blocks = make<arith::CeilDivUIOp>(queries, index(sizes.queryBlock));
   tiles = multiply(heads, blocks);
   processors = fagpu::MultiprocessorsOp::create(rewriter, loc);
-  lanes =
+  shares =
       make<arith::DivUIOp>(processors, make<arith::MaxUIOp>(tiles, index(1)));
-  lanes = make<arith::MaxUIOp>(lanes, index(1));
-  slots = make<arith::AddIOp>(sequences, lanes);
+  shares = make<arith::MaxUIOp>(shares, index(1));
+  slots = make<arith::AddIOp>(sequences, shares);
   capacity = multiply(slots, tiles);
 }
 
@@ -73,7 +74,7 @@ Value PartsPlan::isNeedless() {
   // Lengths of sequences are cut at this number.
   isWide = make<arith::OrIOp>(isWide, isMore(keys, index(greatestNumber)));
   Value hasMany = isMore(tiles, processors);
-  Value used = multiply(multiply(lanes, tiles), index(3));
+  Value used = multiply(multiply(shares, tiles), index(3));
   Value isIdle = isMore(multiply(processors, index(2)), used);
   return make<arith::OrIOp>(make<arith::OrIOp>(isOne, isWide),
                             make<arith::OrIOp>(hasMany, isIdle));
@@ -94,7 +95,7 @@ void PartsPlan::allocate() {
                        "words, expected fewer sequences or heads");
   auto type = MemRefType::get({ShapedType::kDynamic}, rewriter.getI32Type());
   auto workspace = fagpu::WorkspaceOp::create(rewriter, loc, type, words);
-  workspace->setAttr(fagpu::laneListAttrName, rewriter.getUnitAttr());
+  workspace->setAttr(fagpu::workListAttrName, rewriter.getUnitAttr());
   memory = workspace.getMemory();
 }
 
@@ -130,22 +131,13 @@ Value PartsPlan::countUnits(Value sequence,
 PartsPlan::Place PartsPlan::findPlace(Value sequence,
                                       function_ref<Value(Value)> getKeys) {
   Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, /*width=*/32);
-  auto add = [&](OpBuilder &, Location, ValueRange indices, ValueRange) {
-    Value other = indices.front();
+  auto count = [&](OpBuilder &, Value other) -> SmallVector<Value> {
     Value theirs = asWord(countUnits(other, getKeys));
     Value isAhead = compare(arith::CmpIPredicate::slt, other, sequence);
-    auto reduce = scf::ReduceOp::create(
-        rewriter, loc, ValueRange{select(isAhead, theirs, zero), theirs});
-    for (Region &region : reduce.getReductions()) {
-      Block &block = region.front();
-      OpBuilder adding = OpBuilder::atBlockEnd(&block);
-      Value sum = arith::AddIOp::create(adding, loc, block.getArgument(0),
-                                        block.getArgument(1));
-      scf::ReduceReturnOp::create(adding, loc, sum);
-    }
+    return {select(isAhead, theirs, zero), theirs};
   };
-  auto loop = scf::ParallelOp::create(rewriter, loc, index(0), sequences,
-                                      index(1), ValueRange{zero, zero}, add);
+  ResultRange sums = createParallelSums(rewriter, loc, index(0), sequences,
+                                        /*count=*/2, count);
   auto asIndex = [&](Value word) -> Value {
     return arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
                                       word);
@@ -153,15 +145,15 @@ PartsPlan::Place PartsPlan::findPlace(Value sequence,
   Place place;
   place.sequence = sequence;
   place.units = countUnits(sequence, getKeys);
-  place.before = asIndex(loop.getResult(0));
-  place.all = asIndex(loop.getResult(1));
+  place.before = asIndex(sums[0]);
+  place.all = asIndex(sums[1]);
   int64_t least = llvm::divideCeil(sizes.least, sizes.unit);
-  place.ofLane = make<arith::MaxUIOp>(divideUp(place.all, lanes),
-                                      index(std::max<int64_t>(least, 1)));
-  place.first = make<arith::DivUIOp>(place.before, place.ofLane);
+  place.ofShare = make<arith::MaxUIOp>(divideUp(place.all, shares),
+                                       index(std::max<int64_t>(least, 1)));
+  place.first = make<arith::DivUIOp>(place.before, place.ofShare);
   Value end = make<arith::AddIOp>(place.before, place.units);
   place.last =
-      make<arith::DivUIOp>(make<arith::SubIOp>(end, index(1)), place.ofLane);
+      make<arith::DivUIOp>(make<arith::SubIOp>(end, index(1)), place.ofShare);
   return place;
 }
 
@@ -191,14 +183,14 @@ void PartsPlan::storeNothing(Value number) {
   storeItem(number, {zero, zero, behind, zero, zero, zero});
 }
 
-/// Items are in the order of slots. A lane is one block for each tile, whose
+/// Items are in the order of slots. A share is one block for each tile, whose
 /// items begin in its first sequence and end in its last one.
 void PartsPlan::listPart(const Place &place, Value item) {
   Value part = make<arith::DivUIOp>(item, tiles);
   Value tile = make<arith::RemUIOp>(item, tiles);
-  Value lane = make<arith::AddIOp>(place.first, part);
-  Value begin = multiply(lane, place.ofLane);
-  Value end = make<arith::AddIOp>(begin, place.ofLane);
+  Value share = make<arith::AddIOp>(place.first, part);
+  Value begin = multiply(share, place.ofShare);
+  Value end = make<arith::AddIOp>(begin, place.ofShare);
   Value ofAll = make<arith::AddIOp>(place.before, place.units);
   auto isAtMost = [&](Value a, Value b) {
     return compare(arith::CmpIPredicate::sle, a, b);
@@ -207,7 +199,7 @@ void PartsPlan::listPart(const Place &place, Value item) {
                                    place.before);
   Value to =
       make<arith::SubIOp>(make<arith::MinSIOp>(end, ofAll), place.before);
-  Value slot = make<arith::AddIOp>(lane, place.sequence);
+  Value slot = make<arith::AddIOp>(share, place.sequence);
   Value number = make<arith::AddIOp>(multiply(slot, tiles), tile);
   Value block = make<arith::RemUIOp>(tile, blocks);
   storeItem(number,
@@ -215,7 +207,7 @@ void PartsPlan::listPart(const Place &place, Value item) {
              multiply(block, index(sizes.queryBlock)),
              multiply(from, index(sizes.unit)),
              multiply(make<arith::SubIOp>(to, from), index(sizes.unit)), slot});
-  Value threads = make<arith::AddIOp>(multiply(lane, tiles), tile);
+  Value threads = make<arith::AddIOp>(multiply(share, tiles), tile);
   Value ofBlock = make<arith::AddIOp>(multiply(threads, index(blockWords)),
                                       index(headWords));
   buildIf(isAtMost(place.before, begin), [&] { store(number, ofBlock); });
@@ -231,8 +223,8 @@ void PartsPlan::listPart(const Place &place, Value item) {
 /// No slot is without an item, and no block without a first one.
 void PartsPlan::fillUp(const Place &place) {
   Value zero = index(0), one = index(1);
-  Value begin = multiply(place.first, place.ofLane);
-  // A sequence that begins a lane leaves out a slot.
+  Value begin = multiply(place.first, place.ofShare);
+  // A sequence that begins a share leaves out a slot.
   Value leavesOut =
       both(compare(arith::CmpIPredicate::eq, begin, place.before),
            compare(arith::CmpIPredicate::ugt, place.sequence, zero));
@@ -241,7 +233,7 @@ void PartsPlan::fillUp(const Place &place) {
   Value left = make<arith::SubIOp>(behind, tiles);
   forEach(select(leavesOut, left, behind), behind, one,
           [&](Value item) { storeNothing(item); });
-  Value used = divideUp(place.all, place.ofLane);
+  Value used = divideUp(place.all, place.ofShare);
   Value all = make<arith::AddIOp>(make<arith::SubIOp>(used, one), sequences);
   Value items = multiply(all, tiles);
   forEach(make<arith::AddIOp>(items, place.sequence), capacity, sequences,
@@ -256,7 +248,7 @@ void PartsPlan::fillUp(const Place &place) {
   });
   buildIf(compare(arith::CmpIPredicate::eq, place.sequence, zero), [&] {
     store(items, zero);
-    store(tiles, index(fagpu::laneListStride));
+    store(tiles, index(fagpu::workListStride));
   });
 }
 

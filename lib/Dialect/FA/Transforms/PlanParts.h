@@ -14,10 +14,10 @@
 namespace mlir::fa {
 
 /// A list of parts of the keys of sequences whose lengths the device knows. The
-/// keys of all sequences stand in a line, which is cut into *lanes* of one
-/// size: a lane has the end of one sequence, others, and the beginning of one.
-/// A block of threads computes a lane for one head and query block. A sequence
-/// has a part in each lane that it is in, and a slot for the result of each.
+/// keys of all sequences stand in a line, which is cut into *shares* of one
+/// size: a share has the end of one sequence, others, and the beginning of one.
+/// A block of threads computes a share for one head and query block. A sequence
+/// has a part in each share that it is in, and a slot for the result of each.
 class PartsPlan : public SequenceViews {
 public:
   struct Sizes {
@@ -32,7 +32,7 @@ public:
   /// What the host knows: the numbers of sequences and heads, and queries and
   /// keys that each sequence has room for. Builds where the rewriter stands.
   void measure(Value sequences, Value heads, Value queries, Value keys);
-  /// Whether no list is needed, as for one sequence, or lanes would leave a
+  /// Whether no list is needed, as for one sequence, or shares would leave a
   /// third of the device without work, or numbers would not fit 32 bits.
   Value isNeedless();
   /// Results of parts of all heads and queries that there is memory for.
@@ -53,9 +53,9 @@ public:
 
 private:
   /// Of a sequence: its units, those ahead, and those of all sequences; units
-  /// of a lane, and the lanes that it begins and ends in.
+  /// of a share, and the shares that it begins and ends in.
   struct Place {
-    Value sequence, units, before, all, ofLane, first, last;
+    Value sequence, units, before, all, ofShare, first, last;
   };
   template <typename OpTy> Value make(Value a, Value b) {
     return rewriter.createOrFold<OpTy>(loc, a, b);
@@ -82,7 +82,7 @@ private:
   Sizes sizes;
   /// Of the host: tiles are (head, query block) of a sequence, and `capacity`
   /// the most items.
-  Value sequences, keys, blocks, tiles, processors, lanes, slots, capacity;
+  Value sequences, keys, blocks, tiles, processors, shares, slots, capacity;
   /// Of i32.
   Value memory;
 };

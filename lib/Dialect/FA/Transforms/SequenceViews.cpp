@@ -7,6 +7,7 @@
 
 #include "SequenceViews.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Support/ParallelSums.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -72,23 +73,17 @@ Value SequenceViews::isAnyPageWrong(Value table, Value batch, Value first,
     return arith::ConstantIntOp::create(rewriter, loc, number, /*width=*/32);
   };
   Value zero = word(0), one = word(1);
-  auto count = [&](OpBuilder &, Location, ValueRange numbers, ValueRange) {
-    Value page = load(table, {batch, numbers.front()});
+  auto count = [&](OpBuilder &, Value number) -> SmallVector<Value> {
+    Value page = load(table, {batch, number});
     // A negative number is a large one here.
     Value isNone = arith::CmpIOp::create(
         rewriter, loc, arith::CmpIPredicate::uge, page, inPools);
-    Value term = select(isNone, one, zero);
-    auto reduce = scf::ReduceOp::create(rewriter, loc, term);
-    Block &sum = reduce.getReductions().front().front();
-    OpBuilder adding = OpBuilder::atBlockEnd(&sum);
-    Value both = arith::AddIOp::create(adding, loc, sum.getArgument(0),
-                                       sum.getArgument(1));
-    scf::ReduceReturnOp::create(adding, loc, both);
+    return {select(isNone, one, zero)};
   };
-  auto loop =
-      scf::ParallelOp::create(rewriter, loc, first, end, index(1), zero, count);
-  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
-                               loop.getResult(0), zero);
+  Value counted =
+      createParallelSums(rewriter, loc, first, end, /*count=*/1, count).front();
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, counted,
+                               zero);
 }
 
 OpFoldResult SequenceViews::countSequences(Value starts, Value operand,

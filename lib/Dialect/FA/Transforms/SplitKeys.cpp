@@ -7,13 +7,13 @@
 //
 // Split-K (flash decoding) of whole problems on memrefs, in any form that a
 // sequence has: a loop over the parts of the keys and the query blocks, and one
-// that adds the parts of a query block. Where only the device knows lengths, it
-// lists parts that these have. Read `KeySplitter::run`, then `buildListed`.
+// that adds the parts of a query block (MergeParts.cpp). Where only the device
+// knows lengths, it lists parts that these have. Read `KeySplitter::run`, then
+// `buildListed`.
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanParts.h"
-#include "TileSequences.h"
+#include "KeySplitter.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -21,9 +21,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,55 +34,6 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
-
-namespace {
-class KeySplitter {
-public:
-  /// Builds where the rewriter stands.
-  KeySplitter(RewriterBase &rewriter, AttentionOp op)
-      : rewriter(rewriter), op(op), loc(op.getLoc()), tiler(rewriter, op),
-        config(op.getConfigAttr()) {}
-
-  void run();
-
-private:
-  void split();
-  void buildParts();
-  void buildListed();
-  void storeWhole(const PartsPlan::Item &item);
-  bool isOnGPU();
-  bool fillsDevice();
-  bool isRagged();
-  PartsPlan makePlan();
-  OpFoldResult countParts();
-  Value createMemory(ArrayRef<OpFoldResult> sizes);
-  OpFoldResult countSlots();
-  void createMemory(OpFoldResult slots);
-  void freeMemory();
-  TileResults getResults(Value batch, Value part);
-  TileResults getResults(Value slot);
-  int64_t getHeadDim();
-  int64_t getMergedRows();
-  int64_t getMergedColumns();
-  Value takeColumns(Value slice, DimsAttr order, Value first, int64_t count);
-  void addParts();
-  void buildMerge(const TilePlace &place, int64_t block, Value columnBlock);
-  Value createState(ArrayRef<int64_t> sizes, float value);
-
-  RewriterBase &rewriter;
-  AttentionOp op;
-  Location loc;
-  SequenceTiler tiler;
-  ConfigAttr config;
-  /// As an attribute where it is known.
-  OpFoldResult parts;
-  /// The list of parts; null where all sequences have as many.
-  PartsPlan *plan = nullptr;
-  /// (batch, part) x queries x heads x value head dim, and (batch, part) x
-  /// heads x queries, in f32. Packed queries are one batch.
-  Value outputs, lses;
-};
-} // namespace
 
 bool KeySplitter::isOnGPU() {
   TargetConfigAttrInterface target = config.getTarget();
@@ -185,114 +134,9 @@ TileResults KeySplitter::getResults(Value batch, Value part) {
                         .getResult());
 }
 
-Value KeySplitter::createState(ArrayRef<int64_t> sizes, float value) {
-  Value empty =
-      tensor::EmptyOp::create(rewriter, loc, sizes, rewriter.getF32Type());
-  Value constant = arith::ConstantFloatOp::create(
-      rewriter, loc, rewriter.getF32Type(), APFloat(value));
-  return linalg::FillOp::create(rewriter, loc, constant, empty).getResult(0);
-}
-
-/// Rows of a merged block. On a GPU it has no products, and small blocks keep
-/// more of it busy; a warp has 16 rows.
-int64_t KeySplitter::getMergedRows() {
-  if (!isOnGPU())
-    return config.getQueryBlock();
-  return tiler.getQueryBlock() <= 16 ? 16 : 64;
-}
-
 int64_t KeySplitter::getHeadDim() {
   return cast<ShapedType>(op.getValue().getType())
       .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
-}
-
-/// Columns of a merged block: so few on a GPU that a warp reads several parts
-/// at once, and that few rows keep more of it busy.
-int64_t KeySplitter::getMergedColumns() {
-  constexpr int64_t few = 32;
-  int64_t headDim = getHeadDim();
-  return isOnGPU() && headDim % few == 0 ? few : headDim;
-}
-
-/// `count` columns of a slice.
-Value KeySplitter::takeColumns(Value slice, DimsAttr order, Value first,
-                               int64_t count) {
-  return createSliceOf(rewriter, loc, slice, order, DimKind::HeadDim, first,
-                       rewriter.getIndexAttr(count));
-}
-
-/// All columns where `columnBlock` is null.
-void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
-                             Value columnBlock) {
-  Value batch = place.batch, head = place.head;
-  SequenceTiler::Rows rows = tiler.findTileRows(place, block);
-  // One part is the result already.
-  Value count =
-      tiler.toValue(plan ? OpFoldResult(plan->getParts(batch)) : parts);
-  Value isSplit, all = plan ? tiler.toValue(rows.count) : Value();
-  if (plan) {
-    isSplit = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ugt,
-                                    count, tiler.index(1));
-    count = tiler.select(isSplit, count, tiler.index(0));
-    rows.count = tiler.select(isSplit, all, tiler.index(0));
-  }
-  int64_t stateRows = getMergedRows(), headDim = getMergedColumns();
-  Value column;
-  auto take = [&](Value slice, DimsAttr order) {
-    return column ? takeColumns(slice, order, column, headDim) : slice;
-  };
-  float infinity = std::numeric_limits<float>::infinity();
-  SmallVector<Value> state = {createState({stateRows, headDim}, 0.0f),
-                              createState({stateRows}, -infinity),
-                              createState({stateRows}, 0.0f)};
-  TileResults results = tiler.getResults(batch);
-  if (columnBlock)
-    column =
-        arith::MulIOp::create(rewriter, loc, columnBlock, tiler.index(headDim),
-                              arith::IntegerOverflowFlags::nsw);
-  DimsAttr order = results.output.order;
-  Value output = take(tiler.sliceOutput(results, rows, head), order);
-  // One block of columns writes what rows have once.
-  SequenceTiler::Rows ofRows = rows;
-  if (columnBlock && op.getLse()) {
-    Value isFirst = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::eq, columnBlock, tiler.index(0));
-    ofRows.count =
-        plan ? tiler.select(tiler.both(isFirst, isSplit), all, tiler.index(0))
-             : tiler.select(isFirst, tiler.toValue(rows.count), tiler.index(0));
-  }
-  Value lse = tiler.sliceLse(results, ofRows, head);
-  auto loop = scf::ForOp::create(rewriter, loc, tiler.index(0), count,
-                                 tiler.index(1), state);
-  {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    TileResults partial = getResults(batch, loop.getInductionVar());
-    auto added = AddPartialOp::create(
-        rewriter, loc,
-        take(tiler.sliceOutput(partial, rows, head), partial.output.order),
-        tiler.sliceLse(partial, rows, head), loop.getRegionIterArgs());
-    scf::YieldOp::create(rewriter, loc, added->getResults());
-  }
-  FinalizeOp::create(rewriter, loc, TypeRange(), loop.getResult(0),
-                     loop.getResult(1), loop.getResult(2), output, lse,
-                     /*rows=*/Value(), /*sink=*/Value(),
-                     order.isDefault() ? DimsAttr() : order);
-}
-
-void KeySplitter::addParts() {
-  int64_t block = std::min(tiler.getQueryBlock(), getMergedRows());
-  int64_t columnBlocks = getHeadDim() / getMergedColumns();
-  bool cuts = columnBlocks > 1;
-  SmallVector<OpFoldResult> before;
-  if (cuts)
-    before.push_back(rewriter.getIndexAttr(columnBlocks));
-  scf::ForallOp loop = tiler.createLoop(before, block);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(loop.getTerminator());
-  SmallVector<Value> indices = loop.getInductionVars();
-  buildMerge(tiler.findPlace(ValueRange(indices).drop_front(cuts), block),
-             block, cuts ? indices.front() : Value());
 }
 
 PartsPlan KeySplitter::makePlan() {
@@ -360,44 +204,6 @@ void KeySplitter::split() {
   }
   op.setConfigAttr(config.withoutKeySplits());
   rewriter.moveOpBefore(op, branch.thenYield());
-}
-
-/// An item of all keys of its sequence, whose result the merge leaves alone, is
-/// the result.
-void KeySplitter::storeWhole(const PartsPlan::Item &item) {
-  int64_t block = tiler.getQueryBlock();
-  TilePlace place{item.sequence, item.head, item.query, /*isListed=*/true};
-  SequenceTiler::Rows stored = tiler.findTileRows(place, block);
-  place.isListed = false;
-  SequenceTiler::Rows rows = tiler.findTileRows(place, block);
-  auto compare = [&](arith::CmpIPredicate by, Value a, Value b) -> Value {
-    return arith::CmpIOp::create(rewriter, loc, by, a, b);
-  };
-  Value isItem = compare(
-      arith::CmpIPredicate::slt, item.query,
-      tiler.getSize(op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
-  Value isFirst =
-      compare(arith::CmpIPredicate::eq, item.firstKey, tiler.index(0));
-  Value isAll = tiler.isAtMost(tiler.findKeys(item.sequence).count, item.keys);
-  Value isWhole = tiler.both(tiler.both(isFirst, isAll), isItem);
-  float infinity = std::numeric_limits<float>::infinity();
-  int64_t stateRows = config.getQueryBlock(), headDim = getHeadDim();
-  TileResults partial = getResults(item.slot),
-              results = tiler.getResults(item.sequence);
-  auto added = AddPartialOp::create(
-      rewriter, loc, tiler.sliceOutput(partial, stored, item.head),
-      tiler.sliceLse(partial, stored, item.head),
-      ValueRange{createState({stateRows, headDim}, 0.0f),
-                 createState({stateRows}, -infinity),
-                 createState({stateRows}, 0.0f)});
-  rows.count = tiler.select(isWhole, tiler.toValue(rows.count), tiler.index(0));
-  DimsAttr order = results.output.order;
-  FinalizeOp::create(rewriter, loc, TypeRange(), added->getResult(0),
-                     added->getResult(1), added->getResult(2),
-                     tiler.sliceOutput(results, rows, item.head),
-                     tiler.sliceLse(results, rows, item.head),
-                     /*rows=*/Value(), /*sink=*/Value(),
-                     order.isDefault() ? DimsAttr() : order);
 }
 
 void KeySplitter::buildListed() {

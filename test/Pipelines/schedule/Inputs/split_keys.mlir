@@ -49,7 +49,7 @@ func.func @parts(%q: !q1, %k: !k1, %v: !k1, %lengths: tensor<1xi32>) -> (!q1, te
   return %r#0, %r#1 : !q1, tensor<1x4x1xf32>
 }
 
-// Sequences of lengths of their own, in lanes on sm_90a: three in the interpreter.
+// Sequences of lengths of their own, in shares on sm_90a: three in the interpreter.
 !qr = tensor<?x1x4x64xbf16>
 !kr = tensor<?x?x1x64xbf16>
 func.func @ragged(%q: !qr, %k: !kr, %v: !kr, %lengths: tensor<?xi32>) -> (!qr, tensor<?x4x1xf32>) {

@@ -121,22 +121,22 @@ def FASplitKeys : Pass<"fa-split-keys"> {
     Parts by number are of one size: of whole key blocks on a CPU, and on a GPU of
     a multiple of 8 keys, or of the pages that one copy takes.
 
-    Where only the device knows lengths, groups of warps on a GPU compute *lanes*,
+    Where only the device knows lengths, groups of warps on a GPU compute *shares*,
     unless results are `batch_invariant` or the host sees one sequence. The keys of
     all sequences stand in a line, which is cut every `multiprocessors / (heads x
     query blocks)`-th part: every block of threads has as many keys, of one or of
-    several sequences. A loop of its own lists the parts (`fagpu.lane_list`), with
+    several sequences. A loop of its own lists the parts (`fagpu.work_list`), with
     an iteration for each sequence. An item has the sequence, head, query, first
     key, keys and slot. One that is its whole sequence stores the result, which the
     merge leaves alone. No number comes back to the host. Memory: (sequences +
-    lanes) results in f32 of all heads and queries, and as many items of 32 bytes
+    shares) results in f32 of all heads and queries, and as many items of 32 bytes
     for each head and query block. At least two thirds of the device have to have a
-    lane; else parts are as they are for the longest possible sequence.
+    share; else parts are as they are for the longest possible sequence.
 
-    After, for lanes:
+    After, for shares:
 
     ```mlir
-    %list = fagpu.workspace(%words) {fagpu.lane_list} : memref<?xi32>
+    %list = fagpu.workspace(%words) {fagpu.work_list} : memref<?xi32>
     scf.forall (%b) in (%sequences) {
       %before, %all = scf.parallel (%other) = ... // units of keys ahead, and of all
       scf.parallel (%item) = ... { memref.store %b, %list[%word] ... }

@@ -42,23 +42,23 @@ ProtocolMachine::ProtocolMachine(func::FuncOp kernel,
   for (Operation &op : kernel.getBody().front()) {
     if (!isa<ChannelOp, MailOp>(op))
       continue;
-    firstLane[&op] = lanes.size();
-    Lane lane{&op};
-    lane.depth = getDepth(&op);
-    lane.banks = getBanks(&op);
-    lane.tile = getTileElements(&op);
+    firstRing[&op] = rings.size();
+    Ring ring{&op};
+    ring.depth = getDepth(&op);
+    ring.banks = getBanks(&op);
+    ring.tile = getTileElements(&op);
     for (Operation *user : op.getUsers()) {
-      lane.isShared |= isa<ChannelOp>(user);
+      ring.isShared |= isa<ChannelOp>(user);
       if (!isa<AcquireOp, RecvOp>(user))
         continue;
-      lane.role = user->getParentOfType<RoleOp>();
-      if (lane.banks == 1)
-        lane.numReaders = lane.role.getGroups();
+      ring.role = user->getParentOfType<RoleOp>();
+      if (ring.banks == 1)
+        ring.numReaders = ring.role.getGroups();
     }
     if (auto channel = dyn_cast<ChannelOp>(op); channel && channel.getOver())
-      lane.isShared = true;
-    for (lane.bank = 0; lane.bank < lane.banks; ++lane.bank)
-      lanes.push_back(lane);
+      ring.isShared = true;
+    for (ring.bank = 0; ring.bank < ring.banks; ++ring.bank)
+      rings.push_back(ring);
   }
 }
 
@@ -71,9 +71,9 @@ void ProtocolMachine::reset(const ScalarInputs &inputs) {
       agent.number = agents.size();
       agent.group = group;
       agent.registers.resize(skeleton.getNumRegisters());
-      agent.fills.resize(lanes.size());
-      agent.reads.resize(lanes.size());
-      agent.elements.resize(lanes.size());
+      agent.fills.resize(rings.size());
+      agent.reads.resize(rings.size());
+      agent.elements.resize(rings.size());
       for (auto [number, argument] : llvm::enumerate(skeleton.getArguments()))
         if (argument != Instruction::none)
           agent.registers[argument] =
@@ -83,10 +83,10 @@ void ProtocolMachine::reset(const ScalarInputs &inputs) {
     }
   for (Agent &agent : agents)
     agent.clock.resize(agents.size());
-  for (Lane &lane : lanes) {
-    lane.uses.clear();
-    lane.reader = -1;
-    lane.lastFill = nullptr;
+  for (Ring &ring : rings) {
+    ring.uses.clear();
+    ring.reader = -1;
+    ring.lastFill = nullptr;
   }
   turns.clear();
   accesses.clear();

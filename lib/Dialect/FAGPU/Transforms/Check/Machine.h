@@ -31,8 +31,8 @@ struct StageUse {
   Clock full, empty;
 };
 
-/// A channel's bank, or a mail.
-struct Lane {
+/// The stages of a channel's bank, or of a mail.
+struct Ring {
   Operation *end;
   unsigned bank = 0;
   unsigned depth = 1, banks = 1;
@@ -54,7 +54,7 @@ struct Agent {
   /// A view: which filling of which bank.
   struct View {
     Operation *acquire;
-    unsigned lane, use;
+    unsigned ring, use;
     bool released = false;
   };
 
@@ -64,7 +64,7 @@ struct Agent {
   bool blocked = false;
   SmallVector<int64_t> registers;
   SmallVector<View> views;
-  /// For each lane: stages filled, elements of the one being filled, stages
+  /// For each ring: stages filled, elements of the one being filled, stages
   /// read.
   SmallVector<unsigned> fills, reads;
   SmallVector<int64_t> elements;
@@ -135,21 +135,21 @@ private:
 
   //===--- Operations of the protocol. Each sets `blocked` if it has to wait.
   void executeProtocol(Agent &agent, const Instruction &instruction);
-  void fill(Agent &agent, Operation *op, unsigned lane, int64_t elements,
+  void fill(Agent &agent, Operation *op, unsigned ring, int64_t elements,
             int64_t share, ArrayRef<int64_t> values);
-  void acquire(Agent &agent, AcquireOp op, unsigned lane, unsigned result);
+  void acquire(Agent &agent, AcquireOp op, unsigned ring, unsigned result);
   void receive(Agent &agent, RecvOp op, ArrayRef<unsigned> results);
   void release(Agent &agent, ReleaseOp op, int64_t view);
   void use(Agent &agent, Operation *op, int64_t view);
   void take(Agent &agent, TakeOp op);
   void pass(Agent &agent, PassOp op);
-  void stage(Agent &agent, StoreOp op, unsigned lane);
+  void stage(Agent &agent, StoreOp op, unsigned ring);
 
-  /// The lane of an operation's channel or mail; none, with an error, if it has
+  /// The ring of an operation's channel or mail; none, with an error, if it has
   /// no such bank.
-  std::optional<unsigned> getLane(Operation *op, Operation *end,
+  std::optional<unsigned> getRing(Operation *op, Operation *end,
                                   std::optional<int64_t> bank);
-  void recordAccess(Agent &agent, Operation *op, unsigned lane, unsigned use);
+  void recordAccess(Agent &agent, Operation *op, unsigned ring, unsigned use);
   void checkShared(ChannelOp channel);
   void checkEnd();
   void reportDeadlock();
@@ -165,8 +165,8 @@ private:
   func::FuncOp kernel;
   ArrayRef<Skeleton> skeletons;
   std::vector<Agent> agents;
-  std::vector<Lane> lanes;
-  DenseMap<Operation *, unsigned> firstLane;
+  std::vector<Ring> rings;
+  DenseMap<Operation *, unsigned> firstRing;
   /// Whose turn it is, and what its predecessors knew.
   DenseMap<Operation *, std::pair<unsigned, Clock>> turns;
   /// Uses of memory that two channels share.

@@ -20,19 +20,19 @@ using namespace mlir::fagpu;
 // Memory that two channels share
 //===----------------------------------------------------------------------===//
 
-void ProtocolMachine::stage(Agent &agent, StoreOp op, unsigned lane) {
-  recordAccess(agent, op, lane, agent.fills[lane]++);
+void ProtocolMachine::stage(Agent &agent, StoreOp op, unsigned ring) {
+  recordAccess(agent, op, ring, agent.fills[ring]++);
 }
 
 void ProtocolMachine::recordAccess(Agent &agent, Operation *op, unsigned number,
                                    unsigned use) {
-  const Lane &lane = lanes[number];
-  if (!lane.isShared)
+  const Ring &ring = rings[number];
+  if (!ring.isShared)
     return;
   // Banks lie beside each other in each stage.
-  auto channel = cast<ChannelOp>(lane.end);
+  auto channel = cast<ChannelOp>(ring.end);
   int64_t bytes = channel.getType().getStageBytes();
-  int64_t place = use % lane.depth * lane.banks + lane.bank;
+  int64_t place = use % ring.depth * ring.banks + ring.bank;
   accesses[channel].push_back(
       {place * bytes, (place + 1) * bytes, agent.number, agent.clock, op});
 }
@@ -65,22 +65,22 @@ void ProtocolMachine::checkEnd() {
       if (!view.released)
         return fail(view.acquire, "gives a view that is never released; "
                                   "expected one 'fagpu.release'");
-  for (auto [number, lane] : llvm::enumerate(lanes)) {
-    if (!lane.lastFill)
+  for (auto [number, ring] : llvm::enumerate(rings)) {
+    if (!ring.lastFill)
       continue;
-    unsigned numReads = lane.uses.size();
+    unsigned numReads = ring.uses.size();
     for (Agent &agent : agents) {
-      if (agent.skeleton->getRole() == lane.role &&
-          (lane.reader < 0 || lane.reader == agent.group))
+      if (agent.skeleton->getRole() == ring.role &&
+          (ring.reader < 0 || ring.reader == agent.group))
         numReads = std::min(numReads, agent.reads[number]);
     }
-    if (numReads == lane.uses.size())
+    if (numReads == ring.uses.size())
       continue;
-    fail(lane.lastFill, "fills a stage that is never read: " +
-                            std::to_string(lane.uses.size()) +
+    fail(ring.lastFill, "fills a stage that is never read: " +
+                            std::to_string(ring.uses.size()) +
                             " are filled, but " + std::to_string(numReads) +
                             " read; expected as many");
-    error->notes.push_back({lane.end->getLoc(), "the stages are made here"});
+    error->notes.push_back({ring.end->getLoc(), "the stages are made here"});
     return;
   }
   for (ChannelOp channel : kernel.getOps<ChannelOp>())
@@ -99,19 +99,19 @@ std::string ProtocolMachine::describeWait(const Agent &agent) const {
   std::string of = std::string(" of the ") +
                    (isa<MailOp>(end) ? "mail" : "channel") + " of " +
                    describePlace(end);
-  // The bank does not matter for the count of the first lane that waits.
-  for (auto [number, lane] : llvm::enumerate(lanes)) {
-    if (lane.end != end)
+  // The bank does not matter for the count of the first ring that waits.
+  for (auto [number, ring] : llvm::enumerate(rings)) {
+    if (ring.end != end)
       continue;
     if (isa<AcquireOp, RecvOp>(op)) {
       unsigned use = agent.reads[number];
-      if (use < lane.uses.size() && lane.uses[use].elements == lane.tile)
+      if (use < ring.uses.size() && ring.uses[use].elements == ring.tile)
         continue;
       return "fill " + std::to_string(use + 1) + of + ", which has had " +
              std::to_string(use);
     }
-    unsigned use = agent.fills[number], depth = lane.depth;
-    if (use < depth || lane.uses[use - depth].releases >= lane.numReaders)
+    unsigned use = agent.fills[number], depth = ring.depth;
+    if (use < depth || ring.uses[use - depth].releases >= ring.numReaders)
       continue;
     return "the release of fill " + std::to_string(use - depth + 1) + of +
            ", to fill one of its " + std::to_string(depth) + " stages again";

@@ -27,10 +27,10 @@ static void join(Clock &into, const Clock &other) {
 // Channels and mail
 //===----------------------------------------------------------------------===//
 
-std::optional<unsigned> ProtocolMachine::getLane(Operation *op, Operation *end,
+std::optional<unsigned> ProtocolMachine::getRing(Operation *op, Operation *end,
                                                  std::optional<int64_t> bank) {
   int64_t number = bank.value_or(0);
-  unsigned first = firstLane[end], banks = lanes[first].banks;
+  unsigned first = firstRing[end], banks = rings[first].banks;
   if (number >= 0 && number < banks)
     return first + number;
   fail(op, "uses bank " + std::to_string(number) + " of a channel that has " +
@@ -50,16 +50,16 @@ void ProtocolMachine::executeProtocol(Agent &agent,
       return std::nullopt;
     return value(*range.begin());
   };
-  auto laneOf = [&](Value end, MutableOperandRange bank) {
-    return getLane(op, end.getDefiningOp(), valueOf(bank));
+  auto ringOf = [&](Value end, MutableOperandRange bank) {
+    return getRing(op, end.getDefiningOp(), valueOf(bank));
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](PutOp put) {
         if (valueOf(put.getConditionMutable()) == 0)
           return;
         int64_t elements = ShapedType::getNumElements(put.getSizes());
-        if (auto lane = laneOf(put.getChannel(), put.getBankMutable()))
-          fill(agent, op, *lane, elements, elements, {});
+        if (auto ring = ringOf(put.getChannel(), put.getBankMutable()))
+          fill(agent, op, *ring, elements, elements, {});
       })
       .Case([&](WriteOp write) {
         int64_t elements =
@@ -68,19 +68,19 @@ void ProtocolMachine::executeProtocol(Agent &agent,
         int64_t share = write.getBank()
                             ? elements
                             : elements * agent.skeleton->getRole().getGroups();
-        if (auto lane = laneOf(write.getChannel(), write.getBankMutable()))
-          fill(agent, op, *lane, elements, share, {});
+        if (auto ring = ringOf(write.getChannel(), write.getBankMutable()))
+          fill(agent, op, *ring, elements, share, {});
       })
       .Case([&](SendOp send) {
         SmallVector<int64_t> values;
         for (OpOperand &operand : send.getValuesMutable())
           values.push_back(value(operand));
-        if (auto lane = getLane(op, send.getMail().getDefiningOp(), 0))
-          fill(agent, op, *lane, 1, 1, values);
+        if (auto ring = getRing(op, send.getMail().getDefiningOp(), 0))
+          fill(agent, op, *ring, 1, 1, values);
       })
       .Case([&](AcquireOp use) {
-        if (auto lane = laneOf(use.getChannel(), use.getBankMutable()))
-          acquire(agent, use, *lane, instruction.results[0]);
+        if (auto ring = ringOf(use.getChannel(), use.getBankMutable()))
+          acquire(agent, use, *ring, instruction.results[0]);
       })
       .Case([&](RecvOp use) { receive(agent, use, instruction.results); })
       .Case([&](ReleaseOp use) {
@@ -89,8 +89,8 @@ void ProtocolMachine::executeProtocol(Agent &agent,
       .Case([&](TakeOp use) { take(agent, use); })
       .Case([&](PassOp use) { pass(agent, use); })
       .Case([&](StoreOp store) {
-        if (auto lane = laneOf(store.getVia(), store.getBankMutable()))
-          stage(agent, store, *lane);
+        if (auto ring = ringOf(store.getVia(), store.getBankMutable()))
+          stage(agent, store, *ring);
       })
       .Case([&](TicketOp) {
         agent.registers[instruction.results[0]] = tickets++;
@@ -105,19 +105,19 @@ void ProtocolMachine::executeProtocol(Agent &agent,
 void ProtocolMachine::fill(Agent &agent, Operation *op, unsigned number,
                            int64_t elements, int64_t share,
                            ArrayRef<int64_t> values) {
-  Lane &lane = lanes[number];
+  Ring &ring = rings[number];
   unsigned use = agent.fills[number];
-  if (use >= lane.depth) {
-    StageUse &earlier = lane.uses[use - lane.depth];
-    agent.blocked = earlier.releases < lane.numReaders;
+  if (use >= ring.depth) {
+    StageUse &earlier = ring.uses[use - ring.depth];
+    agent.blocked = earlier.releases < ring.numReaders;
     if (agent.blocked)
       return;
     join(agent.clock, earlier.empty);
   }
-  if (lane.uses.size() <= use)
-    lane.uses.resize(use + 1);
-  StageUse &stage = lane.uses[use];
-  int64_t tile = lane.tile;
+  if (ring.uses.size() <= use)
+    ring.uses.resize(use + 1);
+  StageUse &stage = ring.uses[use];
+  int64_t tile = ring.tile;
   stage.elements += elements;
   if (stage.elements > tile)
     return fail(op, "fills " + std::to_string(stage.elements) +
@@ -130,7 +130,7 @@ void ProtocolMachine::fill(Agent &agent, Operation *op, unsigned number,
   stage.values.assign(values.begin(), values.end());
   join(stage.full, agent.clock);
   recordAccess(agent, op, number, use);
-  lane.lastFill = op;
+  ring.lastFill = op;
   agent.elements[number] += share;
   if (agent.elements[number] < tile)
     return;
@@ -140,22 +140,22 @@ void ProtocolMachine::fill(Agent &agent, Operation *op, unsigned number,
 
 void ProtocolMachine::acquire(Agent &agent, AcquireOp op, unsigned number,
                               unsigned result) {
-  Lane &lane = lanes[number];
+  Ring &ring = rings[number];
   unsigned use = agent.reads[number];
   agent.blocked =
-      lane.uses.size() <= use || lane.uses[use].elements < lane.tile;
+      ring.uses.size() <= use || ring.uses[use].elements < ring.tile;
   if (agent.blocked)
     return;
-  if (lane.banks > 1) {
-    if (lane.reader < 0)
-      lane.reader = agent.group;
-    if (lane.reader != agent.group)
+  if (ring.banks > 1) {
+    if (ring.reader < 0)
+      ring.reader = agent.group;
+    if (ring.reader != agent.group)
       return fail(op, "reads in group " + std::to_string(agent.group) +
-                          " bank " + std::to_string(lane.bank) +
-                          ", which group " + std::to_string(lane.reader) +
+                          " bank " + std::to_string(ring.bank) +
+                          ", which group " + std::to_string(ring.reader) +
                           " reads too; expected one group for each bank");
   }
-  join(agent.clock, lane.uses[use].full);
+  join(agent.clock, ring.uses[use].full);
   ++agent.reads[number];
   agent.registers[result] = agent.views.size();
   agent.views.push_back({op, number, use});
@@ -163,12 +163,12 @@ void ProtocolMachine::acquire(Agent &agent, AcquireOp op, unsigned number,
 
 void ProtocolMachine::receive(Agent &agent, RecvOp op,
                               ArrayRef<unsigned> results) {
-  unsigned number = firstLane[op.getMail().getDefiningOp()];
+  unsigned number = firstRing[op.getMail().getDefiningOp()];
   unsigned use = agent.reads[number];
-  agent.blocked = lanes[number].uses.size() <= use;
+  agent.blocked = rings[number].uses.size() <= use;
   if (agent.blocked)
     return;
-  StageUse &stage = lanes[number].uses[use];
+  StageUse &stage = rings[number].uses[use];
   join(agent.clock, stage.full);
   for (auto [result, value] : llvm::zip_equal(results, stage.values))
     agent.registers[result] = value;
@@ -186,8 +186,8 @@ void ProtocolMachine::release(Agent &agent, ReleaseOp op, int64_t number) {
     return;
   }
   view.released = true;
-  StageUse &stage = lanes[view.lane].uses[view.use];
-  recordAccess(agent, op, view.lane, view.use);
+  StageUse &stage = rings[view.ring].uses[view.use];
+  recordAccess(agent, op, view.ring, view.use);
   ++stage.releases;
   join(stage.empty, agent.clock);
 }

@@ -1,0 +1,68 @@
+//===- KeySplitter.h - Parts of the keys side by side -----------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_FA_TRANSFORMS_KEYSPLITTER_H
+#define FA_LIB_DIALECT_FA_TRANSFORMS_KEYSPLITTER_H
+
+#include "PlanParts.h"
+#include "TileSequences.h"
+
+namespace mlir::fa {
+
+/// Splits the keys of one attention on memrefs into parts, whose results it
+/// adds.
+class KeySplitter {
+public:
+  /// Builds where the rewriter stands.
+  KeySplitter(RewriterBase &rewriter, AttentionOp op)
+      : rewriter(rewriter), op(op), loc(op.getLoc()), tiler(rewriter, op),
+        config(op.getConfigAttr()) {}
+
+  void run();
+
+private:
+  void split();
+  void buildParts();
+  void buildListed();
+  bool isOnGPU();
+  bool fillsDevice();
+  bool isRagged();
+  PartsPlan makePlan();
+  OpFoldResult countParts();
+  Value createMemory(ArrayRef<OpFoldResult> sizes);
+  OpFoldResult countSlots();
+  void createMemory(OpFoldResult slots);
+  void freeMemory();
+  TileResults getResults(Value batch, Value part);
+  TileResults getResults(Value slot);
+  int64_t getHeadDim();
+  /// MergeParts.cpp. The loop that adds the parts of each query block.
+  void addParts();
+  void buildMerge(const TilePlace &place, int64_t block, Value columnBlock);
+  void storeWhole(const PartsPlan::Item &item);
+  int64_t getMergedRows();
+  int64_t getMergedColumns();
+  Value takeColumns(Value slice, DimsAttr order, Value first, int64_t count);
+  SmallVector<Value> createState(int64_t rows, int64_t columns);
+
+  RewriterBase &rewriter;
+  AttentionOp op;
+  Location loc;
+  SequenceTiler tiler;
+  ConfigAttr config;
+  /// As an attribute where it is known.
+  OpFoldResult parts;
+  /// The list of parts; null where all sequences have as many.
+  PartsPlan *plan = nullptr;
+  /// (batch, part) x queries x heads x value head dim, and (batch, part) x
+  /// heads x queries, in f32. Packed queries are one batch.
+  Value outputs, lses;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_DIALECT_FA_TRANSFORMS_KEYSPLITTER_H
