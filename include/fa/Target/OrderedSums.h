@@ -9,13 +9,9 @@
 #define FA_TARGET_ORDEREDSUMS_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/OrderedSums.h"
 
 namespace mlir::fa {
-
-/// On a step of gradients: no two threads add to one element of the gradients
-/// of captures and of the scale; what all pairs of a block share has a
-/// dimension of warps in front.
-inline constexpr StringLiteral orderedSumsAttrName = "fa.ordered_sums";
 
 /// Which values of the block of a region depend on one of its arguments.
 llvm::DenseSet<Value> findDependent(BlockArgument argument);

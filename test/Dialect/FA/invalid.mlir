@@ -2016,3 +2016,11 @@ func.func @apply_generic_argument(%x: tensor<4x8xf32>, %i: index) {
   }) : (tensor<4x8xf32>, index, index, index, index, index, index) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @ordered_arithmetic(%x: f32) {
+  // expected-error @below {{'arith.negf' op 'fa.ordered_sums' is unit, expected it without a value on a step of gradients}}
+  %y = arith.negf %x {fa.ordered_sums} : f32
+  return
+}

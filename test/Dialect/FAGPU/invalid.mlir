@@ -2046,3 +2046,19 @@ func.func @nan_elsewhere(%a: f32) {
   %b = arith.addf %a, %a {fagpu.nan} : f32
   return
 }
+
+// -----
+
+func.func @owned_by_arithmetic(%x: tensor<64xf32, #fagpu.row<4>>) {
+  // expected-error @below {{'arith.negf' op 'fagpu.owned' is unit, expected it without a value on a fagpu.scatter_add}}
+  %y = arith.negf %x {fagpu.owned} : tensor<64xf32, #fagpu.row<4>>
+  return
+}
+
+// -----
+
+func.func @owned_value(%x: tensor<64xf32, #fagpu.row<4>>, %m: memref<64xf32>, %i: tensor<64xi32, #fagpu.row<4>>) {
+  // expected-error @below {{'fagpu.scatter_add' op 'fagpu.owned' is 1 : i64, expected it without a value on a fagpu.scatter_add}}
+  fagpu.scatter_add %x, %m[%i] {fagpu.owned = 1} : tensor<64xf32, #fagpu.row<4>> into memref<64xf32>[tensor<64xi32, #fagpu.row<4>>]
+  return
+}

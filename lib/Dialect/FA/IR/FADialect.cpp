@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FASequence.h"
+#include "fa/Dialect/FA/IR/OrderedSums.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -76,11 +77,21 @@ static LogicalResult verifyConfig(Operation *op, Attribute value) {
                               "product";
 }
 
+static LogicalResult verifyOrderedSums(Operation *op, Attribute value) {
+  if (isa<GradientLikeOpInterface>(op) && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << orderedSumsAttrName << "' is " << value
+                           << ", expected it without a value on a step of "
+                              "gradients";
+}
+
 LogicalResult FADialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == implementsAttrName)
     return verifyImplements(op, attribute.getValue());
   if (attribute.getName() == configAttrName)
     return verifyConfig(op, attribute.getValue());
+  if (attribute.getName() == orderedSumsAttrName)
+    return verifyOrderedSums(op, attribute.getValue());
   return success();
 }

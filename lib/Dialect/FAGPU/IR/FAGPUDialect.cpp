@@ -13,6 +13,7 @@
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
+#include "fa/Dialect/FAGPU/IR/OwnedSums.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -225,6 +226,14 @@ static LogicalResult verifyNaN(Operation *op, Attribute value) {
                            << ", which have no NaN; expected floats";
 }
 
+static LogicalResult verifyOwned(Operation *op, Attribute value) {
+  if (isa<ScatterAddOp>(op) && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << ownedAttrName << "' is " << value
+                           << ", expected it without a value on a "
+                              "fagpu.scatter_add";
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -232,6 +241,8 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifySlot(op, attribute.getValue());
   if (name == nanAttrName)
     return verifyNaN(op, attribute.getValue());
+  if (name == ownedAttrName)
+    return verifyOwned(op, attribute.getValue());
   if (name == pinnedAttrName)
     return verifyPinned(op, attribute.getValue());
   if (name == deterministicAttrName)
