@@ -201,6 +201,24 @@ LogicalResult QueryBlock::run() {
   return success();
 }
 
+/// Results of an accumulator are made once, with one sink.
+static LogicalResult verifyIsOneState(ArrayRef<FinalizeOp> results) {
+  FinalizeOp first = results.front();
+  for (FinalizeOp other : results.drop_front()) {
+    std::tuple<StringRef, Value, Value> parts[] = {
+        {"maximum", first.getMaximum(), other.getMaximum()},
+        {"sum", first.getSum(), other.getSum()},
+        {"sink", first.getSink(), other.getSink()}};
+    for (auto [name, ofFirst, ofOther] : parts)
+      if (ofFirst != ofOther)
+        return other.emitOpError()
+               << "has another " << name
+               << " than a result of the same accumulator, expected one for "
+                  "all results of a state";
+  }
+  return success();
+}
+
 namespace {
 struct DecomposeToBlocksPass
     : public fa::impl::FADecomposeToBlocksPassBase<DecomposeToBlocksPass> {
@@ -255,7 +273,8 @@ struct DecomposeToBlocksPass
         rest.push_back(op);
     });
     for (auto &[state, ofState] : results)
-      if (failed(QueryBlock(ofState.front(), ArrayRef(ofState).drop_front())
+      if (failed(verifyIsOneState(ofState)) ||
+          failed(QueryBlock(ofState.front(), ArrayRef(ofState).drop_front())
                      .run()))
         return signalPassFailure();
     for (FinalizeOp op : rest)

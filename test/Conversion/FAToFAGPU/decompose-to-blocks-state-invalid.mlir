@@ -44,3 +44,106 @@ func.func @no_partial(%o: memref<1x64x1x64xbf16>, %parts: index) attributes {fag
   }
   return
 }
+
+// -----
+
+// Results of one state have one sink.
+!mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!tile = memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!keys = memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+func.func @two_sinks(%q: !mem, %k: !mem, %o: !mem, %n: index, %sink: f32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    %r:3 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %t:3 = fa.online_attention ins(%qt, %kb, %kb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %n, %key) extents(%n, %n)
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile) sink(%sink : f32)
+    // expected-error @below {{'fa.finalize' op has another sink than a result of the same accumulator, expected one for all results of a state}}
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}
+
+// -----
+
+!mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!tile = memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!keys = memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+func.func @two_maxima(%q: !mem, %k: !mem, %o: !mem, %n: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    %r:3 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %t:3 = fa.online_attention ins(%qt, %kb, %kb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %n, %key) extents(%n, %n)
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+    // expected-error @below {{'fa.finalize' op has another maximum than a result of the same accumulator, expected one for all results of a state}}
+    fa.finalize ins(%r#0, %r#2, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}
+
+// -----
+
+!mem = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!tile = memref<1x64x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!keys = memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!acc = tensor<64x64xf32>
+!row = tensor<64xf32>
+func.func @two_sums(%q: !mem, %k: !mem, %o: !mem, %n: index) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  fagpu.role @compute groups(1) {
+    %qt = memref.subview %q[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %kt = memref.subview %k[0, 0, 0, 0] [1, %n, 1, 64] [1, 1, 1, 1] : !mem to !keys
+    %ot = memref.subview %o[0, %n, 0, 0] [1, 64, 1, 64] [1, 1, 1, 1] : !mem to !tile
+    %e = tensor.empty() : !acc
+    %a0 = linalg.fill ins(%zero : f32) outs(%e : !acc) -> !acc
+    %er = tensor.empty() : !row
+    %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+    %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+    %r:3 = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 128
+        iter_args(%a = %a0, %m = %m0, %s = %s0) -> (!acc, !row, !row) {
+      %kb = memref.subview %kt[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : !keys to !keys
+      %t:3 = fa.online_attention ins(%qt, %kb, %kb : !tile, !keys, !keys)
+          outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %n, %key) extents(%n, %n)
+      fa.yield %t#0, %t#1, %t#2 : !acc, !row, !row
+    }
+    fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%ot : !tile)
+    // expected-error @below {{'fa.finalize' op has another sum than a result of the same accumulator, expected one for all results of a state}}
+    fa.finalize ins(%r#0, %r#1, %r#1 : !acc, !row, !row) outs(%ot : !tile)
+  }
+  return
+}

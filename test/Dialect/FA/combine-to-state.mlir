@@ -67,3 +67,51 @@ func.func @one_part(%a: !acc, %m: !row, %s: !row, %o: !o, %l: !lse, %out: !bf16,
   fa.finalize ins(%u#0, %u#1, %u#2 : !acc, !row, !row) outs(%out : !bf16)
   return
 }
+
+// A part that is read for several results gives the state to each of them. One that nothing reads is left alone.
+
+// CHECK-LABEL: func @two_results(
+// CHECK-SAME:      %[[A:[^ :,)]*]]: {{[^%]*}}, %[[M:[^ :,)]*]]: {{[^%]*}}, %[[S:[^ :,)]*]]: {{[^%]*}}, %[[O:[^ :,)]*]]: {{[^%]*}}, %[[L:[^ :,)]*]]: {{[^%]*}}, %[[OUT:[^ :,)]*]]: {{[^%]*}}, %[[SECOND:[^ :,)]*]]:
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[O]], %[[L]] : {{.*}})
+// CHECK:         fa.add_partial ins(%[[O]], %[[L]] :
+// CHECK-NOT:     fa.add_partial
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[OUT]] :
+// CHECK:         fa.finalize ins(%[[A]], %[[M]], %[[S]] : {{.*}}) outs(%[[SECOND]] :
+// CHECK-NEXT:    return
+func.func @two_results(%a: !acc, %m: !row, %s: !row, %o: !o, %l: !lse, %out: !bf16, %second: !o) {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %ea = tensor.empty() : !acc
+  %er = tensor.empty() : !row
+  %a0 = linalg.fill ins(%zero : f32) outs(%ea : !acc) -> !acc
+  %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+  %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : !o, !lse)
+  %unread:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  %r:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%out : !bf16)
+  fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%second : !o)
+  return
+}
+
+// What is forwarded may itself be stored and read again.
+
+// CHECK-LABEL: func @chain(
+// CHECK-SAME:      %[[A:[^ :,)]*]]: {{[^%]*}}, %[[M:[^ :,)]*]]: {{[^%]*}}, %[[S:[^ :,)]*]]:
+// CHECK-NOT:     fa.add_partial
+// CHECK-COUNT-3: fa.finalize ins(%[[A]], %[[M]], %[[S]] :
+func.func @chain(%a: !acc, %m: !row, %s: !row, %o: !o, %l: !lse, %p: !o, %k: !lse, %out: !bf16) {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %ea = tensor.empty() : !acc
+  %er = tensor.empty() : !row
+  %a0 = linalg.fill ins(%zero : f32) outs(%ea : !acc) -> !acc
+  %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+  %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : !o, !lse)
+  %r:3 = fa.add_partial ins(%o, %l : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%p, %k : !o, !lse)
+  %t:3 = fa.add_partial ins(%p, %k : !o, !lse) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%t#0, %t#1, %t#2 : !acc, !row, !row) outs(%out : !bf16)
+  return
+}

@@ -160,6 +160,18 @@ func.func @in_pages(%q: memref<1x1x4x64xbf16>, %small: memref<?x32x4x64xbf16>, %
   return
 }
 
+// Rows in pages of 100, which are found one by one, ask for no more than without pages.
+// CHECK-LABEL: func.func @by_row(
+// CHECK-DAG:     %[[C8:.+]] = arith.constant 8 : index
+// CHECK:         arith.ceildivsi %{{.+}}, %[[C8]]
+func.func @by_row(%q: memref<1x1x4x64xbf16>, %k: memref<?x100x4x64xbf16>, %lengths: memref<1xi32>, %table: memref<1x?xi32>, %o: memref<1x1x4x64xbf16>) {
+  fa.attention ins(%q, %k, %k : memref<1x1x4x64xbf16>, memref<?x100x4x64xbf16>, memref<?x100x4x64xbf16>) outs(%o : memref<1x1x4x64xbf16>)
+      key_lengths(%lengths : memref<1xi32>) key_pages(%table : memref<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
+       config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>}
+  return
+}
+
 // CHECK-LABEL: func.func @dropout(
 // CHECK-DAG:     %[[C16:.+]] = arith.constant 16 : index
 // CHECK:         arith.ceildivsi %{{.+}}, %[[C16]]

@@ -161,6 +161,49 @@ func.func @columns(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.k
 
 // -----
 
+!t = !fagpu.channel<24x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @few_rows(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel pages : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies 24 rows in pages, expected a multiple of 16 rows and of 8 columns}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 24, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16, strided<[1024, 256, 128, 2]>>
+func.func @strided_columns(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel pages : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies rows of 'memref<?x4x2x64xbf16, strided<[1024, 256, 128, 2]>>', whose columns are not side by side; expected a stride of 1 in the last dimension}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x4x2x64xbf16>
+func.func @drains(%m: !p, %table: memref<?x?xi32>, %o: memref<64x64xbf16>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel pages : !t
+  %out = fagpu.channel threads : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies rows in pages by the lanes of a warp, in a role that drains a stage; expected roles of their own}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+    %v = fagpu.acquire %out : !t
+    fagpu.drain %v, %o[%c, %c] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> into memref<64x64xbf16>
+    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+  }
+  return
+}
+
+// -----
+
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !p = memref<?x64x2x64xbf16>
 func.func @dim_alone(%ch: !t, %m: !p, %c: i32) {

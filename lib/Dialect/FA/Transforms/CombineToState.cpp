@@ -14,6 +14,7 @@
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -85,38 +86,50 @@ static LogicalResult lower(RewriterBase &rewriter, CombineOp op) {
   return success();
 }
 
-/// The result of a part that an operation reads what `stored` has just written
-/// of, to a state that has nothing else; null if there is none.
-static FinalizeOp findReader(FinalizeOp stored) {
+/// The results of a part that an operation reads what `stored` has just written
+/// of, to a state that has nothing else; empty if there are none.
+static SmallVector<FinalizeOp> findReaders(FinalizeOp stored) {
   for (Operation *next = stored->getNextNode(); next;
        next = next->getNextNode()) {
     auto partial = dyn_cast<AddPartialOp>(next);
-    if (!partial) {
-      if (!isMemoryEffectFree(next) && !isa<memref::LoadOp>(next))
+    if (!partial || partial.use_empty()) {
+      if (!partial && !isMemoryEffectFree(next) && !isa<memref::LoadOp>(next))
         return {};
       continue;
     }
-    auto result = dyn_cast<FinalizeOp>(*partial->user_begin());
-    bool isRead = partial.getOutput() == stored.getOutput() &&
-                  partial.getLse() == stored.getLse() &&
-                  partial.getAccumulator().getDefiningOp<linalg::FillOp>();
-    return isRead && result && !result.getSink() ? result : FinalizeOp();
+    if (partial.getOutput() != stored.getOutput() ||
+        partial.getLse() != stored.getLse() ||
+        !partial.getAccumulator().getDefiningOp<linalg::FillOp>())
+      return {};
+    llvm::SetVector<FinalizeOp> results;
+    for (Operation *user : partial->getUsers()) {
+      auto result = dyn_cast<FinalizeOp>(user);
+      if (!result || result.getSink() ||
+          !llvm::equal(ValueRange{result.getAccumulator(), result.getMaximum(),
+                                  result.getSum()},
+                       partial->getResults()))
+        return {};
+      results.insert(result);
+    }
+    return results.takeVector();
   }
   return {};
 }
 
 /// What a tile has just stored of its state is not read again: the state is
-/// that of the one part.
+/// that of the one part. `result` may itself be stored and read.
 static void forwardState(RewriterBase &rewriter, FinalizeOp stored,
                          FinalizeOp result) {
   Operation *partial = result.getAccumulator().getDefiningOp();
-  rewriter.setInsertionPoint(result);
-  FinalizeOp::create(
-      rewriter, result.getLoc(), TypeRange(), stored.getAccumulator(),
-      stored.getMaximum(), stored.getSum(), result.getOutput(), result.getLse(),
-      result.getRows(), stored.getSink(), result.getOutputDimsAttr());
-  rewriter.eraseOp(result);
-  rewriter.eraseOp(partial);
+  rewriter.modifyOpInPlace(result, [&] {
+    result.getAccumulatorMutable().assign(stored.getAccumulator());
+    result.getMaximumMutable().assign(stored.getMaximum());
+    result.getSumMutable().assign(stored.getSum());
+    if (Value sink = stored.getSink())
+      result.getSinkMutable().assign(sink);
+  });
+  if (partial->use_empty())
+    rewriter.eraseOp(partial);
 }
 
 namespace {
@@ -136,8 +149,9 @@ struct CombineToStatePass
     getOperation()->walk([&](FinalizeOp stored) {
       bool isWhole = stored.getLse() && !stored.getRows() &&
                      isa<MemRefType>(stored.getOutput().getType());
-      if (FinalizeOp result = isWhole ? findReader(stored) : FinalizeOp())
-        read.push_back({stored, result});
+      if (isWhole)
+        for (FinalizeOp result : findReaders(stored))
+          read.push_back({stored, result});
     });
     for (auto [stored, result] : read)
       forwardState(rewriter, stored, result);

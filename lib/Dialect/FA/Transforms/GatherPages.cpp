@@ -13,6 +13,7 @@
 
 #include "SequenceViews.h"
 #include "ThreadRows.h"
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FA/Transforms/Sequences.h"
 #include "fa/Target/GPUTarget.h"
 #include "fa/Target/Target.h"
@@ -184,10 +185,9 @@ static int64_t getSize(Value pool, DimsAttr order, DimKind kind) {
   return cast<ShapedType>(pool.getType()).getDimSize(order.positionOf(kind));
 }
 
-/// Whether attention is by warp groups, which have a role that finds rows in
-/// pages of any size.
-static bool isByGroups(AttentionOp op, const Target &target) {
-  Type element = cast<ShapedType>(op.getKey().getType()).getElementType();
+/// Whether the configuration of an attention, once it has one, takes pages of
+/// any size.
+static bool joinsPages(AttentionOp op, const Target &target) {
   AttentionProblem problem = AttentionProblem::get(op);
   std::string reason;
   ConfigAttr config = op.getConfigAttr();
@@ -195,8 +195,7 @@ static bool isByGroups(AttentionOp op, const Target &target) {
                   : target.selectConfig(op.getContext(), problem, reason)
                         .forAnyLengths();
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  return element.getIntOrFloatBitWidth() == 16 && gpu &&
-         gpu.getPart().hasGroups();
+  return gpu && joinsPages(gpu.getPart(), op.getKey().getType());
 }
 
 /// What the rows of a page are to be a multiple of, where warps copy key blocks
@@ -212,7 +211,7 @@ static int64_t getUnit(AttentionOp op) {
 static bool areCopied(AttentionOp op, const Target &target) {
   int64_t rows = getSize(op.getKey(), op.getKeyOrder(), DimKind::Sequence);
   return (!ShapedType::isDynamic(rows) && rows % getUnit(op) == 0) ||
-         isByGroups(op, target);
+         joinsPages(op, target);
 }
 
 namespace {

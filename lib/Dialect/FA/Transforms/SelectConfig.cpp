@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -73,13 +74,9 @@ static int64_t getPageRows(AttentionOp op) {
 /// What key blocks in pages are multiples of.
 static constexpr int64_t keyUnit = 16;
 
-/// Whether a block of keys may lie in any pages: warp groups have a role that
-/// copies the rows of several.
 static bool joinsPages(AttentionOp op, ConfigAttr config) {
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  return gpu && gpu.getPart().hasGroups() &&
-         getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth() ==
-             16;
+  return gpu && joinsPages(gpu.getPart(), op.getKey().getType());
 }
 
 /// Keys of a block that is a part of one page, so that nothing is copied: the

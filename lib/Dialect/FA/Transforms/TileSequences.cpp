@@ -209,8 +209,8 @@ Value SequenceTiler::sliceLse(const TileResults &results, const Rows &rows,
 /// What parts of keys are a multiple of. A GPU copies and masks the end of a
 /// part as it does that of a sequence, so its parts are of almost one size:
 /// what they begin at is aligned in captured rows, and for draws of dropout. A
-/// block of keys in pages is of whole copies. A CPU has code of its own for
-/// blocks that are not full.
+/// block of keys in pages is of whole copies, unless rows are found one by one.
+/// A CPU has code of its own for blocks that are not full.
 int64_t SequenceTiler::getPartUnit() {
   constexpr int64_t aligned = 8;
   int64_t keyBlock = op.getConfigAttr().getKeyBlock();
@@ -223,8 +223,8 @@ int64_t SequenceTiler::getPartUnit() {
   int64_t rows =
       cast<MemRefType>(op.getKey().getType())
           .getDimSize(op.getKeyOrder().positionOf(DimKind::Sequence));
-  if (ShapedType::isDynamic(rows) || rows == 0)
-    return keyBlock;
+  if (findsRows(rows, keyBlock))
+    return unit;
   return std::lcm(unit, std::min(rows, keyBlock));
 }
 

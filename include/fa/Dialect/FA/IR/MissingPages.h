@@ -25,6 +25,13 @@ inline bool findsRows(int64_t pageRows, int64_t keyBlock) {
   return !isPart && !isWhole;
 }
 
+/// Whether a block of keys may lie in any pages: groups of warps have a role
+/// that copies rows of 16 bits from several.
+inline bool joinsPages(const GPUPart &part, Type keys) {
+  return part.hasGroups() &&
+         getElementTypeOrSelf(keys).getIntOrFloatBitWidth() == 16;
+}
+
 /// Whether bulk copies give NaN for keys in a page that is none, which reaches
 /// the results of all rows that see one, so that no thread has to look at a
 /// table before it starts. A score function might lose it, and where the head
@@ -33,8 +40,7 @@ inline bool copiesSpoilMissingPages(const GPUPart &part, Value keys,
                                     DimsAttr order, bool hasScore) {
   auto type = cast<ShapedType>(keys.getType());
   int64_t headDim = type.getDimSize(order.positionOf(DimKind::HeadDim));
-  return part.hasGroups() && !hasScore && type.getElementTypeBitWidth() == 16 &&
-         headDim % 16 == 0;
+  return joinsPages(part, type) && !hasScore && headDim % 16 == 0;
 }
 
 } // namespace mlir::fa
