@@ -173,21 +173,6 @@ static FaStatus readOptions(const FaKernelOptions *options,
   return FA_SUCCESS;
 }
 
-namespace {
-/// Threads of a context for as long as this lives: kernels of one problem are
-/// compiled side by side. None is left that a fork would lose.
-class Threads {
-public:
-  explicit Threads(MLIRContext &context) : context(context) {
-    context.enableMultithreading();
-  }
-  ~Threads() { context.disableMultithreading(); }
-
-private:
-  MLIRContext &context;
-};
-} // namespace
-
 FaStatus faModuleCompileKernel(FaModule module, const char *entry,
                                const FaKernelOptions *options,
                                FaBytes *manifest, FaBytes *ptx,
@@ -204,11 +189,10 @@ FaStatus faModuleCompileKernel(FaModule module, const char *entry,
   request.entry = entry ? entry : "";
   request.stem = "kernel";
   CompiledSchedule schedule;
-  FaStatus status = runInContext(*state.context, FA_COMPILATION_FAILED, [&] {
+  FaStatus status = runWithThreads(*state.context, FA_COMPILATION_FAILED, [&] {
     auto getNames = [&](func::FuncOp function) {
       return state.getNames(function);
     };
-    Threads threads(state.context->context);
     auto compiled = compileKernel(state.program.module, getNames, request);
     if (failed(compiled))
       return failure();

@@ -76,15 +76,39 @@ ModuleState::getNames(func::FuncOp function) {
   return known->second;
 }
 
-FaStatus capi::runInContext(ContextState &state, FaStatus status,
-                            llvm::function_ref<LogicalResult()> body) {
-  std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.isClosed)
-    return fail(FA_INVALID_ARGUMENT, "the context is destroyed");
+namespace {
+/// The handlers of messages that are registered while this lives.
+class NewHandlers {
+public:
+  explicit NewHandlers(DiagnosticEngine &engine)
+      : engine(engine), first(getNext()) {}
+  /// What was left in the middle of its work had them on its stack.
+  void erase() {
+    for (auto id = first, last = getNext(); id < last; ++id)
+      engine.eraseHandler(id);
+  }
+
+private:
+  DiagnosticEngine::HandlerID getNext() {
+    auto id = engine.registerHandler([](Diagnostic &) { return failure(); });
+    engine.eraseHandler(id);
+    return id + 1;
+  }
+
+  DiagnosticEngine &engine;
+  DiagnosticEngine::HandlerID first;
+};
+} // namespace
+
+/// Runs `body` while the context is locked and open.
+static FaStatus run(ContextState &state, FaStatus status,
+                    llvm::function_ref<LogicalResult()> body) {
   state.log.clear();
   (void)takeErrorOutput();
+  NewHandlers handlers(state.context.getDiagEngine());
   LogicalResult result = failure();
-  if (llvm::Error error = catchFatalErrors([&] { result = body(); }))
+  if (llvm::Error error = catchFatalErrors([&] { result = body(); })) {
+    handlers.erase();
     state.log.add({DiagnosticSeverity::Error,
                    Message::None,
                    {},
@@ -93,6 +117,7 @@ FaStatus capi::runInContext(ContextState &state, FaStatus status,
                    0,
                    0,
                    llvm::toString(std::move(error))});
+  }
   std::string printed = takeErrorOutput();
   if (succeeded(result))
     return FA_SUCCESS;
@@ -103,6 +128,26 @@ FaStatus capi::runInContext(ContextState &state, FaStatus status,
     if (StringRef text = line.ltrim(": "); !text.empty())
       message += (message.empty() ? "" : "; ") + text.str();
   return fail(status, message.empty() ? "failed without a message" : message);
+}
+
+FaStatus capi::runInContext(ContextState &state, FaStatus status,
+                            llvm::function_ref<LogicalResult()> body) {
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.isClosed)
+    return fail(FA_INVALID_ARGUMENT, "the context is destroyed");
+  return run(state, status, body);
+}
+
+FaStatus capi::runWithThreads(ContextState &state, FaStatus status,
+                              llvm::function_ref<LogicalResult()> body) {
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.isClosed)
+    return fail(FA_INVALID_ARGUMENT, "the context is destroyed");
+  RecoveringThreads threads;
+  state.context.setThreadPool(threads);
+  FaStatus result = run(state, status, body);
+  state.context.disableMultithreading();
+  return result;
 }
 
 FaStatus capi::readInContext(ContextState &state,

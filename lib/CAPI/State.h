@@ -52,6 +52,11 @@ FaStatus failNull(StringRef what);
 FaStatus runInContext(ContextState &context, FaStatus status,
                       llvm::function_ref<LogicalResult()> body);
 
+/// The same with threads in the context for as long as it takes: kernels of one
+/// problem are compiled side by side. None is left that a fork would lose.
+FaStatus runWithThreads(ContextState &context, FaStatus status,
+                        llvm::function_ref<LogicalResult()> body);
+
 /// The same for what cannot fail; the messages of the last call stay.
 FaStatus readInContext(ContextState &context, llvm::function_ref<void()> body);
 

@@ -10,6 +10,7 @@
 #include <csetjmp>
 #include <mutex>
 #include <string>
+#include <utility>
 
 using namespace mlir;
 
@@ -70,4 +71,42 @@ llvm::Error fa::catchFatalErrors(llvm::function_ref<void()> body) {
   if (!failed)
     return llvm::Error::success();
   return llvm::createStringError(recovery.message);
+}
+
+void fa::RecoveringThreads::asyncEnqueue(llvm::unique_function<void()> task,
+                                         llvm::ThreadPoolTaskGroup *group) {
+  auto run = [this, task = std::move(task)]() mutable {
+    llvm::Error error = catchFatalErrors([&] { task(); });
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!error)
+      return;
+    std::string message = llvm::toString(std::move(error));
+    if (!std::exchange(hasError, true))
+      first = std::move(message);
+  };
+  if (group)
+    threads.async(*group, std::move(run));
+  else
+    threads.async(std::move(run));
+}
+
+void fa::RecoveringThreads::reportFirst() {
+  std::string message;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!std::exchange(hasError, false))
+      return;
+    message = std::move(first);
+  }
+  llvm::report_fatal_error(llvm::Twine(message), /*gen_crash_diag=*/false);
+}
+
+void fa::RecoveringThreads::wait() {
+  threads.wait();
+  reportFirst();
+}
+
+void fa::RecoveringThreads::wait(llvm::ThreadPoolTaskGroup &group) {
+  threads.wait(group);
+  reportFirst();
 }

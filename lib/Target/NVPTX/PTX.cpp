@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -248,28 +249,54 @@ FailureOr<std::string> mlir::fa::translateToPTX(ModuleOp module, StringRef chip,
   return StringRef(work->ptx).rtrim('\0').str();
 }
 
+static constexpr StringLiteral entryDirective = ".visible .entry ";
+
+/// The declarations and definitions of a text, each with all of its lines, and
+/// its directives and comments.
+static SmallVector<StringRef> splitUnits(StringRef text) {
+  SmallVector<StringRef> units;
+  bool isComplete = true;
+  int64_t depth = 0;
+  for (StringRef line : llvm::split(text, '\n')) {
+    StringRef words = line.trim();
+    if (words.empty())
+      continue;
+    bool isComment = words.starts_with("//");
+    bool isDirective = words.starts_with(".version") ||
+                       words.starts_with(".target") ||
+                       words.starts_with(".address_size");
+    if (isComplete && depth == 0)
+      units.push_back(line);
+    else
+      units.back() =
+          StringRef(units.back().begin(), line.end() - units.back().begin());
+    if (isComment)
+      continue;
+    depth += line.count('{') + line.count('(');
+    depth -= line.count('}') + line.count(')');
+    isComplete = isDirective || words.ends_with(";") || words.ends_with("}");
+  }
+  return units;
+}
+
 std::string mlir::fa::joinPTX(llvm::ArrayRef<std::string> texts) {
-  static constexpr llvm::StringLiteral entry = ".visible .entry ";
   std::string joined = texts.front();
-  StringRef head = StringRef(texts.front()).split(entry).first;
-  llvm::StringSet<> declared;
-  for (StringRef line : llvm::split(head, '\n'))
-    declared.insert(line);
+  llvm::StringSet<> known;
+  for (StringRef unit : splitUnits(joined))
+    known.insert(unit);
   for (auto [index, text] : llvm::enumerate(texts.drop_front())) {
-    auto [before, kernels] = StringRef(text).split(entry);
-    for (StringRef line : llvm::split(before.rtrim('\n'), '\n'))
-      if (!line.empty() && declared.insert(line).second)
-        joined += (line + "\n").str();
-    joined += entry;
     // Labels are local to a kernel, and have its number.
     std::string label = ("$L__BB" + Twine(index + 1) + "_").str();
-    while (true) {
-      auto [upTo, rest] = kernels.split("$L__BB0_");
-      joined += upTo;
-      if (upTo.size() == kernels.size())
-        break;
-      joined += label;
-      kernels = rest;
+    for (StringRef unit : splitUnits(text)) {
+      if (!known.insert(unit).second)
+        continue;
+      if (!unit.starts_with(entryDirective)) {
+        joined += (unit + "\n").str();
+        continue;
+      }
+      SmallVector<StringRef> pieces;
+      unit.split(pieces, "$L__BB0_");
+      joined += llvm::join(pieces, label) + "\n";
     }
   }
   return joined;
