@@ -146,6 +146,15 @@ LogicalResult executor::checkRowNumbers(const AttentionPlan &plan,
   return checkLive(plan.op, array);
 }
 
+/// Whether the page of a key is one of the pools.
+static bool hasPage(const AttentionRun &run, int64_t batch, int64_t key) {
+  int64_t pages = std::min(run.key.getSize(DimKind::Page),
+                           run.value.getSize(DimKind::Page));
+  int64_t rows = run.key.getSize(DimKind::Sequence);
+  int64_t page = OrderedOperand::getEntry(*run.key.pages, batch, key / rows);
+  return page >= 0 && page < pages;
+}
+
 HeadData executor::packHead(const AttentionRun &run, int64_t batch,
                             int64_t head, int64_t numKeys) {
   HeadData data;
@@ -157,6 +166,11 @@ HeadData executor::packHead(const AttentionRun &run, int64_t batch,
   data.values.resize(numKeys * run.valueHeadDim);
   std::vector<double> row(run.headDim);
   for (int64_t key = 0; key < numKeys; ++key) {
+    if (run.key.pages && !hasPage(run, batch, key)) {
+      data.isMissing.resize(numKeys);
+      data.isMissing[key] = true;
+      continue;
+    }
     run.key.read(batch, key, head, row.data());
     for (int64_t dim = 0; dim < run.headDim; ++dim)
       data.keysTransposed[dim * numKeys + key] = row[dim];
@@ -197,14 +211,10 @@ static int64_t getRoom(const OrderedOperand &operand, int64_t batch) {
 
 /// Whether the first pages of a sequence are pages of the pools.
 static bool hasPages(const AttentionRun &run, int64_t batch, int64_t keys) {
-  int64_t pages = std::min(run.key.getSize(DimKind::Page),
-                           run.value.getSize(DimKind::Page));
   int64_t rows = run.key.getSize(DimKind::Sequence);
-  for (int64_t number = 0; number * rows < keys; ++number) {
-    int64_t page = OrderedOperand::getEntry(*run.key.pages, batch, number);
-    if (page < 0 || page >= pages)
+  for (int64_t key = 0; key < keys; key += rows)
+    if (!hasPage(run, batch, key))
       return false;
-  }
   return true;
 }
 
@@ -227,7 +237,7 @@ static LogicalResult setSequence(const AttentionPlan &plan, Frame &frame,
   if (failed(find(run.query, plan.queryLengths, position.queryLength)) ||
       failed(find(run.key, plan.keyLengths, position.keyLength)))
     return failure();
-  if (!position.isBroken && run.key.pages)
+  if (!position.isBroken && run.key.pages && plan.spoilsSequences)
     position.isBroken = !hasPages(run, batch, position.keyLength);
   if (position.isBroken)
     position.keyLength = 0;

@@ -28,6 +28,8 @@ struct AttentionPlan {
       keyStarts, keyPages;
   SmallVector<unsigned> offsets, extents;
   CompiledRegion score, mask;
+  /// Whether a page that is none spoils a whole sequence.
+  bool spoilsSequences = false;
 
   /// Whether rows of a sequence are found by starts or pages.
   bool isRagged() const { return queryStarts || keyStarts || keyPages; }

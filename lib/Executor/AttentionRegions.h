@@ -20,7 +20,7 @@ struct RowPosition {
   int64_t query = 0;
   int64_t queryLength = 0;
   int64_t keyLength = 0;
-  /// Whether starts, lengths or pages of the sequence are none that can be: its
+  /// Whether starts or lengths of the sequence are none that can be: its
   /// results are NaN.
   bool isBroken = false;
 };

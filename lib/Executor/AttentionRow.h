@@ -22,6 +22,8 @@ struct HeadData {
   /// Head dim x keys, and keys x value head dim.
   std::vector<double> keysTransposed;
   std::vector<double> values;
+  /// Which keys are in a page that is none; empty if none is.
+  std::vector<bool> isMissing;
 };
 
 /// Which keys of a row to look at the mask for.

@@ -104,6 +104,13 @@ struct WholeRun {
 };
 } // namespace
 
+/// Whether a row sees a key in a page that is none.
+static bool seesMissing(const RowEvaluator &rows, const HeadData &data) {
+  return !data.isMissing.empty() &&
+         llvm::any_of(rows.getVisible(),
+                      [&](int64_t key) { return data.isMissing[key]; });
+}
+
 static LogicalResult runHead(WholeRun &run, const OrderedOperand &output,
                              Array *lse, int64_t batch, int64_t head) {
   const AttentionRun &operands = run.operands;
@@ -134,6 +141,8 @@ static LogicalResult runHead(WholeRun &run, const OrderedOperand &output,
     FailureOr<double> sink = run.getSink(*position);
     if (failed(sink))
       return failure();
+    if (seesMissing(run.rows, data))
+      *sink = std::numeric_limits<double>::quiet_NaN();
     double logSum = reduceRow(run.rows, data, *sink, outputRow);
     Slot *target = output.getRow(batch, query, head);
     for (int64_t dim = 0; dim < operands.valueHeadDim; ++dim)
@@ -197,8 +206,10 @@ static LogicalResult runAttention(const WholePlan &plan, Frame &frame) {
   return success();
 }
 
-static LogicalResult compileAttention(AttentionOp op, ProgramBuilder &builder) {
+static LogicalResult compileAttention(AttentionOp op, ProgramBuilder &builder,
+                                      MissingPage missing) {
   WholePlan plan;
+  plan.spoilsSequences = missing == MissingPage::SpoilsSequence;
   if (failed(compileOperands(op, plan, builder)))
     return failure();
   if (op.getQueryLengths())
@@ -340,8 +351,11 @@ static LogicalResult compileStep(OnlineAttentionOp op,
   return success();
 }
 
-void executor::addFASemantics(Semantics &semantics) {
-  semantics.add<AttentionOp>(compileAttention);
+void executor::addFASemantics(Semantics &semantics, MissingPage missing) {
+  semantics.add<AttentionOp>(
+      [missing](AttentionOp op, ProgramBuilder &builder) {
+        return compileAttention(op, builder, missing);
+      });
   semantics.add<OnlineAttentionOp>(compileStep);
   addAppendSemantics(semantics);
   addApplySemantics(semantics);

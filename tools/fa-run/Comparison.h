@@ -60,9 +60,11 @@ struct Comparison {
 };
 
 /// Compares an output with the reference's, on all elements or on those listed.
+/// Where `spoiled` is NaN (null: nowhere) the output may be too.
 Comparison compare(const HostBuffer &actual,
                    const executor::RuntimeValue &reference, ErrorBound bound,
-                   const std::vector<int64_t> *elements);
+                   const std::vector<int64_t> *elements,
+                   const executor::RuntimeValue *spoiled = nullptr);
 
 } // namespace mlir::fa
 

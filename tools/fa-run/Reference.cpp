@@ -96,9 +96,33 @@ std::vector<int64_t> fa::getElementsOfRows(const SampledOutput &output,
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-Reference::Reference(ModuleOp module, const NumberPolicy &policy) {
+static Semantics makeSemantics(MissingPage missing) {
+  Semantics semantics;
   addUpstreamSemantics(semantics);
-  addFASemantics(semantics);
+  addFASemantics(semantics, missing);
+  return semantics;
+}
+
+static bool readsPages(ModuleOp module) {
+  return module
+      .walk([](AttentionOp op) {
+        return op.getKeyPages() ? WalkResult::interrupt()
+                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool hasNaN(const RuntimeValue &value) {
+  if (!value.object)
+    return std::isnan(value.slot.real);
+  ArrayRefPtr packed = packArray(ArrayRefPtr(&value.array()));
+  return llvm::any_of(
+      llvm::seq<int64_t>(0, packed->getNumElements()),
+      [&](int64_t i) { return std::isnan(packed->data()[i].real); });
+}
+
+Reference::Reference(ModuleOp module, const NumberPolicy &policy)
+    : semantics(makeSemantics(MissingPage::SpoilsRows)), policy(policy) {
   executor = std::make_unique<Executor>(module, semantics, policy);
 }
 
@@ -180,9 +204,6 @@ FailureOr<Evaluation> Reference::evaluate(func::FuncOp function,
                                           ArrayRef<HostBuffer> arguments,
                                           ArrayRef<HostBuffer> outputs,
                                           std::optional<SampleOptions> sample) {
-  auto values = bindArguments(function, arguments, outputs);
-  if (failed(values))
-    return failure();
   Evaluation evaluation;
   Execution options;
   options.checkFullRanges = true;
@@ -192,12 +213,28 @@ FailureOr<Evaluation> Reference::evaluate(func::FuncOp function,
       evaluation.rows = chooseRows(size, *sample);
       return evaluation.rows;
     };
-  auto results = executor->run(function, *values, options);
-  if (failed(results))
+  auto evaluateTo = [&](Executor &executor,
+                        SmallVectorImpl<RuntimeValue> &found) -> LogicalResult {
+    auto values = bindArguments(function, arguments, outputs);
+    if (failed(values))
+      return failure();
+    auto results = executor.run(function, *values, options);
+    if (failed(results))
+      return failure();
+    for (const Output &output : getOutputs(function))
+      found.push_back(output.isArgument ? (*values)[output.index]
+                                        : (*results)[output.index]);
+    return success();
+  };
+  if (failed(evaluateTo(*executor, evaluation.outputs)))
     return failure();
-  for (const Output &output : getOutputs(function))
-    evaluation.outputs.push_back(output.isArgument ? (*values)[output.index]
-                                                   : (*results)[output.index]);
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!readsPages(module) || llvm::none_of(evaluation.outputs, hasNaN))
+    return evaluation;
+  Semantics spoiling = makeSemantics(MissingPage::SpoilsSequence);
+  Executor spoiled(module, spoiling, policy);
+  if (failed(evaluateTo(spoiled, evaluation.spoiledOutputs)))
+    return failure();
   return evaluation;
 }
 

@@ -56,6 +56,9 @@ struct SampleOptions {
 struct Evaluation {
   /// Values of the outputs, as doubles and integers.
   SmallVector<executor::RuntimeValue> outputs;
+  /// The same where a page that is none spoils all rows of its sequence, which
+  /// an implementation may do too; empty if no page was.
+  SmallVector<executor::RuntimeValue> spoiledOutputs;
   /// The rows that were evaluated, if not all.
   std::optional<std::vector<executor::RowIndex>> rows;
   int64_t totalRows = 0;
@@ -93,6 +96,7 @@ public:
 
 private:
   executor::Semantics semantics;
+  const executor::NumberPolicy &policy;
   std::unique_ptr<executor::Executor> executor;
 };
 

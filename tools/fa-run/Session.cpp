@@ -78,8 +78,11 @@ LogicalResult Session::reportOutputs() {
     }
     if (failed(checkSameShape(output, buffer, expected.outputs[i])))
       return failure();
-    line.comparison = compare(buffer, expected.outputs[i], getBound(i),
-                              expected.rows ? &elements[i] : nullptr);
+    line.comparison =
+        compare(buffer, expected.outputs[i], getBound(i),
+                expected.rows ? &elements[i] : nullptr,
+                expected.spoiledOutputs.empty() ? nullptr
+                                                : &expected.spoiledOutputs[i]);
   }
   return success();
 }

@@ -19,11 +19,16 @@
 
 namespace mlir::fa::executor {
 
+/// What a page that is none spoils: rows that see one of its keys, or all of
+/// their sequence, as an implementation may too.
+enum class MissingPage { SpoilsRows, SpoilsSequence };
+
 /// Adds the operations of the fa dialect. `Execution::chooseRows` restricts
 /// fa.attention to some rows, `Execution::countedWork` counts instead of
 /// computing, `Execution::checkFullRanges` tests the ranges
 /// that fa.key_ranges declares full.
-void addFASemantics(Semantics &semantics);
+void addFASemantics(Semantics &semantics,
+                    MissingPage missing = MissingPage::SpoilsRows);
 
 } // namespace mlir::fa::executor
 

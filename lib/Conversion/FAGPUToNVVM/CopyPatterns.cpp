@@ -88,9 +88,9 @@ private:
     if (getInnerRows() > 1)
       return;
     Value stride = getStride(rowDim);
-    offsetInMemory =
-        add(multiply(extend(rowInBox), stride), extend(columnInPanel));
-    stepInMemory = multiply(stride, emit.constant64(rowsAtOnce));
+    offsetInMemory = emit.add(emit.multiply(extend(rowInBox), stride),
+                              extend(columnInPanel));
+    stepInMemory = emit.multiply(stride, emit.constant64(rowsAtOnce));
   }
 
   /// Rows of the box at each index of the bounded dimension.
@@ -102,10 +102,11 @@ private:
     Value offset = offsetInMemory ? offsetInMemory : extend(columnInPanel);
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (dim != rowDim)
-        offset = add(offset, multiply(extend(offsets[dim]), getStride(dim)));
+        offset = emit.add(offset,
+                          emit.multiply(extend(offsets[dim]), getStride(dim)));
     Value source = advance(kernel.getPointer(put.getSource()), offset);
     return advance(source,
-                   multiply(extend(offsets[rowDim]), getStride(rowDim)));
+                   emit.multiply(extend(offsets[rowDim]), getStride(rowDim)));
   }
 
   /// Where the dimension of the rows ends.
@@ -142,8 +143,8 @@ private:
         index = arith::RemUIOp::create(emit.builder, emit.location, rest, size);
         rest = arith::DivUIOp::create(emit.builder, emit.location, rest, size);
       }
-      Value more = multiply(extend(index), getStride(dim));
-      offset = offset ? add(offset, more) : more;
+      Value more = emit.multiply(extend(index), getStride(dim));
+      offset = offset ? emit.add(offset, more) : more;
     }
     return {advance(start, offset),
             compare(arith::CmpIPredicate::sge, index, left)};
@@ -199,12 +200,6 @@ private:
   Value extend(Value value) {
     return arith::ExtSIOp::create(emit.builder, emit.location,
                                   emit.builder.getI64Type(), value);
-  }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(emit.builder, emit.location, a, b);
-  }
-  Value multiply(Value a, Value b) {
-    return arith::MulIOp::create(emit.builder, emit.location, a, b);
   }
   Value advance(Value pointer, LLVM::GEPArg elements) {
     return LLVM::GEPOp::create(emit.builder, emit.location, pointer.getType(),

@@ -102,7 +102,7 @@ public:
       TilePlace &place = places[row % run / atOnce];
       for (int64_t column = 0; column < tile.getShape()[1];
            column += panels.getColumns()) {
-        Value address = add(source, emit.constant64(2 * column));
+        Value address = emit.add(source, emit.constant64(2 * column));
         if (!bound.holds(column, panels.getColumns()))
           address = select(
               isBelow(emit.constant(0),
@@ -123,9 +123,9 @@ public:
       if (row % warpSize == 0) {
         told.clear();
         for (int64_t next = 0; next < warpSize; next += atOnce)
-          told.push_back(
-              add(shuffle(sources[row / warpSize], emit.add(rowOfLane, next)),
-                  inRow));
+          told.push_back(emit.add(
+              shuffle(sources[row / warpSize], emit.add(rowOfLane, next)),
+              inRow));
       }
       OpBuilder::InsertionGuard guard(emit.builder);
       enterTurn(row / run);
@@ -166,8 +166,8 @@ private:
     for (auto [dim, offset] : llvm::enumerate(offsets)) {
       if (dim == pageDim || dim == rowDim)
         continue;
-      Value more = multiply(extend(offset), getStride(dim));
-      ofAll = ofAll ? add(ofAll, more) : more;
+      Value more = emit.multiply(extend(offset), getStride(dim));
+      ofAll = ofAll ? emit.add(ofAll, more) : more;
     }
     Value pages =
         narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
@@ -177,11 +177,12 @@ private:
       Value isThere =
           emit.logicalAnd(isBelow(row.key, end, arith::CmpIPredicate::slt),
                           isBelow(row.page, pages, arith::CmpIPredicate::ult));
-      Value offset = add(multiply(extend(row.page), getStride(pageDim)),
-                         multiply(extend(row.inPage), getStride(rowDim)));
-      offset = add(offset, ofAll);
+      Value offset =
+          emit.add(emit.multiply(extend(row.page), getStride(pageDim)),
+                   emit.multiply(extend(row.inPage), getStride(rowDim)));
+      offset = emit.add(offset, ofAll);
       // Elements of 16 bits.
-      Value source = add(base, add(offset, offset));
+      Value source = emit.add(base, emit.add(offset, offset));
       sources.push_back(select(isThere, source, outside));
     }
     return sources;
@@ -258,12 +259,6 @@ private:
   Value extend(Value value) {
     return arith::ExtSIOp::create(emit.builder, emit.location,
                                   emit.builder.getI64Type(), value);
-  }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(emit.builder, emit.location, a, b);
-  }
-  Value multiply(Value a, Value b) {
-    return arith::MulIOp::create(emit.builder, emit.location, a, b);
   }
 
   PutOp put;

@@ -188,23 +188,6 @@ func.func @strided_columns(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes 
 // -----
 
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
-!p = memref<?x4x2x64xbf16>
-func.func @drains(%m: !p, %table: memref<?x?xi32>, %o: memref<64x64xbf16>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
-  %ch = fagpu.channel pages : !t
-  %out = fagpu.channel threads : !t
-  fagpu.role @load groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies rows in pages by the lanes of a warp, in a role that drains a stage; expected roles of their own}}
-    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
-    %v = fagpu.acquire %out : !t
-    fagpu.drain %v, %o[%c, %c] : !fagpu.view<64x64xbf16, #fagpu.smem<128>> into memref<64x64xbf16>
-    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
-  }
-  return
-}
-
-// -----
-
-!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !p = memref<?x64x2x64xbf16>
 func.func @dim_alone(%ch: !t, %m: !p, %c: i32) {
   // expected-error @below {{'fagpu.put' op has pageDim without a table of pages, expected both or neither}}

@@ -20,8 +20,9 @@ from grid import functions
 
 TYPES = {"f16": (np.float16, 2e-3), "bf16": (ml_dtypes.bfloat16, 1.2e-2), "f32": (np.float32, 5e-6)}
 EVALUATOR = 1e-11
-# Of sums of differences that cancel, to the sum of what is subtracted.
-ROUNDING, EVALUATOR_ROUNDING = 5e-7, 1e-14
+# Of sums of differences that cancel, to the sum of what is subtracted. That are two sums of up to 128 products in f32, of which
+# each addition errs by up to 2^-24 of the sum so far, at random: by sqrt(128 / 6) of that in the mean.
+ROUNDING, EVALUATOR_ROUNDING = 2 ** -24 * (128 / 6) ** 0.5, 1e-14
 SINKS = {"heads": ("tensor<?xf32>", "%h"), "batch": ("tensor<?x?xf32>", "%b, %h"), "queries": ("tensor<?x?xf32>", "%h, %i"),
          "one": ("tensor<1xf32>", "%zero")}
 # What a score adds from a table, by the indices of a pair. On a GPU each is summed up in its own way.
@@ -349,9 +350,7 @@ class Problem:
             at += array.size
             want = self.want[name] + spoil
             size = np.linalg.norm(self.terms.get(name, want))
-            whole = np.sqrt(self.parts.get(name, 0.0))
-            size = whole if size < 1e-6 * whole else size
-            rounded = np.linalg.norm(self.differences.get(name, 0.0))
+            rounded = max(np.linalg.norm(self.differences.get(name, 0.0)), np.sqrt(self.parts.get(name, 0.0)))
             for side, value, bound, rounding in (("", found, self.bound, ROUNDING), (" of the evaluator", exact, EVALUATOR, EVALUATOR_ROUNDING)):
                 error, most = np.linalg.norm(value - want), max(bound * size, rounding * rounded)
                 if not error <= max(most, bound * 1e-30) and not (size == 0 and error == 0):

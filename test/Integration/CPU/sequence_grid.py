@@ -61,7 +61,7 @@ def run_problem(problem, server, folder):
     cuts = np.cumsum([array.size for _, array in views])[:-1]
     evaluated = [part.reshape(array.shape) for part, (_, array) in zip(np.split(numbers, cuts), views)]
     complaints, worst = [], 0.0
-    sides = zip(["o", "lse"], results, evaluated, problem.wanted(), problem.allowed(results), [checks.relative_error, checks.absolute_error],
+    sides = zip(["o", "lse"], results, evaluated, problem.allowed(evaluated), problem.allowed(results), [checks.relative_error, checks.absolute_error],
                 [problem.base.output_bound, problem.base.lse_bound])
     for name, result, of_evaluator, of_numpy, allowed, error, bound in sides:
         complaints += checks.compare(f"{name} of the evaluator against numpy", of_evaluator, of_numpy, error,

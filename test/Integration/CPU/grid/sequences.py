@@ -71,7 +71,7 @@ def decode(rng, form):
     """A form of sequences with one query and keys of their own number each, in parts that are not given on a GPU."""
     dims = {name: "b" + getattr(form, name) if form.queries == "packed" else getattr(form, name)
             for name in ("query_dims", "output_dims")}
-    return replace(form, one_query=True, queries="batch", query_lengths=False, key_lengths=form.keys != "packed" or form.key_lengths,
+    return replace(form, one_query=True, queries="batch", key_lengths=form.keys != "packed" or form.key_lengths,
                    parts=int(rng.choice([0, -1, -1, -2])), **dims)
 
 
@@ -110,7 +110,7 @@ class SequenceFunction:
     def key_block(self):
         """A part of a page, and of what fits a GPU."""
         most = 32 if max(self.base.head_dim, self.base.value_head_dim) > 128 else 64
-        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page % 16 == 0 else most
+        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page and self.form.page % 16 == 0 else most
 
     def split(self, config):
         """The configuration with the parts of the form."""
@@ -263,7 +263,10 @@ class SequenceProblem:
         """One query for each sequence, whatever the batch has."""
         base, one = self.base, lambda array: np.resize(array, (len(array), 1, *array.shape[2:]))
         base.sizes = self.sizes = replace(base.sizes, queries=1)
+        lengths = base.arrays["query_lengths"] = np.minimum(base.arrays["query_lengths"], 1)
         base.arrays["query"] = one(base.arrays["query"])
+        self.fill("query")
+        base.arrays["query"][lengths == 0] = np.nan
         base.initial_output = one(base.initial_output)
         base.initial_lse = np.resize(base.initial_lse, (*base.initial_lse.shape[:2], 1))
 
@@ -423,8 +426,9 @@ class SequenceProblem:
         elif kind == "key length":
             arrays["key_lengths"][b] = wrong
         elif kind == "page":
-            arrays["key_pages"][b, int(rng.integers(-(-int(self.keys[b]) // self.page)))] = rng.choice(
-                [-1, self.pool, 1 << 30])
+            missing = int(rng.integers(-(-int(self.keys[b]) // self.page)))
+            arrays["key_pages"][b, missing] = rng.choice([-1, self.pool, 1 << 30])
+            self.with_page = self.spoil_page(b, missing)
         elif kind == "key starts":
             arrays["key_starts"][b + 1] = rng.choice([arrays["key_starts"][b] - 1, 1 << 30])
         else:
@@ -438,9 +442,19 @@ class SequenceProblem:
             self.broken = {b: kind}
             return
         self.broken = {b: kind}
-        # Rows that see no key of a page that is missing may have their results (S14).
-        self.with_page = [array.copy() for array in self.want] if kind == "page" else None
         self.set_rows(b, np.nan, np.nan, count)
+
+    def spoil_page(self, b, page):
+        """What is wanted where rows that see no key of a missing page have their results, as they may (S14)."""
+        spoiled = [array.copy() for array in self.want]
+        keys = slice(page * self.page, (page + 1) * self.page)
+        seen = reference.find_indices(self.base, b)[1][:, :, keys].any(2)
+        first = int(self.arrays["query_starts"][b]) if self.form.queries == "packed" else 0
+        rows = slice(first, first + seen.shape[1])
+        output, lse = spoiled if self.form.queries == "packed" else (array[b] for array in spoiled)
+        output[rows][seen.T] = np.nan
+        lse[:, rows][seen] = np.nan
+        return spoiled
 
     @property
     def results(self):
@@ -450,7 +464,7 @@ class SequenceProblem:
         return self.in_order(self.want)
 
     def allowed(self, results):
-        """What such results may be: NaN where a page is missing, or what they would be with it."""
+        """What such results may be: NaN where a page is missing, or what they would be with it where they see no key of it."""
         wanted = self.wanted()
         if self.with_page is None:
             return wanted
