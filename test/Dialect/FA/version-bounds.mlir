@@ -30,6 +30,22 @@ func.func @softcap(%q: !m, %k: !m, %o: !m, %cap: f32) {
 
 // -----
 
+!m = memref<1x?x8x128xbf16>
+#gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>
+
+// The other version runs seldom, and is assembled with the first: its key blocks
+// are half as long, and so is its code.
+// CHECK-LABEL: func.func @seldom
+// CHECK: } {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>}
+// CHECK: } else {
+// CHECK: } {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>}
+func.func @seldom(%q: !m, %k: !m, %o: !m, %cap: f32) {
+  fa.attention ins(%q, %k, %k : !m, !m, !m) outs(%o : !m) score softcap(%cap) {config = #gpu}
+  return
+}
+
+// -----
+
 !t = tensor<1x8x8x64xf16>
 #gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
 

@@ -74,6 +74,20 @@ static void limitCap(RewriterBase &rewriter, AttentionOp op) {
   cap.replaceAllUsesExcept(limited, above.getDefiningOp());
 }
 
+/// The configuration of the version for any number. Few calls take it, and all
+/// wait for its machine code, which is half as long with half the keys.
+static ConfigAttr makeSeldomConfig(ConfigAttr config) {
+  constexpr int64_t keys = 128;
+  if (config.getKeyBlock() != keys ||
+      !cast<GPUConfigAttr>(config.getTarget()).getPart().hasGroups())
+    return config;
+  return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keys / 2,
+                         config.getKeySplits(), config.getSplitKeys(),
+                         config.getDeterministic(), config.getTarget(),
+                         config.getGradientForm(), config.getFromKeys(),
+                         config.getFromQueries(), config.getLonger());
+}
+
 static void versionBounds(RewriterBase &rewriter, AttentionOp op) {
   ConfigAttr config = op.getConfigAttr();
   if (!config || !isa_and_present<GPUConfigAttr>(config.getTarget()) ||
@@ -112,6 +126,8 @@ static void versionBounds(RewriterBase &rewriter, AttentionOp op) {
     scf::YieldOp::create(rewriter, loc, version->getResults());
     if (region == &branch.getThenRegion())
       limitCap(rewriter, version);
+    else
+      version.setConfigAttr(makeSeldomConfig(config));
   }
   rewriter.replaceOp(op, branch.getResults());
 }

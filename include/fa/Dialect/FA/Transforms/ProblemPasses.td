@@ -23,7 +23,9 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
     a number from -50 to 50, the first, in which it is held to that. Scores of this
     version have a bound, so that the tanh may be expanded (fagpu-expand-tanh), and
     weights of bf16 need no running maximum (fagpu-drop-maximum). A number that
-    is not in the range, or that is no number, takes the other version.
+    is not in the range, or that is no number, takes the other version. Few calls
+    do, and all wait for its machine code: on groups of warps its key blocks have 64
+    keys where they would have 128.
 
     Weights of the first lie between e^-50 and e^50. Elements of `value` are to be
     0 or of magnitudes from 2^-48 to 2^24: products with smaller ones lose bits,
