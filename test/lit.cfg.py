@@ -50,10 +50,13 @@ def processor_flags():
 
 
 # The tools as links to the program that holds them all, which starts in 8 ms where
-# each by itself takes 30: tests start thousands. An instrumented build has none.
+# each by itself takes 30: tests start thousands. Not where that program is missing, as
+# in an instrumented build, or older than what it is linked of.
 quick_tools = os.path.join(config.test_exec_root, "quick-tools")
 one_program = os.path.join(config.fa_tools_dir, "fa-mlir")
-if os.path.exists(one_program):
+parts = glob.glob(os.path.join(config.fa_library_dir, "*.a")) + glob.glob(
+    os.path.join(config.fa_build_root, "tools/*/CMakeFiles/*-sources.dir/**/*.o"), recursive=True)
+if os.path.exists(one_program) and os.path.getmtime(one_program) >= max(map(os.path.getmtime, parts), default=0):
     os.makedirs(quick_tools, exist_ok=True)
     for name in ("fa-opt", "fa-run", "fa-compile", "fa-grid"):
         link = os.path.join(quick_tools, name)

@@ -55,13 +55,19 @@ LogicalResult mlir::fagpu::verifyTable(memref::GetGlobalOp op) {
            << "reads '@" << op.getName() << "' of type " << op.getType()
            << " in a kernel, expected a constant with dense elements of i1 or "
               "of whole bytes";
-  for (Operation *user : op->getUsers())
-    if (!isa<memref::LoadOp, memref::DimOp, GatherOp, ExtremesOp, func::CallOp>(
+  for (OpOperand &use : op->getUses()) {
+    Operation *user = use.getOwner();
+    auto put = dyn_cast<PutOp>(user);
+    bool isPages =
+        put && use.get() == put.getPages() && use.get() != put.getSource();
+    if (!isPages &&
+        !isa<memref::LoadOp, memref::DimOp, GatherOp, ExtremesOp, func::CallOp>(
             user))
       return user->emitOpError()
              << "uses the constant '@" << op.getName()
-             << "', which a kernel reads by 'fagpu.gather', 'fagpu.extremes' "
-                "and 'memref.load' only";
+             << "', which a kernel reads by 'fagpu.gather', 'fagpu.extremes', "
+                "'memref.load' and as pages of a 'fagpu.put' only";
+  }
   return success();
 }
 

@@ -49,7 +49,7 @@ private:
   OpBuilder builder;
   Location loc;
   SmallVector<PutOp> puts;
-  /// What the copies need: scalars, and the loops that they stand in.
+  /// What the copies need: scalars, constant tables, and the loops around.
   SetVector<Operation *> needed;
   /// Of `needed`, what depends on the group: computed for each at its copies.
   SetVector<Operation *> ofGroup;
@@ -112,8 +112,7 @@ LogicalResult RoleSplitter::collect() {
     }
     needed.insert(put);
     for (Value operand : put->getOperands())
-      if (!isa<ChannelType, MemRefType>(operand.getType()) &&
-          failed(need(put, operand)))
+      if (!isa<ChannelType>(operand.getType()) && failed(need(put, operand)))
         return failure();
   }
   return success();

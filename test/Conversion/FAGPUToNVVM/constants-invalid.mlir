@@ -35,7 +35,7 @@ func.func @written(%x: f32) attributes {fagpu.kernel = "sm_80", fagpu.shared_mem
   fagpu.role @a groups(1) {
     %t = memref.get_global @table : memref<64xf32>
     %y = tensor.splat %x : !f
-    // expected-error @below {{'fagpu.store' op uses the constant '@table', which a kernel reads by 'fagpu.gather', 'fagpu.extremes' and 'memref.load' only}}
+    // expected-error @below {{'fagpu.store' op uses the constant '@table', which a kernel reads by 'fagpu.gather', 'fagpu.extremes', 'memref.load' and as pages of a 'fagpu.put' only}}
     fagpu.store %y, %t[%c0] : !f into memref<64xf32>
   }
   return

@@ -69,6 +69,32 @@ func.func @few_registers(%k: !mem) attributes {fagpu.kernel = "sm_90a", fa.confi
   return
 }
 
+// A constant table of pages, which the role made, is made where pages are copied.
+// CHECK-LABEL: func.func @constant_pages
+// CHECK: fagpu.role @load groups(1) regs({{[0-9]+}}) elect {
+// CHECK-NEXT: %[[PAGES:.*]] = memref.get_global @pages
+// CHECK-NEXT: fagpu.for
+// CHECK: fagpu.put {{.*}} pages(%[[PAGES]] :
+// CHECK: fagpu.role @math
+// CHECK-NOT: memref.get_global
+memref.global "private" constant @pages : memref<1x4xi32> = dense<[[3, 1, 2, 0]]>
+func.func @constant_pages(%pool: memref<?x16x64xf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fa.config = #groups} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %keys = fagpu.channel tma : !channel
+  fagpu.role @math groups(2) {
+    %table = memref.get_global @pages : memref<1x4xi32>
+    fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) {
+      %key = arith.muli %i, %c64 : i32
+      fagpu.put %keys, %pool[%c0, %key, %c0] [1, 64, 64] pages(%table : memref<1x4xi32> at 0) rows(%c64) : memref<?x16x64xf16> into !channel
+      %kt = fagpu.acquire %keys : !channel
+      fagpu.release %kt : !view
+      fagpu.yield
+    }
+  }
+  return
+}
+
 // In a kernel of `warps` the role that computes copies itself.
 // CHECK-LABEL: func.func @warps
 // CHECK: fagpu.role @compute groups(1) {
