@@ -49,7 +49,10 @@ inline constexpr unsigned numberBits = 16, byteBits = 8;
 /// Blocks whose first indices are multiples of it hold whole draws.
 inline constexpr int64_t blockMultiple = 2 * sharedBit;
 
-/// The number of a pair of dropout.
+/// The number of a pair of dropout. A probability p counts in steps of 2^-16:
+/// the common byte rounds 256 p up or down at random, by which two pairs of a
+/// draw are correlated, by at most 2^-18 / (p (1 - p)). Pairs of a draw lie in
+/// two threads of a GPU.
 inline uint32_t getNumber(uint32_t query, uint32_t key, uint32_t counter2,
                           uint32_t counter3, std::array<uint32_t, 2> words) {
   constexpr uint32_t byteMask = (1u << byteBits) - 1;

@@ -45,8 +45,8 @@ def FA_DropoutOp : FA_Op<"dropout", [
   let summary = "Factor of the weight of a pair under dropout";
   let description = [{
     Inside `score`, as its second result: 0 with probability `p`, else
-    `1 / (1 - p)`. What is random is Philox 4x32-10 (Salmon et al. 2011,
-    "Parallel random numbers: as easy as 1, 2, 3"), of these words of 32 bits:
+    `1 / (1 - p)`. The random words, of 32 bits, are those of Philox 4x32-10
+    (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"):
 
     | word | value |
     |---|---|
@@ -60,15 +60,11 @@ def FA_DropoutOp : FA_Op<"dropout", [
     Sixteen pairs share a draw. A pair has word 2 * (bit 3 of query) + bit 3 of
     key, and of it byte 2 * (bit 0 of query) + bit 0 of key. `u` is 256 times this
     byte, plus the lowest byte of the exclusive or of all four words. The pair is
-    dropped where `u / 2^16 < p`, so a probability counts in steps of 2^-16. The
-    lower byte, which a draw has in common, rounds `256 p` up or down at random:
-    any two pairs of a draw are correlated by at most 2^-18 / (p (1 - p)). A
-    mask depends on absolute indices, seed and offset, and on nothing else: not on
-    blocks, targets or splits. Backward draws what forward drew. Pairs of one draw
-    lie in two threads of a GPU; heads are below 2^16.
+    dropped where `u / 2^16 < p`.
 
-    A `p` of the constant 0 folds to the factor 1. A `p` outside of [0, 1) is an
-    error of the caller: one of 1 or more drops every pair.
+    A mask depends on absolute indices, seed and offset alone, so backward draws
+    what forward drew. Heads are below 2^16. A constant `p` of 0 folds to the
+    factor 1. A `p` outside of [0, 1) is an error of the caller.
 
     Example:
 
