@@ -28,7 +28,8 @@ namespace mlir::fa {
 /// On the gradient of an attention: the configuration of its blocks of keys,
 /// where it is another than that of its blocks of queries.
 inline constexpr StringLiteral gradientKeysAttrName = "fa.gradient_keys";
-/// On a step of gradients: the captures whose gradients it stores in boxes.
+/// On a step of gradients: the captures whose gradients it stores or adds in
+/// boxes.
 inline constexpr StringLiteral captureBoxesAttrName = "fa.capture_boxes";
 
 /// A CPU core.
@@ -85,10 +86,9 @@ bool isSmallConstant(Value index);
 std::optional<unsigned> findTileRows(Type memory,
                                      ArrayRef<CapturedIndex> indices);
 
-/// What blocks of pairs do to the 16-bit gradient of a capture: they add one
-/// number at a time to sums of f32, or store boxes, where each element is of
-/// one pair and bulk copies take its rows. Sums then have aligned rows in any
-/// case.
+/// Whether blocks of pairs store or add boxes of the 16-bit gradient of a
+/// capture, whose sums of f32 have aligned rows then; otherwise they add one
+/// number at a time.
 bool hasAlignedPairs(AttentionGradientOp op, int64_t capture);
 bool isStoredInBoxes(AttentionGradientOp op, int64_t capture);
 

@@ -315,7 +315,7 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     With `add` the elements, f32, are added to those in memory, which nothing else
     in the kernel reads or writes. They come in any order, so the last bits of a
     sum may differ from run to run; a kernel that is `fagpu.deterministic` has no
-    such store. With `transposed`, which needs a channel of `tma_store`, row and
+    such store. With `transposed`, of a channel of `tma_store` or of f32 by threads, row and
     column change places. With `fragments` the box is one piece of the last
     dimension and takes the elements in the order in which threads hold them, so
     that each stores 16 bytes beside those of the next: of T threads, register r

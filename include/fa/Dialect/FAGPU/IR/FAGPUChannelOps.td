@@ -84,12 +84,12 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     the last dimension to `tma`: it copies all of it, without bounds, so a call
     is refused whose last dimension is no multiple of the vector.
 
-    With `pages` (engine `pages`) the rows are those of a sequence in pages: the
-    dimension behind `at` counts pages, and its offset is a row of the table; the
-    offset of the rows, and `rows`, count keys. Key x is row x mod P of the page
-    that column x / P of the table names (the last column where there are
-    fewer), P the size of the dimension of the rows. A page that is none reads as
-    rows past the end do.
+    With `pages` the rows are those of a sequence in pages: the dimension behind
+    `at` counts pages, and its offset is a row of the table; the offset of the rows,
+    and `rows`, count keys. Key x is row x mod P of the page that column x / P (or the
+    last one) of the table names, P the rows of a page. A page that is none reads as
+    rows past the end do. All warps of the role copy: rows (engine `pages`) or boxes
+    (`tma`, where 8 divides P, which divides the rows of the tile or they divide P).
 
     Example: `fagpu.put %k, %key[%b, %j, %h, %c0] [1, 128, 1, 128] rows(%n)
       : !mem into !kv`, and

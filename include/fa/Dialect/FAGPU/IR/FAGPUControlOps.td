@@ -16,7 +16,7 @@ def FAGPU_RoleOp : FAGPU_Op<"role", [
     `groups` groups of `warps` warps each run the body; all roles of a kernel
     run at the same time. The argument is the number of the group. `regs` is
     the register count that each thread of the role asks for. With `elect`, one
-    thread runs the body, which then holds scalars and channels only. `barrier`,
+    thread runs the body of scalars and channels; all warps copy rows in pages. `barrier`,
     set by fagpu-plan-resources, is the named barrier of the role's first group.
 
     Example: `fagpu.role @math(%g) groups(2) regs(232) { ... }`
