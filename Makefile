@@ -14,6 +14,7 @@ help:
 	@echo "make demo          compile, run and verify every file in examples/"
 	@echo "make check         run all tests; the last line says N passed, N failed"
 	@echo "make build         build into $(BUILD)/, programs in $(BUILD)/bin"
+	@echo "                   (an edit builds again faster after cmake --preset develop -B $(BUILD))"
 	@echo "make bench         run benchmarks/ (ratios; takes several minutes; installs"
 	@echo "                   PyTorch; BENCH_OPTIONS='--threads 2' and others of run.py)"
 	@echo "make bundle        one folder that runs without LLVM, $(BUILD)/bundle"
