@@ -63,6 +63,7 @@ if os.path.exists(one_program) and os.path.getmtime(one_program) >= max(map(os.p
         if not os.path.lexists(link):
             os.symlink(one_program, link)
 else:
+    lit_config.note("no fa-mlir as new as what it is linked of: each tool starts by itself")
     quick_tools = config.fa_tools_dir
 
 # Tools of the project and of the distribution, by full path.

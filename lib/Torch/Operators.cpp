@@ -147,11 +147,13 @@ static int64_t getElementSize(int32_t type) {
   }
 }
 
-/// Whether the tensor and its rows start at multiples of 16 bytes.
+/// Whether the tensor and its rows start at multiples of 16 bytes, as those of
+/// a dense tensor of its shape do, which its gradient is.
 static bool isAligned(const FaArgument &tensor) {
-  if (reinterpret_cast<uintptr_t>(tensor.value.data) % 16)
-    return false;
   int64_t size = getElementSize(tensor.type);
+  if (reinterpret_cast<uintptr_t>(tensor.value.data) % 16 ||
+      tensor.shape[tensor.rank - 1] * size % 16)
+    return false;
   for (int i = 0; i < tensor.rank; ++i)
     if (tensor.shape[i] != 1 && tensor.strides[i] != 1 &&
         tensor.strides[i] * size % 16)

@@ -97,6 +97,21 @@ TEST_F(LaunchErrorsTest, StrideBeyondTheHardware) {
   EXPECT_EQ(launch(arguments), FA_INVALID_ARGUMENT);
 }
 
+TEST_F(LaunchErrorsTest, RowThatEndsInsideAnAlignedPiece) {
+  std::string manifest(attentionManifest);
+  std::string contiguous = "\"strides\": \"contiguous\",";
+  manifest.replace(manifest.find(contiguous), contiguous.size(),
+                   contiguous +
+                       " \"alignment\": 16, \"stride_alignment\": 16,");
+  ASSERT_EQ(load(manifest, attentionImage), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  expectFailure(makeArguments(1, 1001, 1, 200, 1), FA_INVALID_ARGUMENT,
+                "argument 'lse' has a row of 1001 elements, which is 4004 "
+                "bytes; a multiple of 16 bytes (4 elements of f32) is needed");
+  EXPECT_EQ(launch(makeArguments(1, 1000, 1, 200, 1)), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+}
+
 TEST_F(LaunchErrorsTest, NegativeStride) {
   arguments[0].strides[1] = -512;
   expectFailure(arguments, FA_INVALID_ARGUMENT,

@@ -17,6 +17,7 @@
 #include "SharedTile.h"
 #include "ThreadLoops.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -82,6 +83,24 @@ static LogicalResult verifySharedCopies(PutOp op) {
 
 /// As boxes, by maps of the pool.
 static LogicalResult verifyPageBoxes(PutOp op) {
+  // A lane looks one box up.
+  constexpr int64_t lanes = 32;
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (channel.getMulticast())
+    return op.emitOpError() << "copies pages to a channel that all blocks of a "
+                               "cluster fill, expected one without 'multicast'";
+  int64_t count = PageBoxes(op).count;
+  int64_t warps = op->getParentOfType<RoleOp>().getWarps();
+  if (PageBoxes(op).getPerWarp(warps) > lanes)
+    return op.emitOpError()
+           << "copies " << count << " boxes of pages by " << warps
+           << " warps, expected at most " << lanes * warps;
+  for (Operation *user : channel->getUsers())
+    if (auto other = dyn_cast<PutOp>(user))
+      if (!other.getPages() || PageBoxes(other).count != count)
+        return other.emitOpError()
+               << "fills a channel that another 'fagpu.put' fills with "
+               << count << " boxes of pages, expected as many";
   if (failed(verifySource(op, op.getPages())) || failed(makeTensorMap(op)))
     return failure();
   return verifySharedCopies(op);

@@ -83,13 +83,20 @@ struct SumUses {
 /// Whether scores are of a tanh that may be approximate: weights err by more
 /// than their rounding then.
 static bool areApproximate(Value scores) {
-  Operation *made = scores.getDefiningOp();
-  if (!made || isa<fagpu::ProductOp>(made))
-    return false;
-  if (auto tanh = dyn_cast<math::TanhOp>(made))
-    return arith::bitEnumContainsAll(tanh.getFastmath(),
-                                     arith::FastMathFlags::afn);
-  return llvm::any_of(made->getOperands(), areApproximate);
+  SetVector<Value> made;
+  made.insert(scores);
+  for (size_t i = 0; i < made.size(); ++i) {
+    Operation *op = made[i].getDefiningOp();
+    if (!op || isa<fagpu::ProductOp>(op))
+      continue;
+    auto tanh = dyn_cast<math::TanhOp>(op);
+    if (tanh && arith::bitEnumContainsAll(tanh.getFastmath(),
+                                          arith::FastMathFlags::afn))
+      return true;
+    if (!tanh)
+      made.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 /// The largest weight of a row is rounded for its product with the values, and

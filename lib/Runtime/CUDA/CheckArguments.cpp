@@ -120,6 +120,16 @@ static Error checkStrides(const ArgumentSpec &spec,
                     " bytes (" + Twine(spec.strideAlignment / elementSize) +
                     " elements of " + getName(spec.type) + ") is needed");
   }
+  // One row has no stride, and kernels take its length for one.
+  int64_t row = argument.rank ? argument.shape[argument.rank - 1] : 0;
+  if (spec.contiguous && argument.rank > 1 && dense == row &&
+      (row * elementSize) % spec.strideAlignment != 0)
+    return invalid(spec,
+                   "has a row of " + Twine(row) + " elements, which is " +
+                       Twine(row * elementSize) + " bytes; a multiple of " +
+                       Twine(spec.strideAlignment) + " bytes (" +
+                       Twine(spec.strideAlignment / elementSize) +
+                       " elements of " + getName(spec.type) + ") is needed");
   return Error::success();
 }
 

@@ -144,6 +144,16 @@ func.func @parts(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 
   return
 }
 
+// REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: the rows of a tile are in pages"
+func.func @pages(%pool: memref<?x16x64xbf16>, %table: memref<?x?xi32>) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %keys = fagpu.channel tma : !k
+  fagpu.role @load groups(1) elect {
+    fagpu.put %keys, %pool[%c0, %c0, %c0] [1, 64, 64] pages(%table : memref<?x?xi32> at 0) rows(%c0) : memref<?x16x64xbf16> into !k
+  }
+  return
+}
+
 // REMARK-NEXT: {{.*}}remark: {{.*}}clusters of 2 blocks share no copies: the rows of a tile are 2 of dimension 0 and others, and not of one dimension"
 func.func @dimensions(%key: !m) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
   %c0 = arith.constant 0 : i32

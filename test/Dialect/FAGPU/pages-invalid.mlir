@@ -35,6 +35,47 @@ func.func @boxes_by_threads(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes
 
 // -----
 
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x16x2x64xbf16>
+func.func @boxes_for_all_blocks(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %ch = fagpu.channel tma multicast : !t
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.put' op copies pages to a channel that all blocks of a cluster fill, expected one without 'multicast'}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
+// Each warp arrives once for its boxes.
+!t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+func.func @boxes_of_other_numbers(%m: memref<?x16x2x64xbf16>, %o: memref<?x32x2x64xbf16>, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel tma : !t
+  fagpu.role @load groups(1) elect {
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : memref<?x16x2x64xbf16> into !t
+    // expected-error @below {{'fagpu.put' op fills a channel that another 'fagpu.put' fills with 4 boxes of pages, expected as many}}
+    fagpu.put %ch, %o[%c, %c, %c, %c] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : memref<?x32x2x64xbf16> into !t
+  }
+  return
+}
+
+// -----
+
+// A lane looks one box up.
+!t = !fagpu.channel<288x64xbf16, #fagpu.smem<128>, 1>
+!p = memref<?x8x2x64xbf16>
+func.func @boxes_for_one_warp(%m: !p, %table: memref<?x?xi32>, %c: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %ch = fagpu.channel tma : !t
+  fagpu.role @load groups(1) warps(1) elect {
+    // expected-error @below {{'fagpu.put' op copies 36 boxes of pages by 1 warps, expected at most 32}}
+    fagpu.put %ch, %m[%c, %c, %c, %c] [1, 288, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%c) : !p into !t
+  }
+  return
+}
+
+// -----
+
 // A warp could give a stage back that another one still works on.
 !t = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !p = memref<?x16x2x64xbf16>

@@ -145,6 +145,8 @@ static std::string getObstacle(PutOp put, int64_t blocks) {
                          tile.front(), multiple, rowsPerSwizzle);
   if (!put.getPart().empty())
     return "a tile is put in parts";
+  if (put.getPages())
+    return "the rows of a tile are in pages";
   int64_t rows = put.getSizes()[put.getRowDim()];
   if (rows != tile.front())
     return llvm::formatv("the rows of a tile are {0} of dimension {1} and "
