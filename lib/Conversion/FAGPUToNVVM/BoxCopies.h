@@ -24,6 +24,9 @@ struct BoxCopy {
 void startCopy(Emitter &emit, const KernelContext &kernel, PutOp put,
                const BoxCopy &box);
 
+/// Goes on inside a branch, where the condition holds.
+void enter(Emitter &emit, Value condition);
+
 /// In a role that warps run together, goes on inside a branch of the first one.
 void enterFirstWarp(Emitter &emit, const RoleThreads &threads);
 

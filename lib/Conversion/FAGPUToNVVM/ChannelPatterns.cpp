@@ -129,7 +129,7 @@ void mlir::fagpu::startCopy(Emitter &emit, const KernelContext &kernel,
   }
 }
 
-static void enter(Emitter &emit, Value condition) {
+void mlir::fagpu::enter(Emitter &emit, Value condition) {
   auto branch =
       scf::IfOp::create(emit.builder, emit.location, condition, false);
   emit.builder.setInsertionPointToStart(branch.thenBlock());
@@ -236,11 +236,8 @@ struct PutPattern : public LoweringPattern<PutOp> {
 
   Registers lower(PutOp op, Adaptor adaptor, Emitter &emit) const override {
     OpBuilder::InsertionGuard guard(emit.builder);
-    if (Value condition = getOptional(adaptor.getCondition())) {
-      auto branch =
-          scf::IfOp::create(emit.builder, emit.location, condition, false);
-      emit.builder.setInsertionPointToStart(branch.thenBlock());
-    }
+    if (Value condition = getOptional(adaptor.getCondition()))
+      enter(emit, condition);
     StageAddress stage = addressStage(emit, kernel, op.getChannel(),
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));

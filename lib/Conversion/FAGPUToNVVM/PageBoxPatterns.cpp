@@ -36,7 +36,7 @@ public:
   void enterWarps() {
     if (boxes.count >= warps)
       return;
-    enter(isBelow(threads.warp, emit.constant(boxes.count)));
+    enter(emit, isBelow(threads.warp, emit.constant(boxes.count)));
   }
 
   /// Reads the table; keys end at `end`.
@@ -89,7 +89,7 @@ public:
     for (auto [turn, box] : llvm::enumerate(copies)) {
       OpBuilder::InsertionGuard ofTurn(emit.builder);
       if (int64_t left = boxes.count - turn * warps; left < warps && turn)
-        enter(isBelow(threads.warp, emit.constant(left)));
+        enter(emit, isBelow(threads.warp, emit.constant(left)));
       startCopy(emit, kernel, put, box);
     }
   }
@@ -116,11 +116,6 @@ private:
                                 NVVM::ShflKind::idx, UnitAttr());
   }
 
-  void enter(Value condition) {
-    auto branch =
-        scf::IfOp::create(emit.builder, emit.location, condition, false);
-    emit.builder.setInsertionPointToStart(branch.thenBlock());
-  }
   Value isBelow(Value a, Value b) {
     return arith::CmpIOp::create(emit.builder, emit.location,
                                  arith::CmpIPredicate::ult, a, b);
@@ -157,11 +152,8 @@ struct PutPageBoxesPattern : public LoweringPattern<PutOp> {
 
   Registers lower(PutOp op, Adaptor adaptor, Emitter &emit) const override {
     OpBuilder::InsertionGuard guard(emit.builder);
-    if (Value condition = getOptional(adaptor.getCondition())) {
-      auto branch =
-          scf::IfOp::create(emit.builder, emit.location, condition, false);
-      emit.builder.setInsertionPointToStart(branch.thenBlock());
-    }
+    if (Value condition = getOptional(adaptor.getCondition()))
+      enter(emit, condition);
     PageBoxCopy pages(op, emit, kernel,
                       flatten(SmallVector<ValueRange>(adaptor.getOffsets())));
     pages.enterWarps();

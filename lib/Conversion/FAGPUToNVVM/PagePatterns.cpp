@@ -152,8 +152,7 @@ private:
       return;
     Value has = isBelow(warp, emit.constant(runs - turn * warps),
                         arith::CmpIPredicate::ult);
-    auto branch = scf::IfOp::create(emit.builder, emit.location, has, false);
-    emit.builder.setInsertionPointToStart(branch.thenBlock());
+    enter(emit, has);
   }
 
   /// Where each row looked up lies in global memory, i64: what is no row of a
@@ -285,10 +284,8 @@ struct PutPagesPattern : public KernelPattern<PutOp> {
       return rewriter.notifyMatchFailure(op, "no rows one by one");
     Emitter emit(rewriter, op.getLoc());
     OpBuilder::InsertionGuard guard(rewriter);
-    if (Value condition = getOptional(adaptor.getCondition())) {
-      auto branch = scf::IfOp::create(rewriter, op.getLoc(), condition, false);
-      rewriter.setInsertionPointToStart(branch.thenBlock());
-    }
+    if (Value condition = getOptional(adaptor.getCondition()))
+      enter(emit, condition);
     PageCopy pages(op, emit, kernel,
                    flatten(SmallVector<ValueRange>(adaptor.getOffsets())));
     pages.lookUp();
