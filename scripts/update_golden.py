@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Regenerates test/Pipelines/level2 and level3: examples at these levels, as text.
+"""Regenerates test/Pipelines/level2, level3 and level4: examples at these levels, as text.
 
 Tests compare them exactly, since every target starts from what they hold. When
 a change of a pass is meant to change them, run this, read `git diff`, and commit
@@ -20,6 +20,8 @@ GOLDEN = {
     "level2": (LEVEL_2, []),
     "level3": ([*LEVEL_2, "--fa-decompose-step", "--canonicalize", "--cse"],
                ["heads_first", "query_key_lengths", "softcap"]),
+    "level4/sm_90a": (["--fa-to-schedule=chip=sm_90a"], ["heads_first", "query_key_lengths", "softcap"]),
+    "level4/sm_80": (["--fa-to-schedule=chip=sm_80"], ["query_key_lengths"]),
 }
 # Constants as numbers, whatever their size.
 FLAGS = ["--mlir-print-elementsattrs-with-hex-if-larger=-1"]
@@ -44,7 +46,7 @@ def update(fa_opt, folder, passes, chosen):
         if process.returncode != 0:
             sys.exit(f"error: {example.relative_to(ROOT)}: {process.stderr.strip()}")
         texts[example.stem] = process.stdout
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for stale in set(folder.glob("*.mlir")) - {folder / f"{name}.mlir" for name in texts}:
         stale.unlink()
         print(f"removed {stale.relative_to(ROOT)}")
