@@ -43,6 +43,7 @@ class RegionReader {
 public:
   RegionWork read(AttentionOp op);
   RegionWork readMask(Region &mask);
+  RegionWork readScoreGradient(Region &gradient);
 
 private:
   void readRegion(Region &region, unsigned firstIndex);
@@ -260,9 +261,13 @@ bool RegionReader::takesRegisters(Value value) {
   return of.byPair() && of.isHeld && !value.getType().isInteger(1);
 }
 
-/// The most values of pairs that are live behind an operation.
+/// The most values of pairs that are live behind an operation. What is added to
+/// gradients is added behind the block.
 int64_t RegionReader::countLive(Block &block) {
   llvm::SmallDenseSet<Value> live;
+  for (auto scatter : block.getOps<ScatterGradientOp>())
+    if (takesRegisters(scatter.getValue()))
+      live.insert(scatter.getValue());
   int64_t most = 0;
   for (Operation &op : llvm::reverse(block)) {
     most = std::max(most, static_cast<int64_t>(live.size()));
@@ -303,6 +308,12 @@ RegionWork RegionReader::readMask(Region &mask) {
   return work;
 }
 
+/// Its first two arguments are the gradient of the score and the score.
+RegionWork RegionReader::readScoreGradient(Region &gradient) {
+  readRegion(gradient, /*firstIndex=*/2);
+  return work;
+}
+
 RegionWork RegionReader::read(AttentionOp op) {
   if (!op.getScore().empty())
     for (auto [argument, capture] :
@@ -317,6 +328,10 @@ RegionWork RegionReader::read(AttentionOp op) {
 
 RegionWork RegionWork::getOfMask(Region &mask) {
   return RegionReader().readMask(mask);
+}
+
+RegionWork RegionWork::getOfScoreGradient(Region &gradient) {
+  return RegionReader().readScoreGradient(gradient);
 }
 
 RegionWork RegionWork::get(AttentionOp op) { return RegionReader().read(op); }

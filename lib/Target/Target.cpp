@@ -124,6 +124,7 @@ static bool isOfGradient(Value value, Value gradient) {
 
 /// What blocks add to gradients of captures and of the scale.
 static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
+  int64_t added = 0;
   problem.addedValues = op.getScaleGradient() ? 1 : 0;
   problem.addsToCaptures =
       op.getScaleGradient() || !op.getCaptureGradients().empty();
@@ -136,7 +137,7 @@ static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
       problem.bytesInBoxes += bytes;
   for (auto scatter : body.getOps<ScatterGradientOp>()) {
     if (!isOfGradient(scatter.getValue(), body.getTerminator()->getOperand(0)))
-      ++problem.addedValues;
+      ++added;
     auto varies = [&](BlockArgument index) {
       return llvm::any_of(scatter.getIndices(),
                           [&](Value at) { return dependsOn(at, index); });
@@ -144,6 +145,14 @@ static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
     problem.addsOfQueries |=
         varies(body.getArgument(4)) && !varies(body.getArgument(5));
   }
+  // With the weight beside what the region keeps, in which one value becomes
+  // the gradient of the score.
+  if (added > 0) {
+    int64_t kept =
+        RegionWork::getOfScoreGradient(op.getScoreGradient()).pairsBeside + 2;
+    added = std::max(added, kept - (problem.gradientReadsScore ? 3 : 2));
+  }
+  problem.addedValues += added;
 }
 
 AttentionProblem AttentionProblem::get(AttentionGradientOp op) {

@@ -68,8 +68,10 @@ struct RegionWork {
   int64_t comparisons = 0;
 
   static RegionWork get(AttentionOp op);
-  /// What a mask does.
+  /// What a mask does; what the gradient of a score function does, which keeps
+  /// what it adds to captures to its end.
   static RegionWork getOfMask(Region &mask);
+  static RegionWork getOfScoreGradient(Region &gradient);
 };
 
 /// What an index of a captured load is. One that is the same for all pairs is
@@ -131,7 +133,8 @@ struct AttentionProblem {
   /// elements queries share, but keys do not.
   bool addsToCaptures = false, addsOfQueries = false;
   /// How many values of each pair they add beside the gradients of the scores,
-  /// and how many bytes of each pair leave in boxes.
+  /// or keep for these, whichever is more; how many bytes of each pair leave in
+  /// boxes.
   int64_t addedValues = 0, bytesInBoxes = 0;
   /// How many numbers of each pair the mask of a gradient loads; how many
   /// factors of weights are kept until the gradient of the weight is there.

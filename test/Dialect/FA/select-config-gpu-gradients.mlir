@@ -15,6 +15,20 @@
 // RUN: fa-opt %t/scored.mlir -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=BETWEEN
 // RUN: %mutate %t/scored.mlir change 'memref<1x?x4x64xbf16>' to 'memref<1x?x4x128xbf16>' | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=KEPT
 // RUN: %mutate %t/scored.mlir change 'memref<1x?x4x64xbf16>' to 'memref<1x?x4x128xbf16>' then change '%%cap: f32' to '%%cap: memref<4xf32>' then change 'softcap(%%cap)' to 'alibi(%%cap : memref<4xf32>)' | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FREE
+// So are the values that the gradient of the cap is made of: fewer keys a step, in two passes.
+// DEFINE: %{dim-of-cap} = 64
+// DEFINE: %{cap} = %mutate %t/scored.mlir change 'memref<1x?x4x64xbf16>' to 'memref<1x?x4x%{dim-of-cap}xbf16>' then change '%%cap: f32' to '%%cap: f32, %%sum: memref<f32>' then change 'value = %%t : !t)' to 'value = %%t : !t, capture[0] = %%sum : memref<f32>)'
+// DEFINE: %{select-cap} = %{cap} | fa-opt - -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=CAP%{dim-of-cap}
+// DEFINE: %{plan-cap} = %{cap} | fa-opt - '-pass-pipeline=builtin.module(fa-to-schedule{chip=sm_90a},fagpu-plan)' -o /dev/null
+// RUN: %{select-cap}
+// RUN: %{plan-cap}
+// CAP64: #fa.config<query_block = 128, key_block = 48, deterministic = false, {{.*}} gradient_form = two_pass>
+// CAP64-SAME: fa.gradient_keys = #fa.config<query_block = 32,
+// REDEFINE: %{dim-of-cap} = 128
+// RUN: %{select-cap}
+// RUN: %{plan-cap}
+// CAP128: #fa.config<query_block = 128, key_block = 32, deterministic = false, {{.*}} gradient_form = two_pass>
+// CAP128-SAME: fa.gradient_keys = #fa.config<query_block = 16,
 // KEPT: #fa.config<query_block = 48, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 // RUN: %mutate %t/keys.mlir change '{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, gradient_form = one_pass>}' to '' | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
