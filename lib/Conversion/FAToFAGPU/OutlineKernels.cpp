@@ -199,10 +199,14 @@ LogicalResult Outliner::readConfig() {
   if (config && config.getGradientForm() == GradientForm::one_pass &&
       !part.hasGroups())
     warps = getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock());
-  // Nor has what reads sums of blocks of queries from memory.
+  // Nor has what reads sums of blocks of queries from memory. Where a mask
+  // hides all, no step says how many rows there are.
   loop.walk([&](FinalizeGradientOp op) {
-    if (isa<MemRefType>(op.getAccumulator().getType()) && !part.hasGroups())
+    auto type = cast<ShapedType>(op.getAccumulator().getType());
+    if (isa<MemRefType>(type) && !part.hasGroups())
       warps = config.getQueryBlock() / 16;
+    else if (!config && type.getDimSize(0) % (16 * warps) != 0)
+      warps = type.getDimSize(0) / 16;
   });
   // So has a merge of partial results, which waits for the kernel of the parts.
   loop.walk([&](AddPartialOp op) {

@@ -4,6 +4,8 @@
 // RUN: fa-run %s --entry=never --target=interpret --chip=sm_80 --verify | FileCheck %s
 // RUN: fa-run %s --entry=never --target=interpret --chip=sm_90a --verify | FileCheck %s
 // RUN: fa-run %s --entry=one_tile --target=interpret --chip=sm_80 --verify | FileCheck %s
+// RUN: fa-run %s --entry=gradients --target=interpret --chip=sm_80 --verify | FileCheck %s
+// RUN: fa-run %s --entry=gradients --target=interpret --chip=sm_90a --verify | FileCheck %s
 // CHECK: result 0: {{.*}}largest 0.00e+00{{.*}}: ok
 // CHECK: verified all rows
 //
@@ -39,4 +41,18 @@ func.func @one_tile(%query: !one, %key: !one, %value: !one) -> !one {
         fa.yield %no : i1
       }
   return %output : !one
+}
+
+// Without a step the rows of a tile say how many warps it takes.
+!f = tensor<1x70x1x24xf32>
+!r = tensor<1x1x70xf32>
+func.func @gradients(%query: !f, %key: !f, %value: !f, %output: !f, %lse: !r, %output_gradient: !f) -> !f {
+  %init = tensor.empty() : !f
+  %gradient = fa.attention_gradient ins(%query, %key, %value : !f, !f, !f) of(%output, %lse : !f, !r)
+      gradients(%output_gradient : !f) outs(query = %init : !f)
+      mask(%b, %h, %i, %j) {
+        %no = arith.constant false
+        fa.yield %no : i1
+      } {config = #fa.config<query_block = 32, key_block = 32, gradient_form = two_pass>}
+  return %gradient : !f
 }
