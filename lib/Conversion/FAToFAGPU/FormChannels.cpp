@@ -195,22 +195,40 @@ static RankedTensorType getNarrowestPart(FetchOp fetch) {
   return narrowest;
 }
 
+/// A condition on which the number of rows is `all`, and 0 otherwise; null for
+/// other numbers.
+static Value getConditionOfAll(Value rows, int64_t all) {
+  auto select = rows.getDefiningOp<arith::SelectOp>();
+  if (!select || !matchPattern(select.getFalseValue(), m_Zero()) ||
+      getConstantIntValue(select.getTrueValue()) != all)
+    return {};
+  return select.getCondition();
+}
+
 /// A map of a box of several rows of several dimensions has no dimension left
 /// for an end of rows: it ends where the memory does. False where that is not
-/// the same.
+/// the same. What stores all rows or none has none behind the memory.
 template <typename OpTy>
 static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
   unsigned rowDim = getRowDim(box, /*tileRank=*/2);
   if (!op.getRows() || llvm::all_of(box.drop_front(rowDim + 1).drop_back(),
                                     [](int64_t size) { return size == 1; }))
     return true;
-  APInt rows, columns;
-  if (!matchPattern(op.getRows(), m_ConstantInt(&rows)) ||
-      rows.getSExtValue() != memory.getDimSize(rowDim) ||
+  int64_t all = memory.getDimSize(rowDim);
+  Value isAll = getConditionOfAll(op.getRows(), all);
+  bool isStore = std::is_same_v<OpTy, StoreOp>;
+  if ((getConstantIntValue(op.getRows()) != all && !(isStore && isAll)) ||
       (op.getColumns() &&
-       (!matchPattern(op.getColumns(), m_ConstantInt(&columns)) ||
-        columns.getSExtValue() != memory.getShape().back())))
+       getConstantIntValue(op.getColumns()) != memory.getShape().back()))
     return false;
+  if (isAll) {
+    OpBuilder builder(op);
+    Value behind = arith::ConstantIntOp::create(builder, op.getLoc(), all,
+                                                /*width=*/32);
+    OpOperand &first = op.getOffsetsMutable()[rowDim];
+    first.set(arith::SelectOp::create(builder, op.getLoc(), isAll, first.get(),
+                                      behind));
+  }
   op.getRowsMutable().clear();
   op.getColumnsMutable().clear();
   op.setPadded(true);

@@ -138,3 +138,32 @@ func.func @no_room(%q: !q256, %k: !q256, %o: memref<?x128xf32>, %n: i32) attribu
   }
   return
 }
+
+// Rows of two dimensions end with the memory. Where all or none are stored, none begin behind it. Threads store any other number.
+!rows = memref<?x16x8x64xf16>
+// CHECK-LABEL: func.func @all_or_none(
+// CHECK-SAME:    %[[IS:[a-z0-9]+]]: i1
+// CHECK:         %[[VIA:.*]] = fagpu.channel tma_store banks(2) : <64x64xf16, #fagpu.smem<128>, 1>
+// CHECK:         %[[FIRST:.*]] = arith.muli
+// CHECK:         %[[AT:.*]] = arith.select %[[IS]], %[[FIRST]], %c16
+// CHECK:         fagpu.store %{{.*}}, %{{.*}}[%{{.*}}, %[[AT]], %{{.*}}, %{{.*}}] sizes [1, 8, 8, 64] padded via(%[[VIA]]
+// CHECK:         fagpu.store %{{.*}} sizes [1, 8, 8, 64] padded via(%[[VIA]]
+// CHECK:         fagpu.store %{{.*}} sizes [1, 8, 8, 64] rows(%{{[^)]*}}) : tensor
+// CHECK:         fagpu.store %{{.*}} sizes [1, 8, 8, 64] rows(%{{[^)]*}}) : tensor
+func.func @all_or_none(%o: !rows, %is: i1, %x: tensor<64x64xf16>) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2>>>} {
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %c16 = arith.constant 16 : i32
+  fagpu.role @math(%g) groups(2) {
+    %first = arith.muli %g, %c8 : i32
+    %all = arith.select %is, %c16, %c0 : i32
+    %half = arith.select %is, %c8, %c0 : i32
+    %not = arith.select %is, %c0, %c16 : i32
+    fagpu.store %x, %o[%c0, %first, %c0, %c0] sizes [1, 8, 8, 64] rows(%all) : tensor<64x64xf16> into !rows
+    fagpu.store %x, %o[%c0, %first, %c0, %c0] sizes [1, 8, 8, 64] rows(%c16) : tensor<64x64xf16> into !rows
+    fagpu.store %x, %o[%c0, %first, %c0, %c0] sizes [1, 8, 8, 64] rows(%half) : tensor<64x64xf16> into !rows
+    fagpu.store %x, %o[%c0, %first, %c0, %c0] sizes [1, 8, 8, 64] rows(%not) : tensor<64x64xf16> into !rows
+  }
+  return
+}

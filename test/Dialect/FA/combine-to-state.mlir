@@ -115,3 +115,36 @@ func.func @chain(%a: !acc, %m: !row, %s: !row, %o: !o, %l: !lse, %p: !o, %k: !ls
   fa.finalize ins(%t#0, %t#1, %t#2 : !acc, !row, !row) outs(%out : !bf16)
   return
 }
+
+// Of a result that alone reads a part, where it stores rows: one of both is stored. A load between may read the part.
+
+// CHECK-LABEL: func @sole_reader(
+// CHECK-SAME:      %[[O:[a-z0-9]+]]: memref<1x48x1x128xf32>, %[[L:[a-z0-9]+]]: memref<1x1x48xf32>, %[[OUT:[a-z0-9]+]]: memref<1x?x1x128xbf16>
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[OUT]], %c1
+// CHECK:         %[[HAS:.*]] = arith.cmpi ne, %[[ROWS]], %c0
+// CHECK:         %[[PART:.*]] = arith.select %[[HAS]], %c0{{.*}}, %c48
+// CHECK-NEXT:    fa.finalize ins({{.*}}) outs(%[[O]], %[[L]] : {{.*}}) rows(%[[PART]])
+// CHECK-NEXT:    fa.finalize ins({{.*}}) outs(%[[OUT]] :
+// CHECK-NOT:     fa.sole_reader
+// CHECK:         fa.finalize ins({{.*}}) outs(%[[O]], %[[L]] : memref<1x48x1x128xf32>, memref<1x1x48xf32>)
+// CHECK-NOT:     rows(
+// CHECK:         return
+func.func @sole_reader(%a: !acc, %m: !row, %s: !row, %o: memref<1x48x1x128xf32>, %l: memref<1x1x48xf32>,
+                       %out: memref<1x?x1x128xbf16>, %numbers: memref<f32>) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %ea = tensor.empty() : !acc
+  %er = tensor.empty() : !row
+  %a0 = linalg.fill ins(%zero : f32) outs(%ea : !acc) -> !acc
+  %m0 = linalg.fill ins(%none : f32) outs(%er : !row) -> !row
+  %s0 = linalg.fill ins(%zero : f32) outs(%er : !row) -> !row
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>)
+  %r:3 = fa.add_partial ins(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%out : memref<1x?x1x128xbf16>) {fa.sole_reader}
+
+  fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>)
+  %number = memref.load %numbers[] : memref<f32>
+  %t:3 = fa.add_partial ins(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>) outs(%a0, %m0, %s0 : !acc, !row, !row)
+  fa.finalize ins(%t#0, %t#1, %t#2 : !acc, !row, !row) outs(%out : memref<1x?x1x128xbf16>) {fa.sole_reader}
+  return %number : f32
+}

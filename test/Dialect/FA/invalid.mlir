@@ -2024,3 +2024,11 @@ func.func @ordered_arithmetic(%x: f32) {
   %y = arith.negf %x {fa.ordered_sums} : f32
   return
 }
+
+// -----
+
+func.func @sole_reader_of_arithmetic(%x: f32) {
+  // expected-error @below {{'arith.negf' op 'fa.sole_reader' is 1 : i64, expected it without a value on an fa.finalize}}
+  %y = arith.negf %x {fa.sole_reader = 1} : f32
+  return
+}

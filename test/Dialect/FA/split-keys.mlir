@@ -240,7 +240,7 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:             %[[SUM:.+]], %[[MOST:.+]], %[[WEIGHT:.+]] = fa.add_partial ins(%[[PART]],
 // CHECK:             %[[ROWS:.+]] = arith.select %{{.+}}, %c1, %c0
 // CHECK:             %[[WHOLE:.+]] = memref.subview %[[O]][%{{.+}}] [1, %[[ROWS]], 1, 64]
-// CHECK:             fa.finalize ins(%[[SUM]], %[[MOST]], %[[WEIGHT]] : {{.+}}) outs(%[[WHOLE]] :
+// CHECK:             fa.finalize ins(%[[SUM]], %[[MOST]], %[[WEIGHT]] : {{.+}}) outs(%[[WHOLE]] : {{.+}}) {fa.sole_reader}
 // CHECK:           scf.forall (%{{.+}}, %[[I:.+]], %[[H:.+]]) in (2, %[[B]], 4) {
 // CHECK:             %[[COUNT:.+]] = arith.andi
 // CHECK:             %[[SPLIT:.+]] = arith.cmpi ugt, %[[COUNT]], %c1

@@ -7,6 +7,7 @@
 
 #include "fa/Dialect/FA/IR/FASequence.h"
 #include "fa/Dialect/FA/IR/OrderedSums.h"
+#include "fa/Dialect/FA/IR/SoleReader.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -85,6 +86,14 @@ static LogicalResult verifyOrderedSums(Operation *op, Attribute value) {
                               "gradients";
 }
 
+static LogicalResult verifySoleReader(Operation *op, Attribute value) {
+  if (isa<FinalizeOp>(op) && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << soleReaderAttrName << "' is " << value
+                           << ", expected it without a value on an "
+                              "fa.finalize";
+}
+
 LogicalResult FADialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == implementsAttrName)
@@ -93,5 +102,7 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op,
     return verifyConfig(op, attribute.getValue());
   if (attribute.getName() == orderedSumsAttrName)
     return verifyOrderedSums(op, attribute.getValue());
+  if (attribute.getName() == soleReaderAttrName)
+    return verifySoleReader(op, attribute.getValue());
   return success();
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/SoleReader.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -116,6 +117,36 @@ static SmallVector<FinalizeOp> findReaders(FinalizeOp stored) {
   return {};
 }
 
+/// Whether no float is loaded between two operations of a block.
+static bool loadsNoFloats(Operation *first, Operation *last) {
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      if (isa<FloatType>(load.getType()))
+        return false;
+  return true;
+}
+
+/// Stores no partial result where `result`, its only reader, has rows.
+static void storeEither(RewriterBase &rewriter, FinalizeOp stored,
+                        FinalizeOp result) {
+  Location loc = stored.getLoc();
+  auto countRows = [&](FinalizeOp op) -> Value {
+    int64_t dim = op.getOutputOrder().positionOf(DimKind::Sequence);
+    Value at = arith::ConstantIndexOp::create(rewriter, loc, dim);
+    return rewriter.createOrFold<memref::DimOp>(loc, op.getOutput(), at);
+  };
+  rewriter.setInsertionPoint(result);
+  Value none = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value isStored = arith::CmpIOp::create(
+      rewriter, loc, arith::CmpIPredicate::ne, countRows(result), none);
+  Value rows =
+      arith::SelectOp::create(rewriter, loc, isStored, none, countRows(stored));
+  // Its rows are known where those of the result are.
+  rewriter.moveOpBefore(stored, result);
+  rewriter.modifyOpInPlace(stored,
+                           [&] { stored.getRowsMutable().assign(rows); });
+}
+
 /// What a tile has just stored of its state is not read again: the state is
 /// that of the one part. `result` may itself be stored and read.
 static void forwardState(RewriterBase &rewriter, FinalizeOp stored,
@@ -130,6 +161,8 @@ static void forwardState(RewriterBase &rewriter, FinalizeOp stored,
   });
   if (partial->use_empty())
     rewriter.eraseOp(partial);
+  if (result->removeAttr(soleReaderAttrName) && loadsNoFloats(stored, result))
+    storeEither(rewriter, stored, result);
 }
 
 namespace {

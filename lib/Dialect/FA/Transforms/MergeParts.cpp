@@ -13,6 +13,7 @@
 
 #include "KeySplitter.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/IR/SoleReader.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -153,10 +154,10 @@ void KeySplitter::storeWhole(const PartsPlan::Item &item) {
       ValueRange(createState(config.getQueryBlock(), getHeadDim())));
   rows.count = tiler.select(isWhole, tiler.toValue(rows.count), tiler.index(0));
   DimsAttr order = results.output.order;
-  FinalizeOp::create(rewriter, loc, TypeRange(), added->getResult(0),
-                     added->getResult(1), added->getResult(2),
-                     tiler.sliceOutput(results, rows, item.head),
-                     tiler.sliceLse(results, rows, item.head),
-                     /*rows=*/Value(), /*sink=*/Value(),
-                     order.isDefault() ? DimsAttr() : order);
+  auto result = FinalizeOp::create(
+      rewriter, loc, TypeRange(), added->getResult(0), added->getResult(1),
+      added->getResult(2), tiler.sliceOutput(results, rows, item.head),
+      tiler.sliceLse(results, rows, item.head), /*rows=*/Value(),
+      /*sink=*/Value(), order.isDefault() ? DimsAttr() : order);
+  result->setAttr(soleReaderAttrName, rewriter.getUnitAttr());
 }

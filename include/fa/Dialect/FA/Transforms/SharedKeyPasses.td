@@ -63,7 +63,8 @@ def FACombineToState : Pass<"fa-combine-to-state"> {
     results and `fa.finalize`: the form that merges of any number of parts have
     (`fa-split-keys`), which a GPU has blocks for. The state has as many rows as
     the tile, a multiple of 16, and at most 64. What a tile merges of a result that
-    it has just stored, and of nothing else, is finalized from its state instead.
+    it has just stored, and of nothing else, is finalized from its state instead. Where `fa.sole_reader` marks that `fa.finalize`,
+    the tile stores one of both.
 
     Fails where a partial result is no f32, a tile has more than 64 rows, or
     `query_lengths` keep rows as they were.
