@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The most frequent call, of three tensors and nothing else, in the fewest
+// The most frequent call, of three tensors and perhaps an output, in the fewest
 // steps: an operator's way through the dispatcher costs more than a launch.
 // Tensors are described by DLPack's exchange functions and outputs made by
 // torch.empty_like. What is not plain is left to the operator, and so is
@@ -85,12 +85,16 @@ public:
 
   /// A new reference: the output, or a pair of output and log-sum-exp. Null
   /// where the call is not plain or fails; `raises` where a caller is to see
-  /// the exception that Python has.
+  /// the exception that Python has. Operands are query, key, value and perhaps
+  /// the output; none where a function of autograd goes on with a call's.
   Object run(Object const *operands, ptrdiff_t count, bool &raises);
 
 private:
+  Object resume();
+  Object differentiate(Object const *operands, const FaArgument *described,
+                       bool &raises);
   bool find(Object const *operands, const FaArgument *described, Plan &plan);
-  Object launch(const Plan &plan, FaArgument *arguments);
+  Object launch(const Plan &plan, FaArgument *arguments, Object into = nullptr);
 
   std::string specification;
   /// Where heads stand: 1 or 2.
@@ -106,6 +110,16 @@ private:
 } // namespace
 
 static Tools tools;
+
+namespace {
+/// Operands of a call that its function of autograd is to go on with.
+struct Pending {
+  Object const *operands;
+  const FaArgument *described;
+};
+} // namespace
+
+static thread_local const Pending *pending = nullptr;
 
 bool Tools::open(Object tuple) {
   Object *const members[] = {&tensorType,
@@ -186,9 +200,10 @@ static bool describe(Object object, int32_t rank, FaArgument &argument) {
   return true;
 }
 
-/// Whether nothing but the three tensors decides what the call does.
-static bool isPlain(Object const *operands, const FaArgument *described) {
-  for (int i = 0; i != 3; ++i) {
+/// Whether nothing but the tensors decides what the call does.
+static bool isPlain(Object const *operands, const FaArgument *described,
+                    int count) {
+  for (int i = 0; i != count; ++i) {
     Owned type(python.getType(operands[i]));
     if (type.get() != tools.tensorType && type.get() != tools.parameterType)
       return false;
@@ -265,16 +280,20 @@ bool PlainCall::find(Object const *operands, const FaArgument *described,
   return true;
 }
 
-/// Allocates the outputs and enqueues, or runs. Null where that fails.
-Object PlainCall::launch(const Plan &plan, FaArgument *arguments) {
+/// Allocates the outputs and enqueues, or runs. Null where that fails. `into`
+/// is an output that arguments[3] describes.
+Object PlainCall::launch(const Plan &plan, FaArgument *arguments, Object into) {
   const FaTorchEntry &entry = plan.entry;
-  Owned output(python.callWith(tools.emptyLike, plan.output,
-                               static_cast<Object>(nullptr)));
+  if (into)
+    python.addReference(into);
+  Owned output(into ? into
+                    : python.callWith(tools.emptyLike, plan.output,
+                                      static_cast<Object>(nullptr)));
   Owned lse;
   if (output && plan.lse)
     lse = Owned(python.callWith(tools.emptyLike, plan.lse,
                                 static_cast<Object>(nullptr)));
-  if (!output || !describe(output.get(), 4, arguments[3]) ||
+  if (!output || (!into && !describe(output.get(), 4, arguments[3])) ||
       (plan.lse && (!lse || !describe(lse.get(), 3, arguments[4]))))
     return nullptr;
   size_t count = plan.lse ? 5 : 4;
@@ -294,31 +313,64 @@ Object PlainCall::launch(const Plan &plan, FaArgument *arguments) {
                   : output.release();
 }
 
-Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
-  FaArgument arguments[5];
-  if (count != 3)
+/// Goes on with a call whose tensors were described, and found to be plain.
+Object PlainCall::resume() {
+  const Pending *from = std::exchange(pending, nullptr);
+  if (!from)
     return nullptr;
-  for (int i = 0; i != 3; ++i)
+  FaArgument arguments[5];
+  std::copy_n(from->described, 3, arguments);
+  Plan plan;
+  if (!find(from->operands, arguments, plan))
+    return nullptr;
+  Owned output(plan.output), lse(plan.lse);
+  return launch(plan, arguments);
+}
+
+Object PlainCall::differentiate(Object const *operands,
+                                const FaArgument *described, bool &raises) {
+  // Other head dims are padded first.
+  if (described[0].shape[3] % 8 || described[2].shape[3] % 8)
+    return nullptr;
+  Pending mine = {operands, described};
+  pending = &mine;
+  Object found = python.callWith(apply, operands[0], operands[1], operands[2],
+                                 static_cast<Object>(nullptr));
+  pending = nullptr;
+  // Hooks of autograd raise what steers their callers.
+  raises = !found && !python.isError(tools.notPlain);
+  return found;
+}
+
+/// Whether an output has the shape of query and value.
+static bool hasOutputShape(const FaArgument *described) {
+  return std::equal(described[0].shape, described[0].shape + 3,
+                    described[3].shape) &&
+         described[3].shape[3] == described[2].shape[3];
+}
+
+Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
+  if (count == 0)
+    return resume();
+  FaArgument arguments[5];
+  if (count != 3 && count != 4)
+    return nullptr;
+  for (int i = 0; i != count; ++i)
     if (!describe(operands[i], 4, arguments[i]))
       return nullptr;
+  bool hasOutput = count == 4;
   // One query has code of its own.
-  if (arguments[0].shape[3 - headsDim] == 1 || !isPlain(operands, arguments))
+  if (arguments[0].shape[3 - headsDim] == 1 ||
+      !isPlain(operands, arguments, count) ||
+      (hasOutput && !hasOutputShape(arguments)))
     return nullptr;
-  if (needsGradient(operands)) {
-    // Other head dims are padded first.
-    if (arguments[0].shape[3] % 8 || arguments[2].shape[3] % 8)
-      return nullptr;
-    Object found = python.callWith(apply, operands[0], operands[1], operands[2],
-                                   static_cast<Object>(nullptr));
-    // Hooks of autograd raise what steers their callers.
-    raises = !found && !python.isError(tools.notPlain);
-    return found;
-  }
+  if (needsGradient(operands))
+    return hasOutput ? nullptr : differentiate(operands, arguments, raises);
   Plan plan;
   if (!find(operands, arguments, plan))
     return nullptr;
   Owned output(plan.output), lse(plan.lse);
-  return launch(plan, arguments);
+  return launch(plan, arguments, hasOutput ? operands[3] : nullptr);
 }
 
 static const char capsuleName[] = "fa_mlir.PlainCall";

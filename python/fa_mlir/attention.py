@@ -84,7 +84,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         raise
 
 
-# Functions of (query, key, value) by layout, causal and return_lse, for calls without other
+# Functions of (query, key, value[, out]) by layout, causal and return_lse, for calls without other
 # arguments of torch's tensors. They return None for those that are other after all, or wrong.
 _plain_calls: dict[tuple, Any] = {}
 
@@ -179,12 +179,11 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
     if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
-            and sink is None and scale is None and query_lengths is None and key_lengths is None and out is None
-            and query_starts is None and key_starts is None and key_pages is None and not dropout_p
+            and sink is None and scale is None and query_lengths is None and key_lengths is None and query_starts is None and key_starts is None and key_pages is None and not dropout_p
             and not deterministic and type(query) is _tensor and not _is_compiling()):
         call = _plain_calls.get((layout, causal, return_lse))
         if call is not None:
-            found = call(query, key, value)
+            found = call(query, key, value) if out is None else call(query, key, value, out)
             if found is not None:
                 return found
             operator.forget_failure()

@@ -533,7 +533,7 @@ class _NotPlain(Exception):
 
 
 def make_plain_calls(torch, text, text_with_lse, layout):
-    """The most frequent call of (query, key, value), for the output and for a pair with lse: by
+    """The most frequent call of (query, key, value[, out]), for the output and for a pair with lse: by
     PlainCall.cpp, without the dispatcher. It returns None for what it leaves to attention()."""
     c = _state["c"]
     tools = (torch.Tensor, torch.nn.Parameter, None, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
@@ -541,8 +541,9 @@ def make_plain_calls(torch, text, text_with_lse, layout):
              make_templates, _NotPlain, torch.Tensor.is_neg, torch.autograd.forward_ad)
     heads_dim = 1 if layout == "bhsd" else 2
 
-    def run(query, key, value):
-        found = calls[1](query, key, value)
+    def run():
+        # With the tensors that the function of C++ has, which applies this.
+        found = calls[1]()
         if found is None:
             raise _NotPlain
         return found
@@ -556,7 +557,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
     class Attention(torch.autograd.Function):  # type: ignore[name-defined]
         @staticmethod
         def forward(ctx, query, key, value):
-            output, lse = run(query, key, value)
+            output, lse = run()
             ctx.save_for_backward(query, key, value, output, lse)
             return output
 
@@ -568,7 +569,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
     class AttentionAndLse(torch.autograd.Function):  # type: ignore[name-defined]
         @staticmethod
         def forward(ctx, query, key, value):
-            output, lse = run(query, key, value)
+            output, lse = run()
             ctx.save_for_backward(query, key, value, output, lse)
             ctx.set_materialize_grads(False)
             return output, lse

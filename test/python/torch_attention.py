@@ -474,6 +474,14 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
             for got, right in (output, both), (pair[0], both), (pair[1], lse):
                 self.assertTrue(torch.equal(got, right))
                 self.assertEqual((got.stride(), got.dtype), (right.stride(), right.dtype))
+            # Into rows that lie further apart.
+            for with_lse in False, True:
+                out = torch.full((*output.shape[:2], output.shape[2] + 1, output.shape[3]), torch.nan)[:, :, :-1]
+                found = _plain_calls[layout, causal, with_lse](query, key, value, out)
+                self.assertIs(found[0] if with_lse else found, out)
+                self.assertTrue(torch.equal(out, both))
+                if with_lse:
+                    self.assertTrue(torch.equal(found[1], lse))
 
         fa_mlir.attention(*make_inputs(gradient=False))
         for layout, causal in ("bshd", None), ("bshd", "top_left"), ("bhsd", "bottom_right"):
@@ -492,7 +500,11 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         query, key, value = make_inputs(gradient=False)
         for operands in ([query[:, :1], key, value], [query[0], key[0], value[0]], [query, key, value.half()],
                          [query.double(), key.double(), value.double()], [query, key[..., :8], value],
-                         [query, key, value[:1]], [query, key, value.numpy()], [query, key]):
+                         [query, key, value[:1]], [query, key, value.numpy()], [query, key], [],
+                         [query, key, value, torch.empty(2, 7, 4, 15)], [query, key, value, torch.empty(2, 8, 4, 16)],
+                         [query, key, value, query.half()], [query, key, value, torch._neg_view(query.clone())],
+                         [query, key, value, torch.empty_like(query, device="meta")],
+                         [query.clone().requires_grad_(), key, value, torch.empty_like(query)]):
             self.assertIsNone(call(*operands))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             self.assertIsNone(call(query, key, value))
