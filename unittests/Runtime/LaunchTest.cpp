@@ -6,11 +6,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir::fa::runtime;
 
 namespace {
-class LaunchTest : public RuntimeTest {};
+class LaunchTest : public RuntimeTest {
+protected:
+  /// The arguments of a call whose numbers are kept: no device is looked up.
+  static std::vector<FaArgument> makePlacedArguments(uint64_t offset,
+                                                     int64_t queries = 300) {
+    std::vector<FaArgument> arguments = makeArguments(2, queries);
+    for (FaArgument &argument : arguments) {
+      argument.device = 0;
+      if (argument.rank != FA_SCALAR)
+        argument.value.integer += offset;
+    }
+    return arguments;
+  }
+};
 } // namespace
 
 TEST_F(LaunchTest, PassesEveryParameter) {
@@ -240,4 +254,59 @@ TEST_F(LaunchTest, AsksTheDriverForLittle) {
     EXPECT_LE(fakeGetCalls(calls[i]), before[i] + 1) << calls[i];
   EXPECT_EQ(fakeGetCalls("cuEventRecord") + fakeGetCalls("cuEventQuery"),
             events);
+}
+
+TEST_F(LaunchTest, RepeatsACallAtOtherAddresses) {
+  createAttention();
+  for (uint64_t offset : {0, 4096, 0}) {
+    int number = fakeGetLaunchCount();
+    ASSERT_EQ(launch(makePlacedArguments(offset)), FA_SUCCESS)
+        << faRuntimeGetErrorMessage();
+    const FakeLaunch &made = *fakeGetLaunch(number);
+    EXPECT_EQ(getParameter<FakeTensorMap>(made, 0).address,
+              fakeBase(0) + offset);
+    EXPECT_EQ(getParameter<uint64_t>(made, 2),
+              fakeBase(0) + (1 << 29) + offset);
+    EXPECT_EQ(getParameter<int32_t>(made, 3), 24);
+  }
+}
+
+TEST_F(LaunchTest, EvaluatesWhatDiffersFromRecentCalls) {
+  createAttention();
+  // More than are kept, each of them twice.
+  for (int64_t queries : {300, 1, 129, 257, 385, 513, 300, 1})
+    for (double scale : {0.5, -3.0}) {
+      std::vector<FaArgument> arguments = makePlacedArguments(0, queries);
+      arguments.back() = makeNumber(scale);
+      int number = fakeGetLaunchCount();
+      ASSERT_EQ(launch(arguments), FA_SUCCESS) << faRuntimeGetErrorMessage();
+      const FakeLaunch &made = *fakeGetLaunch(number);
+      EXPECT_EQ(getParameter<int32_t>(made, 3), (queries + 127) / 128 * 8);
+      EXPECT_EQ(getParameter<float>(made, 4), float(2 * scale));
+      EXPECT_EQ(getParameter<FakeTensorMap>(made, 0).sizes[1],
+                uint64_t(queries));
+    }
+  // The same shape with rows that lie further apart.
+  std::vector<FaArgument> arguments = makePlacedArguments(0);
+  ASSERT_EQ(launch(arguments), FA_SUCCESS);
+  arguments[0].strides[1] *= 2;
+  arguments[0].strides[0] *= 2;
+  int number = fakeGetLaunchCount();
+  ASSERT_EQ(launch(arguments), FA_SUCCESS);
+  EXPECT_EQ(getParameter<int64_t>(*fakeGetLaunch(number), 5), 1024);
+}
+
+TEST_F(LaunchTest, ChecksAddressesOfARepeatedCall) {
+  createAttention();
+  ASSERT_EQ(launch(makePlacedArguments(0)), FA_SUCCESS);
+  std::vector<FaArgument> arguments = makePlacedArguments(0);
+  arguments[1].value.integer += 2;
+  expectFailure(arguments, FA_INVALID_ARGUMENT,
+                "argument 'key' is at address 0x" +
+                    llvm::utohexstr(arguments[1].value.integer, true) +
+                    ", which is no multiple of 16 bytes");
+  arguments[1].value.data = nullptr;
+  expectFailure(arguments, FA_INVALID_ARGUMENT,
+                "argument 'key' is a null pointer, with shape (2, 200, 2, "
+                "128)");
 }

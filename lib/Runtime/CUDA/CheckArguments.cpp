@@ -133,8 +133,23 @@ static Error checkStrides(const ArgumentSpec &spec,
   return Error::success();
 }
 
-static bool isEmpty(const FaArgument &argument) {
-  return llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+bool mlir::fa::runtime::isEmptyTensor(const ArgumentSpec &spec,
+                                      const FaArgument &argument) {
+  return !spec.isScalar &&
+         llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
+}
+
+static Error checkAddress(const ArgumentSpec &spec,
+                          const FaArgument &argument) {
+  if (!argument.value.data)
+    return invalid(spec, "is a null pointer, with shape " +
+                             formatList(argument.shape, argument.rank));
+  auto address = reinterpret_cast<uintptr_t>(argument.value.data);
+  if (address % spec.alignment != 0)
+    return invalid(spec, "is at address 0x" + llvm::utohexstr(address, true) +
+                             ", which is no multiple of " +
+                             Twine(spec.alignment) + " bytes");
+  return Error::success();
 }
 
 static Error checkTensor(const KernelDescription &description,
@@ -154,19 +169,11 @@ static Error checkTensor(const KernelDescription &description,
                              getName(spec.type));
   if (Error error = checkShape(description, spec, arguments, argument))
     return error;
-  if (isEmpty(argument))
+  if (isEmptyTensor(spec, argument))
     return Error::success();
   if (Error error = checkStrides(spec, argument))
     return error;
-  if (!argument.value.data)
-    return invalid(spec, "is a null pointer, with shape " +
-                             formatList(argument.shape, argument.rank));
-  auto address = reinterpret_cast<uintptr_t>(argument.value.data);
-  if (address % spec.alignment != 0)
-    return invalid(spec, "is at address 0x" + llvm::utohexstr(address, true) +
-                             ", which is no multiple of " +
-                             Twine(spec.alignment) + " bytes");
-  return Error::success();
+  return checkAddress(spec, argument);
 }
 
 Error mlir::fa::runtime::checkArguments(const KernelDescription &description,
@@ -183,5 +190,14 @@ Error mlir::fa::runtime::checkArguments(const KernelDescription &description,
     if (error)
       return error;
   }
+  return Error::success();
+}
+
+Error mlir::fa::runtime::checkAddresses(const KernelDescription &description,
+                                        ArrayRef<FaArgument> arguments) {
+  for (auto [spec, argument] : llvm::zip(description.arguments, arguments))
+    if (!spec.isScalar && !isEmptyTensor(spec, argument))
+      if (Error error = checkAddress(spec, argument))
+        return error;
   return Error::success();
 }

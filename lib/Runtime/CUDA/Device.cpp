@@ -85,8 +85,10 @@ Error ScopedContext::enter(const Device &device) {
     return Error::success();
   result = driver.cuCtxPushCurrent_v2(device.getContext());
   pushed = result == cuda::Success;
-  return driver.check(result, "making the context of " + device.describe() +
-                                  " current");
+  if (LLVM_LIKELY(pushed))
+    return Error::success();
+  return driver.fail(result,
+                     "making the context of " + device.describe() + " current");
 }
 
 ScopedContext::~ScopedContext() {

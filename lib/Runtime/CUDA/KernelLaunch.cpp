@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the arguments of a call to its launches: check them, evaluate the
-// values, fill in parameters and tensor maps, enqueue. All that can fail for
-// the caller's reasons comes before the first launch. Read `launch`, at the
-// end, then `prepareCall`.
+// From the arguments of a call to its launches: evaluate them
+// (EvaluateCall.cpp), fill in parameters and tensor maps, enqueue. All that can
+// fail for the caller's reasons comes before the first launch. Read `launch`,
+// at the end, then `prepareCall`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #include "fa/Runtime/CUDA/RoundNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Alignment.h"
 #include <cstring>
 
 using namespace mlir::fa::runtime;
@@ -27,7 +28,15 @@ using llvm::Twine;
 
 /// The values of all parameters, which the driver copies at the launch.
 struct Kernel::ParameterBuffer {
-  alignas(alignof(cuda::TensorMap)) char bytes[maxParameterBytes];
+  /// Aligned for tensor maps, which LLVM's vectors are not where they allocate.
+  char *getStart() {
+    return reinterpret_cast<char *>(llvm::alignAddr(bytes, alignment));
+  }
+
+private:
+  static constexpr llvm::Align alignment =
+      llvm::Align::Constant<alignof(cuda::TensorMap)>();
+  char bytes[maxParameterBytes + alignof(cuda::TensorMap)];
 };
 
 static std::string formatSizes(ArrayRef<unsigned> sizes) {
@@ -79,39 +88,6 @@ Error mlir::fa::runtime::launchFunction(const Driver &driver,
                          formatSizes(block) + ", cluster " +
                          formatSizes(cluster) + " and " + Twine(sharedMemory) +
                          " bytes of shared memory" + hint);
-}
-
-static bool isEmptyTensor(const ArgumentSpec &spec,
-                          const FaArgument &argument) {
-  return !spec.isScalar &&
-         llvm::is_contained(ArrayRef(argument.shape, argument.rank), 0);
-}
-
-/// All tensors are on one device. Those without elements may be anywhere; a
-/// launch without any other tensor is for the first device.
-Expected<int> Kernel::findDevice(ArrayRef<FaArgument> arguments) const {
-  std::optional<int> device;
-  StringRef first;
-  for (auto [spec, argument] : llvm::zip(description.arguments, arguments)) {
-    if (spec.isScalar || isEmptyTensor(spec, argument))
-      continue;
-    int ordinal = argument.device;
-    if (ordinal == FA_DEVICE_OF_POINTER) {
-      Expected<int> found = runtime.getDeviceOf(argument.value.data, spec.name);
-      if (!found)
-        return found.takeError();
-      ordinal = *found;
-    }
-    if (device && ordinal != *device)
-      return makeError(FA_INVALID_ARGUMENT,
-                       "argument '" + Twine(spec.name) + "' is on device " +
-                           Twine(ordinal) + ", but argument '" + first +
-                           "' is on device " + Twine(*device));
-    if (!device)
-      first = spec.name;
-    device = ordinal;
-  }
-  return device.value_or(0);
 }
 
 char *Kernel::getAddress(const ParameterSpec &parameter,
@@ -250,7 +226,7 @@ Error Kernel::fillParameters(const Launch &launch,
                              ArrayRef<Number> values, ParameterBuffer &buffer) {
   const LaunchDescription &described = *launch.description;
   for (auto [index, parameter] : llvm::enumerate(described.parameters)) {
-    char *target = buffer.bytes + launch.offsets[index];
+    char *target = buffer.getStart() + launch.offsets[index];
     switch (parameter.kind) {
     case ParameterSpec::TensorMap:
       if (Error error =
@@ -299,8 +275,12 @@ Error Kernel::placeEmptyTensors(
 
 /// One launch of a call: all that it needs but workspaces and counters.
 struct Kernel::Call {
+  // The buffer is not cleared.
+  Call(Launch *launch, const LaunchShape &shape)
+      : launch(launch), shape(shape) {}
+
   Launch *launch;
-  LaunchShape shape;
+  const LaunchShape &shape;
   cuda::Function function = nullptr;
   ParameterBuffer buffer;
   llvm::SmallVector<void *, 32> parameters;
@@ -314,7 +294,7 @@ Error Kernel::prepareCall(Device &device, ArrayRef<FaArgument> arguments,
           fillParameters(*call.launch, arguments, values, call.buffer))
     return error;
   for (unsigned offset : call.launch->offsets)
-    call.parameters.push_back(call.buffer.bytes + offset);
+    call.parameters.push_back(call.buffer.getStart() + offset);
   Expected<cuda::Function> function = getFunction(*call.launch, device);
   if (!function)
     return function.takeError();
@@ -428,47 +408,13 @@ Error Kernel::launchAll(Device &device, ArrayRef<Number> values,
 }
 
 Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
-  if (Error error = checkArguments(description, arguments))
-    return error;
-  Expected<int> ordinal = findDevice(arguments);
-  if (!ordinal)
-    return ordinal.takeError();
-  Expected<Device *> found = runtime.getDevice(*ordinal);
-  if (!found)
-    return found.takeError();
-  Device &device = **found;
-
-  llvm::SmallVector<Number, 96> values;
-  MissingNumbers missing;
-  description.program.evaluate(arguments, device.getLimits().multiprocessors,
-                               values, missing);
-  if (Error error = checkRequirements(values, missing))
-    return error;
-  // A vector of the standard library: tensor maps need more alignment than
-  // LLVM's allocates.
-  std::vector<Call> calls;
-  calls.reserve(launches.size());
-  for (const std::unique_ptr<Launch> &launch : launches) {
-    const LaunchDescription &described = *launch->description;
-    LaunchShape shape = {{},
-                         described.block,
-                         described.cluster,
-                         described.sharedMemory,
-                         described.isDependent};
-    if (Error error = getGrid(described, device, values, missing, shape.grid))
-      return error;
-    // An empty grid has nothing to do, and is not prepared for.
-    if (shape.grid[0] == 0)
-      continue;
-    if (Error error = checkNumbers(described, missing))
-      return error;
-    Call &call = calls.emplace_back();
-    call.launch = launch.get();
-    call.shape = shape;
-  }
-  if (calls.empty())
+  Expected<SharedEvaluation> evaluated = evaluate(arguments);
+  if (!evaluated)
+    return evaluated.takeError();
+  const Evaluation &known = **evaluated;
+  if (known.launches.empty())
     return Error::success();
-
+  Device &device = *known.device;
   ScopedContext scope(runtime.getDriver());
   if (Error error = scope.enter(device))
     return error;
@@ -479,8 +425,11 @@ Error Kernel::launch(ArrayRef<FaArgument> arguments, cuda::Stream stream) {
       return error;
     arguments = placed;
   }
-  for (Call &call : calls)
-    if (Error error = prepareCall(device, arguments, values, call))
+  llvm::SmallVector<Call, 2> calls;
+  calls.reserve(known.launches.size());
+  for (const auto &[launch, shape] : known.launches)
+    if (Error error = prepareCall(device, arguments, known.values,
+                                  calls.emplace_back(launch, shape)))
       return error;
-  return launchAll(device, values, stream, calls);
+  return launchAll(device, known.values, stream, calls);
 }

@@ -9,6 +9,8 @@
 #define FA_RUNTIME_CUDA_KERNEL_H
 
 #include "fa/Runtime/CUDA/Runtime.h"
+#include <memory>
+#include <mutex>
 
 namespace mlir::fa::runtime {
 
@@ -60,6 +62,17 @@ private:
   };
   /// The same for one call.
   struct Call;
+  /// What a call computes of its arguments, all but the addresses of tensors.
+  struct Evaluation {
+    llvm::SmallVector<FaArgument> arguments;
+    Device *device;
+    llvm::SmallVector<Number> values;
+    /// Those that have something to do.
+    llvm::SmallVector<std::pair<Launch *, LaunchShape>, 1> launches;
+
+    bool isOf(llvm::ArrayRef<FaArgument> others) const;
+  };
+  using SharedEvaluation = std::shared_ptr<const Evaluation>;
 
   Kernel(Runtime &runtime, KernelDescription description, KernelImages images)
       : runtime(runtime), description(std::move(description)),
@@ -67,6 +80,11 @@ private:
 
   llvm::Error addLaunch(const LaunchDescription &launch);
   llvm::Expected<int> findDevice(llvm::ArrayRef<FaArgument> arguments) const;
+  /// Checks arguments, and evaluates them unless a recent call had the same.
+  llvm::Expected<SharedEvaluation>
+  evaluate(llvm::ArrayRef<FaArgument> arguments);
+  llvm::Expected<SharedEvaluation>
+  evaluateAnew(llvm::ArrayRef<FaArgument> arguments);
   llvm::Error checkRequirements(llvm::ArrayRef<Number> values,
                                 const MissingNumbers &missing) const;
   llvm::Error getGrid(const LaunchDescription &launch, const Device &device,
@@ -121,6 +139,9 @@ private:
   KernelImages images;
   /// In the order in which they run, the kernel's own last.
   llvm::SmallVector<std::unique_ptr<Launch>, 1> launches;
+  std::mutex recentMutex;
+  std::array<SharedEvaluation, 4> recent;
+  unsigned nextRecent = 0;
 };
 
 } // namespace mlir::fa::runtime

@@ -175,6 +175,13 @@ struct KernelImages {
 llvm::Error checkArguments(const KernelDescription &description,
                            llvm::ArrayRef<FaArgument> arguments);
 
+/// The same of the addresses alone.
+llvm::Error checkAddresses(const KernelDescription &description,
+                           llvm::ArrayRef<FaArgument> arguments);
+
+/// Whether a tensor has no elements; a number has one.
+bool isEmptyTensor(const ArgumentSpec &spec, const FaArgument &argument);
+
 } // namespace mlir::fa::runtime
 
 #endif // FA_RUNTIME_CUDA_KERNELDESCRIPTION_H
