@@ -7,8 +7,8 @@
 Forms: `llama` (causal), `gemma2` (softcap, and a window in every other layer), `packed`
 (causal within documents of random lengths, new ones each step: FlexAttention's time has
 its create_block_mask in it). A step is forward, backward and AdamW. Weights, data and
-their order are the same for all; two `noise` runs are the reference's with weights moved
-by one rounding of bfloat16 at most, so that their losses say how far runs drift apart by rounding.
+their order are the same for all; `noise` runs are the reference's with weights moved by one
+rounding of bfloat16 at most, so that their losses say how far runs drift apart by rounding.
 Who has no form of a problem, or is not installed, is named with the reason.
 
 Prints a table in Markdown, and writes training.md, training.json and, with matplotlib, training.png.
@@ -32,6 +32,8 @@ from torch.nn import functional as F
 
 FORMS = ("llama", "gemma2", "packed")
 VOCABULARY = 512
+# Moves a weight to a neighbour in bfloat16, or leaves it.
+NOISE = 2.0 ** -7
 
 
 class NoForm(Exception):
@@ -254,15 +256,17 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def train(options, name, noise=0.0, steps=None):
-    """(losses, seconds of each step, peak bytes)."""
+def train(options, name, noise=0, steps=None):
+    """(losses, seconds of each step, peak bytes). noise: the number of a draw, 0 for none."""
     device = options.device
     torch.manual_seed(options.seed)
     with device:
         model = Model(options).to(torch.bfloat16)
     if noise:
+        generator = torch.Generator(device).manual_seed(options.seed + noise)
         for parameter in model.parameters():
-            parameter.data.mul_(1 + noise * (torch.rand_like(parameter) - 0.5))
+            drawn = torch.rand(parameter.shape, generator=generator, dtype=parameter.dtype, device=device)
+            parameter.data.mul_(1 + NOISE * (drawn - 0.5))
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -310,10 +314,10 @@ def run_form(options):
         records[name] = {"losses": [round(loss, 5) for loss in losses], "seconds": statistics.median(seconds[-options.timed:]), "bytes": memory}
     records = {name: records[name] for name in options.contestants}
     if reference is not None:
-        for name, size in ("noise", 2.0 ** -7), ("more noise", -2.0 ** -7):
-            noise, _, _ = train(options, reference, noise=size)
-            records[name] = {"losses": [round(loss, 5) for loss in noise],
-                             "drift": find_drift(noise, records[reference]["losses"])}
+        for number in range(1, options.noises + 1):
+            noise, _, _ = train(options, reference, noise=number)
+            records[f"noise {number}"] = {"losses": [round(loss, 5) for loss in noise],
+                                          "drift": find_drift(noise, records[reference]["losses"])}
         for name, record in records.items():
             if "seconds" in record:
                 record["drift"] = find_drift(record["losses"], records[reference]["losses"])
@@ -367,6 +371,7 @@ def main():
     parser.add_argument("--lock", type=argparse.FileType("w"), help="one process of those with this file times at a time")
     parser.add_argument("--all-losses", action="store_true",
                         help="all steps of each contestant: else of fa_mlir and the reference, of others those timed")
+    parser.add_argument("--noises", type=int, default=2, help="runs of the reference with noise")
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--device", type=torch.device,
                         default=torch.device("cuda" if torch.cuda.is_available() else "cpu"))
@@ -405,7 +410,7 @@ def main():
     # Losses drift no further from the reference than rounding takes it, and then some. NaN is far.
     far = []
     for form, found in results.items():
-        noise = max((found["records"][name]["drift"] for name in ("noise", "more noise") if name in found["records"]), default=0)
+        noise = max((record["drift"] for name, record in found["records"].items() if name.startswith("noise")), default=0)
         far += [f"{form}: {name}" for name, record in found["records"].items()
                 if "seconds" in record and "drift" in record and not record["drift"] <= 3 * noise + 1e-3]
     for each in far:

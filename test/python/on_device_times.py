@@ -33,6 +33,7 @@ def host_time():
     from torch.nn.functional import scaled_dot_product_attention
 
     inputs = make_inputs(1, 128, 128, 2, 2, 64)
+    out = torch.empty_like(inputs[0])
     leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     first = [tensor.detach().transpose(1, 2).contiguous() for tensor in inputs]
     turned = [tensor.detach().requires_grad_() for tensor in first]
@@ -48,9 +49,11 @@ def host_time():
 
     calls = {"fa_mlir.attention, no gradient": (lambda: fa_mlir.attention(*inputs, causal="bottom_right"), False),
              "fa_mlir.attention, to be differentiated": (lambda: fa_mlir.attention(*leaves, causal="bottom_right"), True),
+             "fa_mlir.attention, into out": (lambda: fa_mlir.attention(*inputs, causal="bottom_right", out=out), False),
              "short way alone": (lambda: short(*inputs), False),
              "operator, with lse": (lambda: below(lambda: operator(*inputs, None, None, text)), False),
-             "empty_like": (lambda: torch.empty_like(inputs[0]), False)}
+             "torch.relu": (lambda: torch.relu(inputs[0]), False),
+             "torch.empty_like": (lambda: torch.empty_like(inputs[0]), False)}
     timed = time_in_turns(calls)
     # By themselves: choosing the backend is no part of a call.
     for backend in torch.nn.attention.SDPBackend.CUDNN_ATTENTION, torch.nn.attention.SDPBackend.FLASH_ATTENTION:

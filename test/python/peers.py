@@ -8,6 +8,9 @@ nowhere; --folder names a copy that is there already. Each test function has the
 same share of the sample. A test that meets an UnsupportedError is counted by the
 argument, as "unsupported"; any other failure is one. Needs pytest, einops and, for
 rotary embedding on a GPU, triton. The last line has the counts.
+
+Processes with one --pieces folder share a sample: each takes a piece that nobody took,
+and writes there how its tests ended. A later run with that folder goes on.
 """
 
 import argparse
@@ -55,6 +58,38 @@ def find_kernels(parameters):
     return tuple(sorted(decided))
 
 
+class Pieces:
+    """Tests of one sample, five to a piece; a file in a folder says that a process took one."""
+
+    tests = 5
+
+    def __init__(self, folder, suite):
+        self.folder, self.suite = folder, suite
+        self.paths = {}
+        self.taken = {}
+
+    def add(self, items):
+        for place, item in enumerate(items):
+            self.paths[item] = self.folder / f"{self.suite}-{place // self.tests:04}.txt"
+
+    def take(self, item, may_begin):
+        """Whether this process runs a test; one piece after the other is begun."""
+        path = self.paths[item]
+        if path not in self.taken:
+            self.taken[path] = False
+            if may_begin:
+                try:
+                    path.touch(exist_ok=False)
+                    self.taken[path] = True
+                except FileExistsError:
+                    pass
+        return self.taken[path]
+
+    def note(self, item, outcome):
+        with open(self.paths[item], "a") as file:
+            file.write(f"{outcome} {item.name}\n")
+
+
 class Sample:
     """A plugin of pytest: takes a sample, and counts."""
 
@@ -69,6 +104,7 @@ class Sample:
         self.functions = collections.Counter()
         self.begun_again = 0
         self.start = time.monotonic()
+        self.pieces = Pieces(options.pieces, options.suite) if options.pieces else None
 
     def thin(self, module):
         """Leaves a sample of each test's parameters, the same number of each: collecting all of
@@ -129,6 +165,8 @@ class Sample:
         # Those of one share that need the same kernels follow one another.
         items.sort(key=lambda item: (find_kernels(getattr(getattr(item, "callspec", None), "params", {})), item.nodeid))
         items[:] = items[len(items) * first // count:len(items) * (first + 1) // count]
+        if self.pieces:
+            self.pieces.add(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):
@@ -150,9 +188,15 @@ class Sample:
         # Shares run beside each other.
         torch.cuda.empty_cache()
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item):
-        if self.options.seconds and time.monotonic() - self.start > self.options.seconds:
+        is_over = self.options.seconds and time.monotonic() - self.start > self.options.seconds
+        if self.pieces:
+            # True: nobody else is to run it here.
+            return None if self.pieces.take(item, not is_over) else True
+        if is_over:
             item.session.shouldstop = f"{self.options.seconds} s are over"
+        return None
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item, call):
@@ -162,13 +206,18 @@ class Sample:
         if isinstance(error, fa_mlir.UnsupportedError):
             report.outcome, report.longrepr = "skipped", (item.nodeid, 0, str(error))
             self.unsupported[f"{error.argument}: {str(error.value)[:60]}"] += 1
-            self.counts["unsupported"] += 1
+            self.count(item, "unsupported")
         elif call.when == "call" or report.skipped:
-            self.counts[report.outcome] += 1
+            self.count(item, report.outcome)
             if call.when == "call":
                 self.functions[item.originalname or item.name] += 1
         elif report.failed:
-            self.counts["failed"] += 1
+            self.count(item, "failed")
+
+    def count(self, item, outcome):
+        self.counts[outcome] += 1
+        if self.pieces:
+            self.pieces.note(item, outcome)
 
 
 def install(folder, device):
@@ -216,6 +265,7 @@ def main():
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--share", default="0/1", help="I/N: the I-th of N parts of the sample")
+    parser.add_argument("--pieces", type=Path, help="a folder by which processes share what is left of the sample")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--most-rows", type=int, default=1 << 30, help="leave longer sequences out")
     parser.add_argument("--configurations", type=int, default=1 << 30,
