@@ -47,7 +47,7 @@ struct Row {
   /// Elements of 16 bits.
   constexpr Row &packed() { return set(elements, Elements::Packed); }
   /// Elements of f32.
-  constexpr Row &floats() { return set(elements, Elements::Floats); }
+  constexpr Row &ofFloats() { return set(elements, Elements::Floats); }
   /// Head dims up to `most`.
   constexpr Row &headDim(int64_t most) { return set(maxHeadDim, most); }
   /// So many keys or more. Such a row takes the place of the first one for the
@@ -135,11 +135,11 @@ inline constexpr Row table[] = {
         .rescaledBefore().longestFirstIfMasked(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
-    Row("sm_90a").floats().headDim(96).block(128, 128).groups(2),
-    Row("sm_90a").floats().headDim(128).block(128, 64).groups(2),
+    Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),
+    Row("sm_90a").ofFloats().headDim(128).block(128, 64).groups(2),
     // Blocks of which a multiprocessor holds two: one loads and splits operands
     // while the other multiplies.
-    Row().floats().headDim(128).block(64, 64).commonStages(),
+    Row().ofFloats().headDim(128).block(64, 64).commonStages(),
     Row().headDim(64).block(128, 128),
     Row().headDim(64).block(128, 96),
     Row().headDim(64).block(128, 64),
@@ -149,14 +149,14 @@ inline constexpr Row table[] = {
     // Terms of a part of the columns at a time, for f32 whose whole operands
     // fit no shared memory, or no registers. Groups split the next part while
     // they multiply the one before.
-    Row("sm_90a").floats().headDim(256).block(128, 64).groups(2).columns(32)
+    Row("sm_90a").ofFloats().headDim(256).block(128, 64).groups(2).columns(32)
         .keepingQueries(),
     // All terms of queries stay in shared memory, of which two blocks of a
     // multiprocessor still have enough. At head dim 256 sums that are written
     // out take ptxas beyond two seconds.
-    Row("sm_90", "sm_90a", "sm_100").floats().headDim(192).block(64, 64)
+    Row("sm_90", "sm_90a", "sm_100").ofFloats().headDim(192).block(64, 64)
         .columns(16).keepingQueries(),
-    Row().floats().headDim(256).block(64, 64).columns(16)};
+    Row().ofFloats().headDim(256).block(64, 64).columns(16)};
 // clang-format on
 
 } // namespace mlir::fa::gpu_configs

@@ -27,11 +27,11 @@ void QueryBlock::emitResult() {
     Value both = arith::MaximumFOp::create(builder, loc, maximum, score);
     Value shift = blocks.select(blocks.isEqual(both, -infinity),
                                 blocks.constant(0.0f, rowType), both);
-    auto weigh = [&](Value number) {
+    auto getWeight = [&](Value number) {
       return blocks.exp(arith::SubFOp::create(builder, loc, number, shift));
     };
-    weight = weigh(maximum);
-    sum = math::FmaOp::create(builder, loc, sum, weight, weigh(score));
+    weight = getWeight(maximum);
+    sum = math::FmaOp::create(builder, loc, sum, weight, getWeight(score));
     maximum = shift;
   }
   // Finite where dropout keeps nothing.

@@ -123,8 +123,8 @@ bool GradientBlock::addsToQueries() {
 }
 
 /// exp(scores - lse), in base 2: a factor of the scores joins that of the base.
-Value GradientBlock::weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
-                           Value reference) {
+Value GradientBlock::emitWeights(OpBuilder &outside, OpBuilder &inside,
+                                 Value scores, Value reference) {
   Location loc = step.getLoc();
   Blocks blocks(inside, loc);
   constexpr double log2e = 1.4426950408889634;
@@ -189,7 +189,7 @@ GradientBlock::emitScores(OpBuilder &outside, OpBuilder &inside,
       spreadNumbers(inside, step.getLse(), rowReferences, mapping);
   if (failed(references))
     return failure();
-  result.weights = weigh(outside, inside, scores, *references);
+  result.weights = emitWeights(outside, inside, scores, *references);
   if (hidesWeights()) {
     FailureOr<SmallVector<Value>> hidden =
         hidePairs(outside, inside, place, mapping, result.weights);

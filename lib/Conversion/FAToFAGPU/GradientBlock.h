@@ -108,8 +108,8 @@ private:
                          const IRMapping &mapping);
   FailureOr<Value> spreadNumbers(OpBuilder &inside, Value numbers, Value ofRows,
                                  const IRMapping &mapping);
-  Value weigh(OpBuilder &outside, OpBuilder &inside, Value scores,
-              Value reference);
+  Value emitWeights(OpBuilder &outside, OpBuilder &inside, Value scores,
+                    Value reference);
   FailureOr<Scores> emitScores(OpBuilder &outside, OpBuilder &inside,
                                const PairBlock &place, RegionOnBlocks &region,
                                const IRMapping &mapping);

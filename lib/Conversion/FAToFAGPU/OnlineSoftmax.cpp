@@ -18,7 +18,7 @@ using namespace mlir::fa;
 /// A block of scores behind those that the loop has seen: Milakov and
 /// Gimelshein 2018. Exponents are taken from 0 in a row that has seen no key,
 /// to avoid the difference of infinities.
-QueryBlock::Weights QueryBlock::weigh(OpBuilder &inside, Value scores) {
+QueryBlock::Weights QueryBlock::emitWeights(OpBuilder &inside, Value scores) {
   Location loc = step.getLoc();
   Blocks blocks(inside, loc);
   auto state = newRanges.getRegionIterArgs();
@@ -126,7 +126,7 @@ LogicalResult QueryBlock::emitStep(OpBuilder &outside, OpBuilder &inside,
   if (failed(s))
     return failure();
 
-  Weights weights = weigh(inside, *s);
+  Weights weights = emitWeights(inside, *s);
   FailureOr<Value> v = fetchKeys(inside, step, mapped(step.getValue()),
                                  step.getValueOrder(), columns, endOfKeys);
   if (failed(v))

@@ -79,15 +79,15 @@ SmallVector<Value> QueryBlock::addPartials(OpBuilder &builder,
   // 0 in place of a maximum of -inf
   Value shiftBy = blocks.select(blocks.isEqual(maximum, -infinity),
                                 blocks.constant(0.0f, rowType), maximum);
-  auto weigh = [&](Value number) {
+  auto getWeight = [&](Value number) {
     return blocks.exp(arith::SubFOp::create(builder, loc, number, shiftBy));
   };
-  Value correction = weigh(state[1]);
+  Value correction = getWeight(state[1]);
   Value sum = arith::MulFOp::create(builder, loc, state[2], correction);
   Value total = arith::MulFOp::create(builder, loc, state[0],
                                       blocks.broadcast(correction, accType));
   for (const Partial &part : added) {
-    Value weight = weigh(part.lse);
+    Value weight = getWeight(part.lse);
     sum = arith::AddFOp::create(builder, loc, sum, weight);
     // What has the weight 0 may hold anything and is not read into the sum.
     Value weights = blocks.broadcast(weight, accType);

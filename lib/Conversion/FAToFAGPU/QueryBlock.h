@@ -41,7 +41,7 @@ private:
   struct Weights {
     Value weights, maximum, sum, accumulated;
   };
-  Weights weigh(OpBuilder &inside, Value scores);
+  Weights emitWeights(OpBuilder &inside, Value scores);
   /// Weights as the product takes them.
   Value applyFactors(OpBuilder &inside, Value weights);
   void spoilMissingPages(Value keys);

@@ -49,7 +49,7 @@ func.func @heads(%query: !m, %key: !m, %value: !m, %heads: i32, %end: i32) attri
 
 !k = !fagpu.channel<128x64xbf16, #fagpu.smem<128>, 2>
 !m = memref<?x?x64xbf16>
-// REMARK: {{.*}}remark: {{.*}}clusters of 4 blocks share no copies: what each block copies depends on its own query block"
+// REMARK: {{.*}}remark: {{.*}}clusters of 4 blocks share no copies: what each block copies depends on the number of the block"
 func.func @carried(%key: !m, %end: i32) attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv[1])
 LIMITS = {"README.md": 600, "docs/STATUS.md": 500, "benchmarks/README.md": 600}
-DOCS_LIMIT = 14950
+DOCS_LIMIT = 15000
 GENERATED = ("docs/Reference", "docs/Raising.md")
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -139,12 +139,12 @@ static SmallVector<Value> decompose(OpBuilder &builder, FinalizeOp finalize) {
     Value both = arith::MaximumFOp::create(builder, loc, maximum, score);
     Value shift = block.select(block.isEqual(both, negativeInfinity),
                                block.splatLike(0.0f, sum), both);
-    auto weigh = [&](Value number) -> Value {
+    auto getWeight = [&](Value number) -> Value {
       Value difference = arith::SubFOp::create(builder, loc, number, shift);
       return math::ExpOp::create(builder, loc, difference);
     };
-    weight = weigh(maximum);
-    sum = math::FmaOp::create(builder, loc, sum, weight, weigh(score));
+    weight = getWeight(maximum);
+    sum = math::FmaOp::create(builder, loc, sum, weight, getWeight(score));
     maximum = shift;
   }
   // output = accumulator / sum, 0 where sum is 0
@@ -187,11 +187,11 @@ static SmallVector<Value> decompose(OpBuilder &builder, AddPartialOp op) {
   Value newMaximum = arith::MaximumFOp::create(builder, loc, maximum, lse);
   Value shift = block.select(block.isEqual(newMaximum, negativeInfinity),
                              block.splatLike(0.0f, maximum), newMaximum);
-  auto weigh = [&](Value number) -> Value {
+  auto getWeight = [&](Value number) -> Value {
     Value difference = arith::SubFOp::create(builder, loc, number, shift);
     return math::ExpOp::create(builder, loc, difference);
   };
-  Value correction = weigh(maximum), weight = weigh(lse);
+  Value correction = getWeight(maximum), weight = getWeight(lse);
   Value sum =
       math::FmaOp::create(builder, loc, op.getSum(), correction, weight);
   // What has the weight 0 may hold anything and is not read into the sum.
@@ -257,11 +257,11 @@ static SmallVector<Value> decompose(OpBuilder &builder, CombineOp combine) {
   Value isEmpty = block.isEqual(maximum, negativeInfinity);
   Value shift = block.select(isEmpty, block.splatLike(0.0f, maximum), maximum);
   // weight = exp(lse - m)
-  auto weigh = [&](Value lse) -> Value {
+  auto getWeight = [&](Value lse) -> Value {
     Value difference = arith::SubFOp::create(builder, loc, lse, shift);
     return math::ExpOp::create(builder, loc, difference);
   };
-  Value weightA = weigh(lseA), weightB = weigh(lseB);
+  Value weightA = getWeight(lseA), weightB = getWeight(lseB);
   Value total = arith::AddFOp::create(builder, loc, weightA, weightB);
   // output = (weight_a * o_a + weight_b * o_b) / (weight_a + weight_b). What
   // has the weight 0 may hold anything and is not read into the sum.

@@ -34,7 +34,7 @@ static LogicalResult inheritSlots(Block *body) {
   for (Operation &op : body->without_terminator()) {
     if (std::optional<Slot> own = getSlot(&op))
       current = own;
-    if (floats(&op)) {
+    if (hasNoPlace(&op)) {
       removeSlot(&op);
       continue;
     }
@@ -61,7 +61,7 @@ void mlir::fagpu::leaveOutInheritedSlots(Block *body) {
       continue;
     bool isInherited =
         current && current->stage == own->stage && current->order == own->order;
-    if (floats(&op) || isInherited)
+    if (hasNoPlace(&op) || isInherited)
       removeSlot(&op);
     else
       current = own;

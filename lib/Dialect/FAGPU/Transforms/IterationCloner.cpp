@@ -22,7 +22,7 @@
 using namespace mlir;
 using namespace mlir::fagpu;
 
-bool mlir::fagpu::floats(Operation *op) {
+bool mlir::fagpu::hasNoPlace(Operation *op) {
   if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
       op->getNumResults() == 0)
     return false;
@@ -48,7 +48,7 @@ bool mlir::fagpu::isScheduled(Block *body) {
 SmallVector<ScheduledOp> mlir::fagpu::getScheduledOps(Block *body) {
   SmallVector<ScheduledOp> ops;
   for (Operation &op : body->without_terminator())
-    if (!floats(&op))
+    if (!hasNoPlace(&op))
       ops.push_back({&op, getSlot(&op).value_or(Slot{0, 0})});
   return ops;
 }
@@ -67,7 +67,7 @@ Value IterationCloner::resolve(Value value, IRMapping &iteration,
   auto isMade = [&](Value next) {
     Operation *definition = next.getDefiningOp();
     return iteration.contains(next) || !isOfBody(next) || !definition ||
-           !floats(definition);
+           !hasNoPlace(definition);
   };
   fa::visitOperandsFirst(value, isMade, [&](Value next) {
     clone(next.getDefiningOp(), iteration, builder, std::nullopt);
@@ -105,7 +105,7 @@ void IterationCloner::clone(Operation *op, IRMapping &iteration,
       iteration.map(used, value);
   Operation *copy = builder.clone(*op, iteration);
   removeSlot(copy);
-  if (slot && !floats(copy))
+  if (slot && !hasNoPlace(copy))
     setSlot(copy, *slot);
 
   // Flags are constant in each copy, so much of it folds.
@@ -136,7 +136,7 @@ void IterationCloner::collectNeeded(ValueRange values,
     if (!isOfBody(value) || !seen.insert(value).second)
       continue;
     Operation *definition = value.getDefiningOp();
-    if (definition && floats(definition))
+    if (definition && hasNoPlace(definition))
       llvm::append_range(pending, llvm::reverse(usedValues(definition)));
     else
       needed.insert(value);
@@ -148,7 +148,7 @@ unsigned IterationCloner::countFloating(ArrayRef<Value> values) {
   unsigned count = 0;
   for (size_t i = 0; i < made.size(); ++i) {
     Operation *op = made[i].getDefiningOp();
-    if (!op || !isOfBody(made[i]) || !floats(op) ||
+    if (!op || !isOfBody(made[i]) || !hasNoPlace(op) ||
         matchPattern(op, m_Constant()))
       continue;
     ++count;

@@ -66,7 +66,7 @@ private:
   /// Whether only stage 1 knows the yielded value of an iteration argument.
   bool isMadeLate(unsigned index) {
     Operation *definition = yielded[index].getDefiningOp();
-    if (!definition || definition->getBlock() != body || floats(definition))
+    if (!definition || definition->getBlock() != body || hasNoPlace(definition))
       return false;
     std::optional<Slot> slot = getSlot(definition);
     return slot && slot->stage == 1;

@@ -24,7 +24,7 @@ LogicalResult inferLayouts(RoleOp role);
 
 /// Whether the operation has no place of its own in a schedule: a scalar
 /// without effects, a constant, a part of a view, a scalar load.
-bool floats(Operation *op);
+bool hasNoPlace(Operation *op);
 
 /// Removes the slots that operations of the body would have without them.
 void leaveOutInheritedSlots(Block *body);

@@ -59,7 +59,7 @@ bool Step::collect(Block &body) {
   if (products.empty())
     return false;
   first = *products.begin();
-  // Without a product of queries there is none to copy beside.
+  // A first operand of the loop itself leaves nothing to copy beside.
   if (first.getA().getParentBlock() == &body)
     return false;
   SmallPtrSet<Value, 4> firstChannels, copied;
@@ -111,7 +111,7 @@ bool Step::hasStages() {
 void Step::scheduleAhead(Block &body) {
   auto isProtocol = [](Operation &op) { return isa<PutOp, AcquireOp>(op); };
   Operation *position = &*llvm::find_if(
-      body, [&](Operation &op) { return !floats(&op) && !isProtocol(op); });
+      body, [&](Operation &op) { return !hasNoPlace(&op) && !isProtocol(op); });
   auto place = [&](Operation *op, int64_t stage, OrderAhead order) {
     moveWithOperands(op, position);
     setSlot(op, {stage, order});
@@ -165,7 +165,7 @@ void Step::schedule(Block &body) {
   setSlot(position, {0, theRest});
   // What numbers of columns are made of may stand before the operands.
   Operation &front = *llvm::find_if(
-      body, [](Operation &op) { return getSlot(&op) || !floats(&op); });
+      body, [](Operation &op) { return getSlot(&op) || !hasNoPlace(&op); });
   if (!getSlot(&front))
     setSlot(&front, {0, acquireFirst});
 }

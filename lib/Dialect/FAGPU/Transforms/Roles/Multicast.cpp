@@ -194,7 +194,7 @@ static std::string shareCopies(func::FuncOp kernel, int64_t blocks) {
           auto put = dyn_cast<PutOp>(user);
           return !put || putsSameBox(put, differences);
         })) {
-      otherwise = "what each block copies depends on its own query block";
+      otherwise = "what each block copies depends on the number of the block";
       continue;
     }
     std::string reason = getObstacle(channel, blocks);
