@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A load of captured memory becomes one scalar, a copy of a box in bulk, or one
-// element a thread. `load` at the end decides; what it tries stands before it.
+// element a thread. `load` at the end decides. It tries `loadScalar` and
+// `loadTile`; else `locate` gives each thread its index. `guard` adds the bound
+// of a dimension where an index is not known to keep it.
 //
 //===----------------------------------------------------------------------===//
 

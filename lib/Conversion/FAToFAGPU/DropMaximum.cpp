@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Where scores have a known bound, their exponents need no running maximum.
+// Read `dropMaximum`: it asks `getObstacle` whether the bound is small enough,
+// writes the weights without the maximum (`makeExponents`), and takes the
+// rescaling out of the loop. `roundLargestWeight` then keeps rows of one key
+// exact.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RealRange.h"
 #include "SoftmaxStep.h"

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Two classes that turn gradients on tensors into block values: `GradientBlock`
+// the loops and the step of a block, `GradientResult` what a block has summed
+// up. Begin with `GradientBlock::run` in GradientBlock.cpp, then `emitScores`
+// and `emitStep` there. GradientOperands.cpp defines what a step reads,
+// GradientAdditions.cpp what it adds to captures, GradientRows.cpp the rest.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H
 #define FA_LIB_CONVERSION_FATOFAGPU_GRADIENTBLOCK_H

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiles of rows stand in front of all loops, numbers of queries beside them or
-// at each block of columns. Read `fetchRows`, then `spreadNumbers`.
+// What a step of a gradient reads. Tiles of rows stand in front of all loops,
+// numbers of queries beside them or at each block of columns. Read `fetchRows`
+// and `fetchKeys`, then `gatherRowNumbers` where rows are queries, and
+// `spreadNumbers`, which brings these numbers to the pairs of a block.
 //
 //===----------------------------------------------------------------------===//
 

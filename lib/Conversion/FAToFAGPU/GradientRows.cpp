@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What comes before and after the products of a gradient: the sum of do * o for
-// each row, sums that are cleared, and accumulators that are scaled and stored.
+// What comes before and after the products of a gradient. First the end: sums
+// of a block are scaled and stored (`GradientResult::run`), and those that
+// blocks of keys have added to memory (`runSums`). Then the begin: the sum of
+// do * o for each row, and memory that is cleared to be added to
+// (`GradientRows::run`).
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What a block of attention and one of its gradients do alike at each pair:
+// `scale`, then `applyRegion` for a score function, then `hide`, the longest
+// one. In a branch that only partial blocks take, `hide` asks the mask and the
+// ends of rows and columns. What stands before it are its cases, one function
+// each.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PairsTile.h"
 #include "SoftmaxStep.h"

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Evaluates a score or mask region for all pairs of a block at once.
+// `PairBlock` says which pairs; begin with `apply`, then `convert`, and `add`
+// for what a gradient adds to captures. Private functions are in
+// RegionOnBlocks.cpp up to the first name of a file, and then in the file that
+// a comment names.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H
 #define FA_LIB_CONVERSION_FATOFAGPU_REGIONONBLOCKS_H

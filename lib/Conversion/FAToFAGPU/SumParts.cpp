@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What fa-tile-copies makes of a sum of parts: parallel loops over its
-// elements, one for each dimension that is summed up. Read `PartsSummer::run`.
+// elements, one for each dimension that is summed up. `isSumOfParts` says what
+// it takes. Read `PartsSummer::run`, then `sumAlong` for one dimension, and
+// `addParts`, which reads several parts before it adds them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// fa.summarize_mask on a block of pairs: whether some, and all, are visible.
+// Read `decomposeSummary`. Bounds of what the mask compares come first; where
+// they decide, `answerByBounds`; where they leave it open (`leavesOpen`), a
+// branch evaluates the mask at each pair (`lookAtPairs`).
+//
+//===----------------------------------------------------------------------===//
 
 #include "SummarizeMask.h"
 #include "RegionBounds.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Which tile comes next, so that concurrent blocks share keys in the L2 cache.
+// Begin with `decodeTileNumber`: from one number to the indices of all loops.
+// The host computes what it needs: `countTogether`, how many sequences fit into
+// the cache at a time, and `countInClusters`, blocks rounded up to clusters.
+//
+//===----------------------------------------------------------------------===//
 
 #include "TileNumbers.h"
 #include "IndexWidths.h"
