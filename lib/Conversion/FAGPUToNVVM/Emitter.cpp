@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arithmetic on 32-bit integers first, then inline PTX, barriers in shared
-// memory and what threads of a warp exchange.
+// Short forms of the instructions that all patterns of the lowering emit: first
+// arithmetic on 32-bit integers, then inline PTX (`inlinePTX`), barriers in
+// shared memory and of a cluster (`arrive`, `waitPhase`), and last what threads
+// of a warp exchange. Each stands alone; a comment says where NVVM's own
+// operation would cost a register or wait for too much.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers fagpu.store of a matrix in accumulator order. Read the pattern's
+// `lower`, which goes over the rows of a thread, then `storeRow`: it exchanges
+// elements (`transposeLanes`), so that a lane has 16 bytes side by side, and
+// stores each piece by a predicate. `storeTransposed` does the same where rows
+// of the value are columns of the memory.
+//
+//===----------------------------------------------------------------------===//
 
 #include "GlobalStores.h"
 #include "Patterns.h"

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Stage and order for a role whose threads copy for themselves. `Step::collect`
+// finds the copies, acquires and releases of a loop body, by whether its first
+// product reads them. `Step::schedule` numbers them so that copies run beside
+// products; `scheduleAhead` is its case where every operand is copied one
+// iteration ahead. In both, what depends on the segment stays in its own
+// iteration.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
