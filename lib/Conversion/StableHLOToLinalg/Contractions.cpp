@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // `dot_general` becomes a generic with the precision that its algorithm names,
-// `reduce` one with the operation of its region.
+// `reduce` one with the operation of its region. Read `importDotGeneral`, whose
+// loops come from `readDims` and whose types from `readPrecision`; then
+// `importReduce`, for which `computeRegion` copies the region.
 //
 //===----------------------------------------------------------------------===//
 

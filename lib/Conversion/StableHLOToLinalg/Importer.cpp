@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Looks an operation up in the table of importers, and has what these share:
-// types, sizes, empty and filled tensors, and generics over all elements.
+// `importOperation` looks an operation up in the table of importers, and
+// `importRegion` goes over a region. The second section has what importers
+// share: types, sizes, empty and filled tensors, and generics over all elements
+// (`makeParallel`).
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `while` becomes `scf.while`, and `scf.for` where a counter runs up to a
-// bound; calls of assertions say which sizes are equal.
+// `while` becomes `scf.while` (`importWhile`), and later `scf.for` where a
+// counter runs up to a bound (`raiseLoops`, with `getCounter`). The last
+// section reads calls of assertions, which say that sizes are equal
+// (`importCustomCall`).
 //
 //===----------------------------------------------------------------------===//
 

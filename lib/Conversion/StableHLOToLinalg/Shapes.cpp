@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One function for each operation, and a table of them at the end. Sizes of a
-// result come from its type or from an operand that holds them.
+// result come from its type or from an operand that holds them (`getSizes`).
+// `importBroadcast` is the longest one: what is repeated may be known at run
+// time only (`isRepeated`). The others are read alone.
 //
 //===----------------------------------------------------------------------===//
 

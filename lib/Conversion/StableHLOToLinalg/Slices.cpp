@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One function for each operation, and a table of them at the end. Starts that
-// are known at run time are clamped, as StableHLO says.
+// are known at run time are clamped, as StableHLO says (`clampStarts`). Slices
+// come first, then concatenations, of tensors and of shapes
+// (`concatenateSizes`), then paddings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Reads an element of a tensor as a graph of the elements that it is made of.
 // Begin with `readUncached`, which has a case for each kind of operation, then
-// `readBody` for those of linalg. `step` follows elements that are only moved.
+// `readLinalg` for those of linalg (bodies: LinalgBody.cpp). `step` follows
+// elements that are only moved, with `reshape` for changes of shape; `read`
+// keeps what was read.
 //
 //===----------------------------------------------------------------------===//
 

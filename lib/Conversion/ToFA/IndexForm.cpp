@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums of variables times numbers, then the variables themselves: their bounds,
-// and the digits that a division splits one into.
+// Indices as sums of variables times numbers: first the sums, then the
+// variables with their bounds. Division is the hard part: `Variables::divide`
+// takes out multiples of the divisor. Where the rest may reach it, it notes a
+// variable that `split` then makes two digits of.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operands and attributes first, then the decomposition. What it writes is only
-// read by the matcher, so that it does without the maximum of a row.
+// Attention operations of others as generics. First operands and attributes
+// (`readNamedAttention`, with a reader for torch-mlir and one for IREE), then
+// the decomposition (`Decomposition::write`). Only the matcher reads what it
+// writes, so that it does without the maximum of a row.
 //
 //===----------------------------------------------------------------------===//
 
