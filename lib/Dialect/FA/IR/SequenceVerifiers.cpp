@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Where the rows of a sequence are: in a batch, one sequence behind the other
-// (starts), or in pages of a pool. Begin with `verifySequences`.
+// (starts), or in pages of a pool. Begin with `verifySequences` of
+// fa.attention: keys lie in one way (`verifyKeyTables`), and orders and tables
+// of all operands agree (`verifyRows`). Its overloads do the same for other
+// operations.
 //
 //===----------------------------------------------------------------------===//
 

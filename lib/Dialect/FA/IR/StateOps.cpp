@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Text form and verifiers of fa.finalize, fa.add_partial and fa.combine on
-// partial results, and of fa.summarize_mask. One section each, in this order.
+// partial results, in this order; then those of fa.summarize_mask. Each
+// `verify` stands alone; `parseOutputAndLse` and its printer serve all that
+// have an output and an lse.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Reverse mode over one region: adjoints from its end to its begin, by the
-// rules of GradientRules.cpp. Scores first, then sinks.
+// rules of GradientRules.cpp. Scores first, then sinks. Begin with
+// `differentiateScore`; it calls `fillGradient` for each region, and `derive`
+// does the work.
 //
 //===----------------------------------------------------------------------===//
 

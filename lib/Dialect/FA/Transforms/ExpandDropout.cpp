@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa.dropout for one pair in arith. The words that all pairs of a head share
-// come first, then the rounds of Philox (fa/Support/Philox.h).
+// fa.dropout for one pair in arith. Read `expand`: it takes the words that all
+// pairs of a head share (`createDropoutWords`), runs the rounds of Philox
+// (`runPhilox`; fa/Support/Philox.h defines them), picks the 16 bits of its
+// pair and compares them with the threshold.
 //
 //===----------------------------------------------------------------------===//
 

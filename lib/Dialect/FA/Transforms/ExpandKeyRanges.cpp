@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Each range becomes a loop of the same body. A full range needs no mask, and
-// where sizes are known none is checked. Read `expandKeyRanges` first.
+// where sizes are known none is checked. Read `expandKeyRanges` first, then
+// `buildLoop`. `dropMask`, `makeSizesStatic` and `answer` change the copied
+// body.
 //
 //===----------------------------------------------------------------------===//
 

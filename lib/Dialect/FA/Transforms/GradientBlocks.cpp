@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What all loops of a gradient are made with: the loops, a block of a sequence,
-// slices of operands, zeros to add to, and the store of a finished block.
+// What all loops of a gradient are made with, in the order of use: the loops
+// around a block (`loop`), its place in the sequence (`getSequenceBlock`),
+// slices of operands, zeros to add to, and the store of a finished block
+// (`finalize`).
 //
 //===----------------------------------------------------------------------===//
 

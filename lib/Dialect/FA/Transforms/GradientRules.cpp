@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rule of each operation on scalar floats. `Rule` has what they need;
-// sections: arithmetic, choices, functions of one number, of two.
+// The rule of each operation on scalar floats. `Rule` has what they need.
+// `addOperandGradients`, at the end, tries the sections in turn: arithmetic,
+// choices, functions of one number, of two. A new function of one number is a
+// case of `getDerivative`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
-//===- PlacePages.cpp - The memory of key blocks in pages
-//------------------===//
+//===- PlacePages.cpp - The memory of key blocks in pages -----------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Replaces slices of fa.paged_rows by memory: of the page that they lie in, or
-// scratch that their rows are copied to. Read `PagePlacer::place`.
+// scratch that their rows are copied to. Read `PagePlacer::run`, which finds
+// the slices, then `place` for one of them: `getPage` and `slicePage` take rows
+// of one page, `copyRows` gathers those of several.
 //
 //===----------------------------------------------------------------------===//
 

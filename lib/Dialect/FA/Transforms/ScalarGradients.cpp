@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which values depend on wanted ones, and the walk back that adds gradients up.
-// The rule of each operation is in GradientRules.cpp. Begin with `analyze`.
+// Which values depend on wanted ones (`analyze`), and the walk back that adds
+// gradients up (`run`). The rule of each operation is in GradientRules.cpp; it
+// gives its operands their gradients by `add`, `addProduct` and `addQuotient`,
+// in which a gradient of 0 stays 0, also where the factor is infinite.
 //
 //===----------------------------------------------------------------------===//
 

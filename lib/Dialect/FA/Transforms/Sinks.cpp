@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The forward takes a row of sinks as a tensor; the gradient adds up what they
-// capture, row by row.
+// A sink is a score that counts as one more key. The forward takes a row of
+// sinks as a tensor (`buildSink`). The gradient adds up what they capture, row
+// by row: read `addSinkGradients`, then `SinkGradients::build` and `addRow`.
+// Both copy the sink's region for one query (`inlineForRow`).
 //
 //===----------------------------------------------------------------------===//
 
