@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From a mask as a logical expression to the at most four key ranges of a query
+// block. Read `buildRanges`, then `build` and its two steps: `getPieces`
+// combines the keys that parts of the mask leave, and `emitPiece` cuts a piece
+// into a partial, a full and a partial range. `getCausalKind` stands alone: it
+// recognises the two causal masks by their linear form.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Analysis/KeyRangeAnalysis.h"
 #include "RangeBuilder.h"

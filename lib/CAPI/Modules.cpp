@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A module comes from text, bytecode or the description of a problem; pipelines
-// run on it, and what it holds is printed and counted.
+// The functions of the C API on an FaModule. First the ways to make one
+// (`createModule`: text, bytecode or the description of a problem), then
+// pipelines and raising, which change it (`faModuleRunPipeline`), and last what
+// only reads it: printing and counting.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checks a description of a problem, field by field, then writes it as text of
-// `fa.attention`. Read `writeProblem` first.
+// An attention that is described by the fields of an FaProblem, as text of
+// `fa.attention`. Begin with `writeProblem` at the end: it calls `check`, which
+// refuses the first wrong field by its name, and `ProblemWriter::write`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Appending by its definition, in doubles. Read `runAppend`: it finds the rows
-// of each sequence, or that there are none, and writes them one by one.
+// Appending to a cache by its definition, in doubles. Begin with `runAppend`.
+// It calls `appendSequence` for each sequence: `findNewRows` says which rows
+// are new, or that there are none, `turn` rotates a key, `writeRow` stores it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three sections: operands and their run-time checks, places of rows, and the
-// count of visible pairs. Begin with `bindOperands`.
+// What an evaluation of one attention reads. Three sections: operands and their
+// run-time checks, places of rows, and the count of visible pairs. Begin with
+// `bindOperands`, which makes an AttentionRun of a frame; then `setSequence`
+// for packed and paged rows; `countWork` needs only the mask.
 //
 //===----------------------------------------------------------------------===//
 

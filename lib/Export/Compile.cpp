@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Takes the host function of a GPU schedule and returns PTX, cubin and
+// manifest. `compileSchedule` is the whole way: inline, cut out the kernels
+// (`isolateKernels`), plan and lower them, assemble, describe the launches.
+// Before it stand the searches for the function to compile, which callers use.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Export/Compile.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"

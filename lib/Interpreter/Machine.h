@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A launch runs some blocks of its grid at a time, as a device does. A block
-// has a worker, which is a coroutine, for each group of each role.
+// has a worker, which is a coroutine, for each group of each role. Read from
+// the outside in, bottom up: Machine, RunningGrid, RunningBlock, Worker. What
+// the semantics of an operation call is `Worker::step` and `Worker::waitUntil`.
 //
 //===----------------------------------------------------------------------===//
 

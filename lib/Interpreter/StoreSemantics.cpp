@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A store of a block to memory: by threads, staged for a bulk copy, or as an
-// addition. `compileStore` and `compileDrain` make programs of them.
+// addition. `compileStore` makes a program of fagpu.store, `compileDrain` of
+// fagpu.drain. `Destination` says where a tile is in memory. `stageValue`
+// claims the bank of a group, and refuses one that another group stores
+// through.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,8 @@
 //
 // The map shows what runs: the function is tiled by the passes that both
 // targets start from, and the evaluator walks its loops without computing.
+// Begin with `makeBlockMap`, which calls `tile` and records the visits;
+// `getRows` draws them, for `print` and `toJSON`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Counts how often each row of an attention saw each key, by runs of the
+// compiled function (Coverage.h says how). In the order of a proof:
+// `countRuns`, for each run `setInputs` and `compare`, then `print`. `compare`
+// turns an output back into a number of visits; all else names rows and keys.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Coverage.h"
 #include "llvm/Support/FormatVariadic.h"
