@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The executor as a library: that a program runs twice, that a caller adds
+// operations and kinds of values of its own (`Box`), and that it refuses by
+// name what it does not know before anything runs. From `causalText` on the
+// tests are of fa.attention: visible pairs are counted, and chosen rows
+// evaluated alone.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Executor/Executor.h"
 #include "fa/Dialect/FA/IR/FADialect.h"

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What fagpu-expand-math makes of a function, executed on the CPU and compared
-// with f64 all over the range of f32.
+// with f64 all over the range of f32. `DeviceFunction` compiles one,
+// `functions` lists those of one number with their bounds. Functions of two
+// numbers, and those of 16-bit types, have a test each behind the table.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The counter that the blocks of one launch draw tiles from: which launches may
+// share one, when it is free again, and what becomes of it in a captured graph.
+// Tests of streams come first, then captures and graphs. `launchInNewStreams`
+// and `getCounter` (RuntimeTest.h) say which counters launches were given.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What goes wrong before a launch, in the order in which a program meets it: no
+// driver, no device, the wrong architecture, PTX to be assembled, an image
+// without the kernel, limits of a block. `EveryCallMayFail` at the end lets
+// each call of a first launch fail in turn.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The numbers that a manifest has the host compute for a launch. First the
+// operations: rounding, and reals among integers. Then what is read of
+// arguments, then what is refused: wrong operands, division by 0, overflow. The
+// last test says that a value misses only the numbers that it needs.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/HostProgram.h"
 

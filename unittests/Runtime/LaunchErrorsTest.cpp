@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One test for each thing that a launch refuses, with its whole message: count,
+// type, shape, strides and address of arguments, then numbers, then values that
+// do not fit. All use the attention kernel of RuntimeTest.h, whose
+// `expectFailure` also launches once more without the mistake.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What a launch hands to the driver, as the fake one recorded it: parameters
+// and tensor maps first, then tensors with odd strides or without elements,
+// then modules, devices, clusters and dependent launches. The last test counts
+// the calls of the driver in a launch that finds everything cached.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
 #include "llvm/ADT/StringExtras.h"

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Manifests that are read, and those that are refused. `mistakes` changes one
+// text of the manifest of RuntimeTest.h at a time, and has the message for it;
+// a new field gets its rows there. `ManifestFileTest` reads manifests and
+// images from files.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Manifest.h"
 

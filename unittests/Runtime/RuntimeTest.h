@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What tests of the runtime on the fake driver share: the manifest and the
+// image of one kernel, arguments for it, and the class `RuntimeTest`. A test
+// calls `createAttention`, then `launch` or `expectFailure`, and looks at what
+// was passed by `getParameter`. `TearDown` checks that nothing has leaked.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_UNITTESTS_RUNTIME_RUNTIMETEST_H
 #define FA_UNITTESTS_RUNTIME_RUNTIMETEST_H

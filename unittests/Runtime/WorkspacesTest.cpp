@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Calls of two launches, of which one fills memory of the device that the other
+// reads. `tableManifest` describes them. First that both have one workspace, in
+// order, and every call its own; then captures; last calls that fail, which
+// leave nothing behind, and manifests with mistakes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeTest.h"
 

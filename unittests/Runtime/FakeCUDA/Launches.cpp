@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Modules, functions and launches of the fake driver (FakeCUDA.h). A module
+// keeps its image as text, in which cuModuleGetFunction looks for the kernel:
+// `parseFakeKernel` reads its line, `parsePTX` its directives. Both forms of
+// launch end in `record`, which copies the parameters and runs nothing.
+//
+//===----------------------------------------------------------------------===//
 
 #include "State.h"
 #include <cstring>
