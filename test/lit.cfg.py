@@ -1,4 +1,9 @@
-"""Configuration of the lit suite: tools, substitutions and features."""
+"""Configuration of the lit suite: tools, substitutions and features.
+
+First functions that look at this machine, then where tools are found (fa-mlir's links where it is built), then what
+%names in RUN lines stand for. Features come last: what a test REQUIRES, with a note for each that is missing, and the
+sanitizers.
+"""
 
 import ctypes
 import glob

@@ -1,6 +1,7 @@
 """The C API of libFA.so (include/fa-c/Compiler.h) by ctypes.
 
-Calls release the interpreter lock. Everything here may be used from any thread.
+Calls release the interpreter lock. Everything here may be used from any thread. Read in order: `_SIGNATURES` has each
+function's C types, `Library` loads it and raises errors, `Context` collects what the compiler says, `Module` compiles.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Functions on arrays in host memory: numpy, and anything with __dlpack__."""
+"""Functions on arrays in host memory: numpy, and anything with __dlpack__.
+
+`_describe` finds address, type, shape and strides of one array. `Function.__call__` takes arguments by place or name,
+allocates outputs that are missing (`_allocate`) and packs all as C wants them (`_pack`).
+"""
 
 from __future__ import annotations
 

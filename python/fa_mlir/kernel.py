@@ -1,4 +1,9 @@
-"""Kernels: from Python values to faKernelLaunch."""
+"""Kernels: from Python values to faKernelLaunch.
+
+`Kernel.__call__` takes arguments by place or name and allocates outputs (`_allocate`); `launch` takes all of them.
+There are three ways to pack them, the fastest first: `_describe` by torch itself, `_pack` for its tensors, `_pack_any`
+for all else. Only the last one says what is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """From arguments of attention() to a specification, tensors and numbers.
 
-`plan` finds what decides the specification of a call, `find_text` its text.
+`plan` finds what decides the specification of a call, `find_text` its text, which `_make_text` writes once. What `plan`
+calls stands behind it: packed sequences and pages, sizes of pairs, functions of Python.
 """
 
 from __future__ import annotations

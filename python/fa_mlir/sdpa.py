@@ -1,4 +1,8 @@
-"""fa_mlir.sdpa: torch's scaled_dot_product_attention on compiled code, and in its place."""
+"""fa_mlir.sdpa: torch's scaled_dot_product_attention on compiled code, and in its place.
+
+`sdpa` brings operands and mask to four dimensions (`_flatten`, `_flatten_mask`) and calls attention(). The second part
+puts it in torch's place: `override_sdpa`, whose `replacement` decides who is called, and the counts of that.
+"""
 
 from __future__ import annotations
 

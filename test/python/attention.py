@@ -1,5 +1,10 @@
 # RUN: env FA_MLIR_CACHE_DIR=none %python %s
-"""fa_mlir.attention on numpy arrays, against its definition in float64."""
+"""fa_mlir.attention on numpy arrays, against its definition in float64.
+
+`expect` is the definition, `make_inputs` draws operands, and `Attention.check` compares one call with it. Tests go from
+single options to packed sequences and dropout. `SequenceErrors` tests sequence_errors(), which says which sequences are
+broken.
+"""
 
 import itertools
 import os

@@ -1,6 +1,11 @@
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %python %s
-"""compile() on arrays of numpy and others, against the definition in float64."""
+"""compile() on arrays of numpy and others, against the definition in float64.
+
+`text` is the function that is compiled, `expect` what it computes. `Compile` tests calls on each kind of array and each
+way to compile, `Refusals` one message for each wrong use, `Threads` that threads wait for one compilation and not for
+the lock.
+"""
 
 import json
 import os

@@ -1,6 +1,10 @@
 # RUN: %python %s
 # REQUIRES: cuda
-"""The launcher on a device: small PTX kernels, no framework."""
+"""The launcher on a device: small PTX kernels, no framework.
+
+One class for each thing a launch has: `Numbers` (parameters, and who assembles PTX), `TensorMaps`, `Counters` (streams,
+graphs and threads at once), `Resources` and `Errors`. `DeviceTest` allocates arrays for them.
+"""
 
 import os
 import sys

@@ -2,7 +2,11 @@
 # RUN: rm -rf %t.cache
 # The oracle's 700 operations are compiled for a few numbers each.
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache XLA_FLAGS=--xla_backend_optimization_level=0 %jax_python %s
-"""fa_mlir.jax.attention against jax's own operations, and its gradients by differences."""
+"""fa_mlir.jax.attention against jax's own operations, and its gradients by differences.
+
+`expect` is attention in jax's operations. `test_options` compares results and gradients of each option, `compare` those
+of one call with functions of Python (`test_masks`, `test_scores`). Then types, layouts, lengths, dropout and errors.
+"""
 
 import os
 import unittest

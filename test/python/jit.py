@@ -1,6 +1,11 @@
 # REQUIRES: jaxlib
 # RUN: env FA_MLIR_CACHE_DIR=none %python %s
-"""jit() of functions of JAX, and of torch where torch-mlir is installed, beside their own numbers."""
+"""jit() of functions of JAX, and of torch where torch-mlir is installed, beside their own numbers.
+
+`Jit` runs functions of JAX: parameters, attention that is raised, threads, numbers, refusals. `JitTorch` does the same
+with modules of torch, and with the names and buffers that only these have. Each test calls the function itself for what
+to expect.
+"""
 
 import importlib.util
 import os

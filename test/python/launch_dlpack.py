@@ -1,5 +1,9 @@
 # RUN: %python %s %fake_cuda %t
-"""Kernels on tensors with __dlpack__, and no torch."""
+"""Kernels on tensors with __dlpack__, and no torch.
+
+`LaunchTest` (Inputs/launch_test.py) makes a kernel on the fake driver. First what a launch passes, then streams, then
+errors in the order in which a caller meets them: of arguments, of calls, of the driver, of loading.
+"""
 
 import ctypes
 import os

@@ -1,7 +1,12 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""fa_mlir.attention on torch tensors, and the operators, against torch in float64."""
+"""fa_mlir.attention on torch tensors, and the operators, against torch in float64.
+
+`expect` is attention in torch; `Attention.check` compares an output and its gradients with it. Gradients come first,
+then what of torch calls them (compile, export, autocast, checkpoints), then packed sequences, pages and dropout. From
+`test_fork` on: processes, packages and errors.
+"""
 
 import importlib.util
 import io

@@ -1,7 +1,12 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""Functions of Python under torch.compile, and FlexAttention's calls in its graphs."""
+"""Functions of Python under torch.compile, and FlexAttention's calls in its graphs.
+
+`Functions` has score and mask functions whose captures change from call to call: `count_compiled` and `count_graphs`
+say that nothing is compiled again. `FlexPass` tests the pass that replaces FlexAttention's calls. `Case.check` compares
+outputs and gradients.
+"""
 
 import functools
 import os

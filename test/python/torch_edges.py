@@ -1,8 +1,12 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""What calls on torch tensors do at their edges: values that change between calls, tensors
-that overlap, rows past lengths, and errors."""
+"""What calls on torch tensors do at their edges: values that change between calls, tensors that overlap, rows past
+lengths, and errors.
+
+`Functions` has captures of a function of Python, `Tensors` odd operands and gradients, `Errors` one message for each
+wrong use, `Override` who is called while several overrides of SDPA are entered. `expect` is attention in torch.
+"""
 
 import math
 import os

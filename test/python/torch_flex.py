@@ -1,8 +1,11 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""Score functions and masks of Python: those that attention-gym has, written again,
-against torch's own FlexAttention in float64, gradients of what they capture too."""
+"""Score functions and masks of Python against torch's own FlexAttention in float64, gradients of what they capture too.
+
+`make_scores` and `make_masks` have those of attention-gym, written again; a new one is an entry there.
+`Functions.check` runs one on both. `Traces` tests what a trace keeps of the captured values, and its errors.
+"""
 
 import functools
 import math

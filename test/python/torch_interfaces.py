@@ -1,7 +1,12 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""The interfaces that others have: SDPA by torch's own samples, flash-attn, transformers."""
+"""The interfaces that others have: SDPA by torch's own samples, flash-attn, transformers.
+
+One class for each: `SDPA`, torch's registry of implementations, flash-attn, vLLM, xformers, diffusers, transformers;
+the last three are skipped where the package is not installed. `find_scores` and `bound_cancellation` say how exact SDPA
+can be.
+"""
 
 import importlib.util
 import os

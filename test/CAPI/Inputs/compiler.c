@@ -1,5 +1,8 @@
 /* Compiles attention by the C API, calls it on strided memory and compares with
-   the definition in double precision. */
+   the definition in double precision (`compare`). Read `main`: one problem is
+   compiled, called, saved, loaded and called again, then compiled to an object
+   and to PTX, then taken through a pipeline and bytecode. `callAndCompare` is
+   one call; `testRaising` stands alone. */
 
 #include "common.h"
 

@@ -1,5 +1,8 @@
-/* One line for each thing that the C API refuses: invalid KERNEL, a file with a
-   kernel that the back end gives up on. */
+/* One line for each thing that the C API refuses. `invalid KERNEL` takes a file
+   with a kernel on which the back end gives up. It has one function for each
+   kind, in the order of `main`: modules, compilations, descriptions of
+   problems, calls, then `testFatalErrors` with KERNEL, and last a module of a
+   destroyed context. A new refusal is one EXPECT_FAILURE more. */
 
 #include "common.h"
 

@@ -1,6 +1,8 @@
-"""Random problems of fa.attention_gradient, with their gradients by formulas in numpy that share nothing with the compiler.
+"""Random problems of fa.attention_gradient, with their gradients by formulas in numpy that share nothing with the
+compiler.
 
-Score functions, masks and sinks are tables of texts beside what they mean. `Problem` draws one of each, and says its text.
+Score functions, masks and sinks are tables of texts beside what they mean. `Problem` draws one of each, and says its
+text. Read `Problem.compute` for the forward, then `gradients` and `sums`; `region` and `clauses` write the text.
 """
 
 import numpy as np

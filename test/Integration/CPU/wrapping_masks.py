@@ -1,6 +1,10 @@
-"""Runs masks whose arithmetic of 8 to 63 bits wraps, and captured numbers near the ends of their type or up to 2^62, and compares with float64.
+"""Runs masks whose arithmetic of 8 to 63 bits wraps, and captured numbers near the ends of their type or up to 2^62, and
+compares with float64.
 
     wrapping_masks.py TARGET CHIP FOLDER
+
+MASKS and WIDE have the masks and the numbers to run them with. The end of the file writes a module for each mask; `run`
+verifies one of them with one number.
 """
 
 import os

@@ -2,6 +2,7 @@
 """Runs what fagpu.dropout is lowered to, for all threads of a group at once in numpy, and compares each pair with Philox.
 
 The kernel stores a one for each pair that is kept. Its text is straight: scalars, byte permutations, shuffles, stores.
+Read `check` for one case: `make_text` writes the kernel, `run` evaluates the lowered text line by line.
 """
 
 import os

@@ -1,4 +1,9 @@
-"""Functions of the grid, as MLIR text, and sampled problems for them."""
+"""Functions of the grid, as MLIR text, and sampled problems for them.
+
+`Function` is a function and its text; `sample_functions` deals head dims, types, masks and scores so that all of them
+occur. `Problem` adds sizes, inputs and a place in memory to a function, all drawn from its seed. Read the two classes
+in this order; `Profile` bounds what is drawn for a target.
+"""
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations

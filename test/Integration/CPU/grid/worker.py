@@ -1,4 +1,9 @@
-"""Runs functions of the grid in one process, on servers of its own."""
+"""Runs functions of the grid in one process, on servers of its own.
+
+`Worker.run_function` compiles a function on all servers and runs its problems. Read `run_problem`: `run_oracle` has the
+results to compare with, `run_target` runs twice and checks results, what stands beside them and that both runs agree.
+`launch_many` repeats all problems of a function in turn. `Plan` goes in, a `Result` of `Outcome`s comes out.
+"""
 
 import tempfile
 from collections import Counter
