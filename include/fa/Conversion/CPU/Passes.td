@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What makes CPU code of block algebra, in the order in which fa-to-cpu runs
+// it: products and blocks as linalg operations, scratch memory, register tiles,
+// math as arithmetic, threads. The last two prepare for LLVM: vectors of odd
+// widths are loaded by bytes, and entries get an interface of C.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_CPU_PASSES_TD
 #define FA_CONVERSION_CPU_PASSES_TD

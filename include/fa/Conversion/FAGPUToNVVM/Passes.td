@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The way from a planned GPU schedule to threads. ConvertFAGPUToNVVMPass does
+// most of it: read its description first, for it says what a thread holds. Then
+// FAGPULowerKernelPass, which makes the function that is launched. The three
+// others are about math: shared reciprocals, hardware approximations,
+// expansions.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FAGPUTONVVM_PASSES_TD
 #define FA_CONVERSION_FAGPUTONVVM_PASSES_TD

@@ -4,9 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// What a step computes: its regions, masks and statistics as arithmetic on
-// block values, and the loop over key blocks around it.
+//
+// What a step computes, as arithmetic on block values. FADecomposeToBlocksPass
+// makes it; the passes behind it, up to FAGPUSkipFirstRescalePass, rewrite the
+// online softmax in the order in which they run, and two more are peepholes.
+// FAFormSegmentsPass makes the loop over key blocks, at the end.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FATOFAGPU_BLOCKVALUEPASSES_TD
 #define FA_CONVERSION_FATOFAGPU_BLOCKVALUEPASSES_TD

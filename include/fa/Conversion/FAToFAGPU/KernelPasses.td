@@ -4,9 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
+//
 // What becomes a kernel: parallel loops over tiles, their operands as views and
 // their blocks of keys, up to the function and its launch.
+// FAOutlineKernelsPass, the last one, makes the kernels. Before it
+// FAPlanWorkPass and FAListBlocksPass add loops that fill tables, and
+// FATileCopiesPass makes loops of copies.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FATOFAGPU_KERNELPASSES_TD
 #define FA_CONVERSION_FATOFAGPU_KERNELPASSES_TD

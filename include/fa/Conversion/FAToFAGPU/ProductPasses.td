@@ -4,9 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// How matrices are multiplied: in which parts and terms, out of which memory,
-// by which instruction.
+//
+// How matrices are multiplied, in the order of the passes: in which parts and
+// terms (split), out of which memory (share operands, form channels), by which
+// instruction (select), and what happens while a product runs (sink waits,
+// join).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FATOFAGPU_PRODUCTPASSES_TD
 #define FA_CONVERSION_FATOFAGPU_PRODUCTPASSES_TD

@@ -4,9 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// Who does what, and when: roles, tiles taken one after the other, stage and
-// order in the loops.
+//
+// Who does what, and when. First who: roles that copy and roles that compute
+// (FAGPUSplitRolesPass), and blocks that take one tile after the other
+// (FAGPUPersistPass). Then when: stage and order in the loops of roles, by one
+// pass for each kind of loop (FAGPUAssign...SlotsPass).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD
 #define FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD

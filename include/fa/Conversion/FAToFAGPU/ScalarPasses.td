@@ -4,9 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// Arithmetic on scalars: the width of indices, what the host computes and by
-// what it chooses launches.
+//
+// Arithmetic on scalars, in the order of the passes: index and affine as arith,
+// operations of one result, indices that may be below 0, and the width of
+// indices in kernels. FAGPUComputeOnHostPass, the last one, moves what all
+// blocks compute alike to the host.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD
 #define FA_CONVERSION_FATOFAGPU_SCALARPASSES_TD

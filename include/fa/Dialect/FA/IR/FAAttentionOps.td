@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The two operations with a score and a mask region: `fa.attention`, the
+// problem, and `fa.online_attention`, a step of it over a block of keys. Read
+// the description of FA_AttentionOp, which says what the results are; the step
+// refers to it. FA_AttentionLikeOp has what both share.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_IR_FAATTENTIONOPS_TD
 #define FA_DIALECT_FA_IR_FAATTENTIONOPS_TD

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Orders of dimensions (`#fa.dims`), then configurations. FA_ConfigAttr says
+// how an attention is tiled on any target; its field `target` is the target's
+// own part, FA_CPUConfigAttr or FA_GPUConfigAttr. The enumerations of the GPU's
+// part stand before it.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_IR_FAATTRIBUTES_TD
 #define FA_DIALECT_FA_IR_FAATTRIBUTES_TD

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What a problem becomes by tiling, beside its steps. First operations on
+// partial results: finalize, add, rows in pages, combine. Then the visits of
+// the blocks that a mask leaves, with FA_BlockRangesOp for both directions, and
+// last what a body may ask about its block: fa.summarize_mask, fa.is_partial,
+// fa.is_first.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_IR_FASTATEOPS_TD
 #define FA_DIALECT_FA_IR_FASTATEOPS_TD

@@ -4,9 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// What functions and regions need ahead of tiling: memory for results, gradients,
-// arithmetic that any target computes alike, and a look at what is left over.
+//
+// What functions and regions need ahead of tiling. FAResultsToOutParameters
+// gives results memory, the two next passes verify and differentiate whole
+// functions. Then regions: gradients of score functions, and arithmetic that
+// any target computes alike (indices, divisors, dropout).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_TRANSFORMS_FUNCTIONPASSES_TD
 #define FA_DIALECT_FA_TRANSFORMS_FUNCTIONPASSES_TD

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The passes to level 2; those on functions, problems and blocks are in the
+// files included here. Read FASelectConfig, FATile, FAConvertToOnline and
+// FASpecializeMask in this order, as fa-to-level2 runs them; FATileGradient and
+// FAScatterToLoops are for gradients. FANaive is the way without tiling.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FA_TRANSFORMS_PASSES_TD
 #define FA_DIALECT_FA_TRANSFORMS_PASSES_TD

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention into others: versions by bounds and lengths, parts of the keys,
-// rows of several heads, keys in pages, appended rows.
+// Attention into other attention: versions by bounds and lengths, parts of the
+// keys, rows of several heads, keys in pages, appended rows. fa-to-level2 runs
+// FAPackHeads first, then versions, parts of the keys and FAAppendToLoops.
+// FAPlacePages belongs to the CPU pipeline and runs behind tiling.
 //
 //===----------------------------------------------------------------------===//
 

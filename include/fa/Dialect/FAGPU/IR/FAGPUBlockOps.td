@@ -4,11 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Elementwise arithmetic on block values is arith, math and tensor.splat. Here
+// is what these do not have: reductions and broadcasts, indices and masks,
+// layouts, and then memory: views and boxes into registers, gathers and
+// additions, and fagpu.store. FAGPUAttributes.td has the layouts themselves.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FAGPU_IR_FAGPUBLOCKOPS_TD
 #define FA_DIALECT_FAGPU_IR_FAGPUBLOCKOPS_TD
-
-// Elementwise arithmetic on block values is arith, math and tensor.splat.
 
 def FAGPU_ReduceOp : FAGPU_NamedOp<"reduce", [Pure]> {
   let summary = "Reduction over the columns, or over all that a warp holds";

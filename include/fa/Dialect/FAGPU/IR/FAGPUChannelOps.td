@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Channels of matrices and mail of scalars, through which roles hand values on.
+// Read a stage's life: fagpu.channel makes it, fagpu.put or fagpu.write fills
+// it, fagpu.acquire waits for it, fagpu.release gives it back. Behind these are
+// views of parts, bulk stores out of a stage, and the same life of mail.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FAGPU_IR_FAGPUCHANNELOPS_TD
 #define FA_DIALECT_FAGPU_IR_FAGPUCHANNELOPS_TD

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What runs, how often and when. Roles first, of which a kernel consists, then
+// loops (fagpu.for has segments), then tokens that groups take in turns. The
+// last two operations order a launch behind the one ahead.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD
 #define FA_DIALECT_FAGPU_IR_FAGPUCONTROLOPS_TD

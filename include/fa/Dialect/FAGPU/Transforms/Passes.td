@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// From a written schedule to a planned one, in the order in which fagpu-plan
+// runs them: layouts, slots, the pipelined loop, the check of its rules, then
+// counts of products and copies in flight, stages and shared memory. The first
+// and the last pass here stand around it, in fagpu-to-llvm. Passes that make a
+// schedule faster are in the files included here.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD
 #define FA_DIALECT_FAGPU_TRANSFORMS_PASSES_TD
