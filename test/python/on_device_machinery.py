@@ -1,4 +1,9 @@
-"""Checks of on_device.py that meet torch's own machinery: graphs, streams, compilation, export, gradients' rules."""
+"""Checks of on_device.py that meet torch's own machinery: graphs, streams, compilation, export, gradients' rules.
+
+`list_machinery` has one function for each check and returns them by name: a new check is one more. First come graphs
+and streams, then torch.compile and its operators, then rules of gradients, processes and export. `capture` makes a
+graph.
+"""
 
 import os
 import sys
