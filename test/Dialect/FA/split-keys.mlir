@@ -198,6 +198,7 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:         %[[SHARES:.+]] = arith.maxui %[[FITTING]], %c1
 // CHECK:         %[[SLOTS:.+]] = arith.addi %[[B]], %[[SHARES]]
 // CHECK:         %[[ITEMS:.+]] = arith.muli %[[SLOTS]], %c4
+// CHECK:         %[[FEW:.+]] = arith.cmpi ule, %[[B]], %[[SHARES]]
 // CHECK:         %[[ONE:.+]] = arith.cmpi ule, %[[B]], %c1
 // CHECK:         scf.if %{{.+}} {
 // CHECK-NOT:       fagpu.workspace
@@ -209,6 +210,7 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:             %[[SUMS:.+]]:2 = scf.parallel (%[[OTHER:.+]]) = (%c0) to (%[[B]])
 // CHECK:               memref.load %[[LENGTHS]][%[[OTHER]]]
 // CHECK:               arith.cmpi slt, %[[OTHER]], %[[I]]
+// CHECK:             %[[LENGTH:.+]] = memref.load %[[LENGTHS]][%[[I]]]
 // CHECK:             %[[BEFORE:.+]] = arith.index_cast %[[SUMS]]#0
 // CHECK:             %[[UNITS:.+]] = arith.index_cast %[[SUMS]]#1
 // CHECK:             %[[EVEN:.+]] = arith.divui %{{.+}}, %[[SHARES]]
@@ -216,23 +218,36 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:             arith.divui %[[BEFORE]], %[[OF_SHARE]]
 // CHECK:             scf.parallel (%[[ITEM:.+]]) =
 // CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// CHECK:               memref.store %[[LENGTH]], %[[LIST]]
 // The first and the last item of a block:
 // CHECK:               scf.if
 // CHECK:                 memref.store %{{.+}}, %[[LIST]]
 // CHECK:               scf.if
 // CHECK:                 memref.store %{{.+}}, %[[LIST]]
+// The merge of the sequence, or of the share that it goes on behind:
+// CHECK:               scf.if
+// CHECK:                 scf.if
+// CHECK:                   arith.select %[[FEW]], %[[I]], %{{.+}} : index
+// CHECK-COUNT-3:           memref.store %{{.+}}, %[[LIST]]
 // Slots and blocks without work have an item of no queries.
 // CHECK:             scf.parallel
-// CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// CHECK-COUNT-7:       memref.store %{{.+}}, %[[LIST]]
 // CHECK:             scf.parallel
-// CHECK-COUNT-6:       memref.store %{{.+}}, %[[LIST]]
+// CHECK-COUNT-7:       memref.store %{{.+}}, %[[LIST]]
 // CHECK:             scf.parallel
 // CHECK-COUNT-2:       memref.store %{{.+}}, %[[LIST]]
+// Shares without work have no merge.
+// CHECK:             scf.parallel
+// CHECK-COUNT-3:       memref.store %{{.+}}, %[[LIST]]
 // CHECK:           %[[WORD:.+]] = memref.load %[[LIST]][%c0]
 // CHECK:           %[[LISTED:.+]] = arith.index_cast %[[WORD]]
 // CHECK:           %[[COUNT:.+]] = arith.minsi %[[LISTED]], %[[ITEMS]]
 // CHECK:           scf.forall (%[[T:.+]]) in (%[[COUNT]]) {
 // CHECK-COUNT-6:     memref.load %[[LIST]]
+// The length of its sequence comes with the item.
+// CHECK-NOT:         memref.load %[[LENGTHS]]
+// CHECK:             memref.load %[[LIST]]
+// CHECK-NOT:         memref.load %[[LENGTHS]]
 // CHECK:             memref.subview %[[K]]
 // CHECK:             %[[PART:.+]] = memref.subview %[[OS]]
 // CHECK:             fa.attention {{.*}} outs(%[[PART]],
@@ -241,12 +256,19 @@ func.func @dropout(%q: memref<1x1x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %o: mem
 // CHECK:             %[[ROWS:.+]] = arith.select %{{.+}}, %c1, %c0
 // CHECK:             %[[WHOLE:.+]] = memref.subview %[[O]][%{{.+}}] [1, %[[ROWS]], 1, 64]
 // CHECK:             fa.finalize ins(%[[SUM]], %[[MOST]], %[[WEIGHT]] : {{.+}}) outs(%[[WHOLE]] : {{.+}}) {fa.sole_reader}
-// CHECK:           scf.forall (%{{.+}}, %[[I:.+]], %[[H:.+]]) in (2, %[[B]], 4) {
+// No more sequences than shares have results to merge. A merge has its sequence, the first slot and the parts.
+// CHECK:           %[[MERGES:.+]] = arith.minui %[[B]], %[[SHARES]]
+// CHECK:           scf.forall (%[[I:.+]], %[[H:.+]]) in (%[[MERGES]], 4) {
+// CHECK:             memref.load %[[LIST]]
+// CHECK:             %[[SEQUENCE:.+]] = arith.andi
+// CHECK:             memref.load %[[LIST]]
+// CHECK:             %[[FIRST:.+]] = arith.andi
+// CHECK:             memref.load %[[LIST]]
 // CHECK:             %[[COUNT:.+]] = arith.andi
 // CHECK:             %[[SPLIT:.+]] = arith.cmpi ugt, %[[COUNT]], %c1
 // CHECK:             %[[PARTS:.+]] = arith.select %[[SPLIT]], %[[COUNT]], %c0
 // CHECK:             scf.for %[[P:.+]] = %c0 to %[[PARTS]]
-// CHECK:               %[[SLOT:.+]] = arith.addi %{{.+}}, %[[P]]
+// CHECK:               %[[SLOT:.+]] = arith.addi %[[FIRST]], %[[P]]
 // CHECK:               memref.subview %[[OS]][%[[SLOT]], 0, %[[H]], 0]
 // CHECK:               fa.add_partial
 // REMARK: remark: [Passed] Plan {{.*}}"a list of parts of at least 256 keys of sequences of any lengths"
@@ -276,5 +298,43 @@ func.func @not_listed(%q: memref<1x1x4x64xbf16>, %qs: memref<?x1x4x64xbf16>, %k:
   fa.attention ins(%qs, %ks, %ks : memref<?x1x4x64xbf16>, memref<?x?x4x64xbf16>, memref<?x?x4x64xbf16>) outs(%os : memref<?x1x4x64xbf16>)
       key_lengths(%lengths : memref<?xi32>)
       {config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warps>>}
+  return
+}
+
+// Two groups of warps have the rows of 16 tokens by 8 heads. One sequence, whose 4 heads of keys the L2 cache holds, gets parts for
+// one group each. Not of more keys, in pages, and of rows that one group has.
+
+// CHECK-LABEL: func.func @halves(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x128x4x128xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x4x128xbf16>
+// CHECK:         %[[KEYS:.+]] = memref.dim %[[K]], %c1
+// CHECK:         %[[ROWS:.+]] = arith.muli %[[KEYS]], %c4
+// CHECK:         %[[ONE:.+]] = arith.cmpi ule, %{{.+}}, %c1
+// CHECK:         %[[CACHED:.+]] = arith.cmpi ule, %[[ROWS]], %c131072
+// CHECK:         %[[FEW:.+]] = arith.andi %[[ONE]], %[[CACHED]]
+// CHECK:         scf.if %[[FEW]] {
+// CHECK:           fa.attention
+// CHECK:             {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<overlap = keys>, stages = 3>>}
+// CHECK:         } else {
+// CHECK:           fa.attention
+// CHECK:             {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
+func.func @halves(%q: memref<?x128x4x128xbf16>, %k: memref<?x?x4x128xbf16>, %o: memref<?x128x4x128xbf16>) {
+  fa.attention ins(%q, %k, %k : memref<?x128x4x128xbf16>, memref<?x?x4x128xbf16>, memref<?x?x4x128xbf16>) outs(%o : memref<?x128x4x128xbf16>)
+      {config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
+  return
+}
+
+// CHECK-LABEL: func.func @no_halves(
+// CHECK-NOT:     query_block = 64
+// CHECK:         return
+func.func @no_halves(%q: memref<1x128x4x128xbf16>, %k: memref<1x40000x4x128xbf16>, %few: memref<1x64x4x128xbf16>, %pool: memref<?x128x4x128xbf16>,
+                     %short: memref<1x512x4x128xbf16>, %lengths: memref<1xi32>, %table: memref<1x?xi32>) {
+  fa.attention ins(%q, %k, %k : memref<1x128x4x128xbf16>, memref<1x40000x4x128xbf16>, memref<1x40000x4x128xbf16>) outs(%q : memref<1x128x4x128xbf16>)
+      {config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
+  fa.attention ins(%few, %short, %short : memref<1x64x4x128xbf16>, memref<1x512x4x128xbf16>, memref<1x512x4x128xbf16>) outs(%few : memref<1x64x4x128xbf16>)
+      {config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
+  fa.attention ins(%q, %pool, %pool : memref<1x128x4x128xbf16>, memref<?x128x4x128xbf16>, memref<?x128x4x128xbf16>) outs(%q : memref<1x128x4x128xbf16>)
+      key_lengths(%lengths : memref<1xi32>) key_pages(%table : memref<1x?xi32>)
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
+       config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
   return
 }

@@ -25,9 +25,12 @@ public:
   void run();
 
 private:
+  ConfigAttr getHalfBlocks();
+  void splitFewKeys(ConfigAttr half);
   void split();
   void buildParts();
   void buildListed();
+  void listNumbers(scf::ForallOp loop, Value sequence);
   bool isOnGPU();
   bool fillsDevice();
   bool isRagged();
@@ -42,7 +45,8 @@ private:
   int64_t getHeadDim();
   /// MergeParts.cpp. The loop that adds the parts of each query block.
   void addParts();
-  void buildMerge(const TilePlace &place, int64_t block, Value columnBlock);
+  void buildMerge(const TilePlace &place, int64_t block, Value columnBlock,
+                  const PartsPlan::Merge *merge);
   void storeWhole(const PartsPlan::Item &item);
   int64_t getMergedRows();
   int64_t getMergedColumns();
@@ -58,6 +62,8 @@ private:
   OpFoldResult parts;
   /// The list of parts; null where all sequences have as many.
   PartsPlan *plan = nullptr;
+  /// Whether there is no other one, or none that is worth a list.
+  bool isOneSequence = false;
   /// (batch, part) x queries x heads x value head dim, and (batch, part) x
   /// heads x queries, in f32. Packed queries are one batch.
   Value outputs, lses;

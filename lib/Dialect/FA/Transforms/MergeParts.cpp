@@ -42,12 +42,15 @@ int64_t KeySplitter::getMergedRows() {
   return tiler.getQueryBlock() <= 16 ? 16 : 64;
 }
 
-/// Columns of a merged block: so few on a GPU that a warp reads several parts
-/// at once, and that few rows keep more of it busy.
+/// Columns of a merged block on a GPU. One sequence has many parts of few rows:
+/// few columns keep all multiprocessors busy. Listed sequences have few parts
+/// of many rows: all blocks are at work at once.
 int64_t KeySplitter::getMergedColumns() {
-  constexpr int64_t few = 32;
-  int64_t headDim = getHeadDim();
-  return isOnGPU() && headDim % few == 0 ? few : headDim;
+  int64_t headDim = getHeadDim(), most = plan ? 64 : isOneSequence ? 16 : 32;
+  for (int64_t columns : {most, int64_t(32)})
+    if (isOnGPU() && headDim % columns == 0)
+      return columns;
+  return headDim;
 }
 
 /// `count` columns of a slice.
@@ -59,12 +62,11 @@ Value KeySplitter::takeColumns(Value slice, DimsAttr order, Value first,
 
 /// All columns where `columnBlock` is null.
 void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
-                             Value columnBlock) {
+                             Value columnBlock, const PartsPlan::Merge *merge) {
   Value batch = place.batch, head = place.head;
   SequenceTiler::Rows rows = tiler.findTileRows(place, block);
   // One part is the result already.
-  Value count =
-      tiler.toValue(plan ? OpFoldResult(plan->getParts(batch)) : parts);
+  Value count = merge ? merge->parts : tiler.toValue(parts);
   Value isSplit, all = plan ? tiler.toValue(rows.count) : Value();
   if (plan) {
     isSplit = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ugt,
@@ -100,7 +102,13 @@ void KeySplitter::buildMerge(const TilePlace &place, int64_t block,
   {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(loop.getBody());
-    TileResults partial = getResults(batch, loop.getInductionVar());
+    Value part = loop.getInductionVar();
+    TileResults partial =
+        merge ? getResults(
+                    arith::AddIOp::create(rewriter, loc, merge->firstSlot, part,
+                                          arith::IntegerOverflowFlags::nsw)
+                        .getResult())
+              : getResults(batch, part);
     auto added = AddPartialOp::create(
         rewriter, loc,
         take(tiler.sliceOutput(partial, rows, head), partial.output.order),
@@ -120,12 +128,22 @@ void KeySplitter::addParts() {
   SmallVector<OpFoldResult> before;
   if (cuts)
     before.push_back(rewriter.getIndexAttr(columnBlocks));
-  scf::ForallOp loop = tiler.createLoop(before, block);
+  OpFoldResult batches =
+      plan ? getAsOpFoldResult(plan->countMerges()) : tiler.countBatches();
+  scf::ForallOp loop = tiler.createLoop(before, block, batches);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(loop.getTerminator());
   SmallVector<Value> indices = loop.getInductionVars();
-  buildMerge(tiler.findPlace(ValueRange(indices).drop_front(cuts), block),
-             block, cuts ? indices.front() : Value());
+  TilePlace place =
+      tiler.findPlace(ValueRange(indices).drop_front(cuts), block);
+  Value columnBlock = cuts ? indices.front() : Value();
+  if (!plan) {
+    buildMerge(place, block, columnBlock, /*merge=*/nullptr);
+    return;
+  }
+  PartsPlan::Merge merge = plan->getMerge(place.batch);
+  place.batch = merge.sequence;
+  buildMerge(place, block, columnBlock, &merge);
 }
 
 /// An item of all keys of its sequence, whose result the merge leaves alone, is

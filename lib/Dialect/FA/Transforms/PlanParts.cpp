@@ -7,7 +7,8 @@
 //
 // Writes and reads a list of parts of the keys. The memory has a head, two
 // words for each block of threads (its first item, and the end of its items),
-// eight for each item, and two for each sequence. Read `PartsPlan::list`, then
+// eight for each item, and three for each merge. Of an item's words, two are
+// numbers of its sequence, such as its length. Read `PartsPlan::list`, then
 // `getItem`.
 //
 //===----------------------------------------------------------------------===//
@@ -22,10 +23,11 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Words of a head, a block, an item and a sequence.
+/// Words of a head, a block, an item and a merge, and those of an item that say
+/// what it is.
 static constexpr int64_t headWords = fagpu::workListHead,
                          blockWords = fagpu::workListBlockWords, itemWords = 8,
-                         sequenceWords = 2;
+                         mergeWords = 3, placeWords = 6;
 
 /// More than numbers of keys can be, with all bits below it.
 static constexpr int64_t greatestNumber = (int64_t(1) << 30) - 1;
@@ -61,6 +63,7 @@ void PartsPlan::measure(Value sequences, Value heads, Value queries,
   shares = make<arith::MaxUIOp>(shares, index(1));
   slots = make<arith::AddIOp>(sequences, shares);
   capacity = multiply(slots, tiles);
+  areFew = compare(arith::CmpIPredicate::ule, sequences, shares);
 }
 
 Value PartsPlan::isNeedless() {
@@ -82,9 +85,9 @@ Value PartsPlan::isNeedless() {
 
 void PartsPlan::allocate() {
   Value words = make<arith::MulIOp>(capacity, index(itemWords));
-  Value ofSequences = make<arith::MulIOp>(sequences, index(sequenceWords));
+  Value ofMerges = make<arith::MulIOp>(sequences, index(mergeWords));
   Value ofBlocks = make<arith::MulIOp>(processors, index(blockWords));
-  words = make<arith::AddIOp>(words, ofSequences);
+  words = make<arith::AddIOp>(words, ofMerges);
   words = make<arith::AddIOp>(words, ofBlocks);
   words = make<arith::AddIOp>(words, index(headWords));
   // Places in the list are computed in 32 bits.
@@ -97,6 +100,15 @@ void PartsPlan::allocate() {
   auto workspace = fagpu::WorkspaceOp::create(rewriter, loc, type, words);
   workspace->setAttr(fagpu::workListAttrName, rewriter.getUnitAttr());
   memory = workspace.getMemory();
+}
+
+bool PartsPlan::addNumber(Value added) {
+  if (llvm::is_contained(numbers, added))
+    return true;
+  if (numbers.size() == itemWords - placeWords)
+    return false;
+  numbers.push_back(added);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,20 +179,27 @@ Value PartsPlan::getItems() {
                              index(headWords));
 }
 
-void PartsPlan::storeItem(Value number, const Item &item) {
+void PartsPlan::storeItem(Value number, const Item &item, ValueRange numbers) {
   Value first =
       make<arith::AddIOp>(getItems(), multiply(number, index(itemWords)));
   Value words[] = {item.sequence, item.head, item.query,
                    item.firstKey, item.keys, item.slot};
   for (auto [place, word] : llvm::enumerate(words))
     store(word, make<arith::AddIOp>(first, index(static_cast<int64_t>(place))));
+  for (auto [place, word] : llvm::enumerate(numbers))
+    memref::StoreOp::create(
+        rewriter, loc, word, memory,
+        make<arith::AddIOp>(first,
+                            index(placeWords + static_cast<int64_t>(place))));
 }
 
 /// An item of no queries.
 void PartsPlan::storeNothing(Value number) {
   Value zero = index(0);
   Value behind = multiply(blocks, index(sizes.queryBlock));
-  storeItem(number, {zero, zero, behind, zero, zero, zero});
+  Value none = arith::ConstantIntOp::create(rewriter, loc, 0, /*width=*/32);
+  storeItem(number, {zero, zero, behind, zero, zero, zero},
+            SmallVector<Value>(numbers.size(), none));
 }
 
 /// Items are in the order of slots. A share is one block for each tile, whose
@@ -206,7 +225,8 @@ void PartsPlan::listPart(const Place &place, Value item) {
             {place.sequence, make<arith::DivUIOp>(tile, blocks),
              multiply(block, index(sizes.queryBlock)),
              multiply(from, index(sizes.unit)),
-             multiply(make<arith::SubIOp>(to, from), index(sizes.unit)), slot});
+             multiply(make<arith::SubIOp>(to, from), index(sizes.unit)), slot},
+            place.numbers);
   Value threads = make<arith::AddIOp>(multiply(share, tiles), tile);
   Value ofBlock = make<arith::AddIOp>(multiply(threads, index(blockWords)),
                                       index(headWords));
@@ -218,6 +238,30 @@ void PartsPlan::listPart(const Place &place, Value item) {
     store(make<arith::AddIOp>(number, index(1)),
           make<arith::AddIOp>(ofBlock, index(1)));
   });
+  buildIf(compare(arith::CmpIPredicate::eq, tile, index(0)),
+          [&] { listMerge(place, part, share, isEnd); });
+}
+
+/// Few sequences have a merge each. Of many, a share has one: of the sequence
+/// that goes on behind it and began in it.
+void PartsPlan::listMerge(const Place &place, Value part, Value share,
+                          Value isEnd) {
+  Value isFirst = compare(arith::CmpIPredicate::eq, part, index(0));
+  Value goesOn = compare(arith::CmpIPredicate::ugt, place.last, place.first);
+  Value parts = make<arith::AddIOp>(
+      make<arith::SubIOp>(place.last, place.first), index(1));
+  parts = select(both(isFirst, goesOn), parts, index(0));
+  Value slot = make<arith::AddIOp>(place.first, place.sequence);
+  buildIf(select(areFew, isFirst, isEnd), [&] {
+    storeMerge(select(areFew, place.sequence, share),
+               {place.sequence, slot, parts});
+  });
+}
+
+void PartsPlan::storeMerge(Value number, const Merge &merge) {
+  Value words[] = {merge.sequence, merge.firstSlot, merge.parts};
+  for (auto [place, word] : llvm::enumerate(words))
+    store(word, ofMerge(number, static_cast<int64_t>(place)));
 }
 
 /// No slot is without an item, and no block without a first one.
@@ -246,22 +290,26 @@ void PartsPlan::fillUp(const Place &place) {
     store(none, at);
     store(zero, make<arith::AddIOp>(at, one));
   });
+  Value lastMerge = select(areFew, zero, shares);
+  forEach(make<arith::AddIOp>(used, place.sequence), lastMerge, sequences,
+          [&](Value number) { storeMerge(number, {zero, zero, zero}); });
   buildIf(compare(arith::CmpIPredicate::eq, place.sequence, zero), [&] {
     store(items, zero);
     store(tiles, index(fagpu::workListStride));
   });
 }
 
-Value PartsPlan::ofSequence(Value sequence, int64_t number) {
+Value PartsPlan::ofMerge(Value number, int64_t word) {
   Value first =
       make<arith::AddIOp>(getItems(), multiply(capacity, index(itemWords)));
-  Value own = multiply(sequence, index(sequenceWords));
-  return make<arith::AddIOp>(make<arith::AddIOp>(first, own), index(number));
+  Value own = multiply(number, index(mergeWords));
+  return make<arith::AddIOp>(make<arith::AddIOp>(first, own), index(word));
 }
 
 /// An iteration for each sequence, which finds the place of its parts.
 void PartsPlan::list(function_ref<Value(Value)> getKeys) {
-  allocate();
+  OpBuilder::InsertionGuard behind(rewriter);
+  rewriter.setInsertionPointAfterValue(memory);
   auto loop = scf::ForallOp::create(
       rewriter, loc, ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
       ArrayRef<OpFoldResult>(sequences),
@@ -271,13 +319,14 @@ void PartsPlan::list(function_ref<Value(Value)> getKeys) {
   rewriter.setInsertionPoint(loop.getTerminator());
   Value sequence = loop.getInductionVar(0), one = index(1);
   Place place = findPlace(sequence, getKeys);
+  for (Value from : numbers)
+    place.numbers.push_back(
+        memref::LoadOp::create(rewriter, loc, from, sequence));
   Value parts =
       make<arith::AddIOp>(make<arith::SubIOp>(place.last, place.first), one);
   forEach(index(0), multiply(parts, tiles), one,
           [&](Value item) { listPart(place, item); });
   fillUp(place);
-  store(make<arith::AddIOp>(place.first, sequence), ofSequence(sequence, 0));
-  store(parts, ofSequence(sequence, 1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,10 +367,22 @@ PartsPlan::Item PartsPlan::getItem(Value number) {
   return {words[0], words[1], words[2], words[3], words[4], words[5]};
 }
 
-Value PartsPlan::getFirstSlot(Value sequence) {
-  return getWord(ofSequence(sequence, 0), greatestNumber);
+Value PartsPlan::getNumber(Value item, Value from) {
+  int64_t place = llvm::find(numbers, from) - numbers.begin();
+  Value first =
+      make<arith::AddIOp>(getItems(), multiply(item, index(itemWords)));
+  return memref::LoadOp::create(
+      rewriter, loc, memory,
+      make<arith::AddIOp>(first, index(placeWords + place)));
 }
 
-Value PartsPlan::getParts(Value sequence) {
-  return getWord(ofSequence(sequence, 1), greatestNumber);
+Value PartsPlan::countMerges() {
+  return make<arith::MinUIOp>(sequences, shares);
+}
+
+PartsPlan::Merge PartsPlan::getMerge(Value number) {
+  SmallVector<Value> words;
+  for (int64_t word = 0; word < mergeWords; ++word)
+    words.push_back(getWord(ofMerge(number, word), greatestNumber));
+  return {words[0], words[1], words[2]};
 }

@@ -37,8 +37,15 @@ public:
   Value isNeedless();
   /// Results of parts of all heads and queries that there is memory for.
   Value countSlots() { return slots; }
-  /// Makes the loop that writes the list; `getKeys` gives the keys of a
-  /// sequence, in its body.
+  /// Makes the memory of the list.
+  void allocate();
+  /// What else an item has: the element of its sequence of a memory of i32, of
+  /// which there are two at most. False where there is no room for it.
+  bool addNumber(Value numbers);
+  /// That of an item, as i32.
+  Value getNumber(Value item, Value numbers);
+  /// Makes the loop that writes the list, behind its memory; `getKeys` gives
+  /// the keys of a sequence, in its body.
   void list(function_ref<Value(Value)> getKeys);
   /// A loop over the items, of which the host knows the most.
   scf::ForallOp createLoop();
@@ -47,15 +54,21 @@ public:
   };
   /// Queries are none in an item behind the last one.
   Item getItem(Value number);
-  /// How many parts a sequence has, and the slot of the first one.
-  Value getParts(Value sequence);
-  Value getFirstSlot(Value sequence);
+  /// Results of sequences of several parts have to be merged. There are no more
+  /// of these than shares, since each goes on where a share ends.
+  Value countMerges();
+  struct Merge {
+    /// Parts are one or none where nothing is merged.
+    Value sequence, firstSlot, parts;
+  };
+  Merge getMerge(Value number);
 
 private:
   /// Of a sequence: its units, those ahead, and those of all sequences; units
   /// of a share, and the shares that it begins and ends in.
   struct Place {
     Value sequence, units, before, all, ofShare, first, last;
+    SmallVector<Value> numbers;
   };
   template <typename OpTy> Value make(Value a, Value b) {
     return rewriter.createOrFold<OpTy>(loc, a, b);
@@ -66,9 +79,8 @@ private:
   Value asWord(Value value);
   Value countUnits(Value sequence, function_ref<Value(Value)> getKeys);
   Place findPlace(Value sequence, function_ref<Value(Value)> getKeys);
-  void allocate();
   void store(Value word, Value place);
-  void storeItem(Value number, const Item &item);
+  void storeItem(Value number, const Item &item, ValueRange numbers);
   void storeNothing(Value number);
   void listPart(const Place &place, Value item);
   void fillUp(const Place &place);
@@ -77,14 +89,19 @@ private:
   void buildIf(Value condition, function_ref<void()> build);
   Value getWord(Value place, int64_t mask);
   Value getItems();
-  Value ofSequence(Value sequence, int64_t number);
+  Value ofMerge(Value number, int64_t word);
+  void storeMerge(Value number, const Merge &merge);
+  void listMerge(const Place &place, Value part, Value share, Value isEnd);
 
   Sizes sizes;
   /// Of the host: tiles are (head, query block) of a sequence, and `capacity`
   /// the most items.
   Value sequences, keys, blocks, tiles, processors, shares, slots, capacity;
+  /// Whether there are no more sequences than shares.
+  Value areFew;
   /// Of i32.
   Value memory;
+  SmallVector<Value> numbers;
 };
 
 } // namespace mlir::fa

@@ -125,10 +125,8 @@ TileResults KeySplitter::getResults(Value batch, Value part) {
   if (op.getQueryStarts())
     return getResults(part);
   Value first =
-      plan ? plan->getFirstSlot(batch)
-           : arith::MulIOp::create(rewriter, loc, batch, tiler.toValue(parts),
-                                   arith::IntegerOverflowFlags::nsw)
-                 .getResult();
+      arith::MulIOp::create(rewriter, loc, batch, tiler.toValue(parts),
+                            arith::IntegerOverflowFlags::nsw);
   return getResults(arith::AddIOp::create(rewriter, loc, first, part,
                                           arith::IntegerOverflowFlags::nsw)
                         .getResult());
@@ -153,10 +151,75 @@ PartsPlan KeySplitter::makePlan() {
   return made;
 }
 
+/// Of two groups of warps that have the queries of one sequence, blocks for one
+/// each; null where there is no such thing.
+ConfigAttr KeySplitter::getHalfBlocks() {
+  auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  std::optional<int64_t> rows = getConstantIntValue(getMixedSize(
+      rewriter, loc, op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
+  int64_t block = config.getQueryBlock();
+  if (!fillsDevice() || op.getKeyPages() || !target || !rows || *rows > block ||
+      *rows <= block / 2)
+    return {};
+  GPUPart part = target.getPart();
+  if (!part.hasGroups() || part.groups != 2)
+    return {};
+  part.groups = 1;
+  part.turns = false;
+  // As many keys are on their way.
+  part.stages = 2 * part.stages - 1;
+  return ConfigAttr::get(op.getContext(), block / 2, config.getKeyBlock() / 2,
+                         config.getKeySplits(), config.getDeterministic(),
+                         GPUConfigAttr::get(op.getContext(), part))
+      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
+}
+
+/// One sequence has half as many parts, whose results are stored and merged,
+/// where each is of half the queries. The L2 cache gives the keys to both
+/// halves, as long as it holds them.
+void KeySplitter::splitFewKeys(ConfigAttr half) {
+  constexpr int64_t cachedBytes = int64_t(1) << 26;
+  int64_t ofKey = 0;
+  for (auto [operand, order] : {std::pair(op.getKey(), op.getKeyOrder()),
+                                std::pair(op.getValue(), op.getValueOrder())}) {
+    auto type = cast<MemRefType>(operand.getType());
+    ofKey += type.getDimSize(order.positionOf(DimKind::HeadDim)) *
+             type.getElementTypeBitWidth() / 8;
+  }
+  Value heads = tiler.getSize(op.getKey(), op.getKeyOrder(), DimKind::Heads);
+  Value rows =
+      rewriter.createOrFold<arith::MulIOp>(loc, heads, tiler.getMostKeys());
+  auto isAtMost = [&](Value a, int64_t most) -> Value {
+    return rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule,
+                                                a, tiler.index(most));
+  };
+  Value isFew = tiler.both(isAtMost(tiler.toValue(tiler.countBatches()), 1),
+                           isAtMost(rows, cachedBytes / ofKey));
+  auto branch = scf::IfOp::create(rewriter, loc, isFew,
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(branch.thenYield());
+    auto few = cast<AttentionOp>(rewriter.clone(*op));
+    few.setConfigAttr(half);
+    rewriter.setInsertionPoint(few);
+    KeySplitter splitter(rewriter, few);
+    splitter.isOneSequence = true;
+    splitter.parts = splitter.countParts();
+    splitter.buildParts();
+    rewriter.eraseOp(few);
+  }
+  rewriter.moveOpBefore(op, branch.elseYield());
+  rewriter.setInsertionPoint(op);
+}
+
 /// Sequences of lengths of their own get parts by these; one alone is as even
 /// without.
 void KeySplitter::run() {
   tiler.checkPages();
+  if (ConfigAttr half = getHalfBlocks())
+    splitFewKeys(half);
+  isOneSequence = isRagged() || isConstantIntValue(tiler.countBatches(), 1);
   if (!isRagged()) {
     split();
     return;
@@ -206,9 +269,29 @@ void KeySplitter::split() {
   rewriter.moveOpBefore(op, branch.thenYield());
 }
 
+/// Numbers of an item's sequence come with the item, so that what it copies
+/// first waits for one load less.
+void KeySplitter::listNumbers(scf::ForallOp loop, Value sequence) {
+  SmallVector<memref::LoadOp> loads;
+  loop->walk([&](memref::LoadOp load) {
+    if (load.getType().isInteger(32) && load.getIndices().size() == 1 &&
+        load.getIndices().front() == sequence &&
+        !loop.getRegion().isAncestor(load.getMemRef().getParentRegion()))
+      loads.push_back(load);
+  });
+  OpBuilder::InsertionGuard guard(rewriter);
+  for (memref::LoadOp load : loads) {
+    if (!plan->addNumber(load.getMemRef()))
+      continue;
+    rewriter.setInsertionPoint(load);
+    rewriter.replaceOp(
+        load, plan->getNumber(loop.getInductionVar(0), load.getMemRef()));
+  }
+}
+
 void KeySplitter::buildListed() {
   createMemory(getAsOpFoldResult(plan->countSlots()));
-  plan->list([&](Value sequence) { return tiler.findKeys(sequence).count; });
+  plan->allocate();
   scf::ForallOp loop = plan->createLoop();
   {
     OpBuilder::InsertionGuard inside(rewriter);
@@ -219,7 +302,9 @@ void KeySplitter::buildListed() {
     tiler.buildTile({item.sequence, item.head, item.query, /*isListed=*/true},
                     tiler.getQueryBlock(), part, getResults(item.slot));
     storeWhole(item);
+    listNumbers(loop, item.sequence);
   }
+  plan->list([&](Value sequence) { return tiler.findKeys(sequence).count; });
   addParts();
   freeMemory();
 }

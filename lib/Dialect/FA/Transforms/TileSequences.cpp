@@ -362,7 +362,7 @@ void SequenceTiler::checkPages() {
 }
 
 scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
-                                        int64_t block) {
+                                        int64_t block, OpFoldResult batches) {
   OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   OpFoldResult heads = getMixedSize(rewriter, loc, op.getQuery(),
                                     op.getQueryOrder(), DimKind::Heads);
@@ -373,7 +373,8 @@ scf::ForallOp SequenceTiler::createLoop(ArrayRef<OpFoldResult> before,
                         block);
     ends.push_back(slots.countTiles(toValue(heads)));
   } else {
-    ends.append({countBatches(), heads, getAsOpFoldResult(countQueries())});
+    ends.append({batches ? batches : countBatches(), heads,
+                 getAsOpFoldResult(countQueries())});
   }
   SmallVector<OpFoldResult> begins(ends.size(), zero), steps(ends.size(), one);
   if (!hasSlots)

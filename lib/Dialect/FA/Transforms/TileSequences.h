@@ -51,8 +51,9 @@ public:
   /// A GPU may read the first entry of a table before it knows of no key.
   void checkPages();
   /// A loop over `before` and then (batch, head, query block), or the tiles of
-  /// packed queries.
-  scf::ForallOp createLoop(ArrayRef<OpFoldResult> before, int64_t block);
+  /// packed queries. `batches` is how many batches it has, null for all.
+  scf::ForallOp createLoop(ArrayRef<OpFoldResult> before, int64_t block,
+                           OpFoldResult batches = {});
   /// Where an iteration stands, by the indices behind `before`.
   TilePlace findPlace(ValueRange indices, int64_t block);
   /// Queries of a block: fewer than the configuration has where there are

@@ -130,12 +130,17 @@ def FASplitKeys : Pass<"fa-split-keys"> {
     all sequences stand in a line, which is cut every `multiprocessors / (heads x
     query blocks)`-th part: every block of threads has as many keys, of one or of
     several sequences. A loop of its own lists the parts (`fagpu.work_list`), with
-    an iteration for each sequence. An item has the sequence, head, query, first
-    key, keys and slot. One that is its whole sequence stores the result, which the
-    merge leaves alone. No number comes back to the host. Memory: (sequences +
-    shares) results in f32 of all heads and queries, and as many items of 32 bytes
+    an iteration for each sequence. An item has the sequence, its length, head,
+    query, first key, keys and slot. One that is its whole sequence stores the
+    result, and no partial one. The others are merged: a merge for each sequence,
+    or for each share if there are fewer. No number comes back to the host. Memory:
+    (sequences + shares) results in f32 of all heads and queries, and as many items of 32 bytes
     for each head and query block. At least two thirds of the device have to have a
     share; else parts are as they are for the longest possible sequence.
+
+    One sequence of 64 MiB of keys and values at most, whose queries two groups of
+    warps have, gets blocks of one group each: the L2 cache gives them the keys, and
+    half as many parts are merged. Not in pages.
 
     After, for shares:
 
