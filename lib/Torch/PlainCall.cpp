@@ -50,12 +50,25 @@ private:
   Object object;
 };
 
+/// A function of Python without arguments, called as what it is in C where it
+/// is: a call through Python costs as much as the answer.
+class Question {
+public:
+  void open(Object function);
+  /// Its answer as a number: -1 with an exception.
+  int ask() const;
+
+private:
+  Object function, self = nullptr;
+  CFunction direct = nullptr;
+};
+
 /// What calls use of torch: items of a tuple, which lives as long as the
 /// process.
 struct Tools {
-  Object tensorType, parameterType, none, isGradEnabled, isAnyAutocastEnabled,
-      countModes, areTransformsActive, emptyLike, makeTemplates, notPlain,
+  Object tensorType, parameterType, none, emptyLike, makeTemplates, notPlain,
       isNegative, forwardMode, requiresGrad, level;
+  Question isGradEnabled, isAnyAutocastEnabled, countModes, areTransformsActive;
   const dlpack::ExchangeFunctions *exchange;
 
   bool open(Object tuple);
@@ -121,22 +134,36 @@ struct Pending {
 
 static thread_local const Pending *pending = nullptr;
 
+void Question::open(Object asked) {
+  function = asked;
+  if (python.getFlags(function) == takesNothing) {
+    direct = python.getFunction(function);
+    self = python.getSelf(function);
+  }
+  // Of what is no function of C.
+  python.clearError();
+}
+
+int Question::ask() const {
+  Owned answer(direct ? direct(self, nullptr) : python.callWithout(function));
+  return answer ? python.isTrue(answer.get()) : -1;
+}
+
 bool Tools::open(Object tuple) {
-  Object *const members[] = {&tensorType,
-                             &parameterType,
-                             &none,
-                             &isGradEnabled,
-                             &isAnyAutocastEnabled,
-                             &countModes,
-                             &areTransformsActive,
-                             &emptyLike,
-                             &makeTemplates,
-                             &notPlain,
-                             &isNegative,
-                             &forwardMode};
+  Object *const members[] = {&tensorType, &parameterType, &none,
+                             &emptyLike,  &makeTemplates, &notPlain,
+                             &isNegative, &forwardMode};
+  Question *const questions[] = {&isGradEnabled, &isAnyAutocastEnabled,
+                                 &countModes, &areTransformsActive};
   for (size_t i = 0; i != std::size(members); ++i)
     if (!(*members[i] = python.getItem(tuple, i)))
       return false;
+  for (size_t i = 0; i != std::size(questions); ++i) {
+    Object function = python.getItem(tuple, std::size(members) + i);
+    if (!function)
+      return false;
+    questions[i]->open(function);
+  }
   python.addReference(tuple);
   requiresGrad = python.intern("requires_grad");
   level = python.intern("_current_level");
@@ -149,12 +176,6 @@ bool Tools::open(Object tuple) {
          exchange->describe && exchange->getCurrentStream;
 }
 
-/// An answer of Python as a number: -1 with an exception.
-static int ask(Object function) {
-  Owned answer(python.callWithout(function));
-  return answer ? python.isTrue(answer.get()) : -1;
-}
-
 /// The level of forward-mode differentiation is -1 where none is open, else 0.
 static bool hasTangents() {
   Owned level(python.getAttributeOf(tools.forwardMode, tools.level));
@@ -162,8 +183,10 @@ static bool hasTangents() {
 }
 
 /// Whether torch reads its memory with the other sign, as of the imaginary
-/// part of a conjugate.
-static bool isNegated(Object operand) {
+/// part of a conjugate. No complex numbers are made of bfloat16.
+static bool isNegated(Object operand, const FaArgument &described) {
+  if (described.type == FA_TYPE_BF16)
+    return false;
   Owned answer(
       python.callWith(tools.isNegative, operand, static_cast<Object>(nullptr)));
   return !answer || python.isTrue(answer.get()) != 0;
@@ -208,21 +231,19 @@ static bool isPlain(Object const *operands, const FaArgument *described,
     if (type.get() != tools.tensorType && type.get() != tools.parameterType)
       return false;
     if (described[i].device != described[0].device ||
-        described[i].type != described[0].type || isNegated(operands[i]))
+        described[i].type != described[0].type ||
+        isNegated(operands[i], described[i]))
       return false;
   }
   if (hasTangents())
     return false;
   // Whatever is asked answers 0, or fails.
-  for (Object question : {tools.isAnyAutocastEnabled, tools.countModes,
-                          tools.areTransformsActive})
-    if (ask(question) != 0)
-      return false;
-  return true;
+  return tools.isAnyAutocastEnabled.ask() == 0 && tools.countModes.ask() == 0 &&
+         tools.areTransformsActive.ask() == 0;
 }
 
 static bool needsGradient(Object const *operands) {
-  if (ask(tools.isGradEnabled) != 1)
+  if (tools.isGradEnabled.ask() != 1)
     return false;
   for (int i = 0; i != 3; ++i) {
     Owned flag(python.getAttributeOf(operands[i], tools.requiresGrad));

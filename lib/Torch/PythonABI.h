@@ -31,6 +31,10 @@ struct MethodDefinition {
 };
 /// METH_FASTCALL.
 inline constexpr int fastCall = 0x80;
+/// METH_NOARGS.
+inline constexpr int takesNothing = 0x4;
+/// PyCFunction.
+using CFunction = Object (*)(Object self, Object arguments);
 
 // Name of the member, result, name in Python, parameters.
 #define FA_PYTHON_FUNCTIONS(X)                                                 \
@@ -52,6 +56,9 @@ inline constexpr int fastCall = 0x80;
   X(getPointer, void *, PyCapsule_GetPointer, (Object, const char *))          \
   X(makeFunction, Object, PyCFunction_NewEx,                                   \
     (MethodDefinition *, Object, Object))                                      \
+  X(getFlags, int, PyCFunction_GetFlags, (Object))                             \
+  X(getFunction, CFunction, PyCFunction_GetFunction, (Object))                 \
+  X(getSelf, Object, PyCFunction_GetSelf, (Object))                            \
   X(releaseLock, void *, PyEval_SaveThread, ())                                \
   X(takeLock, void, PyEval_RestoreThread, (void *))
 

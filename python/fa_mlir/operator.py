@@ -536,9 +536,9 @@ def make_plain_calls(torch, text, text_with_lse, layout):
     """The most frequent call of (query, key, value[, out]), for the output and for a pair with lse: by
     PlainCall.cpp, without the dispatcher. It returns None for what it leaves to attention()."""
     c = _state["c"]
-    tools = (torch.Tensor, torch.nn.Parameter, None, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
-             torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch.empty_like,
-             make_templates, _NotPlain, torch.Tensor.is_neg, torch.autograd.forward_ad)
+    tools = (torch.Tensor, torch.nn.Parameter, None, torch.empty_like, make_templates, _NotPlain, torch.Tensor.is_neg,
+             torch.autograd.forward_ad, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
+             torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active)
     heads_dim = 1 if layout == "bhsd" else 2
 
     def run():
