@@ -126,13 +126,12 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   }
   // What leaves in boxes does so through a tile.
   stages += problem.bytesInBoxes * rows * columns / bytes;
+  int64_t beside = std::max(problem.getValuesBeside(), problem.valuesOfScore);
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
-          columns *
-                  ((problem.gradientReadsScore ? 3 : 2) +
-                   problem.getValuesBeside()) /
-                  2 +
-              sums / 2 + registersBeside,
+          columns * ((problem.gradientReadsScore ? 3 : 2) + beside) / 2 +
+              columns * problem.registersOfColumns / 4 + sums / 2 +
+              registersBeside,
           0};
 }
 
@@ -193,7 +192,10 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
 static int64_t leaveRegisters(int64_t columns, int64_t sums,
                               const GPUPart &part, const GPUTarget &target,
                               const AttentionProblem &problem) {
-  while (problem.getValuesBeside() > 0 && columns > depthOfProduct &&
+  bool isMeasured = problem.getValuesBeside() == 0 &&
+                    problem.valuesOfScore == 0 &&
+                    problem.registersOfColumns == 0;
+  while (!isMeasured && columns > depthOfProduct &&
          !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),
                getGPULimits(target, part)))
     columns -= depthOfProduct;

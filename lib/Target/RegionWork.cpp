@@ -51,6 +51,7 @@ private:
   bool isProduct(Operation *op);
   bool takesRegisters(Value value);
   int64_t countLive(Block &block);
+  int64_t countAlong(Block &block);
   bool readsTile(memref::LoadOp op);
 
   DenseMap<Value, Varies> varies;
@@ -280,6 +281,32 @@ int64_t RegionReader::countLive(Block &block) {
   return std::max(most, static_cast<int64_t>(live.size()));
 }
 
+/// See RegionWork::registersAlong.
+int64_t RegionReader::countAlong(Block &block) {
+  llvm::SmallDenseSet<Value> ofMemory, counted;
+  int64_t ofQueries = 0, ofKeys = 0;
+  block.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<tensor::ExtractOp, memref::LoadOp>(op) ||
+        llvm::any_of(op->getOperands(),
+                     [&](Value value) { return ofMemory.contains(value); }))
+      ofMemory.insert_range(op->getResults());
+    if (llvm::none_of(op->getResults(), [&](Value result) {
+          return varies.lookup(result).byPair();
+        }))
+      return;
+    for (Value operand : op->getOperands()) {
+      Varies of = varies.lookup(operand);
+      if (of.query == of.key || !ofMemory.contains(operand) ||
+          !counted.insert(operand).second)
+        continue;
+      Type type = operand.getType();
+      (of.query ? ofQueries : ofKeys) +=
+          type.isIndex() || type.isInteger(64) || type.isF64() ? 2 : 1;
+    }
+  });
+  return std::max(ofQueries, ofKeys);
+}
+
 /// `firstIndex` is the argument of the batch, which head, query and key follow.
 void RegionReader::readRegion(Region &region, unsigned firstIndex) {
   if (region.empty())
@@ -301,6 +328,8 @@ void RegionReader::readRegion(Region &region, unsigned firstIndex) {
   bool isMask = firstIndex == 0;
   work.pairsBeside =
       std::max(work.pairsBeside, countLive(block) - (isMask ? 0 : 1));
+  if (isMask)
+    work.registersAlong = countAlong(block);
 }
 
 RegionWork RegionReader::readMask(Region &mask) {

@@ -147,12 +147,15 @@ static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
   }
   // With the weight beside what the region keeps, in which one value becomes
   // the gradient of the score.
-  if (added > 0) {
-    int64_t kept =
-        RegionWork::getOfScoreGradient(op.getScoreGradient()).pairsBeside + 2;
-    added = std::max(added, kept - (problem.gradientReadsScore ? 3 : 2));
-  }
+  int64_t kept =
+      RegionWork::getOfScoreGradient(op.getScoreGradient()).pairsBeside + 2;
+  int64_t beside = kept - (problem.gradientReadsScore ? 3 : 2);
+  if (added > 0)
+    added = std::max(added, beside);
   problem.addedValues += added;
+  // Of a few values a thread keeps parts of a block at a time.
+  constexpr int64_t few = 3;
+  problem.valuesOfScore = beside > few ? beside : 0;
 }
 
 AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
@@ -160,7 +163,11 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGradient()},
       RegionWork());
   problem.isGradient = true;
-  problem.valuesOfMask = RegionWork::getOfMask(op.getMask()).pairLoads;
+  RegionWork mask = RegionWork::getOfMask(op.getMask());
+  problem.valuesOfMask = mask.pairLoads;
+  // Of one, as the document of a row, blocks of the table leave registers.
+  problem.registersOfColumns =
+      mask.registersAlong > 1 ? mask.registersAlong : 0;
   // Blocks of keys visit queries.
   problem.hidesAtRunTime |=
       problem.hasMask &&

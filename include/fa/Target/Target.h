@@ -61,6 +61,9 @@ struct RegionWork {
   /// Values of all pairs that are live at a time beside the one that becomes
   /// the result. What indices alone make is made where it is used.
   int64_t pairsBeside = 0;
+  /// Registers of what a mask knows of each query, or of each key, from memory
+  /// and takes together with the other: the more of both.
+  int64_t registersAlong = 0;
   /// Whether a function of each pair is computed, as an exponential.
   bool hasFunctions = false;
   /// Comparisons of the mask that tell keys apart: what follows from them is
@@ -139,6 +142,10 @@ struct AttentionProblem {
   /// How many numbers of each pair the mask of a gradient loads; how many
   /// factors of weights are kept until the gradient of the weight is there.
   int64_t valuesOfMask = 0, valuesOfFactors = 0;
+  /// What the table of configurations leaves no room for, else 0: values of
+  /// each pair in the gradient of a score function, registers of each column
+  /// of a block in a mask.
+  int64_t valuesOfScore = 0, registersOfColumns = 0;
 
   static AttentionProblem get(AttentionOp op);
   /// How many values of each pair a gradient keeps beside the score and its

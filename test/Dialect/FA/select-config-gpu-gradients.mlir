@@ -29,6 +29,17 @@
 // RUN: %{plan-cap}
 // CAP128: #fa.config<query_block = 128, key_block = 32, deterministic = false, {{.*}} gradient_form = two_pass>
 // CAP128-SAME: fa.gradient_keys = #fa.config<query_block = 16,
+// So are more than three values of a score function that adds nothing: with blocks of 64 keys it had no schedule.
+// RUN: fa-opt %t/activations.mlir -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ACTIVATIONS
+// RUN: fa-opt %t/activations.mlir '-pass-pipeline=builtin.module(fa-to-schedule{chip=sm_90a},fagpu-plan)' -o /dev/null
+// ACTIVATIONS: #fa.config<query_block = 128, key_block = 32, {{.*}} gradient_form = two_pass>
+// And what a mask knows of each query from memory: one pass of 128 queries had no schedule. The document alone leaves it.
+// RUN: fa-opt %t/places.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PLACES
+// RUN: fa-opt %t/places.mlir '-pass-pipeline=builtin.module(fa-to-schedule{chip=sm_90a},fagpu-plan)' -o /dev/null
+// RUN: %mutate %t/places.mlir change 'fa.yield %%both' to 'fa.yield %%same' | fa-opt - -canonicalize -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENT
+// PLACES: #fa.config<query_block = 128, key_block = 96, {{.*}} gradient_form = two_pass>
+// PLACES-SAME: fa.gradient_keys = #fa.config<query_block = 64,
+// DOCUMENT: #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>
 // KEPT: #fa.config<query_block = 48, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass>}
 // RUN: %mutate %t/keys.mlir change '{config = #fa.config<query_block = 128, key_block = 128, deterministic = false, gradient_form = one_pass>}' to '' | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // SMALL: fa.attention_gradient {{.*}}config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, copying_registers = 40>, stages = 2>, gradient_form = two_pass>
@@ -341,6 +352,53 @@ func.func @problem(%t: !t, %lse: memref<1x4x?xf32>) {
 func.func @scored(%t: !t, %lse: memref<1x4x?xf32>, %cap: f32) {
   fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
       outs(query = %t : !t, key = %t : !t, value = %t : !t) score softcap(%cap)
+  return
+}
+
+//--- activations.mlir
+!t = memref<1x?x4x16xf16>
+func.func @activations(%t: !t, %lse: memref<1x4x?xf32>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t)
+      score (%s, %b, %h, %i, %j) {
+        %one = arith.constant 1.0 : f32
+        %limit = arith.constant 20.0 : f32
+        %negated = arith.negf %s : f32
+        %power = math.exp %negated : f32
+        %sum = arith.addf %one, %power : f32
+        %sigmoid = arith.divf %one, %sum : f32
+        %silu = arith.mulf %s, %sigmoid : f32
+        %other = math.exp %s : f32
+        %log = math.log1p %other : f32
+        %large = arith.cmpf ogt, %s, %limit : f32
+        %softplus = arith.select %large, %s, %log : f32
+        %scored = arith.addf %silu, %softplus : f32
+        fa.yield %scored : f32
+      }
+  return
+}
+
+//--- places.mlir
+!t = memref<1x?x4x16xf16>
+func.func @places(%t: !t, %lse: memref<1x4x?xf32>, %documents: memref<?xi32>, %starts: memref<?xi64>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t)
+      mask (%b, %h, %i, %j) captures(%d = %documents : memref<?xi32>, %s = %starts : memref<?xi64>) {
+        %di = memref.load %d[%i] : memref<?xi32>
+        %dj = memref.load %d[%j] : memref<?xi32>
+        %same = arith.cmpi eq, %di, %dj : i32
+        %ni = arith.index_cast %di : i32 to index
+        %nj = arith.index_cast %dj : i32 to index
+        %si = memref.load %s[%ni] : memref<?xi64>
+        %sj = memref.load %s[%nj] : memref<?xi64>
+        %ti = arith.index_cast %si : i64 to index
+        %tj = arith.index_cast %sj : i64 to index
+        %pi = arith.subi %i, %ti : index
+        %pj = arith.subi %j, %tj : index
+        %after = arith.cmpi sge, %pi, %pj : index
+        %both = arith.andi %same, %after : i1
+        fa.yield %both : i1
+      }
   return
 }
 
