@@ -7,7 +7,9 @@
 //
 // CPU functions, object files and kernels from a module. Each call checks its
 // options, compiles while the context is locked, and hands the result out as
-// bytes or as a function that is called, saved and loaded.
+// bytes or as a function that is called, saved and loaded. Read `readOptions`
+// of the CPU and `faModuleCompileFunction`; `faModuleCompileKernel` is the same
+// for GPUs.
 //
 //===----------------------------------------------------------------------===//
 

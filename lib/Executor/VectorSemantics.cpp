@@ -7,7 +7,8 @@
 //
 // Operations that move elements between vectors. Most are a rearrangement known
 // when the operation is compiled: element i of the result is element map[i] of
-// the operand.
+// the operand (`emitRearrangement`). Read this first; each operation is a
+// function alone, and `addVectorSemantics` lists them.
 //
 //===----------------------------------------------------------------------===//
 

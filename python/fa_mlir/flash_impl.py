@@ -9,6 +9,9 @@ While it is active torch's operators of flash attention are the compiler's: SDPA
 it chooses them, varlen_attn, and all else that calls them. On the CPU too, where torch
 has no varlen_attn. What has no form raises UnsupportedError: torch's registry knows no
 fallback.
+
+The functions of torch's schema come first, on CUDA and on the CPU; `_Handle` puts them into
+torch's dispatcher.
 """
 
 from __future__ import annotations

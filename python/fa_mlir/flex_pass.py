@@ -7,6 +7,9 @@
 Each flex_attention of a graph of Dynamo's becomes fa_mlir's operator, with gradients;
 its functions become regions, what they capture arguments. So changed lengths trace
 and compile nothing.
+
+`replace_flex_attention` finds the calls of a graph; `_Rewriter.run` rewrites one. `FlexPass` and
+`flex_backend` put that into torch.compile.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@
 //
 // Writes the operands, the scale and the regions of a matched attention, and
 // what comes behind it: NaN for rows without keys, the shape of the root, and
-// logarithms of the sums.
+// logarithms of the sums. Begin with `build`, at the end; `markEmptyRows` and
+// `replaceLogSumExps` are its last steps.
 //
 //===----------------------------------------------------------------------===//
 

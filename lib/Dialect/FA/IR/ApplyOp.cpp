@@ -5,6 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// fa.apply, a region on the pairs of a block. First its text, with parts that
+// other operations share (`parseIndices`, `parsePairs`): read `ApplyOp::parse`.
+// Then its checks, its effects and its shapes. The text is
+//
 //   fa.apply [ins(%x, ... : types)] [sizes(%n, ...)]
 //       offsets(%b, %h, %i, %j) extents(%queries, %keys) [rows(keys)]
 //       pairs(%x, ..., %b, %h, %i, %j) [captures(%arg = %value : type, ...)]

@@ -14,7 +14,8 @@
 //       [dropout(%p, %seed, %offset)] [attr-dict]
 //
 // RegionAssembly.cpp reads the pieces. A type is written where more than one is
-// legal; else it may be left out.
+// legal; else it may be left out. Begin with `AttentionParser::parse`, which
+// both operations share, then `printAttention`.
 //
 //===----------------------------------------------------------------------===//
 

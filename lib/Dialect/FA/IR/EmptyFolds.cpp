@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Canonicalisation of attention over nothing: no queries, no keys, an empty
-// key range, a partial result without keys; and of gradients over no pairs.
-// Each pattern is one such case and replaces it by what the softmax over an
-// empty set is defined to give.
+// Canonicalisation of attention over nothing: no queries, no keys, an empty key
+// range, a partial result without keys; and of gradients over no pairs. Each
+// pattern is one such case and replaces it by what the softmax over an empty
+// set is defined to give. The end of the file says which operation has which
+// patterns.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,6 +11,8 @@
 //
 // Pieces of a score apply in the order written, those of a mask must all hold.
 // A type is written where more than one is legal; else it may be left out.
+// Begin with `ClauseParser::parse`: it reads each piece by `parseRegion` or, if
+// it is of the table `spellings`, by `parseSpelling`.
 //
 //===----------------------------------------------------------------------===//
 

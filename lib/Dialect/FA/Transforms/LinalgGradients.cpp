@@ -7,7 +7,8 @@
 //
 // One rule for elementwise operations, products, transposes, broadcasts and
 // sums: the gradient of an input is a sum over the loops that its map leaves
-// out, of the derivative of the body times the gradients of the results.
+// out, of the derivative of the body times the gradients of the results. Begin
+// with `differentiateGeneric`, then `differentiateInput` and `buildDerivative`.
 //
 //===----------------------------------------------------------------------===//
 
