@@ -16,6 +16,7 @@ func.func @dynamic(%q: !t, %k: !t, %n: index, %o: !t, %r: memref<4xf32>) {
   fa.attention ins(%q, %k, %k : !t, !t, !t) outs(%o : !t)
   %s = memref.subview %m[2] [4] [1] : memref<?xf32> to !part
   memref.copy %s, %r : !part to memref<4xf32>
+  memref.dealloc %m : memref<?xf32>
   return
 }
 
@@ -27,6 +28,7 @@ func.func @large(%q: !t, %k: !t, %o: !t, %r: memref<4xf32>) {
   fa.attention ins(%q, %k, %k : !t, !t, !t) outs(%o : !t)
   %s = memref.subview %m[2] [4] [1] : memref<10000000xf32> to !part
   memref.copy %s, %r : !part to memref<4xf32>
+  memref.dealloc %m : memref<10000000xf32>
   return
 }
 
