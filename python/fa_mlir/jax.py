@@ -6,9 +6,6 @@
 
 Differentiable in reverse mode, once, on CPU and CUDA. Lengths may change without a new
 kernel; XLA itself compiles for each shape. vmap calls it once for each item.
-
-`attention`, at the end, plans a call and enters `_attend`, whose gradient is `_attend_backward`;
-`_call` is XLA's call of the compiler.
 """
 
 from __future__ import annotations
