@@ -16,7 +16,9 @@
 #include "IndexWidths.h"
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -47,6 +49,9 @@ private:
   Value flagOf(fagpu::ForOp loop, unsigned range);
   void countBlocks();
   unsigned getNumRanges() { return ranges.getBegins().size(); }
+  bool endTogether();
+  bool goesByWaves();
+  Value isOddWave();
   void takeHead(Value number, Block &body);
   Value isPartial(fagpu::ForOp loop);
   void fillBody(fagpu::ForOp loop);
@@ -70,8 +75,11 @@ private:
   SmallVector<Value> starts;
   /// Which ranges have a segment of their own.
   SmallVector<bool> hasSegment;
-  /// How many blocks a head visits, and the number of one among them.
-  Value blocks, number;
+  /// How many heads there are, how many blocks each visits, and the number of
+  /// one among them.
+  Value numHeads, blocks, number;
+  /// Whether a tile is of an odd wave; null where all tiles go one way.
+  Value odd;
 };
 
 } // namespace
@@ -147,12 +155,66 @@ void SegmentBuilder::countBlocks() {
       builder.createOrFold<arith::MaxSIOp>(loc, starts.back(), constant(1));
 }
 
+/// Whether the ranges end with the same block in all tiles: at the last query,
+/// or at 0 where there are no keys.
+bool SegmentBuilder::endTogether() {
+  Value end = ranges.getEnds().back();
+  if (auto some = end.getDefiningOp<arith::SelectOp>();
+      some && isConstantIntValue(some.getFalseValue(), 0))
+    end = some.getTrueValue();
+  SetVector<Operation *> source;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitUsesFromAbove = false;
+  return succeeded(getBackwardSlice(end, &source, options)) &&
+         llvm::none_of(source, llvm::IsaPred<gpu::BlockIdOp>);
+}
+
+/// Where tiles end with the same block, the longest come first and blocks of
+/// threads take one after the other, they go through the heads of a block
+/// before its next one: all at work are at the same block, and find it in the
+/// L2 cache.
+bool SegmentBuilder::goesByWaves() {
+  auto kernel = ranges->getParentOfType<func::FuncOp>();
+  return heads && isa<QueryRangesOp>(*ranges) && isOnePass(kernel) &&
+         isPersistent(kernel) &&
+         getGPUPart(kernel).tileOrder == TileOrder::longest_first &&
+         !kernel.getOps<gpu::BlockIdOp>().empty() && endTogether();
+}
+
+/// A wave is of as many tiles as there are blocks of threads. Tiles of the
+/// first one start together, at the last block. One of the next starts as the
+/// shortest of these ends, and is as much shorter than the one before it as it
+/// starts later: they end together, and so go the other way.
+Value SegmentBuilder::isOddWave() {
+  OpBuilder::InsertionGuard guard(builder);
+  auto kernel = ranges->getParentOfType<func::FuncOp>();
+  gpu::BlockIdOp tile = *kernel.getOps<gpu::BlockIdOp>().begin();
+  builder.setInsertionPointAfter(tile);
+  Type i32 = builder.getI32Type();
+  Value together = gpu::GridDimOp::create(builder, loc, gpu::Dimension::x);
+  Value wave = arith::DivUIOp::create(builder, loc, cast(tile, i32),
+                                      cast(together, i32));
+  Value one = arith::ConstantIntOp::create(builder, loc, 1, /*width=*/32);
+  Value parity = arith::AndIOp::create(builder, loc, wave, one);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, parity,
+                               one);
+}
+
 /// The loop goes through the blocks of all heads: which head, and which of its
 /// blocks.
 void SegmentBuilder::takeHead(Value place, Block &body) {
-  Value head = builder.createOrFold<arith::DivUIOp>(loc, place, blocks);
-  Value before = multiplyShort(builder, loc, head, blocks);
-  number = builder.createOrFold<arith::SubIOp>(loc, place, before);
+  Value divisor = odd ? numHeads : blocks;
+  Value quotient = builder.createOrFold<arith::DivUIOp>(loc, place, divisor);
+  Value before = multiplyShort(builder, loc, quotient, divisor);
+  Value rest = builder.createOrFold<arith::SubIOp>(loc, place, before);
+  Value head = odd ? rest : quotient;
+  number = odd ? quotient : rest;
+  if (odd) {
+    Value last = builder.createOrFold<arith::SubIOp>(loc, blocks, constant(1));
+    Value risen = builder.createOrFold<arith::SubIOp>(loc, last, number);
+    number = arith::SelectOp::create(builder, loc, odd, risen, number);
+  }
   Value of = multiplyShort(builder, loc, head, heads.getStep());
   of = builder.createOrFold<arith::AddIOp>(loc, heads.getLowerBound(), of);
   heads.getInductionVar().replaceAllUsesWith(of);
@@ -264,9 +326,11 @@ void SegmentBuilder::run() {
   if (heads) {
     Value extent = builder.createOrFold<arith::SubIOp>(
         loc, heads.getUpperBound(), heads.getLowerBound());
-    extent =
+    numHeads =
         builder.createOrFold<arith::CeilDivUIOp>(loc, extent, heads.getStep());
-    all = multiplyShort(builder, loc, extent, blocks);
+    all = multiplyShort(builder, loc, numHeads, blocks);
+    if (goesByWaves())
+      odd = isOddWave();
   }
   Value last = builder.createOrFold<arith::SubIOp>(loc, all, one);
   Value zero = constant(0);

@@ -14,6 +14,7 @@
 
 #include "TileNumbers.h"
 #include "IndexWidths.h"
+#include "KernelConfig.h"
 #include "VisibleKeys.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -80,6 +81,33 @@ static Value evenOut(OpBuilder &builder, Location loc, Value fitting,
   return arith::SelectOp::create(builder, loc, isLong, even, fitting);
 }
 
+/// So many sequences that their tiles fill the multiprocessors in whole waves,
+/// the fewest waves for which that loses little. Each row is then read once a
+/// wave. Measured on an H200, causal, head dim 128: groups of 16 MiB take 1.02
+/// of the time at 512 and at 12288 queries, and 1.00 at 1024 to 8192 and 16384.
+static Value countInWaves(OpBuilder &builder, Location loc, Value blocks) {
+  constexpr int64_t fewest = 4;
+  Value processors = fagpu::MultiprocessorsOp::create(builder, loc);
+  Value some = builder.createOrFold<arith::MaxUIOp>(
+      loc, blocks, arith::ConstantIndexOp::create(builder, loc, 1));
+  Value tiles = multiplyShort(
+      builder, loc, some, arith::ConstantIndexOp::create(builder, loc, fewest));
+  Value waves =
+      builder.createOrFold<arith::CeilDivUIOp>(loc, tiles, processors);
+  Value ofWaves = multiplyShort(builder, loc, waves, processors);
+  Value fitting = builder.createOrFold<arith::DivUIOp>(loc, ofWaves, some);
+  // It is no more than that, and a number that is known to be short.
+  return builder.createOrFold<arith::MinUIOp>(loc, fitting, processors);
+}
+
+/// Whether groups of warps make all gradients of a block of keys, one block a
+/// multiprocessor.
+static bool isGradientInOnePass(AttentionLikeOpInterface step) {
+  auto keys = dyn_cast<GradientKeysOp>(*step);
+  return keys && keys.getQueryGradient() &&
+         getGPUPart(keys.getConfigAttr()).hasGroups();
+}
+
 Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
                               AttentionLikeOpInterface step, Value sequences,
                               Value blocks) {
@@ -92,6 +120,9 @@ Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,
     return arith::ConstantIndexOp::create(builder, loc, number);
   };
   Value one = constant(1);
+  if (isGradientInOnePass(step))
+    return builder.createOrFold<arith::MinUIOp>(
+        loc, countInWaves(builder, loc, blocks), sequences);
   Value keys = builder.createOrFold<memref::DimOp>(
       loc, key, visited[0].second.positionOf(DimKind::Sequence));
   keys = countVisibleKeys(builder, loop, step, keys, blocks);

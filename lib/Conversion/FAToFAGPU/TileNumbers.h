@@ -44,7 +44,8 @@ int64_t countCachedKeys(AttentionLikeOpInterface step);
 /// How many sequences to work on together, computed on the host: so many that
 /// the keys and values (of blocks of keys: the queries and the gradients of the
 /// output) that their tiles visit at a time stay in the L2 cache beside what
-/// else passes through it. `step` is the step of the tiled attention in `loop`,
+/// else passes through it. Gradients in one pass take as many as fill all
+/// multiprocessors. `step` is the step of the tiled attention in `loop`,
 /// `sequences` how many there are, each of `blocks` blocks. Null where what is
 /// visited is no memory of the host.
 Value countTogether(OpBuilder &builder, scf::ForallOp loop,

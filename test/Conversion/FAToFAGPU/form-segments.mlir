@@ -115,6 +115,115 @@ func.func @rising(%a: index, %b: index, %end: index, %x: f32) attributes {
 
 // -----
 
+// Tiles that end with the same query go through the heads of a block before its next one, and those of every other wave of
+// blocks of threads the other way.
+// CHECK-LABEL: func.func @waves
+// CHECK-SAME: (%{{.*}}: index, %[[HEADS:.*]]: index, %{{.*}}: f32)
+func.func @waves(%end: index, %heads: index, %x: f32) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>, gradient_form = one_pass>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  // CHECK: %[[TILE:.*]] = gpu.block_id x
+  // CHECK: %[[GRID:.*]] = gpu.grid_dim x
+  // CHECK: %[[T:.*]] = arith.index_cast %[[TILE]] : index to i32
+  // CHECK: %[[G:.*]] = arith.index_cast %[[GRID]] : index to i32
+  // CHECK: %[[WAVE:.*]] = arith.divui %[[T]], %[[G]] : i32
+  // CHECK: %[[PARITY:.*]] = arith.andi %[[WAVE]], %[[ONE:.*]] : i32
+  // CHECK: %[[ODD:.*]] = arith.cmpi eq, %[[PARITY]], %[[ONE]] : i32
+  %tile = gpu.block_id x
+  %key = arith.muli %tile, %c128 : index
+  %has = arith.cmpi slt, %key, %end : index
+  %last = arith.select %has, %end, %c0 : index
+  fagpu.role @math groups(2) {
+    // CHECK: fagpu.for %[[I:.*]] = %{{.*}} step -1 segments(%{{[^:]*}}: once, %{{[^:]*}}: to %{{[^,)]*}}) iter(
+    %r = scf.for %head = %c0 to %heads step %c1 iter_args(%a = %x) -> (f32) {
+      // CHECK: %[[PLACE:.*]] = arith.index_cast %[[I]] : i32 to index
+      // CHECK: %[[BLOCK:.*]] = arith.divui %[[PLACE]], %[[HEADS]] : index
+      // CHECK: %[[BEFORE:.*]] = arith.muli %[[BLOCK]], %[[HEADS]]
+      // CHECK: %[[HEAD:.*]] = arith.subi %[[PLACE]], %[[BEFORE]] : index
+      // CHECK: %[[RISEN:.*]] = arith.subi %{{.*}}, %[[BLOCK]] : index
+      // CHECK: %[[NUMBER:.*]] = arith.select %[[ODD]], %[[RISEN]], %[[BLOCK]] : index
+      // CHECK: arith.muli %[[NUMBER]], %{{.*}} : index
+      %b = fa.query_ranges (%query, %count) = [partial %key to %last] step 64 iter_args(%s = %a) -> (f32) {
+        // CHECK: "keep"(%{{.*}}, %{{.*}})
+        "keep"(%head, %query) : (index, index) -> ()
+        fa.yield %s : f32
+      }
+      scf.yield %b : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Those of a window end with queries of their own.
+// CHECK-LABEL: func.func @own_ends
+// CHECK-NOT: gpu.grid_dim
+func.func @own_ends(%end: index, %heads: index, %x: f32) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>, gradient_form = one_pass>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %tile = gpu.block_id x
+  %key = arith.muli %tile, %c128 : index
+  %behind = arith.addi %key, %c128 : index
+  %last = arith.minsi %behind, %end : index
+  fagpu.role @math groups(2) {
+    // CHECK: arith.maxsi
+    // CHECK: %[[BLOCKS:.*]] = arith.maxsi %{{.*}}, %{{.*}} : index
+    %r = scf.for %head = %c0 to %heads step %c1 iter_args(%a = %x) -> (f32) {
+      // CHECK: arith.divui %{{.*}}, %[[BLOCKS]] : index
+      %b = fa.query_ranges (%query, %count) = [partial %key to %last] step 64 iter_args(%s = %a) -> (f32) {
+        "keep"(%head, %query) : (index, index) -> ()
+        fa.yield %s : f32
+      }
+      scf.yield %b : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// So may those of sequences that a search finds.
+// CHECK-LABEL: func.func @found_ends
+// CHECK-NOT: gpu.grid_dim
+func.func @found_ends(%end: index, %heads: index, %x: f32) attributes {
+    fagpu.kernel = "sm_90a",
+    fa.config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>, gradient_form = one_pass>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tile = gpu.block_id x
+  fagpu.role @math groups(2) {
+    // CHECK: scf.while
+    %last = scf.while (%a = %c0) : (index) -> index {
+      %more = arith.cmpi slt, %a, %tile : index
+      scf.condition(%more) %a : index
+    } do {
+    ^bb0(%a: index):
+      %b = arith.addi %a, %c1 : index
+      scf.yield %b : index
+    }
+    // CHECK: arith.maxsi
+    // CHECK: %[[BLOCKS:.*]] = arith.maxsi %{{.*}}, %{{.*}} : index
+    %r = scf.for %head = %c0 to %heads step %c1 iter_args(%a = %x) -> (f32) {
+      // CHECK: arith.divui %{{.*}}, %[[BLOCKS]] : index
+      %b = fa.query_ranges (%query, %count) = [partial %c0 to %last] step 64 iter_args(%s = %a) -> (f32) {
+        "keep"(%head, %query) : (index, index) -> ()
+        fa.yield %s : f32
+      }
+      scf.yield %b : f32
+    }
+  }
+  return
+}
+
+// -----
+
 // Where nothing asks for partial blocks all of them have one segment.
 // CHECK-LABEL: func.func @alike
 func.func @alike(%a: index, %b: index, %end: index) attributes {fagpu.kernel = "sm_80"} {

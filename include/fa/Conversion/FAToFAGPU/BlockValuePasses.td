@@ -338,7 +338,9 @@ def FAFormSegmentsPass : Pass<"fa-form-segments", "::mlir::func::FuncOp"> {
     a loop through one head begins with the first block: under a causal mask blocks
     of keys then add to different queries at a time. A loop over the query heads of
     a key head joins the one over their blocks: the head is the quotient of the
-    number by the blocks of a head, and flags become comparisons.
+    number by the blocks of a head, and flags become comparisons. Under
+    `longest_first` with `overlap = tiles`, if all tiles end with the same block, the
+    block is the quotient by the heads, and tiles of every other wave rise.
 
     Before:
     ```mlir
