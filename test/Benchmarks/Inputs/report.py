@@ -101,6 +101,11 @@ def check_join():
         raise AssertionError("runs of two commits are joined")
     except ValueError as error:
         assert "differ in commit: abc and def" in str(error), error
+    # Unless the later one renews cells; the table names both, and runs stay as they were.
+    renewed = join.join([joined, second | {"commit": "def", "seed": 3}], renews=True)
+    assert renewed["commit"] == "abc, def", renewed
+    assert [(run["commit"], run["seed"]) for run in renewed["runs"]] == [("abc", 1), ("abc", 2), ("def", 3)], renewed
+    assert join.join([renewed, second | {"commit": "def"}], renews=True)["commit"] == "abc, def"
 
 
 def check_rates():
