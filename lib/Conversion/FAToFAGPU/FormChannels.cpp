@@ -403,7 +403,11 @@ LogicalResult ChannelFormer::run() {
     else if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
-  copiesAhead = (config.overlap == Overlap::tiles && !isOnePass(kernel)) ||
+  // What sums of queries become has no loop, whose stages leave room for none.
+  bool leavesNone = isOnePass(kernel) &&
+                    kernel.walk([](ForOp) { return WalkResult::interrupt(); })
+                        .wasInterrupted();
+  copiesAhead = (config.overlap == Overlap::tiles && !leavesNone) ||
                 hasRoomAhead(fetches);
   sparesStages = hasGroups && exceedsMemory(countBytes(fetches));
   for (FetchOp fetch : fetches)

@@ -33,6 +33,10 @@
 // CHECK: arith.select %[[ODD]], %[[RISEN]], %[[BLOCK]]
 // CHECK: fagpu.role @math
 
+// Sums of the next tile come while those before are stored.
+// HOST-LABEL: func.func @grouped_sums
+// HOST: fagpu.channel tma banks(2) : <4096xf32, #fagpu.smem<0>, 2>
+
 // HOST-LABEL: func.func @grouped(
 // HOST: %[[PROCESSORS:.*]] = fagpu.multiprocessors
 // HOST: %[[SOME:.*]] = arith.maxui %{{.*}}, %{{.*}} : index
