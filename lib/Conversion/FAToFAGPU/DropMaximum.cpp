@@ -16,6 +16,7 @@
 #include "RealRange.h"
 #include "SoftmaxStep.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
@@ -64,6 +65,13 @@ static Value makeExponents(const SoftmaxStep &step, Value base2,
       inside, loc, rest, Blocks(inside, loc).splat(factor, rest.getType()));
 }
 
+/// Whether what an operation computes has an effect, by its users and theirs.
+static bool isRead(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return !wouldOpBeTriviallyDead(user) || isRead(user);
+  });
+}
+
 namespace {
 /// What becomes of the sum of weights behind the loop.
 struct SumUses {
@@ -75,7 +83,7 @@ struct SumUses {
     for (OpOperand &use : sum.getUses()) {
       auto withSink = dyn_cast<math::FmaOp>(use.getOwner());
       if (isa<math::LogOp>(use.getOwner())) {
-        hasLse = true;
+        hasLse |= isRead(use.getOwner());
       } else if (isa<arith::DivFOp>(use.getOwner())) {
         divisors.emplace_back(&use, factor);
       } else if (withSink && withSink.getA() == sum) {
@@ -164,10 +172,11 @@ static std::string dropMaximum(KeyRangesOp ranges) {
                                    .getResult());
   step->rescaled.replaceAllUsesWith(step->rescaled.getLhs());
   builder.setInsertionPoint(ranges);
+  // Before lse is made of another logarithm, and this one is read no more.
+  SumUses uses(ranges.getResult(2));
   takeLseToBase2(*step, base2);
   Value zero = Blocks(builder, loc).constant(0.0f, step->maximum.getType());
   step->maximum.replaceAllUsesWith(zero);
-  SumUses uses(ranges.getResult(2));
   if (uses.hasLse && !uses.divisors.empty() && !areApproximate(exponents)) {
     ranges.getResult(1).replaceAllUsesWith(zero);
     roundLargestWeight(*step, uses);

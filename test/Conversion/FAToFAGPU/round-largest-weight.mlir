@@ -186,6 +186,56 @@ func.func @no_lse(%q: !bf16, %k: !bf16, %v: !bf16, %visible: !bits, %n: index, %
   return
 }
 
+// Nor where lse is computed, but not read.
+// CHECK-LABEL: func.func @unread_lse
+// CHECK-NOT: fagpu.reduce max
+func.func @unread_lse(%q: !bf16, %k: !bf16, %v: !bf16, %visible: !bits, %n: index, %end: index)
+    attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : index
+  %zeros = arith.constant dense<0.0> : !block
+  %none = arith.constant dense<0xFF800000> : !block
+  %noneRow = arith.constant dense<0xFF800000> : !row
+  %zeroRow = arith.constant dense<0.0> : !row
+  %one = arith.constant dense<1.0> : !row
+  %cap = arith.constant dense<30.0> : !block
+  fagpu.role @compute groups(1) {
+    %r:3 = fa.key_ranges (%key, %count) = [full %c0 to %n, partial %n to %end] step 64
+        iter_args(%a = %zeros, %m = %noneRow, %l = %zeroRow) -> (!block, !row, !row) {
+      %s = fagpu.product nt %q, %k : !bf16, !bf16 -> !block
+      %t = math.tanh %s fastmath<arcp> : !block
+      %x = arith.mulf %t, %cap fastmath<reassoc> : !block
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!block) {
+        %g = arith.select %visible, %x, %none : !bits, !block
+        scf.yield %g : !block
+      } else {
+        scf.yield %x : !block
+      }
+      %mb = fagpu.reduce max %h : !block -> !row
+      %m1 = arith.maxnumf %m, %mb : !row
+      %isNone = arith.cmpf oeq, %m1, %noneRow : !row
+      %reference = arith.select %isNone, %zeroRow, %m1 : !rowBits, !row
+      %references = fagpu.broadcast %reference : !row -> !block
+      %d = arith.subf %h, %references : !block
+      %p = math.exp %d fastmath<afn> : !block
+      %dm = arith.subf %m, %reference : !row
+      %alpha = math.exp %dm fastmath<afn> : !row
+      %sum = fagpu.reduce add %p : !block -> !row
+      %l1 = math.fma %l, %alpha, %sum : !row
+      %alphas = fagpu.broadcast %alpha : !row -> !block
+      %scaled = arith.mulf %a, %alphas : !block
+      %ph = arith.truncf %p : !block to !bf16
+      %a1 = fagpu.product nn %ph, %v acc(%scaled : !block) : !bf16, !bf16 -> !block
+      fa.yield %a1, %m1, %l1 : !block, !row, !row
+    }
+    %inverse = arith.divf %one, %r#2 fastmath<arcp, afn> : !row
+    %ln = math.log %r#2 fastmath<afn> : !row
+    %lse = arith.addf %r#1, %ln : !row
+    "keep"(%r#0, %inverse) : (!block, !row) -> ()
+  }
+  return
+}
+
 // Weights of an approximate tanh err by more than their rounding.
 // CHECK-LABEL: func.func @approximate
 // CHECK-NOT: fagpu.reduce max
