@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -fa-version-bounds -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fa-version-bounds -split-input-file -o /dev/null --remark-format=emitRemark --remarks-filter=fa-version-bounds 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 !m = memref<1x?x8x64xbf16>
 #gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
@@ -34,7 +35,8 @@ func.func @softcap(%q: !m, %k: !m, %o: !m, %cap: f32) {
 #gpu = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>
 
 // The other version runs seldom, and is assembled with the first: its key blocks
-// are half as long, and so is its code.
+// are half as long, and so is its code. A remark says so.
+// REMARK: remark: [Passed] {{.*}}"key_block = 64 where the number that bounds scores is not from -50 to 50, and 128 elsewhere: few calls take this version, and its machine code is half as long"
 // CHECK-LABEL: func.func @seldom
 // CHECK: } {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>}
 // CHECK: } else {

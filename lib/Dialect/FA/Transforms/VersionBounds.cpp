@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAVERSIONBOUNDS
@@ -76,11 +78,20 @@ static void limitCap(RewriterBase &rewriter, AttentionOp op) {
 
 /// The configuration of the version for any number. Few calls take it, and all
 /// wait for its machine code, which is half as long with half the keys.
-static ConfigAttr makeSeldomConfig(ConfigAttr config) {
+static ConfigAttr makeSeldomConfig(AttentionOp version) {
+  ConfigAttr config = version.getConfigAttr();
   constexpr int64_t keys = 128;
   if (config.getKeyBlock() != keys ||
       !cast<GPUConfigAttr>(config.getTarget()).getPart().hasGroups())
     return config;
+  remark::passed(version.getLoc(), remark::RemarkOpts::name("Config").category(
+                                       "fa-version-bounds"))
+      << llvm::formatv(
+             "key_block = {0} where the number that bounds scores is "
+             "not from {1:f0} to {2:f0}, and {3} elsewhere: few calls take "
+             "this version, and its machine code is half as long",
+             keys / 2, -largestScore, largestScore, keys)
+             .str();
   return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keys / 2,
                          config.getKeySplits(), config.getSplitKeys(),
                          config.getDeterministic(), config.getTarget(),
@@ -127,7 +138,7 @@ static void versionBounds(RewriterBase &rewriter, AttentionOp op) {
     if (region == &branch.getThenRegion())
       limitCap(rewriter, version);
     else
-      version.setConfigAttr(makeSeldomConfig(config));
+      version.setConfigAttr(makeSeldomConfig(version));
   }
   rewriter.replaceOp(op, branch.getResults());
 }
