@@ -51,22 +51,17 @@ private:
   void readFrom(Value view, FetchOp fetch, Value block);
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
-  void stageStoreOfGroup(StoreOp store, RankedTensorType tile);
-  ChannelOp findFree(StoreOp store, RankedTensorType tile);
-  ChannelOp findStored(StoreOp store, RankedTensorType tile);
+  void stageStoreOfGroup(StoreOp store);
+  ChannelOp findFree(StoreOp store, ChannelType tile);
+  ChannelOp findStored(StoreOp store, ChannelType tile);
   bool fits(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
+  ChannelType getType(FetchOp fetch);
   int64_t countBanks(FetchOp fetch);
   int64_t countBytes(ArrayRef<FetchOp> fetches);
-  bool exceedsMemory(int64_t bytes);
-  bool hasRoomAhead(ArrayRef<FetchOp> fetches);
-  int64_t getSharedBytes();
-  int64_t getReservedBytes() {
-    return barrierBytes + (isPersistent(kernel) ? mailBytes : 0);
-  }
-  ChannelOp makeChannel(Location loc, RankedTensorType tile, unsigned depth,
-                        Engine engine, int64_t banks, Value over,
-                        RankedTensorType panels = {});
+  void chooseStages(ArrayRef<FetchOp> fetches, ArrayRef<StoreOp> stores);
+  ChannelOp makeChannel(Location loc, ChannelType type, Engine engine,
+                        int64_t banks, Value over);
 
   func::FuncOp kernel;
   OpBuilder builder;
@@ -79,13 +74,10 @@ private:
 };
 } // namespace
 
-ChannelOp ChannelFormer::makeChannel(Location loc, RankedTensorType tile,
-                                     unsigned depth, Engine engine,
-                                     int64_t banks, Value over,
-                                     RankedTensorType panels) {
+ChannelOp ChannelFormer::makeChannel(Location loc, ChannelType type,
+                                     Engine engine, int64_t banks, Value over) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*kernel.getOps<RoleOp>().begin());
-  ChannelType type = makeChannelType(tile, depth, panels);
   return ChannelOp::create(builder, loc, type, engine, /*multicast=*/false,
                            static_cast<int32_t>(banks), over, IntegerAttr(),
                            IntegerAttr(), DenseI32ArrayAttr());
@@ -123,6 +115,25 @@ unsigned ChannelFormer::getDepth(FetchOp fetch) {
              : static_cast<unsigned>(config.stages);
 }
 
+/// The part of a fetched block with the fewest columns, as it is to consist of
+/// whole panels; null where no part is taken.
+static RankedTensorType getNarrowestPart(FetchOp fetch) {
+  RankedTensorType narrowest;
+  for (Operation *user : fetch->getUsers())
+    if (auto part = dyn_cast<tensor::ExtractSliceOp>(user))
+      if (!narrowest || part.getType().getDimSize(1) < narrowest.getDimSize(1))
+        narrowest = part.getType();
+  return narrowest;
+}
+
+/// What the channel that a fetch becomes holds.
+ChannelType ChannelFormer::getType(FetchOp fetch) {
+  RankedTensorType tile = fetch.getType();
+  if (fetch.getFragments())
+    tile = tile.clone({tile.getNumElements()});
+  return makeChannelType(tile, getDepth(fetch), getNarrowestPart(fetch));
+}
+
 /// Where each group reads a part of its own.
 int64_t ChannelFormer::countBanks(FetchOp fetch) {
   auto role = fetch->getParentOfType<RoleOp>();
@@ -133,42 +144,78 @@ int64_t ChannelFormer::countBanks(FetchOp fetch) {
   return isOfGroup ? role.getGroups() : 1;
 }
 
-static int64_t countBytes(RankedTensorType tile) {
-  return tile.getNumElements() * tile.getElementTypeBitWidth() / 8;
+static int64_t countBytes(ChannelType type, int64_t banks) {
+  return type.getStageBytes() * type.getDepth() * banks;
 }
 
-/// What all channels take with all of their stages.
 int64_t ChannelFormer::countBytes(ArrayRef<FetchOp> fetches) {
-  int64_t bytes = getReservedBytes();
+  int64_t bytes = 0;
   for (FetchOp fetch : fetches)
-    bytes +=
-        ::countBytes(fetch.getType()) * getDepth(fetch) * countBanks(fetch);
+    if (!fetch.use_empty())
+      bytes += ::countBytes(getType(fetch), countBanks(fetch));
   return bytes;
 }
 
-bool ChannelFormer::exceedsMemory(int64_t bytes) {
+/// Whether shared memory has room for so many bytes beside its channels.
+bool ChannelFormer::fits(int64_t bytes) {
+  bytes += barrierBytes + (isPersistent(kernel) ? mailBytes : 0);
+  for (ChannelOp channel : kernel.getOps<ChannelOp>())
+    if (!channel.getOver())
+      bytes += ::countBytes(channel.getType(), channel.getBanks());
   StringRef chip =
       kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
           .getValue();
-  const GPUTarget *target = lookupGPUTarget(chip);
-  return target && bytes > target->sharedMemoryPerBlock;
+  return bytes <= lookupGPUTarget(chip)->sharedMemoryPerBlock;
 }
 
-/// Whether shared memory holds the queries of two tiles, and what one stores.
-/// Else copies of the next keys wait for the end of the tile.
-bool ChannelFormer::hasRoomAhead(ArrayRef<FetchOp> fetches) {
-  if (!isPersistent(kernel) || config.overlap != Overlap::keys)
-    return false;
-  int64_t bytes = countBytes(fetches), ofTile = 0;
-  for (FetchOp fetch : fetches) {
-    if (fetch->getParentOfType<ForOp>())
-      continue;
-    // Gradients have several, and loops of all kinds.
-    if (ofTile)
-      return false;
-    ofTile = ::countBytes(fetch.getType()) * countBanks(fetch);
+/// Whether a store of a role may leave through shared memory.
+static bool mayBeStaged(StoreOp store) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  bool isAdded = store.getAdd() && store.getFragments();
+  return type.getRank() == 2 && !store.getVia() &&
+         store->getParentOfType<RoleOp>() &&
+         (isAdded || isPackedElement(type.getElementType()));
+}
+
+/// What stages a store of groups; null where bulk copies cannot do it.
+static ChannelType getStagingType(StoreOp store) {
+  if (store.getAlignment() < 16)
+    return {};
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  return makeChannelType(type.clone(store.getTile()), /*depth=*/1);
+}
+
+/// What stages the stores of groups, those of the same tile together.
+static int64_t countBytes(ArrayRef<StoreOp> stores) {
+  int64_t bytes = 0;
+  llvm::SmallDenseSet<ChannelType> counted;
+  for (StoreOp store : stores)
+    if (ChannelType type =
+            mayBeStaged(store) ? getStagingType(store) : ChannelType();
+        type && counted.insert(type).second)
+      bytes += countBytes(type, store->getParentOfType<RoleOp>().getGroups());
+  return bytes;
+}
+
+/// By what shared memory holds.
+void ChannelFormer::chooseStages(ArrayRef<FetchOp> fetches,
+                                 ArrayRef<StoreOp> stores) {
+  auto isOfTile = [](FetchOp fetch) {
+    return !fetch->getParentOfType<ForOp>();
+  };
+  // What sums of queries become has no loop, whose stages leave room for none.
+  bool leavesNone = isOnePass(kernel) &&
+                    kernel.walk([](ForOp) { return WalkResult::interrupt(); })
+                        .wasInterrupted();
+  copiesAhead = config.overlap == Overlap::tiles && !leavesNone;
+  // Gradients read several blocks for a tile, and have loops of all kinds.
+  if (isPersistent(kernel) && config.overlap == Overlap::keys &&
+      llvm::count_if(fetches, isOfTile) <= 1) {
+    copiesAhead = true;
+    // Else copies of the next keys wait for the end of the tile.
+    copiesAhead = fits(countBytes(fetches) + ::countBytes(stores));
   }
-  return !exceedsMemory(bytes + 2 * ofTile);
+  sparesStages = hasGroups && !fits(countBytes(fetches));
 }
 
 /// Copies that threads start take 4 bytes at least.
@@ -182,17 +229,6 @@ Engine ChannelFormer::chooseEngine(FetchOp fetch) {
                : Engine::tma;
   }
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
-}
-
-/// The part of a fetched block with the fewest columns, as it is to consist of
-/// whole panels; null where no part is taken.
-static RankedTensorType getNarrowestPart(FetchOp fetch) {
-  RankedTensorType narrowest;
-  for (Operation *user : fetch->getUsers())
-    if (auto part = dyn_cast<tensor::ExtractSliceOp>(user))
-      if (!narrowest || part.getType().getDimSize(1) < narrowest.getDimSize(1))
-        narrowest = part.getType();
-  return narrowest;
 }
 
 /// A condition on which the number of rows is `all`, and 0 otherwise; null for
@@ -252,14 +288,11 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   Value bank;
   if (countBanks(fetch) > 1)
     bank = role.getGroup();
-  RankedTensorType tile = fetch.getType();
-  if (fetch.getFragments())
-    tile = tile.clone({tile.getNumElements()});
-  ChannelOp channel = makeChannel(
-      fetch.getLoc(), tile, getDepth(fetch), chooseEngine(fetch),
-      bank ? role.getGroups() : 1, Value(), getNarrowestPart(fetch));
+  ChannelType type = getType(fetch);
+  ChannelOp channel = makeChannel(fetch.getLoc(), type, chooseEngine(fetch),
+                                  bank ? role.getGroups() : 1, Value());
   builder.setInsertionPoint(fetch);
-  if (hasGroups && tile.getRank() == 2 && !fetch.getPages())
+  if (hasGroups && type.getShape().size() == 2 && !fetch.getPages())
     endWithMemory(fetch, fetch.getSizes(),
                   cast<MemRefType>(fetch.getSource().getType()));
   auto put = PutOp::create(
@@ -279,27 +312,10 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   return success();
 }
 
-int64_t ChannelFormer::getSharedBytes() {
-  int64_t bytes = getReservedBytes();
-  for (ChannelOp channel : kernel.getOps<ChannelOp>())
-    if (!channel.getOver())
-      bytes += channel.getType().getStageBytes() *
-               channel.getType().getDepth() * channel.getBanks();
-  return bytes;
-}
-
-bool ChannelFormer::fits(int64_t bytes) {
-  StringRef chip =
-      kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
-          .getValue();
-  const GPUTarget *target = lookupGPUTarget(chip);
-  return target && getSharedBytes() + bytes <= target->sharedMemoryPerBlock;
-}
-
 /// Shared memory of the group that is read for the last time before the store,
 /// or what is stored through it already. Only where a block has one tile: that
 /// of the next one would come too early.
-ChannelOp ChannelFormer::findFree(StoreOp store, RankedTensorType tile) {
+ChannelOp ChannelFormer::findFree(StoreOp store, ChannelType tile) {
   auto role = store->getParentOfType<RoleOp>();
   if (isPersistent(kernel))
     return {};
@@ -333,7 +349,7 @@ ChannelOp ChannelFormer::findFree(StoreOp store, RankedTensorType tile) {
 }
 
 /// What a store before it, behind the same loop, leaves through.
-ChannelOp ChannelFormer::findStored(StoreOp store, RankedTensorType tile) {
+ChannelOp ChannelFormer::findStored(StoreOp store, ChannelType tile) {
   for (auto other : store->getBlock()->getOps<StoreOp>()) {
     auto via = other.getVia() ? other.getVia().getDefiningOp<ChannelOp>()
                               : ChannelOp();
@@ -347,23 +363,23 @@ ChannelOp ChannelFormer::findStored(StoreOp store, RankedTensorType tile) {
 }
 
 /// Where shared memory is left, a group's rows leave it by a bulk copy.
-void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
-  auto role = store->getParentOfType<RoleOp>();
-  int64_t bytes = tile.getNumElements() * tile.getElementTypeBitWidth() / 8 *
-                  role.getGroups();
-  if (store.getAlignment() < 16)
+void ChannelFormer::stageStoreOfGroup(StoreOp store) {
+  ChannelType type = getStagingType(store);
+  if (!type)
     return;
-  ChannelOp via = findFree(store, tile);
-  if (!via && !fits(bytes))
-    via = findStored(store, tile);
-  if (!via && !fits(bytes))
+  auto role = store->getParentOfType<RoleOp>();
+  bool hasRoom = fits(::countBytes(type, role.getGroups()));
+  ChannelOp via = findFree(store, type);
+  if (!via && !hasRoom)
+    via = findStored(store, type);
+  if (!via && !hasRoom)
     return;
   if (!endWithMemory(store, store.getBox(),
                      cast<MemRefType>(store.getDestination().getType())))
     return;
   if (!via || via.getEngine() != Engine::tma_store)
-    via = makeChannel(store.getLoc(), tile, 1, Engine::tma_store,
-                      role.getGroups(), via ? via.getResult() : Value());
+    via = makeChannel(store.getLoc(), type, Engine::tma_store, role.getGroups(),
+                      via ? via.getResult() : Value());
   store.getViaMutable().assign(via);
   if (role.getGroups() > 1)
     store.getBankMutable().assign(role.getGroup());
@@ -371,14 +387,11 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store, RankedTensorType tile) {
 
 /// The memory of a channel that is released before, if its tile is the same.
 void ChannelFormer::stageStore(StoreOp store) {
-  auto type = cast<RankedTensorType>(store.getValue().getType());
-  bool isAdded = store.getAdd() && store.getFragments();
-  if (type.getRank() != 2 || store.getVia() ||
-      !store->getParentOfType<RoleOp>() ||
-      !(isAdded || isPackedElement(type.getElementType())))
+  if (!mayBeStaged(store))
     return;
   if (hasGroups)
-    return stageStoreOfGroup(store, type.clone(store.getTile()));
+    return stageStoreOfGroup(store);
+  auto type = cast<RankedTensorType>(store.getValue().getType());
   for (ChannelOp channel : llvm::to_vector(kernel.getOps<ChannelOp>())) {
     bool isFree = channel.getType().getShape() == type.getShape() &&
                   channel.getType().getElementType() == type.getElementType();
@@ -388,7 +401,8 @@ void ChannelFormer::stageStore(StoreOp store) {
     if (!isFree)
       continue;
     ChannelOp via =
-        makeChannel(store.getLoc(), type, 1, Engine::threads, 1, channel);
+        makeChannel(store.getLoc(), makeChannelType(type, /*depth=*/1),
+                    Engine::threads, /*banks=*/1, channel);
     store.getViaMutable().assign(via);
     return;
   }
@@ -403,13 +417,7 @@ LogicalResult ChannelFormer::run() {
     else if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
-  // What sums of queries become has no loop, whose stages leave room for none.
-  bool leavesNone = isOnePass(kernel) &&
-                    kernel.walk([](ForOp) { return WalkResult::interrupt(); })
-                        .wasInterrupted();
-  copiesAhead = (config.overlap == Overlap::tiles && !leavesNone) ||
-                hasRoomAhead(fetches);
-  sparesStages = hasGroups && exceedsMemory(countBytes(fetches));
+  chooseStages(fetches, stores);
   for (FetchOp fetch : fetches)
     if (failed(formChannel(fetch)))
       return failure();

@@ -167,3 +167,29 @@ func.func @all_or_none(%o: !rows, %is: i1, %x: tensor<64x64xf16>) attributes {
   }
   return
 }
+
+// Nor where it has none for the results too, which are wider: 32 KiB of queries, 108 KiB of keys, 64 KiB of results.
+!o256 = memref<?x?x?x256xf16, strided<[?, ?, ?, 1]>>
+// CHECK-LABEL: func.func @wide_results
+// CHECK: fagpu.channel tma banks(2) : <64x128xf16, #fagpu.smem<128>, 1>
+// CHECK: fagpu.channel tma : <144x128xf16, #fagpu.smem<128>, 3>
+// CHECK: %[[OUT:.*]] = fagpu.channel tma_store banks(2) : <64x256xf16, #fagpu.smem<128>, 1>
+// CHECK: fagpu.store %{{.*}} via(%[[OUT]]
+func.func @wide_results(%q: !q128, %k: !q128, %o: !o256, %n: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 128, key_block = 144, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 3>>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  fagpu.role @math(%g) groups(2) {
+    %zero = arith.constant dense<0.0> : tensor<64x144xf32>
+    %row = arith.muli %g, %c64 : i32
+    %qt = fagpu.fetch %q[%c0, %row, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%a = %zero) -> (tensor<64x144xf32>) {
+      %kt = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 144, 1, 128] rows(%n) : !q128 -> tensor<144x128xf16>
+      %s = fagpu.product nt %qt, %kt acc(%a : tensor<64x144xf32>) : tensor<64x128xf16>, tensor<144x128xf16> -> tensor<64x144xf32>
+      fagpu.yield %s : tensor<64x144xf32>
+    }
+    %h = arith.constant dense<1.0> : tensor<64x256xf16>
+    fagpu.store %h, %o[%c0, %row, %c0, %c0] sizes [1, 64, 1, 256] rows(%n) : tensor<64x256xf16> into !o256
+  }
+  return
+}
