@@ -57,12 +57,24 @@ static LogicalResult verifyAcquire(AcquireOp op) {
   return success();
 }
 
+/// Warps that share copies are told of a ticket, one thread knows of it.
 static LogicalResult verifyTicket(TicketOp op) {
   auto role = op->getParentOfType<RoleOp>();
-  if (!sharesCopies(role) || (op->hasAttr(toldAtAttrName) && role.getBarrier()))
-    return success();
-  return refuseBefore(op, "'" + toldAtAttrName.str() + "'",
-                      "fagpu-plan-resources");
+  bool isTold = op->hasAttr(toldAtAttrName);
+  if (!sharesCopies(role)) {
+    if (!isTold)
+      return success();
+    return op.emitOpError()
+           << "has '" << toldAtAttrName << "' in @" << role.getSymName()
+           << ", which copies no rows in pages; expected none "
+              "where one thread runs the role";
+  }
+  if (!isTold)
+    return refuseBefore(op, "'" + toldAtAttrName.str() + "'",
+                        "fagpu-plan-resources");
+  return role.getBarrier()
+             ? success()
+             : refuseBefore(role, "barrier(...)", "fagpu-plan-resources");
 }
 
 static LogicalResult verifyStore(StoreOp op) {

@@ -406,3 +406,41 @@ func.func @add_transposed(%m: memref<?x8x?xf32>, %n: i32) attributes {fagpu.kern
   }
   return
 }
+
+// -----
+
+!tile = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @ticket_not_told(%m: memref<?x?x2x128xbf16>, %table: memref<?x?xi32>, %n: i32, %counter: memref<2xi32>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 32768} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel pages offset(0) barriers(16384) arrivals [128, 1] : !tile
+  fagpu.role @load groups(1) barrier(1) elect {
+    // expected-error @below {{'fagpu.ticket' op has no 'fagpu.told_at'; run fagpu-plan-resources before}}
+    %t = fagpu.ticket %counter : memref<2xi32>
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] pages(%table : memref<?x?xi32> at 0) rows(%n) stage(%c0, %c0) : memref<?x?x2x128xbf16> into !tile
+  }
+  return
+}
+
+// -----
+
+!tile = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+func.func @ticket_without_barrier(%m: memref<?x?x2x128xbf16>, %table: memref<?x?xi32>, %n: i32, %counter: memref<2xi32>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 32768} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel pages offset(0) barriers(16384) arrivals [128, 1] : !tile
+  // expected-error @below {{'fagpu.role' op has no barrier(...); run fagpu-plan-resources before}}
+  fagpu.role @load groups(1) elect {
+    %t = fagpu.ticket %counter {fagpu.told_at = 16400 : i32} : memref<2xi32>
+    fagpu.put %k, %m[%c0, %c0, %c0, %c0] [1, 64, 1, 128] pages(%table : memref<?x?xi32> at 0) rows(%n) stage(%c0, %c0) : memref<?x?x2x128xbf16> into !tile
+  }
+  return
+}
+
+// -----
+
+func.func @told_alone(%counter: memref<2xi32>) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 1024} {
+  fagpu.role @load groups(1) elect {
+    // expected-error @below {{'fagpu.ticket' op has 'fagpu.told_at' in @load, which copies no rows in pages; expected none where one thread runs the role}}
+    %t = fagpu.ticket %counter {fagpu.told_at = 0 : i32} : memref<2xi32>
+  }
+  return
+}

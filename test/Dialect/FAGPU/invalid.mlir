@@ -2062,3 +2062,49 @@ func.func @owned_value(%x: tensor<64xf32, #fagpu.row<4>>, %m: memref<64xf32>, %i
   fagpu.scatter_add %x, %m[%i] {fagpu.owned = 1} : tensor<64xf32, #fagpu.row<4>> into memref<64xf32>[tensor<64xi32, #fagpu.row<4>>]
   return
 }
+
+// -----
+
+func.func @told_elsewhere(%a: i32) {
+  // expected-error @below {{'arith.addi' op 'fagpu.told_at' is 4 : i32, expected the i32 of a word in shared memory, a multiple of 4 bytes, on a fagpu.ticket}}
+  %b = arith.addi %a, %a {fagpu.told_at = 4 : i32} : i32
+  return
+}
+
+// -----
+
+func.func @told_between_words(%c: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) elect {
+    // expected-error @below {{'fagpu.ticket' op 'fagpu.told_at' is 6 : i32, expected the i32 of a word in shared memory, a multiple of 4 bytes, on a fagpu.ticket}}
+    %t = fagpu.ticket %c {fagpu.told_at = 6 : i32} : memref<2xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @told_by_name(%c: memref<2xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @r groups(1) elect {
+    // expected-error @below {{'fagpu.ticket' op 'fagpu.told_at' is "here", expected the i32 of a word in shared memory, a multiple of 4 bytes, on a fagpu.ticket}}
+    %t = fagpu.ticket %c {fagpu.told_at = "here"} : memref<2xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @all_threads_by_lanes() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op 'fagpu.run_by_lanes' is unit, expected it without a value on a fagpu.role of one thread (elect)}}
+  fagpu.role @r groups(1) attributes {fagpu.run_by_lanes} {
+  }
+  return
+}
+
+// -----
+
+func.func @some_by_lanes() attributes {fagpu.kernel = "sm_90a"} {
+  // expected-error @below {{'fagpu.role' op 'fagpu.run_by_lanes' is 8 : i64, expected it without a value on a fagpu.role of one thread (elect)}}
+  fagpu.role @r groups(1) elect attributes {fagpu.run_by_lanes = 8} {
+  }
+  return
+}

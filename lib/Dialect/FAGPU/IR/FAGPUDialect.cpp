@@ -14,6 +14,7 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Dialect/FAGPU/IR/OwnedSums.h"
+#include "fa/Dialect/FAGPU/IR/PageCopies.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -234,6 +235,28 @@ static LogicalResult verifyOwned(Operation *op, Attribute value) {
                               "fagpu.scatter_add";
 }
 
+/// A word of shared memory.
+static LogicalResult verifyToldAt(Operation *op, Attribute value) {
+  constexpr int64_t wordBytes = 4;
+  auto at = dyn_cast<IntegerAttr>(value);
+  if (isa<TicketOp>(op) && at && at.getType().isSignlessInteger(32) &&
+      at.getInt() >= 0 && at.getInt() % wordBytes == 0)
+    return success();
+  return op->emitOpError() << "'" << toldAtAttrName << "' is " << value
+                           << ", expected the i32 of a word in shared memory, "
+                              "a multiple of "
+                           << wordBytes << " bytes, on a fagpu.ticket";
+}
+
+static LogicalResult verifyRunByLanes(Operation *op, Attribute value) {
+  auto role = dyn_cast<RoleOp>(op);
+  if (role && role.getElect() && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << runByLanesAttrName << "' is " << value
+                           << ", expected it without a value on a fagpu.role "
+                              "of one thread (elect)";
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -243,6 +266,10 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifyNaN(op, attribute.getValue());
   if (name == ownedAttrName)
     return verifyOwned(op, attribute.getValue());
+  if (name == toldAtAttrName)
+    return verifyToldAt(op, attribute.getValue());
+  if (name == runByLanesAttrName)
+    return verifyRunByLanes(op, attribute.getValue());
   if (name == pinnedAttrName)
     return verifyPinned(op, attribute.getValue());
   if (name == deterministicAttrName)
