@@ -395,6 +395,17 @@ static LogicalResult verifyOperation(Operation *op) {
       .Default([](Operation *op) { return verifyBlockOperation(op); });
 }
 
+/// The warps of a role run it, apart from what a kernel says of its roles; what
+/// is the host's has no lowering in any place.
+static LogicalResult verifyPlace(Operation *op) {
+  if (!isa_and_nonnull<FAGPUDialect>(op->getDialect()) ||
+      isa<RoleOp, ChannelOp, MailOp, TurnsOp, AwaitPreviousOp,
+          ReleaseDependentsOp, LaunchOp, CounterOp, WorkspaceOp,
+          MultiprocessorsOp>(op))
+    return success();
+  return verifyInRole(op);
+}
+
 static bool addsToMemory(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op))
     return store.getAdd();
@@ -451,7 +462,9 @@ LogicalResult mlir::fagpu::verifyHasLowering(func::FuncOp kernel) {
     return failure();
   return failure(kernel
                      .walk<WalkOrder::PreOrder>([](Operation *op) {
-                       return WalkResult(verifyOperation(op));
+                       return failed(verifyPlace(op))
+                                  ? WalkResult::interrupt()
+                                  : WalkResult(verifyOperation(op));
                      })
                      .wasInterrupted());
 }

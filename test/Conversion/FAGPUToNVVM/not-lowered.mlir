@@ -444,3 +444,35 @@ func.func @told_alone(%counter: memref<2xi32>) attributes {fagpu.kernel = "sm_90
   }
   return
 }
+
+// -----
+
+func.func @stored_outside(%m: memref<?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %x = arith.constant dense<1.0> : tensor<64x64xf32, #fagpu.acc<4>>
+  // expected-error @below {{'fagpu.store' op stands in the kernel @stored_outside outside of its roles, expected it in a 'fagpu.role', whose warps run it}}
+  fagpu.store %x, %m[%n, %n] : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x64xf32>
+  fagpu.role @a groups(1) {
+  }
+  return
+}
+
+// -----
+
+func.func @put_outside(%m: memref<64x64xbf16>, %n: i32) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  %t = fagpu.channel tma offset(0) barriers(8192) arrivals [1, 1] : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  // expected-error @below {{'fagpu.put' op stands in the kernel @put_outside outside of its roles, expected it in a 'fagpu.role', whose warps run it}}
+  fagpu.put %t, %m[%n, %n] [64, 64] stage(%n, %n) : memref<64x64xbf16> into !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @a groups(1) {
+  }
+  return
+}
+
+// -----
+
+func.func @waits_outside() attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  // expected-error @below {{'fagpu.sync' op stands in the kernel @waits_outside outside of its roles, expected it in a 'fagpu.role', whose warps run it}}
+  fagpu.sync
+  fagpu.role @a groups(1) {
+  }
+  return
+}

@@ -1475,7 +1475,7 @@ func.func @f(%m: memref<?xf16>, %c: i32) {
 // -----
 
 func.func @f(%m: memref<?x?xf16>, %c: i32) attributes {fagpu.kernel = "sm_80"} {
-  // expected-error @below {{'fagpu.fetch' op stands in the kernel @f outside of its roles, expected it in a 'fagpu.role', whose warps hold its value}}
+  // expected-error @below {{'fagpu.fetch' op stands in the kernel @f outside of its roles, expected it in a 'fagpu.role', whose warps run it}}
   %x = fagpu.fetch %m[%c, %c] [64, 64] : memref<?x?xf16> -> tensor<64x64xf16>
   return
 }
@@ -1483,7 +1483,7 @@ func.func @f(%m: memref<?x?xf16>, %c: i32) attributes {fagpu.kernel = "sm_80"} {
 // -----
 
 func.func @f(%a: tensor<64x64xf16>) attributes {fagpu.kernel = "sm_80"} {
-  // expected-error @below {{'fagpu.product' op stands in the kernel @f outside of its roles, expected it in a 'fagpu.role', whose warps hold its value}}
+  // expected-error @below {{'fagpu.product' op stands in the kernel @f outside of its roles, expected it in a 'fagpu.role', whose warps run it}}
   %x = fagpu.product nt %a, %a : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
   return
 }

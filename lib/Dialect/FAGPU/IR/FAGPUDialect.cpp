@@ -91,7 +91,7 @@ LogicalResult mlir::fagpu::verifyInRole(Operation *op) {
     return success();
   return op->emitOpError() << "stands in the kernel @" << function.getSymName()
                            << " outside of its roles, expected it in a "
-                              "'fagpu.role', whose warps hold its value";
+                              "'fagpu.role', whose warps run it";
 }
 
 LogicalResult mlir::fagpu::verifyOrderOfAdds(Operation *op) {
