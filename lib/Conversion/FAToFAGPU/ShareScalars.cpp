@@ -8,8 +8,8 @@
 #include "KernelConfig.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
+#include "fa/Support/IntegerDivision.h"
 #include "fa/Support/OperandsFirst.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -26,13 +26,10 @@ using namespace mlir::fagpu;
 /// instructions.
 static bool isCostly(Operation *op) {
   WalkResult result = op->walk([](Operation *nested) -> WalkResult {
-    bool isDivision =
-        isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(
-            nested) &&
-        !getConstantIntValue(nested->getOperand(1));
-    return isDivision || isa<memref::LoadOp>(nested) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+    bool isLong =
+        isDivision(nested) && !getConstantIntValue(nested->getOperand(1));
+    return isLong || isa<memref::LoadOp>(nested) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
