@@ -78,8 +78,7 @@ static Value getBitsFrom(Emitter &emit, Value limit, ColumnRuns runs) {
                                        emit.add(whole, rest));
   Value ones = arith::ShLIOp::create(emit.builder, emit.location,
                                      emit.constant64(-1), count);
-  return arith::TruncIOp::create(emit.builder, emit.location,
-                                 emit.builder.getI32Type(), ones);
+  return emit.narrow(ones);
 }
 
 namespace {

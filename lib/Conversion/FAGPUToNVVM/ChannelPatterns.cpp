@@ -214,9 +214,7 @@ private:
   /// block's barrier.
   static void releaseInCluster(Emitter &emit, Value barrier, Value thread,
                                int64_t blocks) {
-    Value arrives = arith::CmpIOp::create(emit.builder, emit.location,
-                                          arith::CmpIPredicate::ult, thread,
-                                          emit.constant(blocks));
+    Value arrives = emit.isBelow(thread, emit.constant(blocks));
     emit.arriveInCluster(barrier, thread, arrives);
   }
 };
@@ -378,9 +376,8 @@ struct PassPattern : public LoweringPattern<PassOp> {
       next = emit.subtract(emit.constant(first + 1), group);
     } else {
       Value isLast = emit.equal(group, emit.constant(groups - 1));
-      next = arith::SelectOp::create(emit.builder, emit.location, isLast,
-                                     emit.constant(first),
-                                     emit.add(group, first + 1));
+      next =
+          emit.select(isLast, emit.constant(first), emit.add(group, first + 1));
     }
     NVVM::BarrierArriveOp::create(emit.builder, emit.location, next,
                                   emit.constant(2 * role.getThreadsPerGroup()));

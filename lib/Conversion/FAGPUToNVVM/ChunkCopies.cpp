@@ -48,9 +48,8 @@ void ChunkCopy::start(Emitter &emit, int64_t granule) const {
     if (bytes) {
       // The third operand is then the size of the source.
       constraints = "l,l,r";
-      inputs.back() = arith::SelectOp::create(
-          emit.builder, emit.location, isPast, emit.constant(0),
-          clampBytes(emit, bytes, offset, granule));
+      inputs.back() = emit.select(isPast, emit.constant(0),
+                                  clampBytes(emit, bytes, offset, granule));
     }
     if (condition) {
       text = "@$3 " + text;

@@ -88,8 +88,8 @@ private:
     if (getInnerRows() > 1)
       return;
     Value stride = getStride(rowDim);
-    offsetInMemory = emit.add(emit.multiply(extend(rowInBox), stride),
-                              extend(columnInPanel));
+    offsetInMemory = emit.add(emit.multiply(emit.extend(rowInBox), stride),
+                              emit.extend(columnInPanel));
     stepInMemory = emit.multiply(stride, emit.constant64(rowsAtOnce));
   }
 
@@ -99,14 +99,14 @@ private:
   /// Where the box starts; the dimension of the rows comes last: it is the one
   /// that loops change.
   Value getStart(ValueRange offsets) {
-    Value offset = offsetInMemory ? offsetInMemory : extend(columnInPanel);
+    Value offset = offsetInMemory ? offsetInMemory : emit.extend(columnInPanel);
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (dim != rowDim)
-        offset = emit.add(offset,
-                          emit.multiply(extend(offsets[dim]), getStride(dim)));
+        offset = emit.add(
+            offset, emit.multiply(emit.extend(offsets[dim]), getStride(dim)));
     Value source = advance(kernel.getPointer(put.getSource()), offset);
-    return advance(source,
-                   emit.multiply(extend(offsets[rowDim]), getStride(rowDim)));
+    return advance(
+        source, emit.multiply(emit.extend(offsets[rowDim]), getStride(rowDim)));
   }
 
   /// Where the dimension of the rows ends.
@@ -115,8 +115,7 @@ private:
         emit.builder, emit.location,
         kernel.getSize(emit.builder, put.getSource(), rowDim),
         emit.constant64(std::numeric_limits<int32_t>::max()));
-    return arith::TruncIOp::create(emit.builder, emit.location,
-                                   emit.builder.getI32Type(), size);
+    return emit.narrow(size);
   }
 
   /// Where a thread's row lies, `row` rows on from its first one, and whether
@@ -143,7 +142,7 @@ private:
         index = arith::RemUIOp::create(emit.builder, emit.location, rest, size);
         rest = arith::DivUIOp::create(emit.builder, emit.location, rest, size);
       }
-      Value more = emit.multiply(extend(index), getStride(dim));
+      Value more = emit.multiply(emit.extend(index), getStride(dim));
       offset = offset ? emit.add(offset, more) : more;
     }
     return {advance(start, offset),
@@ -196,10 +195,6 @@ private:
   Value both(Value a, Value b) { return a ? emit.logicalAnd(a, b) : b; }
   Value getStride(unsigned dim) {
     return kernel.getStride(emit.builder, put.getSource(), dim);
-  }
-  Value extend(Value value) {
-    return arith::ExtSIOp::create(emit.builder, emit.location,
-                                  emit.builder.getI64Type(), value);
   }
   Value advance(Value pointer, LLVM::GEPArg elements) {
     return LLVM::GEPOp::create(emit.builder, emit.location, pointer.getType(),

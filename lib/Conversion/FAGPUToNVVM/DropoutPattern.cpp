@@ -52,14 +52,6 @@ private:
   Value bitAnd(Value a, Value b) {
     return arith::AndIOp::create(emit.builder, emit.location, a, b);
   }
-  Value choose(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(emit.builder, emit.location, condition, a,
-                                   b);
-  }
-  Value isBelow(Value a, Value b) {
-    return arith::CmpIOp::create(emit.builder, emit.location,
-                                 arith::CmpIPredicate::ult, a, b);
-  }
   Value getCommonByte(const Words &words);
 
   Emitter &emit;
@@ -99,8 +91,8 @@ Value Drawer::isKept(const Words &words, Value query, Value key) {
   };
   Value ofQuery = isSet(query, philox::sharedBit),
         ofKey = isSet(key, philox::sharedBit);
-  Value word = choose(ofQuery, choose(ofKey, words[3], words[2]),
-                      choose(ofKey, words[1], words[0]));
+  Value word = emit.select(ofQuery, emit.select(ofKey, words[3], words[2]),
+                           emit.select(ofKey, words[1], words[0]));
   auto bit = [&](Value index, int64_t place) {
     return emit.shiftLeft(emit.bitAnd(index, 1), place);
   };
@@ -127,17 +119,18 @@ Value Drawer::getCommonByte(const Words &words) {
 Words Drawer::getSigns(const Words &words) {
   constexpr int64_t sign = 1 << 7, all = 0x01010101;
   if (!addend) {
-    Value isLower = isBelow(threshold, emit.constant(sign << philox::byteBits));
-    upper = choose(isLower, emit.constant(-1), emit.constant(0));
+    Value isLower =
+        emit.isBelow(threshold, emit.constant(sign << philox::byteBits));
+    upper = emit.select(isLower, emit.constant(-1), emit.constant(0));
     addend = emit.subtract(
-        choose(isLower, emit.constant(sign), emit.constant(2 * sign)),
+        emit.select(isLower, emit.constant(sign), emit.constant(2 * sign)),
         emit.shiftRight(threshold, philox::byteBits));
     addend = emit.multiply(addend, all);
     lessByOne = emit.subtract(addend, emit.constant(all));
     commonThreshold = emit.bitAnd(threshold, byteMask);
   }
-  Value added =
-      choose(isBelow(getCommonByte(words), commonThreshold), lessByOne, addend);
+  Value added = emit.select(emit.isBelow(getCommonByte(words), commonThreshold),
+                            lessByOne, addend);
   Words signs;
   for (auto [word, kept] : llvm::zip_equal(words, signs)) {
     Value sum = emit.add(emit.bitAnd(word, (sign - 1) * all), added);
@@ -188,8 +181,7 @@ private:
            (key & philox::sharedBit ? 1 : 0);
   }
   Value choose(int64_t ofOdd, int64_t ofEven) {
-    return arith::SelectOp::create(emit.builder, emit.location, hasOddRow,
-                                   emit.constant(ofOdd), emit.constant(ofEven));
+    return emit.select(hasOddRow, emit.constant(ofOdd), emit.constant(ofEven));
   }
   /// `makeSelector` of odd rows and of even ones.
   Value chooseSelector(llvm::function_ref<int64_t(bool)> makeSelector) {

@@ -57,10 +57,7 @@ static std::pair<Value, Value> unpack(Emitter &emit, Value packed,
 std::pair<Value, Value> mlir::fagpu::testHalves(Emitter &emit, Value halves) {
   Value low = arith::TruncIOp::create(emit.builder, emit.location,
                                       emit.builder.getI1Type(), halves);
-  Value high = arith::CmpIOp::create(emit.builder, emit.location,
-                                     arith::CmpIPredicate::slt, halves,
-                                     emit.constant(0));
-  return {low, high};
+  return {low, emit.isLess(halves, emit.constant(0))};
 }
 
 /// The word that two conditions test, or one that is made for them.
@@ -70,9 +67,8 @@ static Value makeHalves(Emitter &emit, Value low, Value high) {
   if (ofLow && ofHigh && ofLow.getIn() == ofHigh.getLhs() &&
       ofHigh.getPredicate() == arith::CmpIPredicate::slt)
     return ofLow.getIn();
-  auto choose = [&](Value condition, int64_t ones) -> Value {
-    return arith::SelectOp::create(emit.builder, emit.location, condition,
-                                   emit.constant(ones), emit.constant(0));
+  auto choose = [&](Value condition, int64_t ones) {
+    return emit.select(condition, emit.constant(ones), emit.constant(0));
   };
   return emit.bitOr(choose(low, 0xFFFF), choose(high, 0xFFFF0000));
 }

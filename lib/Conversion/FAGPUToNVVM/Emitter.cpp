@@ -81,8 +81,26 @@ Value Emitter::equal(Value a, Value b) {
   return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, a,
                                b);
 }
+Value Emitter::isBelow(Value a, Value b) {
+  return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ult, a,
+                               b);
+}
+Value Emitter::isLess(Value a, Value b) {
+  return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::slt, a,
+                               b);
+}
 Value Emitter::logicalAnd(Value a, Value b) {
   return arith::AndIOp::create(builder, location, a, b);
+}
+Value Emitter::select(Value condition, Value a, Value b) {
+  return arith::SelectOp::create(builder, location, condition, a, b);
+}
+Value Emitter::narrow(Value value) {
+  return arith::TruncIOp::create(builder, location, builder.getI32Type(),
+                                 value);
+}
+Value Emitter::extend(Value value) {
+  return arith::ExtSIOp::create(builder, location, builder.getI64Type(), value);
 }
 
 Value Emitter::sharedPointer(Value address) {

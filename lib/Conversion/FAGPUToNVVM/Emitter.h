@@ -43,7 +43,16 @@ public:
   /// (PTX ISA, "prmt").
   Value permuteBytes(Value low, Value high, Value selector);
   Value equal(Value a, Value b);
+  /// Of numbers without a sign.
+  Value isBelow(Value a, Value b);
+  /// Of numbers with a sign.
+  Value isLess(Value a, Value b);
   Value logicalAnd(Value a, Value b);
+  Value select(Value condition, Value a, Value b);
+  /// The lower 32 bits.
+  Value narrow(Value value);
+  /// A number with a sign in 64 bits.
+  Value extend(Value value);
 
   Value sharedPointer(Value address);
 

@@ -276,9 +276,8 @@ struct ExtremesPattern : public LoweringPattern<ExtremesOp> {
     Value first = getAddress(emit.builder, emit.location, kernel,
                              op.getSource(), indices);
     Value count = adaptor.getCount().front(), zero = emit.constant(0);
-    auto choose = [&](Value isThere, Value value, int64_t other) -> Value {
-      return arith::SelectOp::create(emit.builder, emit.location, isThere,
-                                     value, emit.constant(other));
+    auto choose = [&](Value isThere, Value value, int64_t other) {
+      return emit.select(isThere, value, emit.constant(other));
     };
     Value isAny = arith::CmpIOp::create(emit.builder, emit.location,
                                         arith::CmpIPredicate::sgt, count, zero);

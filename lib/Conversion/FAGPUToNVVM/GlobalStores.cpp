@@ -138,10 +138,8 @@ void mlir::fagpu::storePiece(Emitter &emit, const RowPiece &piece,
   if (bound.isMultipleOf(count))
     return;
   // Memory ends inside the piece: what is left of it, column by column.
-  Value isPart = arith::CmpIOp::create(emit.builder, emit.location,
-                                       arith::CmpIPredicate::slt, left,
-                                       emit.constant(count));
-  isPart = both(emit, piece.predicate, isPart);
+  Value isPart =
+      both(emit, piece.predicate, emit.isLess(left, emit.constant(count)));
   for (int64_t index = 0; index + 1 < count; ++index) {
     bounded.predicate = emit.logicalAnd(isPart, isAtLeast(index + 1));
     storeColumn(emit, bounded, index, isPacked);

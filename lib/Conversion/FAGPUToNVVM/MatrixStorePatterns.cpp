@@ -29,9 +29,8 @@ static void transposeLanes(Emitter &emit, Value lane, int64_t stride,
   for (int64_t distance : {2, 1}) {
     Value isUpper = emit.equal(
         emit.bitAnd(emit.shiftRight(lane, distance - 1), 1), emit.constant(1));
-    auto select = [&](Value upper, Value lower) -> Value {
-      return arith::SelectOp::create(emit.builder, emit.location, isUpper,
-                                     upper, lower);
+    auto select = [&](Value upper, Value lower) {
+      return emit.select(isUpper, upper, lower);
     };
     for (int64_t first = 0; first < 4; ++first) {
       if (first & distance)
@@ -114,9 +113,7 @@ private:
     Value row = addRow(emit, op, indices, emit.add(ofThread, rowOffset));
     Value isStored;
     if (!adaptor.getRows().empty())
-      isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),
-                                       arith::CmpIPredicate::slt, row,
-                                       adaptor.getRows().front());
+      isStored = emit.isLess(row, adaptor.getRows().front());
     ColumnBound bound = getBound(op, adaptor, indices.back());
     Value inQuad = emit.bitAnd(threads.lane, 3);
     auto storeAll = [&](ValueRange words, int64_t perStore, int64_t first,
@@ -179,9 +176,7 @@ private:
       transposeLanes(emit, among, /*stride=*/4, words);
       Value isStored;
       if (Value rows = getOptional(adaptor.getRows()))
-        isStored = arith::CmpIOp::create(emit.builder, op.getLoc(),
-                                         arith::CmpIPredicate::slt,
-                                         emit.add(firstRow, 8 * block), rows);
+        isStored = emit.isLess(emit.add(firstRow, 8 * block), rows);
       if (block)
         address = LLVM::GEPOp::create(
             emit.builder, op.getLoc(), address.getType(),

@@ -140,9 +140,7 @@ struct StoreRowsPattern : public LoweringPattern<StoreOp> {
       Value predicate = isWriter;
       if (!adaptor.getRows().empty())
         predicate = emit.logicalAnd(
-            predicate, arith::CmpIOp::create(emit.builder, emit.location,
-                                             arith::CmpIPredicate::slt, row,
-                                             adaptor.getRows().front()));
+            predicate, emit.isLess(row, adaptor.getRows().front()));
       Value address = getAddress(emit.builder, emit.location, kernel,
                                  op.getDestination(), indices);
       emit.inlinePTX(op.getAdd() ? "@$2 red.global.add.f32 [$0], $1;"

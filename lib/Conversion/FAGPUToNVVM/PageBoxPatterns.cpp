@@ -36,7 +36,7 @@ public:
   void enterWarps() {
     if (boxes.count >= warps)
       return;
-    enter(emit, isBelow(threads.warp, emit.constant(boxes.count)));
+    enter(emit, emit.isBelow(threads.warp, emit.constant(boxes.count)));
   }
 
   /// Reads the table; keys end at `end`.
@@ -50,7 +50,8 @@ public:
         cast<MemRefType>(put.getSource().getType()).getDimSize(rowDim);
     Value column = arith::DivUIOp::create(emit.builder, emit.location, key,
                                           emit.constant(ofPage));
-    Value columns = narrow(kernel.getSize(emit.builder, put.getPages(), 1));
+    Value columns =
+        emit.narrow(kernel.getSize(emit.builder, put.getPages(), 1));
     column = arith::MinSIOp::create(emit.builder, emit.location, column,
                                     emit.subtract(columns, emit.constant(1)));
     Value entry = LLVM::LoadOp::create(
@@ -58,14 +59,15 @@ public:
         getAddress(emit.builder, emit.location, kernel, put.getPages(),
                    ValueRange{offsets[pageDim], column}));
     Value pages =
-        narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
-    Value isPage = isBelow(entry, pages), none = emit.constant(0);
-    page = select(isPage, entry, none);
+        emit.narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
+    Value isPage = emit.isBelow(entry, pages), none = emit.constant(0);
+    page = emit.select(isPage, entry, none);
     inPage = boxes.rows == ofPage
                  ? none
                  : arith::RemUIOp::create(emit.builder, emit.location, key,
                                           emit.constant(ofPage));
-    limit = select(isPage, emit.add(inPage, emit.subtract(end, key)), none);
+    limit =
+        emit.select(isPage, emit.add(inPage, emit.subtract(end, key)), none);
   }
 
   /// Copies to a stage.
@@ -89,7 +91,7 @@ public:
     for (auto [turn, box] : llvm::enumerate(copies)) {
       OpBuilder::InsertionGuard ofTurn(emit.builder);
       if (int64_t left = boxes.count - turn * warps; left < warps && turn)
-        enter(emit, isBelow(threads.warp, emit.constant(left)));
+        enter(emit, emit.isBelow(threads.warp, emit.constant(left)));
       startCopy(emit, kernel, put, box);
     }
   }
@@ -104,8 +106,8 @@ private:
     int64_t left = boxes.count - (perWarp - 1) * warps;
     if (left == warps || perWarp == 1)
       return most;
-    return select(isBelow(threads.warp, emit.constant(left)), most,
-                  emit.constant((perWarp - 1) * bytes));
+    return emit.select(emit.isBelow(threads.warp, emit.constant(left)), most,
+                       emit.constant((perWarp - 1) * bytes));
   }
 
   /// What lane `from` has.
@@ -114,19 +116,6 @@ private:
                                 emit.builder.getI32Type(), emit.constant(-1),
                                 value, emit.constant(from), emit.constant(31),
                                 NVVM::ShflKind::idx, UnitAttr());
-  }
-
-  Value isBelow(Value a, Value b) {
-    return arith::CmpIOp::create(emit.builder, emit.location,
-                                 arith::CmpIPredicate::ult, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(emit.builder, emit.location, condition, a,
-                                   b);
-  }
-  Value narrow(Value value) {
-    return arith::TruncIOp::create(emit.builder, emit.location,
-                                   emit.builder.getI32Type(), value);
   }
 
   PutOp put;

@@ -49,11 +49,13 @@ public:
 
   /// Reads the table.
   void lookUp() {
-    Value size = narrow(kernel.getSize(emit.builder, put.getSource(), rowDim));
+    Value size =
+        emit.narrow(kernel.getSize(emit.builder, put.getSource(), rowDim));
     if (type.isDynamicDim(rowDim))
       size = arith::MaxSIOp::create(emit.builder, emit.location, size,
                                     emit.constant(1));
-    Value columns = narrow(kernel.getSize(emit.builder, put.getPages(), 1));
+    Value columns =
+        emit.narrow(kernel.getSize(emit.builder, put.getPages(), 1));
     Value last = emit.subtract(columns, emit.constant(1));
     int64_t run = getRun();
     Value runOfLane = emit.shiftRight(lane, llvm::Log2_64(run));
@@ -85,7 +87,7 @@ public:
     int64_t chunks = panels.getChunks(), atOnce = warpSize / chunks;
     Value chunk = emit.bitAnd(lane, chunks - 1),
           rowOfLane = emit.shiftRight(lane, panels.getChunkBits());
-    Value inRow = extend(emit.shiftLeft(chunk, 4));
+    Value inRow = emit.extend(emit.shiftLeft(chunk, 4));
     SharedTile target = {stage, tile.getShape()[0], panels};
     int64_t run = getRun(), runs = countRuns();
     // Places are apart by multiples of eight rows.
@@ -104,11 +106,10 @@ public:
            column += panels.getColumns()) {
         Value address = emit.add(source, emit.constant64(2 * column));
         if (!bound.holds(column, panels.getColumns()))
-          address = select(
-              isBelow(emit.constant(0),
-                      bound.getLeft(emit,
-                                    emit.add(emit.shiftLeft(chunk, 3), column)),
-                      arith::CmpIPredicate::slt),
+          address = emit.select(
+              emit.isLess(emit.constant(0),
+                          bound.getLeft(emit, emit.add(emit.shiftLeft(chunk, 3),
+                                                       column))),
               address, nothing);
         emit.inlinePTX("cp.async.cg.shared.global [$0], [$1], 16;",
                        "l,l,~{memory}",
@@ -150,9 +151,7 @@ private:
     int64_t runs = tile.getShape()[0] / getRun();
     if ((turn + 1) * warps <= runs)
       return;
-    Value has = isBelow(warp, emit.constant(runs - turn * warps),
-                        arith::CmpIPredicate::ult);
-    enter(emit, has);
+    enter(emit, emit.isBelow(warp, emit.constant(runs - turn * warps)));
   }
 
   /// Where each row looked up lies in global memory, i64: what is no row of a
@@ -165,24 +164,23 @@ private:
     for (auto [dim, offset] : llvm::enumerate(offsets)) {
       if (dim == pageDim || dim == rowDim)
         continue;
-      Value more = emit.multiply(extend(offset), getStride(dim));
+      Value more = emit.multiply(emit.extend(offset), getStride(dim));
       ofAll = ofAll ? emit.add(ofAll, more) : more;
     }
     Value pages =
-        narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
+        emit.narrow(kernel.getSize(emit.builder, put.getSource(), pageDim));
     Value outside = getOutside();
     SmallVector<Value> sources;
     for (const RowInPage &row : rows) {
-      Value isThere =
-          emit.logicalAnd(isBelow(row.key, end, arith::CmpIPredicate::slt),
-                          isBelow(row.page, pages, arith::CmpIPredicate::ult));
+      Value isThere = emit.logicalAnd(emit.isLess(row.key, end),
+                                      emit.isBelow(row.page, pages));
       Value offset =
-          emit.add(emit.multiply(extend(row.page), getStride(pageDim)),
-                   emit.multiply(extend(row.inPage), getStride(rowDim)));
+          emit.add(emit.multiply(emit.extend(row.page), getStride(pageDim)),
+                   emit.multiply(emit.extend(row.inPage), getStride(rowDim)));
       offset = emit.add(offset, ofAll);
       // Elements of 16 bits.
       Value source = emit.add(base, emit.add(offset, offset));
-      sources.push_back(select(isThere, source, outside));
+      sources.push_back(emit.select(isThere, source, outside));
     }
     return sources;
   }
@@ -231,8 +229,8 @@ private:
     Value half = emit.constant64(32);
     Value high =
         arith::ShRUIOp::create(emit.builder, emit.location, value, half);
-    Value low = move(narrow(value));
-    high = move(narrow(high));
+    Value low = move(emit.narrow(value));
+    high = move(emit.narrow(high));
     auto widen = [&](Value word) -> Value {
       return arith::ExtUIOp::create(emit.builder, emit.location, i64, word);
     };
@@ -241,23 +239,8 @@ private:
     return arith::OrIOp::create(emit.builder, emit.location, high, widen(low));
   }
 
-  Value isBelow(Value a, Value b, arith::CmpIPredicate predicate) {
-    return arith::CmpIOp::create(emit.builder, emit.location, predicate, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(emit.builder, emit.location, condition, a,
-                                   b);
-  }
   Value getStride(unsigned dim) {
     return kernel.getStride(emit.builder, put.getSource(), dim);
-  }
-  Value narrow(Value value) {
-    return arith::TruncIOp::create(emit.builder, emit.location,
-                                   emit.builder.getI32Type(), value);
-  }
-  Value extend(Value value) {
-    return arith::ExtSIOp::create(emit.builder, emit.location,
-                                  emit.builder.getI64Type(), value);
   }
 
   PutOp put;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -57,9 +56,7 @@ private:
     if (isa<WarpLayoutAttr>(layout))
       return emit.equal(threads.lane, emit.constant(0));
     if (isa<ColumnLayoutAttr>(layout))
-      return arith::CmpIOp::create(emit.builder, emit.location,
-                                   arith::CmpIPredicate::ult, threads.thread,
-                                   emit.constant(4));
+      return emit.isBelow(threads.thread, emit.constant(4));
     return {};
   }
 };

@@ -15,7 +15,6 @@
 #include "GlobalStores.h"
 #include "Patterns.h"
 #include "TilePlace.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -43,24 +42,17 @@ public:
       Value index = indices[dim];
       if (dim + 1 == type.getRank())
         index = emit.add(index, column);
-      Value part = arith::MulIOp::create(
-          emit.builder, emit.location,
-          arith::ExtSIOp::create(emit.builder, emit.location,
-                                 emit.builder.getI64Type(), index),
+      Value part = emit.multiply(
+          emit.extend(index),
           kernel.getStride(emit.builder, op.getDestination(), dim));
-      offset = offset ? arith::AddIOp::create(emit.builder, emit.location,
-                                              offset, part)
-                            .getResult()
-                      : part;
+      offset = offset ? emit.add(offset, part) : part;
     }
     Value address = LLVM::GEPOp::create(
         emit.builder, emit.location, pointer.getType(), type.getElementType(),
         pointer, ArrayRef<LLVM::GEPArg>{offset});
     if (!rows)
       return {address, Value()};
-    Value isWritten = arith::CmpIOp::create(
-        emit.builder, emit.location, arith::CmpIPredicate::slt, bounded, rows);
-    return {address, isWritten};
+    return {address, emit.isLess(bounded, rows)};
   }
 
 private:
