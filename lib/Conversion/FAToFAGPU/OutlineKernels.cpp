@@ -12,32 +12,26 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceMemory.h"
 #include "EmptyKernels.h"
 #include "HostLoops.h"
 #include "IndexRanges.h"
 #include "IndexWidths.h"
-#include "KernelConfig.h"
-#include "SumParts.h"
+#include "KernelKind.h"
 #include "SummarizeMask.h"
 #include "TileBodies.h"
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FAGPU/IR/WorkList.h"
 #include "fa/Target/GPUTarget.h"
-#include "fa/Target/GradientWarps.h"
-#include "fa/Target/OrderedSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
@@ -54,13 +48,12 @@ public:
   Outliner(scf::ForallOp loop, SymbolTable &symbols, StringRef chip,
            int64_t warps)
       : loop(loop), host(loop->getParentOfType<func::FuncOp>()),
-        symbols(symbols), chip(chip), warps(warps), loc(loop.getLoc()),
+        symbols(symbols), chip(chip), kind{warps}, loc(loop.getLoc()),
         builder(loop) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult readConfig();
   void chooseCluster();
   LogicalResult checkView(Value memory);
   LogicalResult collectArguments();
@@ -78,22 +71,11 @@ private:
   func::FuncOp host;
   SymbolTable &symbols;
   StringRef chip;
-  int64_t warps;
-  StringRef suffix = "_kernel";
-  /// Whether the loop adds results of parts of the keys, or lists the tiles of
-  /// another one.
-  bool isMerge = false, isPlan = false;
-  /// Whether the sums of its steps have one order.
-  bool isOrdered = false;
+  KernelKind kind;
   /// What lists the tiles of the loop; null for most.
   Value tileList;
   Location loc;
   OpBuilder builder;
-  /// A step of the attention in the loop, and what it is configured by; null
-  /// where there is none.
-  AttentionLikeOpInterface step;
-  ConfigAttr config;
-  GPUPart part;
   TileCounts grid;
   /// What scalars of the host lie between.
   IndexRanges ranges;
@@ -104,147 +86,21 @@ private:
 };
 } // namespace
 
-/// Whether a loop stores blocks, each as it was read.
-static bool isCopy(scf::ForallOp loop) {
-  bool stores = false;
-  WalkResult result = loop.walk([&](fagpu::StoreOp store) {
-    stores = true;
-    Value value = store.getValue();
-    if (auto narrowed = value.getDefiningOp<arith::TruncFOp>())
-      value = narrowed.getIn();
-    return value.getDefiningOp<fagpu::GatherOp>() ? WalkResult::advance()
-                                                  : WalkResult::interrupt();
-  });
-  return stores && !result.wasInterrupted();
-}
-
-static StringRef getSuffixOfGradient(Operation *step) {
-  if (isa<PrepareGradientOp>(step))
-    return "_rows";
-  if (isa<FinalizeGradientOp>(step))
-    return "_sums";
-  if (isa<GradientQueriesOp>(step))
-    return "_queries";
-  auto keys = cast<GradientKeysOp>(step);
-  if (keys.getQueryGradient())
-    return "_all";
-  if (!keys.getValueAccumulator())
-    return "_keys";
-  return keys.getKeyAccumulator() ? "_keys_and_values" : "_values";
-}
-
-/// What an operation of a tile is configured by; nothing for most.
-static std::optional<ConfigAttr> getConfig(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<ConfigAttr>>(op)
-      .Case<OnlineAttentionOp, GradientKeysOp, GradientQueriesOp,
-            PrepareGradientOp>([](auto step) { return step.getConfigAttr(); })
-      .Case<FinalizeGradientOp>([](auto result) -> std::optional<ConfigAttr> {
-        ConfigAttr config = result.getConfigAttr();
-        return config ? std::optional(config) : std::nullopt;
-      })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// One kernel has one configuration.
-LogicalResult Outliner::readConfig() {
-  bool isConfigured = false;
-  WalkResult result = loop.walk([&](Operation *op) -> WalkResult {
-    std::optional<ConfigAttr> ofStep = getConfig(op);
-    if (!ofStep)
-      return WalkResult::advance();
-    if (isConfigured && *ofStep != config) {
-      InFlightDiagnostic error = op->emitOpError() << "is configured ";
-      auto describe = [&](ConfigAttr by) {
-        if (by)
-          error << "by " << by;
-        else
-          error << "by nothing";
-      };
-      describe(*ofStep);
-      error << ", but another step of its kernel ";
-      describe(config);
-      return error;
-    }
-    isConfigured = true;
-    config = *ofStep;
-    if (auto attention = dyn_cast<AttentionLikeOpInterface>(op))
-      step = attention;
-    if (!isa<OnlineAttentionOp>(op))
-      suffix = getSuffixOfGradient(op);
-    isOrdered |= op->hasAttr(orderedSumsAttrName);
-    // Under a causal mask the first keys are seen by the most queries.
-    grid.isAscending = isa<GradientKeysOp>(op);
-    return WalkResult::advance();
-  });
-  part = getGPUPart(config);
-  // Without products, so of as many warps as the rows are for.
-  bool isBlockTable = false;
-  loop.walk([&](SummarizeMaskOp op) {
-    isBlockTable = true;
-    suffix = "_block_table";
-    if (getNumRows(op) % 32 == 0)
-      warps = getNumRows(op) / 16;
-  });
-  // Without products either, and many small blocks hide memory's latency.
-  loop.walk([&](PrepareGradientOp op) {
-    if (config && config.getQueryBlock() % 16 == 0)
-      warps = config.getQueryBlock() / 16;
-    config = {};
-    part = GPUPart();
-  });
-  loop.walk([&](GradientLikeOpInterface) {
-    if (config && !part.hasGroups())
-      warps = getWarpsOfPasses(config.getQueryBlock(), config.getKeyBlock());
-  });
-  if (config && config.getGradientForm() == GradientForm::one_pass &&
-      !part.hasGroups())
-    warps = getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock());
-  // Nor has what reads sums of blocks of queries from memory. Where a mask
-  // hides all, no step says how many rows there are.
-  loop.walk([&](FinalizeGradientOp op) {
-    auto type = cast<ShapedType>(op.getAccumulator().getType());
-    if (isa<MemRefType>(type) && !part.hasGroups())
-      warps = config.getQueryBlock() / 16;
-    else if (!config && type.getDimSize(0) % (16 * warps) != 0)
-      warps = type.getDimSize(0) / 16;
-  });
-  // So has a merge of partial results, which waits for the kernel of the parts.
-  loop.walk([&](AddPartialOp op) {
-    suffix = "_merge";
-    isMerge = true;
-    warps = cast<ShapedType>(op.getMaximum().getType()).getDimSize(0) / 16;
-  });
-  if (isCopy(loop))
-    suffix = "_copy";
-  loop.walk([&](memref::StoreOp store) {
-    if (isBlockTable || !store.getMemRefType().getElementType().isInteger(32))
-      return;
-    isPlan = store.getMemRef().getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
-    suffix = isPlan ? "_plan" : "_errors";
-  });
-  loop.walk([&](vector::StoreOp store) {
-    bool ofDevice = store.getBase().getDefiningOp<fagpu::WorkspaceOp>();
-    suffix = ofDevice ? "_gather" : "_append";
-    isPlan = false;
-  });
-  return failure(result.wasInterrupted());
-}
-
 /// Blocks of a cluster are consecutive query blocks: without a loop over those,
 /// the last dimension is not theirs.
 void Outliner::chooseCluster() {
-  if (part.cluster == 1)
+  if (kind.part.cluster == 1)
     return;
   if (getConstantIntValue(loop.getMixedStep().back()) ==
-      config.getQueryBlock()) {
-    grid.cluster = part.cluster;
+      kind.config.getQueryBlock()) {
+    grid.cluster = kind.part.cluster;
     return;
   }
   remark::missed(
       loc, remark::RemarkOpts::name("Cluster").category("fa-outline-kernels"))
       << llvm::formatv("no clusters of {0} blocks: each sequence is one query "
                        "block, of up to {1} queries",
-                       part.cluster, config.getQueryBlock())
+                       kind.part.cluster, kind.config.getQueryBlock())
              .str();
 }
 
@@ -339,18 +195,18 @@ LogicalResult Outliner::countTiles() {
         builder.createOrFold<arith::CeilDivUIOp>(loc, extent, by));
   }
   // A list is in the order in which its tiles are to come.
-  grid.isAscending |= isPlan || tileList;
-  if (part.tileOrder != TileOrder::longest_first || !step ||
+  grid.isAscending = kind.isAscending || kind.isPlan || tileList;
+  if (kind.part.tileOrder != TileOrder::longest_first || !kind.step ||
       grid.counts.size() == 1)
     return success();
   Value sequences = grid.counts.front();
   for (Value count : ArrayRef(grid.counts).drop_front().drop_back())
     sequences = multiplyShort(builder, loc, sequences, count);
   grid.together =
-      countTogether(builder, loop, step, sequences, grid.counts.back());
+      countTogether(builder, loop, kind.step, sequences, grid.counts.back());
   if (grid.together)
     return success();
-  return step->emitOpError()
+  return kind.step->emitOpError()
          << "has keys that are no argument of '" << host.getName()
          << "', expected them for tile_order = "
             "longest_first; in_order needs none";
@@ -361,13 +217,13 @@ func::FuncOp Outliner::makeKernel() {
   builder.setInsertionPoint(host);
   auto type =
       builder.getFunctionType(TypeRange(ValueRange(passed)), TypeRange());
-  auto kernel =
-      func::FuncOp::create(builder, loc, (host.getName() + suffix).str(), type);
+  auto kernel = func::FuncOp::create(
+      builder, loc, (host.getName() + kind.suffix).str(), type);
   kernel->setAttr(fagpu::FAGPUDialect::kernelAttrName,
                   builder.getStringAttr(chip));
-  if (config)
-    kernel->setAttr(FADialect::configAttrName, config);
-  if (isOrdered)
+  if (kind.config)
+    kernel->setAttr(FADialect::configAttrName, kind.config);
+  if (kind.isOrdered)
     kernel->setAttr(fagpu::FAGPUDialect::deterministicAttrName,
                     builder.getUnitAttr());
   if (grid.cluster > 1)
@@ -424,16 +280,17 @@ SmallVector<Value> Outliner::decodeTile() {
 fagpu::RoleOp Outliner::makeRole() {
   return fagpu::RoleOp::create(
       builder, loc,
-      builder.getStringAttr(part.hasGroups() ? "math" : "compute"),
-      builder.getI32IntegerAttr(part.groups), builder.getI32IntegerAttr(warps),
-      IntegerAttr(), UnitAttr(), IntegerAttr());
+      builder.getStringAttr(kind.part.hasGroups() ? "math" : "compute"),
+      builder.getI32IntegerAttr(kind.part.groups),
+      builder.getI32IntegerAttr(kind.warps), IntegerAttr(), UnitAttr(),
+      IntegerAttr());
 }
 
 /// A merge, and a plan, are so short that starting a kernel counts: blocks of
 /// these start as those of the launch ahead end, and planned ones beside the
 /// plan.
 bool Outliner::isDependent() {
-  return (isMerge || isPlan || tileList) && chip == "sm_90a";
+  return (kind.isMerge || kind.isPlan || tileList) && chip == "sm_90a";
 }
 
 void Outliner::launch(func::FuncOp kernel) {
@@ -459,7 +316,7 @@ void Outliner::launch(func::FuncOp kernel) {
 }
 
 LogicalResult Outliner::run() {
-  if (failed(readConfig()))
+  if (failed(kind.read(loop)))
     return failure();
   chooseCluster();
   hoistSizes(loop);
@@ -504,7 +361,7 @@ LogicalResult Outliner::run() {
   SmallVector<Value> indices = decodeTile();
   if (isDependent())
     fagpu::AwaitPreviousOp::create(builder, loc);
-  if (isPlan && chip == "sm_90a")
+  if (kind.isPlan && chip == "sm_90a")
     fagpu::ReleaseDependentsOp::create(builder, loc);
   fagpu::RoleOp role = makeRole();
   func::ReturnOp::create(builder, loc);
@@ -533,66 +390,6 @@ static void collectBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
   for (auto branch : region.front().getOps<scf::IfOp>())
     for (Region &inner : branch->getRegions())
       collectBlocks(inner, blocks);
-}
-
-/// The allocation that a memory is a part of; null for other memory.
-static memref::AllocOp findAllocation(Value memory) {
-  // To MLIR a transposed view is no view.
-  while (auto view = dyn_cast<MemrefValue>(memory)) {
-    memory = memref::skipViewLikeOps(view);
-    auto transpose = memory.getDefiningOp<memref::TransposeOp>();
-    if (!transpose)
-      break;
-    memory = transpose.getIn();
-  }
-  return memory.getDefiningOp<memref::AllocOp>();
-}
-
-/// Numbers of query rows, which the loops of a gradient share, results of parts
-/// of the keys, parts of sums, copies of rows and what threads store are memory
-/// of the device.
-static void allocateOnDevice(func::FuncOp host) {
-  llvm::SmallSetVector<memref::AllocOp, 4> allocations;
-  auto add = [&](Value memory) {
-    if (memref::AllocOp allocation = findAllocation(memory))
-      allocations.insert(allocation);
-  };
-  host.walk([&](PrepareGradientOp op) {
-    for (Value memory : op.getDpsInits())
-      add(memory);
-  });
-  host.walk([&](AddPartialOp op) {
-    add(op.getOutput());
-    add(op.getLse());
-  });
-  // With the words that are stored beside rows.
-  host.walk([&](vector::StoreOp rows) {
-    add(rows.getBase());
-    if (auto loop = rows->getParentOfType<scf::ForallOp>())
-      loop.walk([&](memref::StoreOp store) { add(store.getMemRef()); });
-  });
-  host.walk([&](linalg::GenericOp op) {
-    if (isSumOfParts(op))
-      for (Value memory : op->getOperands())
-        add(memory);
-  });
-  host.walk([&](linalg::CopyOp op) {
-    for (Value memory : {op.getInputs().front(), op.getOutputs().front()})
-      if (memref::AllocOp allocation = findAllocation(memory);
-          allocation && !isInHostLoop(allocation))
-        allocations.insert(allocation);
-  });
-  for (memref::AllocOp allocation : allocations) {
-    OpBuilder builder(allocation);
-    auto workspace = fagpu::WorkspaceOp::create(builder, allocation.getLoc(),
-                                                allocation.getType(),
-                                                allocation.getDynamicSizes());
-    for (Operation *user : llvm::make_early_inc_range(allocation->getUsers()))
-      if (isa<memref::DeallocOp>(user))
-        user->erase();
-    allocation.replaceAllUsesWith(workspace.getMemory());
-    allocation.erase();
-  }
 }
 
 namespace {
