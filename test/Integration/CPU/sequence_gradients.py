@@ -19,7 +19,9 @@ import numpy as np
 from grid import functions
 
 TYPES = {"f16": (np.float16, 2e-3), "bf16": (ml_dtypes.bfloat16, 1.2e-2), "f32": (np.float32, 5e-6)}
-EVALUATOR = 1e-11
+# A result errs by its own type. What is summed up over all pairs is so in f32, whatever the type of queries and keys.
+BOUNDS = {np.dtype(kind): bound for kind, bound in TYPES.values()}
+OF_SUMS, EVALUATOR = BOUNDS[np.dtype(np.float32)], 1e-11
 # Of sums of differences that cancel, to the sum of what is subtracted. That are two sums of up to 128 products in f32, of which
 # each addition errs by up to 2^-24 of the sum so far, at random: by sqrt(128 / 6) of that in the mean.
 ROUNDING, EVALUATOR_ROUNDING = 2 ** -24 * (128 / 6) ** 0.5, 1e-14
@@ -174,7 +176,7 @@ class Rows:
 class Problem:
     def __init__(self, function, rng):
         self.function, f = function, function
-        kind, self.bound = TYPES[f.element]
+        kind = TYPES[f.element][0]
         self.batch, key_heads = int(rng.integers(1, 5)), int(rng.choice([1, 2]))
         heads = key_heads * int(rng.choice([1, 2, 3]))
         most = int(rng.choice([3, 40, 150]))
@@ -349,10 +351,11 @@ class Problem:
             exact = numbers[at:at + array.size].reshape(array.shape)
             at += array.size
             want = self.want[name] + spoil
-            size = np.linalg.norm(self.terms.get(name, want))
-            rounded = max(np.linalg.norm(self.differences.get(name, 0.0)), np.sqrt(self.parts.get(name, 0.0)))
-            for side, value, bound, rounding in (("", found, self.bound, ROUNDING), (" of the evaluator", exact, EVALUATOR, EVALUATOR_ROUNDING)):
-                error, most = np.linalg.norm(value - want), max(bound * size, rounding * rounded)
+            summed, size = np.linalg.norm(self.terms.get(name, 0.0)), np.linalg.norm(want)
+            rounded = np.linalg.norm(self.differences[name]) if name in self.differences else np.sqrt(self.parts.get(name, 0.0))
+            for side, value, bound, of_sums, rounding in (("", found, BOUNDS[array.dtype], OF_SUMS, ROUNDING),
+                                                          (" of the evaluator", exact, EVALUATOR, EVALUATOR, EVALUATOR_ROUNDING)):
+                error, most = np.linalg.norm(value - want), max(bound * size, of_sums * summed, rounding * rounded)
                 if not error <= max(most, bound * 1e-30) and not (size == 0 and error == 0):
                     complaints.append(f"gradient of {name}{side}: error {error / max(size, 1e-30):.1e}, allowed {most / max(size, 1e-30):.0e}")
         return complaints
