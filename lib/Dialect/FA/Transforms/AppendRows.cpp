@@ -84,3 +84,16 @@ RowPlace AppendRows::getTarget(Value batch, Value position) {
   Value row = arith::RemSIOp::create(rewriter, loc, position, pageRows);
   return {load(op.getKeyPages(), {batch, number}), row};
 }
+
+FailureOr<scf::ForallOp>
+mlir::fa::replaceAppend(RewriterBase &rewriter, AppendOp op,
+                        function_ref<scf::ForallOp()> build) {
+  if (!isa<MemRefType>(op.getKey().getType()))
+    return op.emitOpError("is on tensors, expected memrefs: "
+                          "fa-results-to-out-parameters makes them");
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  scf::ForallOp loop = build();
+  rewriter.eraseOp(op);
+  return loop;
+}

@@ -48,6 +48,11 @@ protected:
   Value capacity, pageRows;
 };
 
+/// Puts the loop that `build` makes in the place of an append, which is to be
+/// on memrefs.
+FailureOr<scf::ForallOp> replaceAppend(RewriterBase &rewriter, AppendOp op,
+                                       function_ref<scf::ForallOp()> build);
+
 } // namespace mlir::fa
 
 #endif // FA_LIB_DIALECT_FA_TRANSFORMS_APPENDROWS_H

@@ -241,14 +241,8 @@ scf::ForallOp RowAppender::build() {
 
 FailureOr<scf::ForallOp> mlir::fa::appendToLoops(RewriterBase &rewriter,
                                                  AppendOp op) {
-  if (!isa<MemRefType>(op.getKey().getType()))
-    return op.emitOpError("is on tensors, expected memrefs: "
-                          "fa-results-to-out-parameters makes them");
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  scf::ForallOp loop = RowAppender(rewriter, op).build();
-  rewriter.eraseOp(op);
-  return loop;
+  return replaceAppend(rewriter, op,
+                       [&] { return RowAppender(rewriter, op).build(); });
 }
 
 namespace {

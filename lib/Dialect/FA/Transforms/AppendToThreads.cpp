@@ -247,14 +247,8 @@ scf::ForallOp ThreadAppender::build() {
 
 FailureOr<scf::ForallOp> mlir::fa::appendToThreads(RewriterBase &rewriter,
                                                    AppendOp op) {
-  if (!isa<MemRefType>(op.getKey().getType()))
-    return op.emitOpError("is on tensors, expected memrefs: "
-                          "fa-results-to-out-parameters makes them");
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  scf::ForallOp loop = ThreadAppender(rewriter, op).build();
-  rewriter.eraseOp(op);
-  return loop;
+  return replaceAppend(rewriter, op,
+                       [&] { return ThreadAppender(rewriter, op).build(); });
 }
 
 namespace {
