@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // What a processor has, as data (lib/Target/*.def), which configuration suits
-// it, and whether a given configuration exceeds it.
+// it, and whether a given configuration exceeds it. Begin with `Target`: `get`,
+// `selectConfig`, `verifyConfig`. AttentionProblem and RegionWork are what it
+// needs to know of an attention.
 //
 //===----------------------------------------------------------------------===//
 

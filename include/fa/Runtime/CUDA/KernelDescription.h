@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Everything that the launcher knows about a kernel. A manifest is one way to
-// make it (Manifest.h); the launcher itself reads no text.
+// make it (Manifest.h); the launcher itself reads no text. Read from the end:
+// KernelDescription is a LaunchDescription and what its arguments must be; the
+// structures before are their parts.
 //
 //===----------------------------------------------------------------------===//
 

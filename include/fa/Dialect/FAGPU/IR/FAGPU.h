@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A GPU schedule language with value semantics. Its operations share names with
-// those of other dialects, so they live in a namespace of their own.
+// those of other dialects, so they live in a namespace of their own. Before the
+// generated classes: questions about types and values that these classes ask
+// themselves; behind them: those about operations, kernels and launches.
 //
 //===----------------------------------------------------------------------===//
 
