@@ -16,11 +16,11 @@ CPP_SUFFIXES = {".c", ".cpp", ".h"}
 RESULT = re.compile(r"%[\w$.-]+(?::\d+)?(?:\s*,\s*%[\w$.-]+)*\s*=\s+[\"a-z]")
 
 
-def sources(folders, suffixes):
+def sources(folders, suffixes, root=ROOT):
     for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*")):
+        for path in sorted((root / folder).rglob("*")):
             if path.suffix in suffixes and not any(
-                    part.startswith("build") for part in path.parts[len(ROOT.parts):-1]):
+                    part.startswith("build") for part in path.relative_to(root).parts[:-1]):
                 yield path
 
 
