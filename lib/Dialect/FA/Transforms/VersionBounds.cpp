@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Two versions of an attention whose scores a captured number bounds. Read
+// `versionBounds`: it asks `findCap` for the number, compares it, and clones
+// the attention into both branches. `limitCap` makes the bound visible in one
+// version, `makeSeldomConfig` makes the other one quick to compile.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
