@@ -110,6 +110,7 @@ TEST_F(LaunchErrorsTest, RowThatEndsInsideAnAlignedPiece) {
   manifest.replace(manifest.find(contiguous), contiguous.size(),
                    contiguous +
                        " \"alignment\": 16, \"stride_alignment\": 16,");
+  faKernelDestroy(kernel);
   ASSERT_EQ(load(manifest, attentionImage), FA_SUCCESS)
       << faRuntimeGetErrorMessage();
   expectFailure(makeArguments(1, 1001, 1, 200, 1), FA_INVALID_ARGUMENT,

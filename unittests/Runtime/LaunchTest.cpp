@@ -143,6 +143,7 @@ TEST_F(LaunchTest, PromotesWhatTheL2CacheFetchesAsTheManifestSays) {
     size_t place = text.find("\"l2_promotion\": 128");
     ASSERT_NE(place, std::string::npos);
     text.replace(place + strlen("\"l2_promotion\": "), 3, bytes);
+    faKernelDestroy(kernel);
     ASSERT_EQ(load(text, attentionImage), FA_SUCCESS)
         << faRuntimeGetErrorMessage();
     ASSERT_EQ(launch(makeArguments()), FA_SUCCESS);
