@@ -20,6 +20,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -183,10 +184,8 @@ static bool hasTangents() {
 }
 
 /// Whether torch reads its memory with the other sign, as of the imaginary
-/// part of a conjugate. No complex numbers are made of bfloat16.
-static bool isNegated(Object operand, const FaArgument &described) {
-  if (described.type == FA_TYPE_BF16)
-    return false;
+/// part of a conjugate.
+static bool isNegated(Object operand) {
   Owned answer(
       python.callWith(tools.isNegative, operand, static_cast<Object>(nullptr)));
   return !answer || python.isTrue(answer.get()) != 0;
@@ -231,8 +230,7 @@ static bool isPlain(Object const *operands, const FaArgument *described,
     if (type.get() != tools.tensorType && type.get() != tools.parameterType)
       return false;
     if (described[i].device != described[0].device ||
-        described[i].type != described[0].type ||
-        isNegated(operands[i], described[i]))
+        described[i].type != described[0].type || isNegated(operands[i]))
       return false;
   }
   if (hasTangents())
@@ -242,13 +240,17 @@ static bool isPlain(Object const *operands, const FaArgument *described,
          tools.areTransformsActive.ask() == 0;
 }
 
-static bool needsGradient(Object const *operands) {
-  if (tools.isGradEnabled.ask() != 1)
-    return false;
-  for (int i = 0; i != 3; ++i) {
+/// Nothing where a question fails, with its exception.
+static std::optional<bool> needsGradient(Object const *operands,
+                                         ptrdiff_t count) {
+  int isEnabled = tools.isGradEnabled.ask();
+  if (isEnabled < 0)
+    return std::nullopt;
+  for (ptrdiff_t i = 0; isEnabled && i != count; ++i) {
     Owned flag(python.getAttributeOf(operands[i], tools.requiresGrad));
-    if (flag && python.isTrue(flag.get()) == 1)
-      return true;
+    int needs = flag ? python.isTrue(flag.get()) : -1;
+    if (needs)
+      return needs > 0 ? std::optional(true) : std::nullopt;
   }
   return false;
 }
@@ -385,7 +387,10 @@ Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
       !isPlain(operands, arguments, count) ||
       (hasOutput && !hasOutputShape(arguments)))
     return nullptr;
-  if (needsGradient(operands))
+  std::optional<bool> needs = needsGradient(operands, count);
+  if (!needs)
+    return nullptr;
+  if (*needs)
     return hasOutput ? nullptr : differentiate(operands, arguments, raises);
   Plan plan;
   if (!find(operands, arguments, plan))

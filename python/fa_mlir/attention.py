@@ -71,7 +71,9 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
                 return _both(query, key, value, tensors or None, numbers, text)
             return _output(query, key, value, tensors or None, numbers, text), None
         with _below_autograd():
-            return out, torch.ops.fa_mlir.attention_into.default(query, key, value, tensors or None, numbers, text, out)
+            lse = torch.ops.fa_mlir.attention_into.default(query, key, value, tensors or None, numbers, text, out)
+        _increment_version(out)
+        return out, lse
     except RuntimeError as raised:
         error, status = operator.take_error(), operator.take_status()
         if error is not None:
@@ -98,11 +100,13 @@ _below_autograd: Any = None
 _is_any_autocast_enabled: Any = None
 _is_compiling: Any = None
 _tensor: Any = None
+# Tells autograd that a tensor was written, which may be saved for a backward.
+_increment_version: Any = None
 
 
 def _find_torch() -> Any:
     global _torch, _both, _output, _differentiable, _below_autograd, _is_any_autocast_enabled
-    global _is_compiling, _tensor
+    global _is_compiling, _tensor, _increment_version
     if _torch is None and "torch" in sys.modules:
         operator.ready()
         torch = sys.modules["torch"]
@@ -112,6 +116,7 @@ def _find_torch() -> Any:
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
         _is_compiling, _tensor = torch.compiler.is_dynamo_compiling, torch.Tensor
+        _increment_version = torch.autograd.graph.increment_version
         for layout, causal in itertools.product(LAYOUTS, CAUSAL):
             text, text_with_lse = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
                                    for lse in (False, True)]
@@ -173,18 +178,21 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
     Compiles once for each set of element types, head dims, ranks and functions, and for
     the heads and pages of one query; no length, batch, other number of heads, stride,
-    window, cap or scale makes it compile again. Raises ArgumentError for what is wrong, UnsupportedError for what has no
-    form yet, CompilationError for what the compiler refuses.
+    window, cap or scale makes it compile again. Raises ArgumentError for what is wrong,
+    UnsupportedError for what has no form yet, CompilationError for what the compiler refuses.
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
     if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
-            and sink is None and scale is None and query_lengths is None and key_lengths is None and query_starts is None and key_starts is None and key_pages is None and not dropout_p
+            and sink is None and scale is None and query_lengths is None and key_lengths is None
+            and query_starts is None and key_starts is None and key_pages is None and not dropout_p
             and not deterministic and type(query) is _tensor and not _is_compiling()):
         call = _plain_calls.get((layout, causal, return_lse))
         if call is not None:
             found = call(query, key, value) if out is None else call(query, key, value, out)
             if found is not None:
+                if out is not None:
+                    _increment_version(out)
                 return found
             operator.forget_failure()
     if layout not in LAYOUTS or causal not in CAUSAL:
@@ -242,6 +250,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     # Arrays of others are checked where they are called with.
     if out is not None and (is_torch or hasattr(out, "__array_interface__")):
         check_out(out, query, value)
+        if is_torch and out.requires_grad and torch.is_grad_enabled():
+            raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():
         needs_gradient = any(tensor.requires_grad for tensor in tensors)
         decided = (*decided[:-1], decided[-1] or needs_gradient)

@@ -549,6 +549,22 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out'.*gradient"):
             fa_mlir.attention(*make_inputs(), out=torch.empty(2, 7, 4, 16))
 
+    def test_out_is_written_for_autograd(self):
+        """What saved an output for its backward learns that it was written, by both ways of a call."""
+        inputs = make_inputs(gradient=False)
+        for more in ({}, {"scale": 0.5}):
+            out, weight = torch.ones(2, 7, 4, 16), torch.ones(2, 7, 4, 16, requires_grad=True)
+            product = (out * weight).sum()
+            fa_mlir.attention(*inputs, out=out, **more)
+            self.assertEqual(out._version, 1)
+            with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                product.backward()
+            for wrong in (torch.ones(2, 7, 4, 16, requires_grad=True), weight * 2):
+                with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' requires a gradient"):
+                    fa_mlir.attention(*inputs, out=wrong, **more)
+                with torch.no_grad():
+                    self.assertIs(fa_mlir.attention(*inputs, out=wrong, **more), wrong)
+
     def test_nvjitlink(self):
         """torch brings an assembler that works without ptxas and without a GPU."""
         library = assembler.find_nvjitlink()

@@ -178,6 +178,9 @@ class Tensors(Edges):
         fa_mlir.attention(torch._neg_view(leaf), key, value).backward(torch._neg_view(output_gradient))
         expect(-other, key, value).backward(-output_gradient.double())
         self.close(leaf.grad, other.grad)
+        halves = [tensor.to(torch.bfloat16) for tensor in (query, key, value)]
+        self.assertTrue(torch.equal(fa_mlir.attention(torch._neg_view(halves[0]), *halves[1:]),
+                                    fa_mlir.attention(-halves[0], *halves[1:])))
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'out' is read with the other sign"):
             fa_mlir.attention(query, key, value, out=torch._neg_view(torch.empty_like(query)))
 

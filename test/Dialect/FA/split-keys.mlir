@@ -302,7 +302,7 @@ func.func @not_listed(%q: memref<1x1x4x64xbf16>, %qs: memref<?x1x4x64xbf16>, %k:
 }
 
 // Two groups of warps have the rows of 16 tokens by 8 heads. One sequence, whose 4 heads of keys the L2 cache holds, gets parts for
-// one group each. Not of more keys, in pages, and of rows that one group has.
+// one group each. Not of more keys, in pages, of rows that one group has, and of blocks of which half are no whole products.
 
 // CHECK-LABEL: func.func @halves(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x128x4x128xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x4x128xbf16>
@@ -327,7 +327,7 @@ func.func @halves(%q: memref<?x128x4x128xbf16>, %k: memref<?x?x4x128xbf16>, %o: 
 // CHECK-NOT:     query_block = 64
 // CHECK:         return
 func.func @no_halves(%q: memref<1x128x4x128xbf16>, %k: memref<1x40000x4x128xbf16>, %few: memref<1x64x4x128xbf16>, %pool: memref<?x128x4x128xbf16>,
-                     %short: memref<1x512x4x128xbf16>, %lengths: memref<1xi32>, %table: memref<1x?xi32>) {
+                     %wide: memref<1x128x4x192xbf16>, %wide_keys: memref<1x512x4x192xbf16>, %short: memref<1x512x4x128xbf16>, %lengths: memref<1xi32>, %table: memref<1x?xi32>) {
   fa.attention ins(%q, %k, %k : memref<1x128x4x128xbf16>, memref<1x40000x4x128xbf16>, memref<1x40000x4x128xbf16>) outs(%q : memref<1x128x4x128xbf16>)
       {config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
   fa.attention ins(%few, %short, %short : memref<1x64x4x128xbf16>, memref<1x512x4x128xbf16>, memref<1x512x4x128xbf16>) outs(%few : memref<1x64x4x128xbf16>)
@@ -336,5 +336,7 @@ func.func @no_halves(%q: memref<1x128x4x128xbf16>, %k: memref<1x40000x4x128xbf16
       key_lengths(%lengths : memref<1xi32>) key_pages(%table : memref<1x?xi32>)
       {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
        config = #fa.config<query_block = 128, key_block = 128, split_keys = 256, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
+  fa.attention ins(%wide, %wide_keys, %wide_keys : memref<1x128x4x192xbf16>, memref<1x512x4x192xbf16>, memref<1x512x4x192xbf16>) outs(%wide : memref<1x128x4x192xbf16>)
+      {config = #fa.config<query_block = 128, key_block = 112, split_keys = 224, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>}
   return
 }

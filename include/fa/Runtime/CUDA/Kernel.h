@@ -9,6 +9,7 @@
 #define FA_RUNTIME_CUDA_KERNEL_H
 
 #include "fa/Runtime/CUDA/Runtime.h"
+#include <array>
 #include <memory>
 #include <mutex>
 

@@ -161,8 +161,11 @@ ConfigAttr KeySplitter::getHalfBlocks() {
   if (!fillsDevice() || op.getKeyPages() || !target || !rows || *rows > block ||
       *rows <= block / 2)
     return {};
+  // What products of every element type take.
+  constexpr int64_t multiple = 64;
   GPUPart part = target.getPart();
-  if (!part.hasGroups() || part.groups != 2)
+  if (!part.hasGroups() || part.groups != 2 ||
+      config.getKeyBlock() % (2 * multiple))
     return {};
   part.groups = 1;
   part.turns = false;
