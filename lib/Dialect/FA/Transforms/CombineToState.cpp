@@ -117,7 +117,8 @@ static SmallVector<FinalizeOp> findReaders(FinalizeOp stored) {
   return {};
 }
 
-/// Whether no float is loaded between two operations of a block.
+/// Whether no float is loaded between two operations of a block: a load may be
+/// of the partial result that the first one stores, where it is moved behind.
 static bool loadsNoFloats(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
     if (auto load = dyn_cast<memref::LoadOp>(op))
