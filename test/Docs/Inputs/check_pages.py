@@ -3,7 +3,7 @@
     check_pages.py ROOT
 
 Sizes are counted as by `wc -w`; that of docs/ leaves out what is generated: the reference, and docs/Raising.md. A link is a relative path, with a heading
-of the page behind `#`.
+of the page behind `#`. A cell of the status links what proves it, or where it is said why not.
 """
 
 import re
@@ -17,6 +17,8 @@ GENERATED = ("docs/Reference", "docs/Raising.md")
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+# The rows below the heading of a table.
+TABLE = re.compile(r"^\|[-|]+\|\n((?:\|.*\n)+)", re.MULTILINE)
 INCLUDE = re.compile(r'^\[include "', re.MULTILINE)
 
 
@@ -48,12 +50,21 @@ def check_size(name, pages, limit):
         yield f"{name}: has {words} words, expected at most {limit}"
 
 
+def check_cells(page):
+    for table in TABLE.findall(page.read_text()):
+        for line in table.splitlines():
+            feature, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+            yield from (f"{page.relative_to(ROOT)}: {feature}: '{cell}' has no link" for cell in cells if not LINK.search(cell))
+
+
 pages = [page for folder in ("docs", "benchmarks", "test", "examples") for page in sorted((ROOT / folder).rglob("*.md"))
          if "Inputs" not in page.parts]
 problems = [problem for page in [ROOT / "README.md", *pages] for problem in check_links(page)]
 for name, limit in LIMITS.items():
     if (ROOT / name).exists():
         problems += check_size(name, [ROOT / name], limit)
+if (ROOT / "docs/STATUS.md").exists():
+    problems += check_cells(ROOT / "docs/STATUS.md")
 written = [page for page in pages if page.relative_to(ROOT).parts[0] == "docs"
            and not page.relative_to(ROOT).as_posix().startswith(GENERATED)]
 problems += check_size("docs", written, DOCS_LIMIT)
