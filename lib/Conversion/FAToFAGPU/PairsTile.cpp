@@ -13,6 +13,7 @@
 
 #include "PairsTile.h"
 #include "KernelConfig.h"
+#include "Multiples.h"
 #include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -26,11 +27,13 @@ int64_t mlir::fa::padColumns(int64_t headDim) {
   return llvm::alignTo(headDim, 16);
 }
 
-Value mlir::fa::boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
-                             int64_t columns) {
+Value mlir::fa::boundColumns(OpBuilder &builder, Location loc, Value first,
+                             int64_t headDim, int64_t columns) {
   if (columns == headDim)
     return {};
-  return arith::ConstantIntOp::create(builder, loc, headDim, 32);
+  Value end = builder.createOrFold<arith::AddIOp>(
+      loc, first, arith::ConstantIndexOp::create(builder, loc, headDim));
+  return Blocks(builder, loc).cast32(end);
 }
 
 int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
@@ -42,6 +45,16 @@ int64_t mlir::fa::getAlignment(MemRefType memory, int64_t headDim) {
   for (int64_t stride : strides)
     if (!ShapedType::isDynamic(stride) && stride != 1)
       common = std::gcd(common, stride * bytes);
+  return common;
+}
+
+/// That of rows from column `first` on.
+static int64_t getAlignmentFrom(Value first, MemRefType memory,
+                                int64_t headDim) {
+  int64_t bytes = memory.getElementTypeBitWidth() / 8;
+  int64_t common = getAlignment(memory, headDim);
+  while (common > bytes && !isMultipleOf(first, common / bytes))
+    common /= 2;
   return common;
 }
 
@@ -337,10 +350,11 @@ FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
   auto type = cast<MemRefType>(tile->memory.getType());
   int64_t sequence = order.positionOf(DimKind::Sequence);
   // A slice may have some of the columns.
-  int64_t headDim =
-      getConstantIntValue(tile->sizes[order.positionOf(DimKind::HeadDim)])
-          .value_or(type.getDimSize(order.positionOf(DimKind::HeadDim)));
+  int64_t columnDim = order.positionOf(DimKind::HeadDim);
+  int64_t headDim = getConstantIntValue(tile->sizes[columnDim])
+                        .value_or(type.getDimSize(columnDim));
   int64_t columns = getColumns(headDim);
+  Value firstColumn = tile->offsets[columnDim];
   Value at = tile->offsets[sequence];
   Value limit = end ? end->end : getEnd(builder, *tile, sequence);
   // Memory of a piece of the keys counts from elsewhere.
@@ -365,7 +379,7 @@ FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
   shift(builder, tile->offsets[sequence], shiftBy);
   SmallVector<int64_t> sizes(type.getRank(), 1);
   sizes[sequence] = rows;
-  sizes[order.positionOf(DimKind::HeadDim)] = columns;
+  sizes[columnDim] = columns;
   SmallVector<Value> offsets;
   for (Value offset : tile->offsets)
     offsets.push_back(blocks.cast32(offset));
@@ -373,8 +387,8 @@ FailureOr<Value> PairsTile::fetchTile(OpBuilder &builder, Tile &found,
              builder, loc,
              RankedTensorType::get({rows, columns}, type.getElementType()),
              tile->memory, offsets, sizes, blocks.cast32(limit),
-             boundColumns(builder, loc, headDim, columns),
-             getAlignment(type, headDim),
+             boundColumns(builder, loc, firstColumn, headDim, columns),
+             getAlignmentFrom(firstColumn, type, headDim),
              /*padded=*/false, /*fragments=*/false, tile->pages,
              tile->pages
                  ? builder.getI64IntegerAttr(order.positionOf(DimKind::Page))
@@ -406,12 +420,14 @@ void PairsTile::store(OpBuilder &builder, Value value, const Tile &tile,
   }
   Value end = blocks.cast32(limit);
   if (!isVector)
-    bound = boundColumns(builder, loc, headDim, getColumns(headDim));
-  fagpu::StoreOp::create(builder, loc, value, tile.memory, offsets, sizes, end,
-                         bound, Value(), Value(),
-                         isVector ? 16 : getAlignment(memory, headDim),
-                         /*padded=*/false, /*add=*/false, /*transposed=*/false,
-                         /*fragments=*/false, fagpu::CachePriorityAttr());
+    bound = boundColumns(builder, loc, tile.offsets.back(), headDim,
+                         getColumns(headDim));
+  fagpu::StoreOp::create(
+      builder, loc, value, tile.memory, offsets, sizes, end, bound, Value(),
+      Value(),
+      isVector ? 16 : getAlignmentFrom(tile.offsets.back(), memory, headDim),
+      /*padded=*/false, /*add=*/false, /*transposed=*/false,
+      /*fragments=*/false, fagpu::CachePriorityAttr());
 }
 
 Value PairsTile::countKeys(AttentionLikeOpInterface step,

@@ -24,10 +24,10 @@ namespace mlir::fa {
 /// Products take 16 columns at once; those beyond a head dim are zeros.
 int64_t padColumns(int64_t headDim);
 
-/// Where the head dim ends in a row of so many columns; null where it fills the
-/// row.
-Value boundColumns(OpBuilder &builder, Location loc, int64_t headDim,
-                   int64_t columns);
+/// Where the head dim ends in memory, in a row of so many columns from `first`
+/// on; null where it fills the row.
+Value boundColumns(OpBuilder &builder, Location loc, Value first,
+                   int64_t headDim, int64_t columns);
 
 /// Bytes, at most 16, that rows of a head dim start at multiples of where they
 /// are packed one after the other, and by what else is known of the memory.
