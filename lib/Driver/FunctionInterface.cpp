@@ -185,7 +185,7 @@ static Array describeLengths(func::FuncOp function) {
       return std::nullopt;
     return argument.getArgNumber();
   };
-  function.walk([&](AttentionOp op) {
+  auto collect = [&](auto op) {
     auto add = [&](Value operand, DimsAttr order, Value lengths,
                    unsigned extent) {
       auto data = number(operand), counts = number(lengths);
@@ -206,7 +206,9 @@ static Array describeLengths(func::FuncOp function) {
       return;
     add(op.getQuery(), op.getQueryOrder(), op.getQueryLengths(), 0);
     add(op.getKey(), op.getKeyOrder(), op.getKeyLengths(), 1);
-  });
+  };
+  function.walk([&](AttentionOp op) { collect(op); });
+  function.walk([&](AttentionGradientOp op) { collect(op); });
   return bounds;
 }
 

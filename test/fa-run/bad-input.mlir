@@ -41,6 +41,20 @@
 // Random ones are brought there.
 // RUN: fa-run %s --entry=lengths --target=reference --verify --input=2x5x1x4xf32 --input=2x9x1x4xf32 --input=2x9x1x4xf32 --seed=3
 
+// Sizes that an attention or a gradient in memory needs equal; compiled code does not look.
+// RUN: echo "!t = memref<?x?x?x4xf32>" > %t/sizes.mlir
+// RUN: echo "func.func @forward(%%q: !t, %%k: !t, %%v: !t, %%o: !t) { fa.attention ins(%%q, %%k, %%v : !t, !t, !t) outs(%%o : !t) return }" >> %t/sizes.mlir
+// RUN: echo "func.func @gradient(%%q: !t, %%k: !t, %%v: !t, %%o: !t, %%l: memref<?x?x?xf32>, %%do: !t, %%dq: !t) { fa.attention_gradient ins(%%q, %%k, %%v : !t, !t, !t) of(%%o, %%l : !t, memref<?x?x?xf32>) gradients(%%do : !t) outs(query = %%dq : !t) return }" >> %t/sizes.mlir
+// RUN: not fa-run %t/sizes.mlir --entry=forward --target=cpu --input=1x5x2x4xf32 --input=1x7x2x4xf32 --input=1x8x2x4xf32 --input=1x5x2x4xf32 2>&1 | FileCheck %s --check-prefix=VALUES --implicit-check-not=error:
+// VALUES: fa-run: error: dimension 1 of argument 2 of 'forward' (keys) is 8, expected 7 as dimension 1 of argument 1
+// RUN: not fa-run %t/sizes.mlir --entry=forward --target=cpu --input=1x5x3x4xf32 --input=1x7x2x4xf32 --input=1x7x2x4xf32 --input=1x5x3x4xf32 2>&1 | FileCheck %s --check-prefix=GROUPS --implicit-check-not=error:
+// GROUPS: fa-run: error: dimension 2 of argument 0 of 'forward' is 3 heads, expected a multiple of the 2 of dimension 2 of argument 1
+// DEFINE: %{gradient} = not fa-run %t/sizes.mlir --entry=gradient --target=cpu --input=1x5x3x4xf32
+// RUN: %{gradient} --input=1x7x2x4xf32 --input=1x7x2x4xf32 --input=1x5x3x4xf32 --input=1x3x5xf32 --input=1x5x3x4xf32 --input=1x5x3x4xf32 2>&1 | FileCheck %s --check-prefix=HEADS --implicit-check-not=error:
+// HEADS: fa-run: error: dimension 2 of argument 0 of 'gradient' is 3 heads, expected a multiple of the 2 of dimension 2 of argument 1
+// RUN: %{gradient} --input=1x7x3x4xf32 --input=1x7x3x4xf32 --input=1x5x3x4xf32 --input=1x3x6xf32 --input=1x5x3x4xf32 --input=1x5x3x4xf32 2>&1 | FileCheck %s --check-prefix=LSE --implicit-check-not=error:
+// LSE: fa-run: error: dimension 2 of argument 4 of 'gradient' (queries) is 6, expected 5 as dimension 1 of argument 0
+
 // RUN: not fa-run %s --entry=configured --target=cpu 2>&1 | FileCheck %s --check-prefix=CONFIG --implicit-check-not=error:
 // CONFIG: fa-run: error: 'configured' has a configuration for a GPU, but runs on the CPU: use --target=interpret, or cuda where there is a device
 // RUN: not fa-run %fa_src_root/examples/schedules/sm_90a_causal.mlir --target=cpu 2>&1 | FileCheck %s --check-prefix=SCHEDULE --implicit-check-not=error:

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentSizes.h"
 #include "InputSpec.h"
 #include "PastLengths.h"
 #include "SessionState.h"
@@ -123,5 +124,8 @@ LogicalResult Session::makeResults() {
     results.emplace_back(elementType, shape);
     results.back().poison();
   }
+  // Of tensors the evaluator has found the shapes, and what is wrong with them.
+  if (llvm::Error error = checkSizes(judge, inputs))
+    return reportError(llvm::toString(std::move(error)));
   return success();
 }

@@ -14,6 +14,7 @@
 namespace mlir::fa {
 
 class AttentionOp;
+class AttentionGradientOp;
 
 /// A dim of an argument: their numbers.
 using ArgumentDim = std::pair<unsigned, unsigned>;
@@ -29,12 +30,19 @@ void visitNamedDims(
     llvm::function_ref<void(Value operand, unsigned dim, StringRef name)>
         visit);
 
-/// The names that dims of arguments have by the `fa.attention`s of a function.
+/// The same; gradients are shaped as what they are of.
+void visitNamedDims(
+    AttentionGradientOp gradient,
+    llvm::function_ref<void(Value operand, unsigned dim, StringRef name)>
+        visit);
+
+/// The names that dims of arguments have by the `fa.attention`s of a function,
+/// then by its `fa.attention_gradient`s.
 /// A second set of equal dims of one name is called `keys_2`.
 DimNames findDimNames(func::FuncOp function);
 
 /// Dims of query heads, which are multiples of those of key heads, of each
-/// attention whose operands are arguments.
+/// attention or gradient whose operands are arguments.
 SmallVector<std::pair<ArgumentDim, ArgumentDim>>
 findGroupedHeads(func::FuncOp function);
 

@@ -1,0 +1,35 @@
+// Gradients of no queries, no keys, no batch: those of keys are zero. Sizes are known
+// at run time, and grouped heads share a loop.
+//
+// DEFINE: %{q} =
+// DEFINE: %{k} =
+// DEFINE: %{lse} =
+// DEFINE: %{run} = fa-run %s --chip=sm_90a --verify --input=%{q} --input=%{k} --input=%{k} --input=%{q} --input=%{lse} --input=%{q} --input=%{q} --input=%{k} --input=%{k}
+//
+// REDEFINE: %{q} = 1x0x4x128xbf16
+// REDEFINE: %{k} = 1x64x2x128xbf16
+// REDEFINE: %{lse} = 1x4x0xf32
+// RUN: %{run} --target=interpret | FileCheck %s
+// REDEFINE: %{q} = 1x64x4x128xbf16
+// REDEFINE: %{k} = 1x0x2x128xbf16
+// REDEFINE: %{lse} = 1x4x64xf32
+// RUN: %{run} --target=interpret | FileCheck %s
+// REDEFINE: %{q} = 0x64x4x128xbf16
+// REDEFINE: %{k} = 0x64x2x128xbf16
+// REDEFINE: %{lse} = 0x4x64xf32
+// RUN: %{run} --target=interpret | FileCheck %s
+//
+// CHECK: argument 7: {{.*}} largest 0.00e+00, {{.*}}: ok
+// CHECK: argument 8: {{.*}} largest 0.00e+00, {{.*}}: ok
+// CHECK: verified all rows
+
+!tensor = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!lse = memref<?x?x?xf32>
+func.func @main(%query: !tensor, %key: !tensor, %value: !tensor, %output: !tensor, %lse: !lse, %output_gradient: !tensor,
+    %query_gradient: !tensor, %key_gradient: !tensor, %value_gradient: !tensor) {
+  fa.attention_gradient ins(%query, %key, %value : !tensor, !tensor, !tensor)
+      of(%output, %lse : !tensor, !lse) gradients(%output_gradient : !tensor)
+      outs(query = %query_gradient : !tensor, key = %key_gradient : !tensor, value = %value_gradient : !tensor)
+      mask causal
+  return
+}
