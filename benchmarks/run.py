@@ -73,7 +73,8 @@ class Bench:
         self.seconds = arguments.seconds
         self.ours = Compiled(arguments.build, arguments.threads)
         self.naive = Compiled(arguments.build, arguments.threads, ["--fa-naive"])
-        self.torch = Torch(arguments.threads)
+        self.earlier = Compiled(arguments.before, arguments.threads) if arguments.before else None
+        self.torch = Torch(arguments.threads) if "speed" in arguments.only else None
         self.lines = []
 
     def row(self, case, times, **ratios):
@@ -119,6 +120,14 @@ class Bench:
         times = measure({"fa": self.ours.prepare(windowed), "full": self.ours.prepare(full)},
                         self.seconds)
         self.row(windowed, {"fa": times["fa"]}, **{"time of full": times["fa"] / times["full"]})
+
+    def before(self):
+        """Each cell of the other parts beside the same of another build."""
+        for case in dict.fromkeys(case for group in [*cases.speed_cases(), *cases.element_cases(), cases.window_cases()]
+                                  for case in group):
+            times = measure({"fa": self.ours.prepare(case), "before": self.earlier.prepare(case)}, self.seconds)
+            check_equal(case, self.ours, self.earlier)
+            self.row(case, times, **{"to before": times["before"] / times["fa"]})
 
     def memory(self):
         """Bytes that a call takes beyond inputs and outputs: the highest resident size
@@ -170,19 +179,22 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--before", type=Path, help="build folder of another commit, to compare with: --only before")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=10, help="for each case, about")
-    parser.add_argument("--only", nargs="+", choices=["speed", "elements", "window", "memory"],
-                        default=["speed", "elements", "window", "memory"])
+    parts = ["speed", "elements", "window", "memory"]
+    parser.add_argument("--only", nargs="+", choices=[*parts, "before"], default=parts)
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks/results")
     arguments = parser.parse_args()
+    if "before" in arguments.only and not arguments.before:
+        parser.error("--only before: --before says no build folder")
     arguments.build = arguments.build.resolve()
     load = round(os.getloadavg()[0], 1)
     bench = Bench(arguments)
     for part in arguments.only:
         getattr(bench, part)()
     results = {"date": datetime.date.today().isoformat(), "commit": commit(), "processor": processor(),
-               "threads": arguments.threads, "load_at_start": load, "torch": bench.torch.torch.__version__,
+               "threads": arguments.threads, "load_at_start": load, "torch": bench.torch and bench.torch.torch.__version__,
                "compile_seconds": bench.compile_seconds(), "cases": bench.lines}
     slug = re.sub(r"[^a-z0-9]+", "-", results["processor"].lower()).strip("-")
     stem = f"{slug}-{arguments.threads}t"
