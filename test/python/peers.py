@@ -10,7 +10,8 @@ argument, as "unsupported"; any other failure is one. Needs pytest, einops and, 
 rotary embedding on a GPU, triton. The last line has the counts.
 
 Processes with one --pieces folder share a sample: each takes a piece that nobody took,
-and writes there how its tests ended. A later run with that folder goes on.
+from where its --share begins, and writes there how its tests ended. A later run with
+that folder goes on.
 """
 
 import argparse
@@ -85,9 +86,9 @@ class Pieces:
                     pass
         return self.taken[path]
 
-    def note(self, item, outcome):
+    def note(self, item, outcome, why):
         with open(self.paths[item], "a") as file:
-            file.write(f"{outcome} {item.name}\n")
+            file.write(f"{outcome} {item.name} {why}".rstrip() + "\n")
 
 
 class Sample:
@@ -164,9 +165,14 @@ class Sample:
         first, count = map(int, self.options.share.split("/"))
         # Those of one share that need the same kernels follow one another.
         items.sort(key=lambda item: (find_kernels(getattr(getattr(item, "callspec", None), "params", {})), item.nodeid))
-        items[:] = items[len(items) * first // count:len(items) * (first + 1) // count]
+        begin, end = len(items) * first // count, len(items) * (first + 1) // count
         if self.pieces:
             self.pieces.add(items)
+            # Processes side by side would compile the same kernels at the same time.
+            begin -= begin % self.pieces.tests
+            items[:] = items[begin:] + items[:begin]
+        else:
+            items[:] = items[begin:end]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):
@@ -205,8 +211,9 @@ class Sample:
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, fa_mlir.UnsupportedError):
             report.outcome, report.longrepr = "skipped", (item.nodeid, 0, str(error))
-            self.unsupported[f"{error.argument}: {str(error.value)[:60]}"] += 1
-            self.count(item, "unsupported")
+            why = f"{error.argument}: {str(error.value)[:60]}"
+            self.unsupported[why] += 1
+            self.count(item, "unsupported", why)
         elif call.when == "call" or report.skipped:
             self.count(item, report.outcome)
             if call.when == "call":
@@ -214,10 +221,10 @@ class Sample:
         elif report.failed:
             self.count(item, "failed")
 
-    def count(self, item, outcome):
+    def count(self, item, outcome, why=""):
         self.counts[outcome] += 1
         if self.pieces:
-            self.pieces.note(item, outcome)
+            self.pieces.note(item, outcome, why)
 
 
 def install(folder, device):
