@@ -1,9 +1,9 @@
 """Runs tests of this folder that are written for the CPU with their tensors on a GPU.
 
-    python test/python/suites_on_device.py torch_flex.py torch_interfaces.py [-k NAME] [--parts I/N]
+    python test/python/suites_on_device.py torch_flex.py torch_sdpa.py [-k NAME] [--parts I/N]
 
-Of torch_flex.py: score functions and masks, against eager FlexAttention in float64. Of
-torch_interfaces.py: torch's samples of SDPA, transformers' models, flash_attn's functions.
+torch_flex.py: score functions and masks, against eager FlexAttention in float64; torch_sdpa.py:
+torch's samples of SDPA; torch_libraries.py: transformers' models; torch_flash_attn.py: its functions.
 --parts takes every N-th function or model from the I-th on.
 A test that meets an UnsupportedError is counted by the argument, as "unsupported"; any
 other failure is one. The last line has the counts.

@@ -1,0 +1,289 @@
+# REQUIRES: torch
+# RUN: rm -rf %t.cache
+# RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
+"""flash-attn's functions, of FlashAttention-2 and -3, and vLLM's, against attention in float64.
+
+`FlashAttention.expect` is attention by the definition, `rotate` rotary embedding. `VLLM.check` compares packed and
+paged sequences with each sequence alone.
+"""
+
+import os
+import subprocess
+import sys
+import types
+import unittest
+from unittest import mock
+
+import torch
+
+import fa_mlir
+from fa_mlir import flash_attn, flash_attn_interface
+
+SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+# suites_on_device.py sets it.
+DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
+if DEVICE != "cpu":
+    torch.set_default_device(DEVICE)
+print("seed", SEED)
+torch.manual_seed(SEED)
+
+
+def relative_error(got, expected):
+    return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
+        min=1e-30))
+
+
+def rotate(rows, cos, sin, interleaved):
+    """Rotary embedding of (sequence, heads, head dim) by the definition, in float64."""
+    rows = rows.double().clone()
+    half = cos.shape[1]
+    for i in range(half):
+        one, two = (2 * i, 2 * i + 1) if interleaved else (i, i + half)
+        c, s = cos[:, i, None].double(), sin[:, i, None].double()
+        rows[..., one], rows[..., two] = rows[..., one] * c - rows[..., two] * s, rows[..., one] * s + rows[..., two] * c
+    return rows
+
+
+class FlashAttention(unittest.TestCase):
+    def expect(self, q, k, v, causal=False, window=(-1, -1), softcap=0.0, slopes=None):
+        q, k, v = (tensor.double().transpose(1, 2) for tensor in (q, k, v))
+        k, v = (tensor.repeat_interleave(q.shape[1] // k.shape[1], 1) for tensor in (k, v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        shift = k.shape[2] - q.shape[2]
+        i, j = torch.arange(q.shape[2])[:, None] + shift, torch.arange(k.shape[2])
+        if softcap:
+            scores = softcap * torch.tanh(scores / softcap)
+        if slopes is not None:
+            scores = scores - slopes.double()[:, None, None] * (i - j).abs()
+        hidden = (j > i) if causal else torch.zeros(1, dtype=torch.bool)
+        for size, distance in (window[0], i - j), (window[1], j - i):
+            if size >= 0:
+                hidden = hidden | (distance > size)
+        scores = scores.masked_fill(hidden, -torch.inf)
+        return (scores.softmax(-1).nan_to_num(0) @ v).transpose(1, 2), scores.logsumexp(-1)
+
+    def test_functions(self):
+        q = torch.randn(2, 30, 4, 16, dtype=torch.bfloat16)
+        k, v = (torch.randn(2, 41, 2, 16, dtype=torch.bfloat16) for _ in range(2))
+        slopes = torch.rand(4)
+        for options in ({}, {"causal": True}, {"window_size": (5, 3)}, {"causal": True, "window_size": (7, -1)},
+                        {"softcap": 3.0, "causal": True}, {"alibi_slopes": slopes, "causal": True},
+                        {"window_size": tuple(torch.tensor([4, 2]))}):
+            expected, lse = self.expect(q, k, v, options.get("causal", False), options.get("window_size", (-1, -1)),
+                                        options.get("softcap", 0.0), options.get("alibi_slopes"))
+            got, got_lse, probabilities = flash_attn.flash_attn_func(q, k, v, return_attn_probs=True, **options)
+            self.assertLess(relative_error(got, expected), 6e-3)
+            self.assertLess(float((got_lse - lse).abs().max()), 1e-2)
+            self.assertIsNone(probabilities)
+            packed = flash_attn.flash_attn_kvpacked_func(q, torch.stack([k, v], 2), **options)
+            self.assertTrue(torch.equal(packed, got))
+            if "alibi_slopes" not in options:
+                third, third_lse = flash_attn_interface.flash_attn_func(q, k, v, return_attn_probs=True, **options)
+                self.assertTrue(torch.equal(third, got))
+        qkv = torch.randn(2, 30, 3, 4, 16, dtype=torch.bfloat16)
+        self.assertTrue(torch.equal(flash_attn.flash_attn_qkvpacked_func(qkv, causal=True),
+                                    flash_attn.flash_attn_func(*qkv.unbind(2), causal=True)))
+        self.assertTrue(torch.equal(flash_attn_interface.flash_attn_qkvpacked_func(qkv, causal=True),
+                                    flash_attn.flash_attn_func(*qkv.unbind(2), causal=True)))
+
+    def test_rows_that_see_nothing(self):
+        q, k = torch.randn(1, 9, 2, 16), torch.randn(1, 4, 2, 16)
+        output, lse, _ = flash_attn.flash_attn_func(q, k, k, causal=True, return_attn_probs=True)
+        self.assertFalse(output[:, :5].any())
+        self.assertTrue(torch.isposinf(lse[:, :, :5]).all() and torch.isfinite(lse[:, :, 5:]).all())
+        lse = flash_attn_interface.flash_attn_func(q, k, k, causal=True, return_attn_probs=True)[1]
+        self.assertTrue(torch.isneginf(lse[:, :, :5]).all())
+
+    def test_cache(self):
+        q, k_new, v_new = torch.randn(2, 1, 4, 16), torch.randn(2, 1, 2, 16), torch.randn(2, 1, 2, 16)
+        k_cache, v_cache = torch.randn(2, 20, 2, 16), torch.randn(2, 20, 2, 16)
+        lengths = torch.tensor([7, 12], dtype=torch.int32)
+        caches = k_cache.clone(), v_cache.clone()
+        got = flash_attn.flash_attn_with_kvcache(q, *caches, k_new, v_new, cache_seqlens=lengths, causal=True)
+        for item, length in enumerate(lengths.tolist()):
+            k = torch.cat([k_cache[item:item + 1, :length], k_new[item:item + 1]], 1)
+            v = torch.cat([v_cache[item:item + 1, :length], v_new[item:item + 1]], 1)
+            self.assertLess(relative_error(got[item:item + 1], self.expect(q[item:item + 1], k, v, True)[0]), 2e-6)
+            self.assertTrue(torch.equal(caches[0][item, length], k_new[item, 0]))
+
+    def test_cache_of_pages(self):
+        """As a contiguous one: with new keys, rotary positions, and items of the cache."""
+        pages = torch.randperm(12)[:8].reshape(2, 4).int()
+        pool = [torch.randn(12, 8, 2, 16) for _ in range(2)]
+        cos, sin = torch.rand(40, 4), torch.rand(40, 4)
+        lengths = torch.tensor([7, 25], dtype=torch.int32)
+        for new in 0, 3:
+            q = torch.randn(2, max(new, 1), 4, 16)
+            more = [torch.randn(2, new, 2, 16) for _ in range(2)] if new else [None, None]
+            for interleaved in True, False:
+                options = dict(cache_seqlens=lengths, causal=True, return_softmax_lse=True)
+                if new:
+                    options.update(rotary_cos=cos, rotary_sin=sin, rotary_interleaved=interleaved)
+                gathered = [cache[pages.long()].flatten(1, 2) for cache in pool]
+                paged = [cache.clone() for cache in pool]
+                got = flash_attn.flash_attn_with_kvcache(q, *paged, *more, block_table=pages, **options)
+                right = flash_attn.flash_attn_with_kvcache(q, *gathered, *more, **options)
+                for one, other in zip(got, right):
+                    self.assertLess(relative_error(one, other), 1e-6)
+                for one, other in zip(paged, gathered):
+                    self.assertTrue(torch.equal(one[pages.long()].flatten(1, 2), other))
+                third = flash_attn_interface.flash_attn_with_kvcache(q, *[cache.clone() for cache in pool], *more,
+                                                                     page_table=pages, **options)
+                self.assertTrue(torch.equal(third[0], got[0]))
+                # By the definition: rotated in float64, in the order of a cache that is whole.
+                if new:
+                    for item in range(2):
+                        length = int(lengths[item])
+                        places = torch.arange(length, length + new)
+                        turn = lambda x: rotate(x, cos[places], sin[places], interleaved)
+                        k = torch.cat([pool[0][pages[item].long()].flatten(0, 1)[:length], turn(more[0][item])])[None]
+                        v = torch.cat([pool[1][pages[item].long()].flatten(0, 1)[:length], more[1][item]])[None]
+                        expected, lse = self.expect(turn(q[item])[None], k, v, True)
+                        self.assertLess(relative_error(got[0][item:item + 1], expected), 2e-6)
+                        self.assertLess(float((got[1][item:item + 1] - lse).abs().max()), 1e-5)
+        caches, items = [torch.randn(5, 30, 2, 16) for _ in range(2)], torch.tensor([4, 1], dtype=torch.int32)
+        q = torch.randn(2, 1, 4, 16)
+        got = flash_attn.flash_attn_with_kvcache(q, *caches, cache_seqlens=lengths, cache_batch_idx=items)
+        for i, item in enumerate(items.tolist()):
+            k, v = (cache[item:item + 1, :int(lengths[i])] for cache in caches)
+            self.assertLess(relative_error(got[i:i + 1], self.expect(q[i:i + 1], k, v)[0]), 2e-6)
+
+    def test_packed(self):
+        lengths = [(5, 9), (17, 17), (30, 21), (1, 40)]
+        starts, key_starts = (torch.tensor([0, *(pair[i] for pair in lengths)]).cumsum(0).int() for i in range(2))
+        q = torch.randn(int(starts[-1]), 4, 16, requires_grad=True)
+        k, v = (torch.randn(int(key_starts[-1]), 2, 16, requires_grad=True) for _ in range(2))
+        for options in {}, {"causal": True, "window_size": (7, 0)}, {"softcap": 3.0, "causal": True}, {
+                "alibi_slopes": torch.rand(4), "causal": True}:
+            got, got_lse, _ = flash_attn.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40,
+                                                                return_attn_probs=True, **options)
+            expected, lse = [], []
+            for b in range(len(lengths)):
+                rows, keys = slice(starts[b], starts[b + 1]), slice(key_starts[b], key_starts[b + 1])
+                one, sums = self.expect(q[None, rows], k[None, keys], v[None, keys], options.get("causal", False),
+                                        options.get("window_size", (-1, -1)), options.get("softcap", 0.0),
+                                        options.get("alibi_slopes"))
+                expected.append(one[0])
+                lse.append(sums[0])
+            expected, lse = torch.cat(expected), torch.cat(lse, 1)
+            self.assertLess(relative_error(got, expected), 2e-6)
+            self.assertTrue(torch.equal(torch.isposinf(got_lse), torch.isneginf(lse)))
+            self.assertLess(float((got_lse - lse)[torch.isfinite(lse)].abs().max()), 1e-5)
+            weights = torch.randn_like(got)
+            for one, other in zip(torch.autograd.grad(got, [q, k, v], weights),
+                                  torch.autograd.grad(expected, [q, k, v], weights.double())):
+                self.assertLess(relative_error(one, other), 4e-6)
+            if "alibi_slopes" not in options:
+                third = flash_attn_interface.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40, **options)
+                self.assertTrue(torch.equal(third, got))
+        qkv = torch.randn(int(starts[-1]), 3, 2, 16)
+        self.assertTrue(torch.equal(flash_attn.flash_attn_varlen_qkvpacked_func(qkv, starts, 30, causal=True),
+                                    flash_attn.flash_attn_varlen_kvpacked_func(qkv[:, 0], qkv[:, 1:], starts, starts, 30,
+                                                                               30, causal=True)))
+        # The first rows of each alone.
+        used = torch.tensor([3, 17, 0, 1], dtype=torch.int32), torch.tensor([9, 4, 21, 30], dtype=torch.int32)
+        got = flash_attn_interface.flash_attn_varlen_func(q, k, v, starts, key_starts, 30, 40, *used, causal=True)
+        for b in range(len(lengths)):
+            rows, keys = (slice(begin[b], begin[b] + count[b]) for begin, count in zip((starts, key_starts), used))
+            if used[0][b]:
+                self.assertLess(relative_error(got[rows], self.expect(q[None, rows], k[None, keys], v[None, keys],
+                                                                      True)[0][0]), 2e-6)
+
+    def test_refused(self):
+        q = torch.randn(1, 4, 2, 16)
+        for call, argument in [
+                (lambda: flash_attn.flash_attn_with_kvcache(q, q, q, cache_leftpad=q), "cache_leftpad"),
+                (lambda: flash_attn_interface.flash_attn_func(q, q, q, attention_chunk=8), "attention_chunk"),
+                (lambda: flash_attn_interface.flash_attn_func(q, q, q, q_descale=q), "q_descale")]:
+            with self.assertRaises(NotImplementedError) as raised:
+                call()
+            self.assertEqual(raised.exception.argument, argument)
+
+    def test_combine(self):
+        q, k, v = torch.randn(2, 6, 2, 16), torch.randn(2, 20, 2, 16), torch.randn(2, 20, 2, 16)
+        parts = [flash_attn_interface.flash_attn_func(q, k[:, part], v[:, part], return_attn_probs=True)
+                 for part in (slice(0, 8), slice(8, 20))]
+        output, lse = flash_attn_interface.flash_attn_combine(
+            torch.stack([part[0] for part in parts]), torch.stack([part[1].transpose(1, 2) for part in parts]))
+        expected, expected_lse = self.expect(q, k, v)
+        self.assertLess(relative_error(output, expected), 2e-6)
+        self.assertLess(float((lse.transpose(1, 2) - expected_lse).abs().max()), 1e-5)
+
+    def test_names(self):
+        script = ("import fa_mlir, fa_mlir.compat; fa_mlir.compat.install_flash_attn(); import flash_attn;"
+                  "from flash_attn import flash_attn_func; from flash_attn_interface import flash_attn_combine;"
+                  "assert flash_attn is fa_mlir.flash_attn")
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+
+class VLLM(unittest.TestCase):
+    """Against each sequence alone."""
+
+    def setUp(self):
+        self.lengths, self.queries = [9, 3, 20], [4, 1, 20]
+        self.starts = torch.tensor([0, 4, 5, 25], dtype=torch.int32)
+        self.query = torch.randn(25, 4, 16)
+        self.keys = [torch.randn(length, 2, 2, 16) for length in self.lengths]
+
+    def check(self, output, lse, sink=None, **options):
+        for b, (length, count) in enumerate(zip(self.lengths, self.queries)):
+            start = int(self.starts[b])
+            key, value = self.keys[b].unbind(1)
+            expected = fa_mlir.attention(self.query[start:start + count], key, value, sink=sink,
+                                         return_lse=True, **options)
+            self.assertLess(relative_error(output[start:start + count], expected[0]), 2e-6)
+            self.assertLess(relative_error(lse[:, start:start + count], expected[1]), 2e-6)
+
+    def test_pages(self):
+        pages = torch.full((12, 2, 4, 2, 16), torch.nan)
+        table = torch.zeros(3, 5, dtype=torch.int32)
+        order = iter(torch.randperm(12).tolist())
+        for b, length in enumerate(self.lengths):
+            for page in range(-(-length // 4)):
+                table[b, page] = next(order)
+                rows = self.keys[b][4 * page:4 * page + 4]
+                pages[table[b, page], :, :len(rows)] = rows.transpose(0, 1)
+        used = torch.tensor(self.lengths, dtype=torch.int32)
+        sinks, out = torch.randn(4), torch.full((25, 4, 16), torch.nan)
+        for options, names in (({}, {}), ({"causal": True}, {"causal": "bottom_right"}),
+                               ({"causal": True, "window_size": [5, 0]}, {"causal": "bottom_right", "window": (5, 0)}),
+                               ({"softcap": 2.0, "softmax_scale": 0.5}, {"softcap": 2.0, "scale": 0.5})):
+            output, lse = fa_mlir.vllm.flash_attn_varlen_func(
+                self.query, pages[:, 0], pages[:, 1], 20, self.starts, 20, seqused_k=used, block_table=table, out=out,
+                return_softmax_lse=True, k_descale=torch.ones(3, 2), fa_version=3, num_splits=4, **options)
+            self.assertIs(output, out)
+            self.check(output, lse, **names)
+        found = fa_mlir.vllm.flash_attn_varlen_func(self.query, pages[:, 0], pages[:, 1], 20, self.starts, 20,
+                                                    seqused_k=used, block_table=table, s_aux=sinks, return_softmax_lse=True)
+        self.check(*found, sink=sinks)
+
+    def test_packed(self):
+        key, value = torch.cat(self.keys).unbind(1)
+        starts = torch.tensor([0, 9, 12, 32], dtype=torch.int32)
+        self.check(*fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, causal=True,
+                                                        return_softmax_lse=True), causal="bottom_right")
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "block_table"):
+            fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20)
+        for options, said in (({"cp_world_size": 2}, "'cp_world_size' is 2, .* expected its default, 1: leave it out"),
+                              ({"return_attn_probs": True}, "'return_attn_probs' is True, .* its default, False"),
+                              ({"q_v": self.query}, r"'q_v' is of shape \(.*\), .* its default, None"),
+                              ({"other": "this"}, "'other' is 'this', .* its default, None")):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, said):
+                fa_mlir.vllm.flash_attn_varlen_func(self.query, key, value, 20, self.starts, 20, starts, **options)
+
+    def test_install(self):
+        """A stand-in for the package: it has no wheel for a CPU."""
+        theirs, metadata = lambda: None, lambda: None
+        modules = {name: types.ModuleType(name) for name in ("vllm", "vllm.vllm_flash_attn", "vllm.backend", "other")}
+        modules["vllm"].vllm_flash_attn = modules["vllm.vllm_flash_attn"]
+        for name in "vllm.vllm_flash_attn", "vllm.backend", "other":
+            modules[name].flash_attn_varlen_func, modules[name].get_scheduler_metadata = theirs, metadata
+        with mock.patch.dict(sys.modules, modules):
+            fa_mlir.vllm.install()
+        for name in "vllm.vllm_flash_attn", "vllm.backend":
+            self.assertIs(modules[name].flash_attn_varlen_func, fa_mlir.vllm.flash_attn_varlen_func)
+        self.assertIs(modules["other"].flash_attn_varlen_func, theirs)
+
+
+if __name__ == "__main__":
+    unittest.main()
