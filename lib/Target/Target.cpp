@@ -165,6 +165,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.isGradient = true;
   RegionWork mask = RegionWork::getOfMask(op.getMask());
   problem.valuesOfMask = mask.pairLoads;
+  problem.regions.comparisons = mask.comparisons;
   // Of one, as the document of a row, blocks of the table leave registers.
   problem.registersOfColumns =
       mask.registersAlong > 1 ? mask.registersAlong : 0;
@@ -260,23 +261,29 @@ ConfigAttr Target::selectKeysConfig(MLIRContext *context,
              : selectGPUKeysConfig(context, getGPU(), problem);
 }
 
+/// Without the longer ones.
+static ConfigAttr completeOne(const Target &target, ConfigAttr config,
+                              const AttentionProblem &problem) {
+  if (!target.isCPU() && problem.isGradient)
+    return hasGradientByWarps(target.getGPU(), problem)
+               ? completeWarpsGradientConfig(config, problem)
+               : completeGPUGradientConfig(target.getGPU(), config, problem);
+  if (config.getTarget())
+    return config;
+  std::optional<GradientForm> form = config.getGradientForm();
+  config = target.isCPU()
+               ? completeCPUConfig(target.getName(), target.getCPU(), config)
+               : completeGPUConfig(target.getGPU(), config, problem);
+  return config.withGradientForm(form);
+}
+
 ConfigAttr Target::completeConfig(ConfigAttr config,
                                   const AttentionProblem &problem) const {
-  if (!isCPU() && problem.isGradient)
-    return hasGradientByWarps(getGPU(), problem)
-               ? completeWarpsGradientConfig(config, problem)
-               : completeGPUGradientConfig(getGPU(), config, problem);
-  int64_t fromKeys = config.getFromKeys();
-  int64_t fromQueries = config.getFromQueries();
   ConfigAttr longer = config.getLonger();
-  std::optional<GradientForm> form = config.getGradientForm();
   if (longer)
     longer = completeConfig(longer, problem);
-  if (!config.getTarget())
-    config = isCPU() ? completeCPUConfig(name, getCPU(), config)
-                     : completeGPUConfig(getGPU(), config, problem);
-  return config.withLengths(fromKeys, fromQueries, longer)
-      .withGradientForm(form);
+  return completeOne(*this, config, problem)
+      .withLengths(config.getFromKeys(), config.getFromQueries(), longer);
 }
 
 std::string Target::describeFit(ConfigAttr config,
@@ -296,12 +303,16 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "its target part " << part << " is for '"
                        << part.getTargetName() << "', but the target is "
                        << name << ", expected a part for '" << kind << "'";
-  if (!isCPU() && problem.isGradient)
+  auto verifyOne = [&] {
+    if (isCPU())
+      return verifyCPUConfig(emitError, name, getCPU(), config);
+    if (!problem.isGradient)
+      return verifyGPUConfig(emitError, getGPU(), config, problem);
     return hasGradientByWarps(getGPU(), problem)
                ? verifyWarpsGradientConfig(emitError, getGPU(), config, problem)
                : verifyGPUGradientConfig(emitError, getGPU(), config, problem);
-  if (failed(isCPU() ? verifyCPUConfig(emitError, name, getCPU(), config)
-                     : verifyGPUConfig(emitError, getGPU(), config, problem)))
+  };
+  if (failed(verifyOne()))
     return failure();
   if (ConfigAttr longer = config.getLonger())
     return verifyConfig(emitError, longer, problem);

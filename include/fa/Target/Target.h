@@ -154,7 +154,7 @@ struct AttentionProblem {
   int64_t getValuesBeside() const {
     return addedValues + valuesOfMask + valuesOfFactors;
   }
-  /// Without what the regions do.
+  /// Of what the regions do without all but comparisons of the mask.
   static AttentionProblem get(AttentionGradientOp op);
 };
 

@@ -6,7 +6,23 @@
 // RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=WIDE
 // With a mask fewer queries a step leave shared memory for the next tile.
 // RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=MASKED
-// MASKED: #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first, copying_registers = 40>, stages = 2>, gradient_form = one_pass>}
+// MASKED: #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first, copying_registers = 40>, stages = 2>, gradient_form = one_pass,
+// From as many keys and queries on they are worth more than the next tile, where the mask has one bound.
+// MASKED-SAME: longer = #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, tile_order = longest_first, copying_registers = 24>, stages = 2>, gradient_form = one_pass, from_keys = 10240, from_queries = 10240>>}
+// DEFINE: %{rows} = 10239
+// DEFINE: %{masked} = sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/bf16/; s/1x?x4x/1x%{rows}x4x/; s/1x4x?x/1x4x%{rows}x/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --implicit-check-not=longer --check-prefix
+// RUN: %{masked}=SHORT
+// REDEFINE: %{rows} = 10240
+// RUN: %{masked}=LONG
+// SHORT: query_block = 64, {{.*}} gradient_form = one_pass>}
+// LONG: query_block = 80, {{.*}} gradient_form = one_pass>}
+// Neither of other head dims, nor of windows, lengths of a batch, sums in one order and chips without groups.
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NARROW --implicit-check-not=longer
+// NARROW: query_block = 128, {{.*}} gradient_form = one_pass>}
+// RUN: sed 's/{CONFIG}/mask causal {deterministic}/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>) mask causal/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
 // RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
 // NEITHER: gradient_form = two_pass
 // Two for the same bits in each run, and for some of the gradients.
@@ -133,6 +149,23 @@
 // REDEFINE: %{prefix} = SPLITS
 // RUN: %{check}
 // SPLITS: error: 'fa.attention_gradient' op config does not fit: key_splits is 2, expected 1 for gradients
+
+// Each of the chain is held to the target.
+// REDEFINE: %{config} = 128, key_block = 64, longer = #fa.config<query_block = 128, key_block = 256, from_keys = 64>
+// REDEFINE: %{prefix} = REGISTERS
+// RUN: %{check}
+// REDEFINE: %{config} = 128, key_block = 64, longer = #fa.config<query_block = 128, key_block = 64, key_splits = 2, from_keys = 64>
+// REDEFINE: %{prefix} = SPLITS
+// RUN: %{check}
+// REDEFINE: %{config} = 64, key_block = 128, deterministic = false, longer = #fa.config<query_block = 128, key_block = 128, from_keys = 64, gradient_form = one_pass>
+// REDEFINE: %{prefix} = FORM
+// RUN: %{check}
+
+// One that may add in any order, and from some keys on one that may not: two forms, and blocks of keys for the second.
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 80, key_block = 128, deterministic = false, longer = #fa.config<query_block = 128, key_block = 64, from_keys = 64>>/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FORMS
+// FORMS: gradient_form = one_pass, longer = #fa.config<query_block = 128, key_block = 64, {{.*}} gradient_form = two_pass, from_keys = 64>>, fa.gradient_keys = #fa.config<query_block = 64,
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 32, key_block = 64, from_keys = 64>>/; s/DIM/128/; s/TYPE/f32/' %t/problem.mlir | fa-opt -fa-select-config=chip=avx2 | FileCheck %s --check-prefix=CPU
+// CPU: {config = #fa.config<query_block = 64, {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 32, {{.*}} gradient_form = two_pass, from_keys = 64>>}
 
 // REDEFINE: %{config} = 128, key_block = 64, target = #fa.gpu<warps>
 // REDEFINE: %{prefix} = PART

@@ -47,3 +47,15 @@ func.func @underived_sink(%q: !t, %r: !row, %s: memref<2xf32>) {
       } {config = #fa.config<query_block = 64, key_block = 128>}
   return
 }
+
+// -----
+
+!t = memref<1x?x2x16xf32>
+!row = memref<1x2x?xf32>
+
+func.func @longer(%q: !t, %r: !row) {
+  // expected-error @below {{'fa.attention_gradient' op config has a longer one from 4096 keys on, expected one for all lengths: choose by the keys first, with fa-version-lengths}}
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%q, %r : !t, !row) gradients(%q : !t) outs(query = %q : !t)
+      {config = #fa.config<query_block = 64, key_block = 128, longer = #fa.config<query_block = 64, key_block = 256, from_keys = 4096>>}
+  return
+}

@@ -196,3 +196,61 @@ func.func @known_queries(%q: !q, %k: !k, %o: !q) {
              #fa.config<query_block = 64, key_block = 512, from_keys = 9000, from_queries = 1000>>>>}
   return
 }
+
+// -----
+
+!t = memref<1x?x4x128xbf16>
+!row = memref<1x4x?xf32>
+
+// A gradient, of which each version has its own form: one pass has no other
+// configuration for its blocks of keys.
+// CHECK-LABEL: func.func @gradient
+// CHECK: %[[KEYS:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[ENOUGH_KEYS:.*]] = arith.cmpi uge, %[[KEYS]], %c4096
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %c1
+// CHECK: %[[ENOUGH_QUERIES:.*]] = arith.cmpi uge, %[[QUERIES]], %c512
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ENOUGH_KEYS]], %[[ENOUGH_QUERIES]] : i1
+// CHECK: scf.if %[[BOTH]] {
+// CHECK: fa.attention_gradient
+// CHECK-SAME: {config = #fa.config<query_block = 80, key_block = 128, deterministic = false, gradient_form = one_pass>}
+// CHECK: } else {
+// CHECK: fa.attention_gradient
+// CHECK-SAME: {config = #fa.config<query_block = 128, key_block = 128, gradient_form = two_pass>, fa.gradient_keys = #fa.config<query_block = 64, key_block = 128>}
+// CHECK-NOT: fa.attention_gradient
+func.func @gradient(%q: !t, %k: !t, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !t, !t, !t) of(%q, %lse : !t, !row) gradients(%q : !t) outs(query = %q : !t, key = %k : !t, value = %k : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, gradient_form = two_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, gradient_form = one_pass, from_keys = 4096, from_queries = 512>>,
+       fa.gradient_keys = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+// -----
+
+!t = tensor<1x?x4x128xbf16>
+!few = tensor<1x100x4x128xbf16>
+!row = tensor<1x4x?xf32>
+!rows = tensor<1x4x100xf32>
+
+// On tensors branches yield the gradients; of a number that is known one version remains.
+// CHECK-LABEL: func.func @gradient_of_tensors
+// CHECK: %[[R:.*]]:2 = scf.if %{{.*}} -> (tensor<1x?x4x128xbf16>, tensor<1x?x4x128xbf16>) {
+// CHECK: %[[LONG:.*]]:2 = fa.attention_gradient
+// CHECK: scf.yield %[[LONG]]#0, %[[LONG]]#1
+// CHECK: } else {
+// CHECK: %[[SHORT:.*]]:2 = fa.attention_gradient
+// CHECK: scf.yield %[[SHORT]]#0, %[[SHORT]]#1
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @gradient_of_tensors(%q: !t, %k: !t, %lse: !row) -> (!t, !t) {
+  %r:2 = fa.attention_gradient ins(%q, %k, %k : !t, !t, !t) of(%q, %lse : !t, !row) gradients(%q : !t) outs(query = %q : !t, key = %k : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 80, key_block = 128, from_keys = 4096>>}
+  return %r#0, %r#1 : !t, !t
+}
+// CHECK-LABEL: func.func @gradient_of_few
+// CHECK-NOT: scf.if
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
+func.func @gradient_of_few(%q: !few, %k: !t, %lse: !rows) -> !few {
+  %r = fa.attention_gradient ins(%q, %k, %k : !few, !t, !t) of(%q, %lse : !few, !rows) gradients(%q : !few) outs(query = %q : !few)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 80, key_block = 128, from_keys = 4096, from_queries = 101>>}
+  return %r : !few
+}

@@ -174,15 +174,53 @@ func.func @compared(%v: memref<?xf32>, %blocks: index, %other: index) {
   fagpu.launch @short grid(%blocks) if(%differs) (%v) : memref<?xf32>
   return
 }
-// Both of these may run, and neither.
+// Each has one ahead, whichever of these run.
 // CHECK-LABEL: func.func @independent(
-// CHECK-NOT:     dependent
-// CHECK:         return
+// CHECK:         fagpu.launch @first grid(%{{.*}}) (
+// CHECK-COUNT-3: dependent
 func.func @independent(%v: memref<?xf32>, %blocks: index, %isLong: i1, %isShort: i1) {
   fagpu.launch @first grid(%blocks) (%v) : memref<?xf32>
   fagpu.launch @long grid(%blocks) if(%isLong) (%v) : memref<?xf32>
   fagpu.launch @short grid(%blocks) if(%isShort) (%v) : memref<?xf32>
   fagpu.launch @last grid(%blocks) (%v) : memref<?xf32>
+  return
+}
+// Two chains of which one runs, with a choice inside: the first launch of each is the first of the call, the last one has
+// both of its chain's choice ahead.
+// CHECK-LABEL: func.func @chains(
+// CHECK:         fagpu.launch @first grid(%{{.*}}) if(%{{.*}}) (
+// CHECK:         fagpu.launch @long grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @short grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @last grid(%{{.*}}) if(%{{.*}}) dependent (
+// CHECK:         fagpu.launch @first grid(%{{.*}}) if(%{{.*}}) (
+// CHECK:         fagpu.launch @long grid(%{{.*}}) if(%{{.*}}) dependent (
+func.func @chains(%v: memref<?xf32>, %blocks: index, %keys: i1, %queries: i1, %same: i1) {
+  %true = arith.constant true
+  %isLong = arith.andi %keys, %queries : i1
+  fagpu.launch @first grid(%blocks) if(%isLong) (%v) : memref<?xf32>
+  %one = arith.andi %isLong, %same : i1
+  fagpu.launch @long grid(%blocks) if(%one) (%v) : memref<?xf32>
+  %differs = arith.xori %same, %true : i1
+  %other = arith.andi %isLong, %differs : i1
+  fagpu.launch @short grid(%blocks) if(%other) (%v) : memref<?xf32>
+  fagpu.launch @last grid(%blocks) if(%isLong) (%v) : memref<?xf32>
+  %isShort = arith.xori %isLong, %true : i1
+  fagpu.launch @first grid(%blocks) if(%isShort) (%v) : memref<?xf32>
+  fagpu.launch @long grid(%blocks) if(%isShort) (%v) : memref<?xf32>
+  return
+}
+// A part of what holds is not enough: it may be that none of these two runs.
+// CHECK-LABEL: func.func @some(
+// CHECK-NOT:     dependent
+// CHECK:         return
+func.func @some(%v: memref<?xf32>, %blocks: index, %a: i1, %b: i1, %c: i1) {
+  %true = arith.constant true
+  %ab = arith.andi %a, %b : i1
+  fagpu.launch @first grid(%blocks) if(%ab) (%v) : memref<?xf32>
+  %not = arith.xori %c, %true : i1
+  %neither = arith.andi %a, %not : i1
+  fagpu.launch @short grid(%blocks) if(%neither) (%v) : memref<?xf32>
+  fagpu.launch @long grid(%blocks) if(%a) (%v) : memref<?xf32>
   return
 }
 

@@ -46,5 +46,11 @@ def wide():
         run("wide_causal", *shapes(1, 130, keys, 2, 2, 128))
 
 
-wide() if sys.argv[1].endswith("_sm_90a.mlir") else all_forms()
+def gradients():
+    for queries, keys, heads in ((159, 210, 2), (160, 199, 1), (160, 200, 1), (160, 200, 2), (399, 401, 2), (400, 401, 1)):
+        query, key = (f"1x{rows}x{count}x128xbf16" for rows, count in ((queries, heads), (keys, 1)))
+        run("gradients", query, key, key, query, f"1x{heads}x{queries}xf32", query, query, key, key)
+
+
+gradients() if "gradient" in sys.argv[1] else wide() if sys.argv[1].endswith("_sm_90a.mlir") else all_forms()
 print(f"{runs - failures} of {runs} runs verified")

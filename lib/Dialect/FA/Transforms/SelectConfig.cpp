@@ -331,6 +331,23 @@ static LogicalResult verifyGradientsOfGPU(AttentionGradientOp op,
   return success();
 }
 
+/// Each configuration of the chain with a form, and without parts of the keys.
+static ConfigAttr forGradients(ConfigAttr config, GradientForm form) {
+  if (ConfigAttr longer = config.getLonger())
+    config = config.withLengths(config.getFromKeys(), config.getFromQueries(),
+                                forGradients(longer, form));
+  return config.withoutKeySplits().withGradientForm(
+      config.getGradientForm().value_or(form));
+}
+
+/// Whether blocks of keys of some version have a configuration of their own.
+static bool visitsKeysApart(ConfigAttr config) {
+  for (; config; config = config.getLonger())
+    if (config.getGradientForm() != GradientForm::one_pass)
+      return true;
+  return false;
+}
+
 LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
                                      const Target &target) {
   if (!target.isCPU() && (failed(verifyTables(op, target.getName())) ||
@@ -343,16 +360,15 @@ LogicalResult mlir::fa::selectConfig(AttentionGradientOp op,
       given ? target.completeConfig(given, problem)
             : target.selectConfig(op.getContext(), problem, reason);
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
-  if (given && given.getKeySplits() != 1)
-    return emitMisfit() << "key_splits is " << given.getKeySplits()
-                        << ", expected 1 for gradients";
+  for (ConfigAttr one = given; one; one = one.getLonger())
+    if (one.getKeySplits() != 1)
+      return emitMisfit() << "key_splits is " << one.getKeySplits()
+                          << ", expected 1 for gradients";
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
-  if (!config.getGradientForm())
-    config = config.withGradientForm(target.selectGradientForm(op));
-  op.setConfigAttr(config.forAnyLengths().withoutKeySplits());
-  bool hasKeysConfig = config.getGradientForm() != GradientForm::one_pass;
-  if (ConfigAttr keys = hasKeysConfig
+  config = forGradients(config, target.selectGradientForm(op));
+  op.setConfigAttr(config);
+  if (ConfigAttr keys = visitsKeysApart(config)
                             ? target.selectKeysConfig(op.getContext(), problem)
                             : ConfigAttr())
     op->setAttr(gradientKeysAttrName, keys);

@@ -150,6 +150,8 @@ LogicalResult mlir::fa::tileGradient(RewriterBase &rewriter,
   if (!op.getConfigAttr())
     return op.emitOpError("has no config, expected one that gives the query "
                           "block and the key block; fa-select-config sets it");
+  if (failed(verifyForAnyKeys(op)))
+    return failure();
   if (isa<RankedTensorType>(op.getQuery().getType()))
     return op.emitOpError("is on tensors, expected memrefs: "
                           "fa-results-to-out-parameters makes them");

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A configuration may name others for longer sequences. Where the lengths are
-// dynamic, this makes one version of attention for each, in branches on the
-// lengths. Read `LengthVersioner::build`, then `isLonger`.
+// dynamic, this makes one version of attention, or of its gradient, for each,
+// in branches on the lengths. Read `LengthVersioner::build`, then `isLonger`.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,10 +29,10 @@ using namespace mlir::fa;
 
 namespace {
 
-/// Builds the versions of one attention.
-class LengthVersioner {
+/// Builds the versions of one attention, or of one gradient.
+template <typename OpTy> class LengthVersioner {
 public:
-  LengthVersioner(RewriterBase &rewriter, AttentionOp op)
+  LengthVersioner(RewriterBase &rewriter, OpTy op)
       : rewriter(rewriter), op(op), loc(op.getLoc()) {}
 
   /// What of `config` and its longer ones the known lengths leave.
@@ -46,7 +47,7 @@ private:
   void buildBranch(Region &region, ConfigAttr config);
 
   RewriterBase &rewriter;
-  AttentionOp op;
+  OpTy op;
   Location loc;
   /// Sizes of sequences, by operand and dimension.
   DenseMap<std::pair<Value, int64_t>, Value> lengths;
@@ -60,12 +61,14 @@ static int64_t getKnownLength(Value operand, DimsAttr order) {
       .getDimSize(order.positionOf(DimKind::Sequence));
 }
 
-ConfigAttr LengthVersioner::getPossible(ConfigAttr config) {
+template <typename OpTy>
+ConfigAttr LengthVersioner<OpTy>::getPossible(ConfigAttr config) {
   return config.getForLengths(getKnownLength(op.getQuery(), op.getQueryOrder()),
                               getKnownLength(op.getKey(), op.getKeyOrder()));
 }
 
-Value LengthVersioner::getLength(Value operand, int64_t dim) {
+template <typename OpTy>
+Value LengthVersioner<OpTy>::getLength(Value operand, int64_t dim) {
   Value &length = lengths[{operand, dim}];
   if (length)
     return length;
@@ -75,8 +78,9 @@ Value LengthVersioner::getLength(Value operand, int64_t dim) {
 }
 
 /// Whether an operand has so many rows; null where that is known to hold.
-Value LengthVersioner::isAtLeast(Value operand, DimsAttr order,
-                                 int64_t length) {
+template <typename OpTy>
+Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
+                                       int64_t length) {
   if (length == 0 || !ShapedType::isDynamic(getKnownLength(operand, order)))
     return {};
   Value least = arith::ConstantIndexOp::create(rewriter, loc, length);
@@ -87,7 +91,8 @@ Value LengthVersioner::isAtLeast(Value operand, DimsAttr order,
 
 /// Whether the lengths of the call are those that `config`, which known ones
 /// leave open, is for.
-Value LengthVersioner::isLonger(ConfigAttr config) {
+template <typename OpTy>
+Value LengthVersioner<OpTy>::isLonger(ConfigAttr config) {
   Value enoughKeys =
       isAtLeast(op.getKey(), op.getKeyOrder(), config.getFromKeys());
   Value enoughQueries =
@@ -97,18 +102,23 @@ Value LengthVersioner::isLonger(ConfigAttr config) {
   return arith::AndIOp::create(rewriter, loc, enoughKeys, enoughQueries);
 }
 
-void LengthVersioner::buildBranch(Region &region, ConfigAttr config) {
+template <typename OpTy>
+void LengthVersioner<OpTy>::buildBranch(Region &region, ConfigAttr config) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.createBlock(&region);
   SmallVector<Value> results = build(config);
   scf::YieldOp::create(rewriter, loc, results);
 }
 
-SmallVector<Value> LengthVersioner::build(ConfigAttr config) {
+template <typename OpTy>
+SmallVector<Value> LengthVersioner<OpTy>::build(ConfigAttr config) {
   ConfigAttr longer = config.getLonger();
   if (!longer) {
-    auto version = cast<AttentionOp>(rewriter.clone(*op));
+    auto version = cast<OpTy>(rewriter.clone(*op));
     version.setConfigAttr(config.forAnyLengths());
+    // One pass has no other configuration for its blocks of keys.
+    if (config.getGradientForm() == GradientForm::one_pass)
+      version->removeAttr(gradientKeysAttrName);
     return llvm::to_vector_of<Value>(version->getResults());
   }
   auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(),
@@ -119,21 +129,26 @@ SmallVector<Value> LengthVersioner::build(ConfigAttr config) {
   return llvm::to_vector_of<Value>(branch.getResults());
 }
 
-void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionOp op) {
+template <typename OpTy>
+static void versionByLengths(RewriterBase &rewriter, OpTy op) {
   if (!op.getConfigAttr() || !op.getConfigAttr().getLonger())
     return;
-  LengthVersioner versioner(rewriter, op);
-  ConfigAttr config = versioner.getPossible(op.getConfigAttr());
-  if (!config.getLonger()) {
-    rewriter.modifyOpInPlace(op, [&] { op.setConfigAttr(config); });
-    return;
-  }
+  LengthVersioner<OpTy> versioner(rewriter, op);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, versioner.build(config));
+  rewriter.replaceOp(
+      op, versioner.build(versioner.getPossible(op.getConfigAttr())));
 }
 
-LogicalResult mlir::fa::verifyForAnyKeys(AttentionOp op) {
+void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionOp op) {
+  versionByLengths(rewriter, op);
+}
+
+void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionGradientOp op) {
+  versionByLengths(rewriter, op);
+}
+
+template <typename OpTy> static LogicalResult verifyIsForAnyKeys(OpTy op) {
   ConfigAttr config = op.getConfigAttr();
   if (!config || !config.getLonger())
     return success();
@@ -143,15 +158,29 @@ LogicalResult mlir::fa::verifyForAnyKeys(AttentionOp op) {
                              "by the keys first, with fa-version-lengths";
 }
 
+LogicalResult mlir::fa::verifyForAnyKeys(AttentionOp op) {
+  return verifyIsForAnyKeys(op);
+}
+
+LogicalResult mlir::fa::verifyForAnyKeys(AttentionGradientOp op) {
+  return verifyIsForAnyKeys(op);
+}
+
 namespace {
 struct VersionLengthsPass
     : public mlir::fa::impl::FAVersionLengthsBase<VersionLengthsPass> {
   void runOnOperation() override {
-    SmallVector<AttentionOp> attentions;
-    getOperation()->walk([&](AttentionOp op) { attentions.push_back(op); });
+    SmallVector<Operation *> all;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<AttentionOp, AttentionGradientOp>(op))
+        all.push_back(op);
+    });
     IRRewriter rewriter(&getContext());
-    for (AttentionOp op : attentions)
-      versionLengths(rewriter, op);
+    for (Operation *op : all)
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        versionLengths(rewriter, attention);
+      else
+        versionLengths(rewriter, cast<AttentionGradientOp>(op));
   }
 };
 } // namespace

@@ -71,13 +71,15 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
 def FAVersionLengths : Pass<"fa-version-lengths"> {
   let summary = "Choose between configurations by the numbers of keys and queries";
   let description = [{
-    An `fa.attention` whose config has a `longer` one becomes two, each with a
-    config of its own, and the numbers of keys and queries choose between them
-    where the function runs: the `longer` one needs at least `from_keys` and
-    `from_queries` of them. A `longer` one of the `longer` one is chosen inside.
-    A number that is static is not asked for, and configs that it rules out get
-    no version; where one remains there is no choice. Works on memrefs and on
-    tensors.
+    An `fa.attention`, or `fa.attention_gradient`, whose config has a `longer`
+    one becomes two, each with a config of its own, and the numbers of keys and
+    queries choose between them where the function runs: the `longer` one needs
+    at least `from_keys` and `from_queries` of them. A `longer` one of the
+    `longer` one is chosen inside. A number that is static is not asked for, and
+    configs that it rules out get no version; where one remains there is no
+    choice. Each version compiles kernels of its own: the causal gradient of head
+    dim 128 on sm_90a takes twice as long to compile as one version does. Works
+    on memrefs and on tensors.
 
     Before:
 

@@ -43,12 +43,15 @@ LogicalResult convertResultsToOutParameters(RewriterBase &rewriter,
 /// error, by the dialect of the operation.
 StringRef suggestLowering(Operation *op);
 
-/// Replaces an attention whose config has longer ones by one for each of them,
-/// of which the number of keys chooses, as `fa-version-lengths` does.
+/// Replaces an attention, or a gradient, whose config has longer ones by one
+/// for each of them, of which the number of keys chooses, as
+/// `fa-version-lengths` does.
 void versionLengths(RewriterBase &rewriter, AttentionOp op);
+void versionLengths(RewriterBase &rewriter, AttentionGradientOp op);
 
-/// Fails after one error where the config of an attention has longer ones.
+/// Fails after one error where the config has longer ones.
 LogicalResult verifyForAnyKeys(AttentionOp op);
+LogicalResult verifyForAnyKeys(AttentionGradientOp op);
 
 /// Splits the keys of an attention by the `key_splits` (at least 2) of its
 /// config, as `fa-split-kv` does. Returns the loop over the parts.

@@ -96,8 +96,9 @@ def FAGPUOverlapLaunchesPass
     in one pass do: its blocks come to the multiprocessors as those of the first
     one leave, and wait for memory there (`fagpu.await_previous`). The first
     kernel says before its roles, or behind their loops, that they may come.
-    Two launches under opposite conditions, one behind the other, are one of
-    these; other launches under a condition stay as they are.
+    Under conditions several launches may be the one ahead: `dependent` is what
+    is known to have one of them ahead, by conditions that exclude each other or
+    hold together. What may be the first launch of a call stays as it is.
 
     Before:
     ```mlir

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Programmatic dependent launches: a kernel's blocks start while the last ones
-// of the kernel ahead run, and wait there. Read `OverlapLaunchesPass`, then
-// `getSteps`.
+// of the kernel ahead run, and wait there. Which one is ahead may depend on
+// conditions. Read `OverlapLaunchesPass`, then `findAhead`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,35 +62,61 @@ static bool areOpposite(Value a, Value b) {
               arith::invertPredicate(second.getPredicate()));
 }
 
-namespace {
-/// A launch that always runs, or two of which one does.
-struct Step {
-  SmallVector<LaunchOp, 2> launches;
-  SmallVector<func::FuncOp, 2> kernels;
-};
-} // namespace
-
-/// The launches of a block in steps; one that may not run, and has no other for
-/// this, is a step without kernels, and so is one of another chip.
-static SmallVector<Step> getSteps(Block &block, SymbolTable &symbols) {
-  SmallVector<Step> steps;
-  auto launches = llvm::to_vector(block.getOps<LaunchOp>());
-  for (size_t i = 0; i < launches.size(); ++i) {
-    Step &step = steps.emplace_back();
-    step.launches.push_back(launches[i]);
-    if (Value condition = launches[i].getCondition()) {
-      Value other =
-          i + 1 < launches.size() ? launches[i + 1].getCondition() : Value();
-      if (!other || !areOpposite(condition, other))
-        continue;
-      step.launches.push_back(launches[++i]);
-    }
-    for (LaunchOp launch : step.launches)
-      step.kernels.push_back(getKernel(launch, symbols));
-    if (llvm::is_contained(step.kernels, func::FuncOp()))
-      step.kernels.clear();
+/// What holds where `condition` does: it, and of a conjunction both parts.
+static void addFacts(Value condition, SmallVectorImpl<Value> &facts) {
+  facts.push_back(condition);
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    addFacts(both.getLhs(), facts);
+    addFacts(both.getRhs(), facts);
   }
-  return steps;
+}
+
+static SmallVector<Value> getFacts(LaunchOp launch) {
+  SmallVector<Value> facts;
+  if (Value condition = launch.getCondition())
+    addFacts(condition, facts);
+  return facts;
+}
+
+static bool areExclusive(ArrayRef<Value> a, ArrayRef<Value> b) {
+  return llvm::any_of(a, [&](Value one) {
+    return llvm::any_of(b,
+                        [&](Value other) { return areOpposite(one, other); });
+  });
+}
+
+/// The parts of a condition that do not follow from `facts`.
+static void addRest(Value condition, ArrayRef<Value> facts,
+                    SmallVectorImpl<Value> &rest) {
+  if (!condition || llvm::is_contained(facts, condition))
+    return;
+  auto both = condition.getDefiningOp<arith::AndIOp>();
+  if (!both)
+    return rest.push_back(condition);
+  addRest(both.getLhs(), facts, rest);
+  addRest(both.getRhs(), facts, rest);
+}
+
+/// The launches of which one is the last that runs ahead of `launch`; none
+/// where `launch` may be the first.
+static SmallVector<LaunchOp> findAhead(ArrayRef<LaunchOp> before,
+                                       LaunchOp launch) {
+  SmallVector<LaunchOp> found;
+  // Under these conditions one of those found runs.
+  SmallVector<Value> sufficient;
+  SmallVector<Value> facts = getFacts(launch);
+  for (LaunchOp other : llvm::reverse(before)) {
+    if (areExclusive(facts, getFacts(other)))
+      continue;
+    found.push_back(other);
+    SmallVector<Value> rest;
+    addRest(other.getCondition(), facts, rest);
+    if (rest.empty() || (rest.size() == 1 && areExclusive(rest, sufficient)))
+      return found;
+    if (rest.size() == 1)
+      sufficient.push_back(rest.front());
+  }
+  return {};
 }
 
 /// Threads that have done their loops let the next kernel come; those of a
@@ -117,24 +143,24 @@ static void awaitPrevious(func::FuncOp kernel) {
 namespace {
 struct OverlapLaunchesPass
     : public fagpu::impl::FAGPUOverlapLaunchesPassBase<OverlapLaunchesPass> {
-  /// Launches one behind the other, with those around them that add to memory.
+  /// Launches one behind the other, with those ahead of them that may add to
+  /// memory.
   void overlap(Block &block, SymbolTable &symbols) {
-    SmallVector<Step> steps = getSteps(block, symbols);
-    for (size_t next = 1; next < steps.size(); ++next) {
-      ArrayRef<func::FuncOp> before = steps[next - 1].kernels,
-                             kernels = steps[next].kernels;
-      if (before.empty() || kernels.empty() ||
-          llvm::any_of(kernels, [&](func::FuncOp kernel) {
-            return llvm::is_contained(before, kernel);
-          }))
+    auto launches = llvm::to_vector(block.getOps<LaunchOp>());
+    for (auto [index, launch] : llvm::enumerate(launches)) {
+      func::FuncOp kernel = getKernel(launch, symbols);
+      SmallVector<func::FuncOp> ahead;
+      for (LaunchOp other :
+           findAhead(ArrayRef(launches).take_front(index), launch))
+        ahead.push_back(getKernel(other, symbols));
+      if (!kernel || ahead.empty() || llvm::is_contained(ahead, kernel) ||
+          llvm::is_contained(ahead, func::FuncOp()))
         continue;
-      if (llvm::none_of(before, addsToMemory) &&
-          llvm::none_of(kernels, addsToMemory))
+      if (llvm::none_of(ahead, addsToMemory) && !addsToMemory(kernel))
         continue;
-      llvm::for_each(before, releaseDependents);
-      llvm::for_each(kernels, awaitPrevious);
-      for (LaunchOp launch : steps[next].launches)
-        launch.setDependent(true);
+      llvm::for_each(ahead, releaseDependents);
+      awaitPrevious(kernel);
+      launch.setDependent(true);
     }
   }
 
