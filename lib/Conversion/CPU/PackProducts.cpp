@@ -103,10 +103,15 @@ static Operation *getHoistPoint(Operation *op, Source source) {
   return point;
 }
 
-/// A number that is everywhere in a tensor.
+/// A number that is everywhere in a tensor; a constant as an attribute, however
+/// it is said, so that one copy serves all that scale by it.
 static OpFoldResult getSplat(Value value) {
-  if (auto splat = value.getDefiningOp<tensor::SplatOp>())
+  if (auto splat = value.getDefiningOp<tensor::SplatOp>()) {
+    Attribute constant;
+    if (matchPattern(splat.getInput(), m_Constant(&constant)))
+      return constant;
     return splat.getInput();
+  }
   DenseElementsAttr elements;
   if (matchPattern(value, m_Constant(&elements)) && elements.isSplat())
     return elements.getSplatValue<Attribute>();

@@ -119,3 +119,49 @@ func.func @left_alone(%t: tensor<4x16xf32>, %mm: memref<4x16xf32>, %e: tensor<4x
       outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// A constant factor is one, as elements and as a number that is spread: both
+// loops read one copy.
+
+#a = affine_map<(i, j, e) -> (i, e)>
+#b = affine_map<(i, j, e) -> (j, e)>
+#c = affine_map<(i, j, e) -> (i, j)>
+
+// CHECK-LABEL: func @constant_factor(
+func.func @constant_factor(%qm: memref<32x16xf32>, %km: memref<?x16xf32>, %n: index, %m: index) -> (tensor<32x8xf32>, tensor<32x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %factor = arith.constant 0.25 : f32
+  %factors = arith.constant dense<0.25> : tensor<32x8xf32>
+  // CHECK: %[[SCALED:.+]] = linalg.generic {{.+}} ins(%{{.+}} : tensor<32x16xf32>)
+  // CHECK: arith.mulf
+  // CHECK-NOT: arith.mulf
+  // CHECK: linalg.contract {{.+}} ins(%[[SCALED]],
+  // CHECK-NOT: arith.mulf
+  // CHECK: linalg.contract {{.+}} ins(%[[SCALED]],
+  // CHECK-NOT: arith.mulf
+  %q = bufferization.to_tensor %qm restrict : memref<32x16xf32> to tensor<32x16xf32>
+  %start = tensor.empty() : tensor<32x8xf32>
+  %whole = scf.for %x = %c0 to %n step %c1 iter_args(%before = %start) -> (tensor<32x8xf32>) {
+    %view = memref.subview %km[%x, 0] [8, 16] [1, 1] : memref<?x16xf32> to memref<8x16xf32, strided<[16, 1], offset: ?>>
+    %k = bufferization.to_tensor %view restrict : memref<8x16xf32, strided<[16, 1], offset: ?>> to tensor<8x16xf32>
+    %s = linalg.contract indexing_maps = [#a, #b, #c] {fa.config = #fa.config<query_block = 32, key_block = 8>}
+        ins(%q, %k : tensor<32x16xf32>, tensor<8x16xf32>) outs(%before : tensor<32x8xf32>) -> tensor<32x8xf32>
+    %y = arith.mulf %s, %factors fastmath<reassoc> : tensor<32x8xf32>
+    scf.yield %y : tensor<32x8xf32>
+  }
+  %rest = tensor.empty(%m) : tensor<32x?xf32>
+  %last = scf.for %x = %c0 to %n step %c1 iter_args(%before = %rest) -> (tensor<32x?xf32>) {
+    %view = memref.subview %km[%x, 0] [%m, 16] [1, 1] : memref<?x16xf32> to memref<?x16xf32, strided<[16, 1], offset: ?>>
+    %k = bufferization.to_tensor %view restrict : memref<?x16xf32, strided<[16, 1], offset: ?>> to tensor<?x16xf32>
+    %s = linalg.contract indexing_maps = [#a, #b, #c] {fa.config = #fa.config<query_block = 32, key_block = 8>}
+        ins(%q, %k : tensor<32x16xf32>, tensor<?x16xf32>) outs(%before : tensor<32x?xf32>) -> tensor<32x?xf32>
+    %spread = tensor.splat %factor[%m] : tensor<32x?xf32>
+    %y = arith.mulf %s, %spread fastmath<reassoc> : tensor<32x?xf32>
+    scf.yield %y : tensor<32x?xf32>
+  }
+  return %whole, %last : tensor<32x8xf32>, tensor<32x?xf32>
+}
