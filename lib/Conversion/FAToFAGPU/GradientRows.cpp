@@ -280,6 +280,7 @@ LogicalResult GradientRows::storeNumbers(Value numbers, Value memory) {
   return success();
 }
 
+/// All of a block, or nothing.
 LogicalResult GradientRows::clear(Value slice) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -288,9 +289,20 @@ LogicalResult GradientRows::clear(Value slice) {
     return failure();
   int64_t headDim = cast<MemRefType>(slice.getType()).getShape().back();
   auto type = RankedTensorType::get({rows, headDim}, builder.getF32Type());
+  SmallVector<Value> offsets =
+      place->getOffsets(builder, loc, /*group=*/Value(), rows * headDim);
+  Value zeros = Blocks(builder, loc).constant(0.0f, type);
+  if (constexpr int64_t rowDim = 2;
+      cast<MemRefType>(slice.getType()).isDynamicDim(rowDim)) {
+    Value isAny = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ne,
+        builder.createOrFold<memref::DimOp>(loc, slice, rowDim),
+        arith::ConstantIndexOp::create(builder, loc, 0));
+    builder = scf::IfOp::create(builder, loc, isAny, /*withElseRegion=*/false)
+                  .getThenBodyBuilder();
+  }
   fagpu::StoreOp::create(
-      builder, loc, Blocks(builder, loc).constant(0.0f, type), place->memory,
-      place->getOffsets(builder, loc, /*group=*/Value(), rows * headDim),
+      builder, loc, zeros, place->memory, offsets,
       builder.getDenseI64ArrayAttr({1, 1, rows * headDim}), /*rows=*/Value(),
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(), /*alignment=*/16,
       /*padded=*/false, /*add=*/false, /*transposed=*/false,

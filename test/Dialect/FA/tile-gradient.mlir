@@ -299,9 +299,68 @@ func.func @one_pass_of_80(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %
 !s = memref<?xi32>
 #d = #fa.dims<s, h, d>
 
-// On a GPU loops go over slots of the rows of all packed sequences, and of those of none. Numbers of query rows begin with
-// a slot for each sequence; rows of others are neither read nor stored, and a broken sequence has gradients of NaN.
+// Loops of groups of warps go over lists that a loop ahead writes, of the blocks of queries and of keys that there are: place by
+// place, the longest sequences first where they are not in the order of numbers. No tile searches its sequence.
 // CHECK-LABEL: @packed_on_gpu
+// CHECK: cf.assert %{{.*}}, "query_starts has no sequence, expected at least one for gradients on a GPU"
+// CHECK: cf.assert %{{.*}}, "key_starts has no sequence, expected at least one for gradients on a GPU"
+// CHECK: cf.assert %{{.*}}, "the list of blocks of a gradient has more than 2147483647 words, expected fewer rows or sequences"
+// CHECK: %[[QUERIES:.*]] = fagpu.workspace(%{{.*}}) : memref<?xi32>
+// CHECK: %[[KEYS:.*]] = fagpu.workspace(%{{.*}}) : memref<?xi32>
+// CHECK: scf.forall (%[[SEQUENCE:[^,]*]]) in (%{{[^,]*}})
+// CHECK:   scf.parallel (%[[OTHER:.*]]) =
+// CHECK-NOT: arith.cmpi sgt
+// CHECK:     arith.cmpi slt, %[[OTHER]], %[[SEQUENCE]] : index
+// CHECK-NOT: arith.cmpi sgt
+// CHECK:     scf.reduce
+// CHECK:   scf.parallel
+// CHECK-COUNT-9: memref.store %{{.*}}, %[[QUERIES]]
+// CHECK:   scf.parallel
+// CHECK-COUNT-9: memref.store %{{.*}}, %[[QUERIES]]
+// CHECK:   scf.if
+// CHECK:     memref.store %{{.*}}, %[[QUERIES]]
+// CHECK:   scf.parallel (%[[OTHER:.*]]) =
+// CHECK:     arith.cmpi slt, %[[OTHER]], %[[SEQUENCE]] : index
+// CHECK:     arith.cmpi sgt
+// CHECK:     scf.reduce
+// CHECK:   memref.store %{{.*}}, %[[KEYS]]
+// CHECK: memref.alloc(%{{.*}}) : memref<1x4x?xf32>
+// CHECK: %[[WORD:.*]] = memref.load %[[QUERIES]]
+// CHECK: %[[TILES:.*]] = arith.index_cast %[[WORD]]
+// CHECK: %[[COUNT:.*]] = arith.minsi %[[TILES]], %{{.*}}
+// CHECK: scf.forall (%{{[^,]*}}) in (%[[COUNT]])
+// CHECK-NOT: scf.while
+// CHECK:   fa.prepare_gradient
+// CHECK: scf.forall
+// CHECK-NOT: scf.while
+// CHECK:   memref.load %[[KEYS]]
+// CHECK:   fa.gradient_keys ins(%{{[^:]*}} : memref<1x?x1x64xbf16
+// CHECK:   fa.finalize_gradient {{.*}} outs(%{{.*}} : memref<1x?x1x64xbf16
+// CHECK: scf.forall
+// CHECK-NOT: scf.while
+// CHECK:   memref.load %[[QUERIES]]
+// CHECK:   fa.gradient_queries ins(%{{[^:]*}} : memref<1x?x1x64xbf16
+// CHECK:   %[[SCALE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NAN:.*]] : f32
+// CHECK:   fa.finalize_gradient ins(%{{.*}}) scale(%[[SCALE]])
+// CHECK-NOT: fa.attention_gradient
+func.func @packed_on_gpu(%q: !t, %o: !t, %lse: !row, %do: !t, %qs: !s, %ks: !s, %dq: !t, %dk: !t) {
+  fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t) outs(query = %dq : !t, key = %dk : !t)
+      query_starts(%qs : !s) key_starts(%ks : !s)
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = two_pass>,
+       query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d, output_gradient_dims = #d, query_gradient_dims = #d, key_gradient_dims = #d}
+  return
+}
+
+// -----
+
+!t = memref<?x4x64xbf16>
+!row = memref<4x?xf32>
+!s = memref<?xi32>
+#d = #fa.dims<s, h, d>
+
+// On a GPU loops of warps go over slots of the rows of all packed sequences, and of those of none. Numbers of query rows begin with
+// a slot for each sequence; rows of others are neither read nor stored, and a broken sequence has gradients of NaN.
+// CHECK-LABEL: @packed_by_warps
 // CHECK: cf.assert %{{.*}}, "query_starts has no sequence, expected at least one for gradients on a GPU"
 // CHECK: cf.assert %{{.*}}, "key_starts has no sequence, expected at least one for gradients on a GPU"
 // CHECK: memref.alloc(%{{.*}}) : memref<1x4x?xf32>
@@ -318,10 +377,10 @@ func.func @one_pass_of_80(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %
 // CHECK:   %[[SCALE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NAN:.*]] : f32
 // CHECK:   fa.finalize_gradient ins(%{{.*}}) scale(%[[SCALE]])
 // CHECK-NOT: fa.attention_gradient
-func.func @packed_on_gpu(%q: !t, %o: !t, %lse: !row, %do: !t, %qs: !s, %ks: !s, %dq: !t, %dk: !t) {
+func.func @packed_by_warps(%q: !t, %o: !t, %lse: !row, %do: !t, %qs: !s, %ks: !s, %dq: !t, %dk: !t) {
   fa.attention_gradient ins(%q, %q, %q : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t) outs(query = %dq : !t, key = %dk : !t)
       query_starts(%qs : !s) key_starts(%ks : !s)
-      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = two_pass>,
+      {config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>, gradient_form = two_pass>,
        query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d, output_gradient_dims = #d, query_gradient_dims = #d, key_gradient_dims = #d}
   return
 }

@@ -165,7 +165,7 @@ BatchItem GradientTiler::findSequence(Value batch,
   item.queries = get(queryStarts, ofQueries, queries, RowKind::queries);
   item.keys = get(keyStarts, ofKeys, keys, RowKind::keys);
   item.firstNumber = zero;
-  if (queryStarts) {
+  if (queryStarts && lists.empty()) {
     int64_t block = getBlockOfNumbers();
     Value sequence =
         visitsQueries
@@ -208,10 +208,32 @@ Value GradientTiler::getScaleOf(const BatchItem &item) {
   return arith::SelectOp::create(rewriter, loc, item.isValid, scale, broken);
 }
 
+/// The rows of a sequence, by its number among slots.
+SlotRows GradientTiler::findSlotRows(RowKind kind, Value sequence) {
+  SequenceViews views(rewriter, loc);
+  SequenceSlots slots = getSlots(kind, /*block=*/1);
+  Value one = views.index(1), zero = views.index(0);
+  Value next = make<arith::AddIOp>(sequence, one);
+  Value start = slots.getStart(sequence), end = slots.getStart(next);
+  Value room = make<arith::SubIOp>(end, start);
+  room = make<arith::MaxSIOp>(room, zero);
+  Value entries = rewriter.createOrFold<memref::DimOp>(
+      loc, kind == RowKind::queries ? queryStarts : keyStarts, int64_t(0));
+  Value last = make<arith::SubIOp>(entries, views.index(2));
+  Value batch = make<arith::SubIOp>(sequence, one);
+  Value isSequence =
+      views.both(views.isAtMost(zero, batch), views.isAtMost(batch, last));
+  batch = make<arith::MaxSIOp>(batch, zero);
+  batch = make<arith::MinSIOp>(batch, last);
+  return {kind, sequence, batch, start, room, isSequence};
+}
+
 /// A loop over the slots of all rows of packed operands, by parts of a slot.
 void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
                                   int64_t block, int64_t part, Body body) {
   OpBuilder::InsertionGuard guard(rewriter);
+  if (const BlockList *list = findList(kind, block))
+    return loopOverList(*list, body);
   Value numHeads = toValue(headCount);
   SequenceSlots slots = getSlots(kind, block);
   SmallVector<OpFoldResult> ends = {slots.countTiles(numHeads)};
@@ -225,19 +247,7 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
   rewriter.setInsertionPoint(forall.getTerminator());
   SequenceViews views(rewriter, loc);
   TilePlace place = slots.findPlace(forall.getInductionVar(0), numHeads);
-  Value one = views.index(1), zero = views.index(0);
-  Value next = make<arith::AddIOp>(place.batch, one);
-  Value start = slots.getStart(place.batch), end = slots.getStart(next);
-  Value room = make<arith::SubIOp>(end, start);
-  room = make<arith::MaxSIOp>(room, zero);
-  Value entries = rewriter.createOrFold<memref::DimOp>(
-      loc, kind == RowKind::queries ? queryStarts : keyStarts, int64_t(0));
-  Value last = make<arith::SubIOp>(entries, views.index(2));
-  Value batch = make<arith::SubIOp>(place.batch, one);
-  Value isSequence =
-      views.both(views.isAtMost(zero, batch), views.isAtMost(batch, last));
-  batch = make<arith::MaxSIOp>(batch, zero);
-  batch = make<arith::MinSIOp>(batch, last);
+  SlotRows visited = findSlotRows(kind, place.batch);
   Value first = place.first;
   Value slot = make<arith::DivUIOp>(forall.getInductionVar(0), numHeads);
   Value number = make<arith::MulIOp>(slot, views.index(block));
@@ -247,8 +257,7 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
     first = make<arith::AddIOp>(first, inSlot);
     number = make<arith::AddIOp>(number, inSlot);
   }
-  SlotRows visited = {kind, place.batch, start, room, isSequence};
-  BatchItem item = findSequence(batch, visited);
+  BatchItem item = findSequence(visited.batch, visited);
   item.blockNumber = number;
   item.slot = slot;
   body(item, place.head, first);

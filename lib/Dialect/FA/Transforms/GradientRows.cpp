@@ -68,6 +68,18 @@ void GradientTiler::loopOverNumbers(OpFoldResult rows, int64_t block,
   loop(heads, RowKind::queries, rows, block, {true, true, true}, body);
 }
 
+/// Sums of whole blocks. Nobody reads those of a block without rows, as there
+/// are behind the last one of a list.
+OpFoldResult GradientTiler::countCleared(OpFoldResult count, int64_t block) {
+  if (lists.empty())
+    return rewriter.getIndexAttr(block);
+  SequenceViews views(rewriter, loc);
+  Value none = views.index(0);
+  Value isNone = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                       toValue(count), none);
+  return views.select(isNone, none, views.index(block));
+}
+
 void GradientTiler::prepare(bool hasSums) {
   int64_t block = getPreparedBlock();
   OpFoldResult padded = padRows();
@@ -101,7 +113,7 @@ void GradientTiler::prepare(bool hasSums) {
     if (sums)
       cleared = slice(viewSums(padded), getQuerySumsOrder(), item.queries.batch,
                       getBlockNumber(item, firstRow),
-                      rewriter.getIndexAttr(block), head);
+                      countCleared(rows.count, block), head);
     Value output, outputGradient;
     if (op.getOutput()) {
       output = ofTile(op.getOutput(), op.getOutputOrder());

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What fa-tile-gradient is made of, by the files that have its functions.
-// TileGradient.cpp decides which loops there are, GradientBlocks.cpp and
-// GradientItems.cpp have what all of them use; the other files have a kind of
-// loop each.
+// TileGradient.cpp decides which loops there are, GradientBlocks.cpp,
+// GradientItems.cpp and GradientLists.cpp have what all of them use; the other
+// files have a kind of loop each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +68,19 @@ enum class RowKind { queries, keys };
 /// The rows of a sequence that a loop visits, or those of none.
 struct SlotRows {
   RowKind kind;
-  /// Its number among slots.
-  Value sequence, first, room, isSequence;
+  /// Its number among slots, and the sequence of the batch, or one that there
+  /// is.
+  Value sequence, batch;
+  Value first, room, isSequence;
+};
+
+/// A list of the blocks that there are of packed rows, which the device writes.
+struct BlockList {
+  RowKind kind;
+  int64_t block;
+  /// Of the host: heads, and the most blocks.
+  Value heads, slots;
+  Value memory;
 };
 
 /// What blocks of keys add to.
@@ -115,6 +126,19 @@ private:
   Value getScaleOf(const BatchItem &item);
   void loopOverSlots(OpFoldResult headCount, RowKind kind, int64_t block,
                      int64_t part, Body body);
+
+  // GradientLists.cpp: lists of blocks of packed sequences.
+  bool isListed();
+  void listBlocks();
+  void allocateList(RowKind kind, int64_t block);
+  const BlockList *findList(RowKind kind, int64_t block);
+  bool isOfNumbers(const BlockList &list) {
+    return list.kind == RowKind::queries && list.block == getBlockOfNumbers();
+  }
+  SlotRows findSlotRows(RowKind kind, Value sequence);
+  Value countBlocks(const BlockList &list, Value sequence);
+  Value listSequence(const BlockList &list, Value sequence, Value firstNumber);
+  void loopOverList(const BlockList &list, Body body);
 
   // GradientBlocks.cpp: loops and slices.
   OpFoldResult size(Value operand, DimsAttr order, DimKind kind) {
@@ -189,6 +213,7 @@ private:
   int64_t getBlockOfNumbers();
   OpFoldResult padRows();
   Value allocate(OpFoldResult rows);
+  OpFoldResult countCleared(OpFoldResult count, int64_t block);
   void prepare(bool hasSums);
 
   // GradientKeys.cpp: blocks of keys.
@@ -235,6 +260,9 @@ private:
   OpFoldResult batches, heads, keyHeads, queries, keys;
   /// Where sequences of packed queries, and keys, begin; null for a batch.
   Value queryStarts, keyStarts;
+  /// Loops over packed rows go over these, or over all slots where there are
+  /// none.
+  SmallVector<BlockList> lists;
   /// Numbers of each query row: batch x heads x queries.
   Value delta, reference;
   /// Where blocks of keys in parallel add up the gradient of queries: batch x

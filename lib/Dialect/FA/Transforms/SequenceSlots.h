@@ -29,6 +29,8 @@ public:
       : SequenceViews(rewriter, loc), starts(starts), rows(rows), block(block),
         allRows(allRows) {}
 
+  /// Sequences that have slots.
+  Value countSequences();
   /// The slots of all rows, and of all heads.
   Value countSlots();
   OpFoldResult countTiles(Value heads);
@@ -51,7 +53,6 @@ private:
   Value multiply(Value a, Value b);
   Value isLess(Value a, Value b);
   Value countEntries();
-  Value countSequences();
   Value findSequence(Value slot);
 
   Value starts, rows;

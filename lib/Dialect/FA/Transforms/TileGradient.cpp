@@ -21,6 +21,7 @@
 #include "fa/Dialect/FA/IR/EmptyFolds.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
+#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -84,6 +85,8 @@ void GradientTiler::tile() {
   bool hasKeys = ofKeys.key || ofKeys.value;
   bool isOnePass = form == GradientForm::one_pass && hasKeys;
   bool addsInParallel = isOnePass && hasWholeBlocks && op.getQueryGradient();
+  if (isListed())
+    listBlocks();
   prepare(addsInParallel);
   addSinkGradients(rewriter, op, delta, reference);
   if (isConstantIntValue(keys, 0))
@@ -173,7 +176,7 @@ struct TileGradientPass
     : public fa::impl::FATileGradientBase<TileGradientPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     FATileGradientBase::getDependentDialects(registry);
-    registry.insert<gpu::GPUDialect, math::MathDialect>();
+    registry.insert<fagpu::FAGPUDialect, gpu::GPUDialect, math::MathDialect>();
   }
 
   void runOnOperation() override {
