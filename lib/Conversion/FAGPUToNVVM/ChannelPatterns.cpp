@@ -153,6 +153,15 @@ void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
   enterElectedLane(emit);
 }
 
+/// Whether bulk copies overwrite what loads have read. They write by the
+/// asynchronous proxy, for which an arrival alone does not order the loads
+/// before it: a fence stands somewhere between (PTX ISA, "Causality order": a
+/// proxy fence along the base causality order).
+static bool isCopiedOverLoads(Value channel) {
+  return channel.getDefiningOp<ChannelOp>().getEngine() == Engine::tma &&
+         isReadByLoads(channel);
+}
+
 namespace {
 
 struct AcquirePattern : public LoweringPattern<AcquireOp> {
@@ -188,10 +197,7 @@ struct ReleasePattern : public LoweringPattern<ReleaseOp> {
       return {};
     int64_t sharers = acquire ? getNumSharers(acquire.getChannel()) : 1;
     if (acquire && isReadByLoads(acquire.getChannel())) {
-      // A bulk copy writes by the asynchronous proxy, for which an arrival
-      // alone does not order the loads before it (PTX ISA, "Async proxy").
-      auto channel = acquire.getChannel().getDefiningOp<ChannelOp>();
-      if (channel.getEngine() == Engine::tma)
+      if (sharers > 1 && isCopiedOverLoads(acquire.getChannel()))
         emit.fenceAsynchronousProxy();
       NVVM::SyncWarpOp::create(emit.builder, emit.location, emit.constant(-1));
       if (sharers > 1)
@@ -243,6 +249,10 @@ struct PutPattern : public LoweringPattern<PutOp> {
     enterFirstWarp(emit, kernel.getThreads(op));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     enterElected(emit, kernel.getThreads(op));
+    // One thread's fence here, rather than one of each warp that reads.
+    if (isCopiedOverLoads(op.getChannel()) &&
+        getNumSharers(op.getChannel()) == 1)
+      emit.fenceAsynchronousProxy();
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
     Value barrier = emit.sharedPointer(stage.full);

@@ -1,8 +1,9 @@
 // RUN: fa-opt %s --pass-pipeline="builtin.module(func.func(fagpu-assign-stages,fagpu-assign-waits,fagpu-plan-resources),convert-fagpu-to-nvvm,canonicalize,cse)" | FileCheck %s
 
 // Bulk copies write by the asynchronous proxy. An arrival does not order loads
-// before them; without the fence a copy may overtake the loads of a stage that is
-// released, which an H200 did in 1 of 300 launches.
+// before them; without a fence a copy may overtake the loads of a stage that is
+// released: on an H200 58,211 of 58,400 launches of gradients of head dim 256 had
+// wrong rows. The thread that copies has it: 0 of 62,800 launches.
 
 !l = !fagpu.channel<64xf32, #fagpu.smem<0>, 2>
 !lv = !fagpu.view<64xf32, #fagpu.smem<0>>
@@ -23,6 +24,10 @@ func.func @loads(%m: memref<?x64xf32>, %q: !tile, %o: memref<?x64xf32>, %n: i32)
   %s = fagpu.channel threads : !t
   // CHECK: fagpu.role @load
   fagpu.role @load groups(1) elect {
+    // CHECK: mbarrier.try_wait
+    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    // CHECK: nvvm.mbarrier.arrive.expect_tx
+    // CHECK-NOT: nvvm.fence.proxy
     fagpu.put %l, %m[%c0, %c0] [1, 64] : memref<?x64xf32> into !l
     fagpu.put %t, %q[%c0, %c0] [64, 64] rows(%n) : !tile into !t
   }
@@ -31,8 +36,8 @@ func.func @loads(%m: memref<?x64xf32>, %q: !tile, %o: memref<?x64xf32>, %n: i32)
     %lv = fagpu.acquire %l : !l
     // CHECK: llvm.load volatile
     %x = fagpu.load %lv : !lv -> !col
-    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-    // CHECK-NEXT: nvvm.bar.warp.sync
+    // CHECK-NOT: nvvm.fence.proxy
+    // CHECK: nvvm.bar.warp.sync
     // CHECK: mbarrier.arrive
     fagpu.release %lv : !lv
     // A product reads by the proxy that the next copy writes by.
