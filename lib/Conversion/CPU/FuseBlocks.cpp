@@ -14,6 +14,7 @@
 
 #include "fa/Conversion/CPU/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
@@ -553,6 +554,8 @@ struct FuseBlocksPass : public fa::impl::FAFuseBlocksBase<FuseBlocksPass> {
     linalg::populateElementwiseOpsFusionPatterns(
         toLinalg, [](OpOperand *) { return false; });
     simplify.add<CompareForMaximum, DropReadOfDestination>(context);
+    // Who asks for the sizes of a result would be a reader of it.
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(simplify);
     fusion.add<SeparateProduct, Fuse>(context);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(fusion);
     // Results are computed for the rows that are written.

@@ -268,3 +268,27 @@ func.func @transposed(%x: tensor<8x8xf32>, %n: index) -> (tensor<8x8xf32>, tenso
   }
   return %r#0, %r#1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Columns whose number is known at run time: nobody asks a result for its size,
+// so weights and their sums are one loop.
+
+// CHECK-LABEL: func @dynamic_columns(
+// CHECK-NOT: tensor.dim
+// CHECK: %{{.+}}:2 = linalg.generic {{.+}}["parallel", "reduction"]}
+// CHECK: arith.subf
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: arith.addf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @dynamic_columns(%m: memref<32x?xf32>, %reference: tensor<32xf32>, %n: index) -> (tensor<32x?xf32>, tensor<32xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<32xf32>
+  %scores = bufferization.to_tensor %m restrict : memref<32x?xf32> to tensor<32x?xf32>
+  %empty = tensor.empty(%n) : tensor<32x?xf32>
+  %references = linalg.broadcast ins(%reference : tensor<32xf32>) outs(%empty : tensor<32x?xf32>) dimensions = [1]
+  %x = arith.subf %scores, %references : tensor<32x?xf32>
+  %p = math.exp %x : tensor<32x?xf32>
+  %sum = linalg.reduce { arith.addf } ins(%p : tensor<32x?xf32>) outs(%zero : tensor<32xf32>) dimensions = [1]
+  return %p, %sum : tensor<32x?xf32>, tensor<32xf32>
+}
