@@ -220,8 +220,11 @@ static ConfigAttr addLonger(ConfigAttr config, const GradientRow &row,
                        /*longer=*/{});
   reason += llvm::formatv("; from {0} keys and queries on {1} queries a step",
                           row.fromLong, row.onceIfLong);
-  return config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer)
-      .getForLengths(problem.queries, problem.keys);
+  ConfigAttr both =
+      config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
+  // Of several heads on a key head it is not the one for known lengths either.
+  ConfigAttr known = both.getForLengths(problem.queries, problem.keys);
+  return known == longer.forAnyLengths() ? both : known;
 }
 
 /// As many columns of a step, or as few as leave registers for what is kept

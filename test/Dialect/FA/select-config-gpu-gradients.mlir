@@ -10,7 +10,7 @@
 // From as many keys and queries on they are worth more than the next tile, where the mask has one bound.
 // MASKED-SAME: longer = #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, tile_order = longest_first, copying_registers = 24>, stages = 2>, gradient_form = one_pass, from_keys = 10240, from_queries = 10240>>}
 // DEFINE: %{rows} = 10239
-// DEFINE: %{masked} = sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/bf16/; s/1x?x4x/1x%{rows}x4x/; s/1x4x?x/1x4x%{rows}x/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --implicit-check-not=longer --check-prefix
+// DEFINE: %{masked} = sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/bf16/; s/1x?x4x/1x%{rows}x4x/; s/1x4x?x/1x4x%{rows}x/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a -fa-version-lengths | FileCheck %s --implicit-check-not=longer --implicit-check-not=scf.if --check-prefix
 // RUN: %{masked}=SHORT
 // REDEFINE: %{rows} = 10240
 // RUN: %{masked}=LONG

@@ -254,3 +254,77 @@ func.func @gradient_of_few(%q: !few, %k: !t, %lse: !rows) -> !few {
       {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 80, key_block = 128, from_keys = 4096, from_queries = 101>>}
   return %r : !few
 }
+
+// -----
+
+!q = memref<1x?x?x128xbf16>
+!row = memref<1x?x?xf32>
+
+// By groups of warps, of one query head of each key head: a condition where heads are not known, and no version of several.
+// CHECK-LABEL: func.func @heads
+// CHECK: %[[ENOUGH:.*]] = arith.cmpi uge
+// CHECK: %[[HEADS:.*]] = memref.dim %arg0, %c2
+// CHECK: %[[KEY_HEADS:.*]] = memref.dim %arg1, %c2
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[HEADS]], %[[KEY_HEADS]] : index
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ENOUGH]], %[[SAME]] : i1
+// CHECK: scf.if %[[BOTH]] {
+// CHECK: fa.attention_gradient
+// CHECK-SAME: query_block = 80
+// CHECK-SAME: fa.same_heads
+// CHECK: } else {
+// CHECK: fa.attention_gradient
+// CHECK-SAME: query_block = 64
+// CHECK-NOT: fa.same_heads
+// CHECK: return
+func.func @heads(%q: !q, %k: !q, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}
+
+// -----
+
+!q = memref<1x9999x?x128xbf16>
+!row = memref<1x?x9999xf32>
+
+// As many keys as are known, of any number of heads.
+// CHECK-LABEL: func.func @long_of_any_heads
+// CHECK-NOT: arith.cmpi uge
+// CHECK: %[[SAME:.*]] = arith.cmpi eq
+// CHECK: scf.if %[[SAME]] {
+// CHECK: query_block = 80
+// CHECK: } else {
+// CHECK: query_block = 64
+func.func @long_of_any_heads(%q: !q, %k: !q, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}
+
+// -----
+
+!q = memref<1x9999x8x128xbf16>
+!k = memref<1x9999x2x128xbf16>
+!row = memref<1x8x9999xf32>
+
+// CHECK-LABEL: func.func @several_heads
+// CHECK-NOT: scf.if
+// CHECK: query_block = 64
+// CHECK-LABEL: func.func @own_heads
+// CHECK-NOT: scf.if
+// CHECK: query_block = 80
+// CHECK-NOT: fa.same_heads
+func.func @several_heads(%q: !q, %k: !k, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !k, !k) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !k, value = %k : !k)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}
+func.func @own_heads(%q: !q, %k: !q, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientTiler.h"
+#include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -116,6 +117,13 @@ void GradientTiler::tileKeys(const KeyGradients &gradients) {
 /// through several finds out in each step which range it is in. So where the
 /// numbers of heads come at run time, they choose (measured on an H200).
 void GradientTiler::tileKeysByHeads(const KeyGradients &gradients) {
+  auto tileSameHeads = [&] {
+    OpFoldResult all = std::exchange(heads, keyHeads);
+    tileKeys(gradients);
+    heads = all;
+  };
+  if (op->hasAttr(sameHeadsAttrName))
+    return tileSameHeads();
   auto target = dyn_cast<GPUConfigAttr>(config.getTarget());
   if (!target || !target.getPart().hasGroups() ||
       isEqualConstantIntOrValue(heads, keyHeads) ||
@@ -126,9 +134,7 @@ void GradientTiler::tileKeysByHeads(const KeyGradients &gradients) {
   auto branch = scf::IfOp::create(rewriter, loc, same, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(branch.thenBlock());
-  OpFoldResult all = std::exchange(heads, keyHeads);
-  tileKeys(gradients);
-  heads = all;
+  tileSameHeads();
   rewriter.setInsertionPointToStart(branch.elseBlock());
   tileKeys(gradients);
 }
