@@ -25,21 +25,27 @@ namespace {
 /// most `ifScored`: its gradient holds as many values again. At most `once`
 /// queries where sums may have any order, `onceIfMasked` with a mask; 0 where
 /// `form` is faster than one pass. From `fromLong` keys and queries on they are
-/// `onceIfLong` where a mask bounds one side; 0 for no such lengths.
+/// `onceIfLong` where a mask bounds one side; 0 for no such lengths. Packed
+/// sequences of fewer than `fromPacked` keys or queries in the mean, and with a
+/// mask `fromPackedIfMasked`, take `form`, or one pass by `packedOnce` queries
+/// without a mask; 0 for no such ones.
 struct GradientRow {
   int64_t maxHeadDim;
   GradientForm form;
   int64_t keys, queries, queriesIfMasked, ifScored, once, onceIfMasked;
   int64_t fromLong = 0, onceIfLong = 0;
+  int64_t fromPacked = 0, fromPackedIfMasked = 0, packedOnce = 0;
 };
 } // namespace
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
 // scores. With a causal mask 80 queries a step take 0.99 of the time of 64 from
-// 10240 on, and 1.03 at 4096 (measured on an H200).
+// 10240 on, and 1.03 at 4096. Two passes take packed documents of 352 tokens,
+// causal, in 0.97 of the time of one at head dim 128 and in 1.02 at 64, those
+// of 256 in 0.89 and 0.94, of 512 in 1.03 and 1.08 (measured on an H200).
 static constexpr GradientRow table[] = {
-    {64, GradientForm::two_pass, 128, 96, 64, 32, 128, 128},
-    {128, GradientForm::two_pass, 128, 64, 64, 32, 80, 64, 10240, 80},
+    {64, GradientForm::two_pass, 128, 96, 64, 32, 128, 128, 0, 0, 200, 320, 64},
+    {128, GradientForm::two_pass, 128, 64, 64, 32, 80, 64, 10240, 80, 416, 416},
     {256, GradientForm::three_pass, 64, 64, 64, 32, 0, 0},
 };
 
@@ -170,11 +176,9 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
   // Elements that queries share have rows of their own in blocks of these.
   if (problem.mustBeDeterministic || problem.addsOfQueries)
     return 0;
-  // Documents of a few blocks have up to 1.4 of its speed in two passes
-  // (measured on an H200); with a mask they have the same in both.
-  if (problem.isPacked && !problem.hasMask && problem.queryHeadDim > 64)
-    return 0;
-  int64_t most = problem.hasMask ? row.onceIfMasked : row.once;
+  // Lists have blocks of so many queries.
+  bool takesFew = problem.hasMask || problem.isPacked;
+  int64_t most = takesFew ? row.onceIfMasked : row.once;
   if (problem.hasScore)
     most = std::min(most, scoredOnce);
   for (int64_t queries = most; queries >= leastOnce;
@@ -227,6 +231,32 @@ static ConfigAttr addLonger(ConfigAttr config, const GradientRow &row,
   return known == longer.forAnyLengths() ? both : known;
 }
 
+static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
+                             const GPUTarget &target,
+                             const AttentionProblem &problem);
+
+/// The configuration of packed sequences: of few blocks each a pass more costs
+/// less than sums in memory and what leads to a block.
+static ConfigAttr addShorter(ConfigAttr onePass, const GradientRow &row,
+                             const GPUTarget &target,
+                             const AttentionProblem &problem,
+                             std::string &reason) {
+  bool isPlain = !problem.hasScore && !problem.addsToCaptures;
+  int64_t from = problem.hasMask ? row.fromPackedIfMasked : row.fromPacked;
+  if (!problem.isPacked || !from || !isPlain)
+    return onePass;
+  MLIRContext *context = onePass.getContext();
+  bool isOnce = row.packedOnce && !problem.hasMask;
+  ConfigAttr shorter =
+      isOnce ? makeOnePass(context, target, row.packedOnce, problem)
+             : makePasses(context, row, target, problem);
+  reason += llvm::formatv("; {0} below {1} keys or queries in the mean",
+                          isOnce ? "fewer queries a step" : "two passes", from);
+  return shorter.withLengths(
+      /*fromKeys=*/0, /*fromQueries=*/0,
+      onePass.withLengths(from, /*fromQueries=*/from, /*longer=*/{}));
+}
+
 /// As many columns of a step, or as few as leave registers for what is kept
 /// beside scores.
 static int64_t leaveRegisters(int64_t columns, int64_t sums,
@@ -250,9 +280,18 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
   // One pass is five products for seven of two.
-  if (int64_t queries = getQueriesOnce(row, target, problem))
-    return addLonger(makeOnePass(context, target, queries, problem), row,
-                     target, problem, reason);
+  if (int64_t queries = getQueriesOnce(row, target, problem)) {
+    ConfigAttr once = makeOnePass(context, target, queries, problem);
+    return problem.isPacked ? addShorter(once, row, target, problem, reason)
+                            : addLonger(once, row, target, problem, reason);
+  }
+  return makePasses(context, row, target, problem);
+}
+
+/// Of two passes, or of three.
+static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
+                             const GPUTarget &target,
+                             const AttentionProblem &problem) {
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
   if (problem.hasScore)

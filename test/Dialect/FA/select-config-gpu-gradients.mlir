@@ -86,15 +86,21 @@
 // RUN: fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PACKED
 // PACKED: outs(query = %{{.*}}, capture[0] = %{{.*}})
 // PACKED: config = #fa.config<query_block = 128, {{.*}}deterministic = false, {{.*}}gradient_form = two_pass
-// Without a mask they take two passes above head dim 64.
+// Short in the mean they take two passes, and one where they are longer; head dim 64 without a mask fewer queries a step.
 // DEFINE: %{documents} = sed 's/DIM/128/; s/MASK//' %t/documents.mlir
 // RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENTS
-// DOCUMENTS: gradient_form = two_pass
-// REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK//' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONEPASS
 // REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/mask causal/' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=ONEPASS
-// ONEPASS: gradient_form = one_pass
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENTS
+// DOCUMENTS: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 416, from_queries = 416>>
+// DOCUMENTS-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
+// REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK/mask causal/' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT64
+// SHORT64: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 320, from_queries = 320>>
+// REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK//' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 | FileCheck %s --check-prefix=FEWER64
+// FEWER64: fewer queries a step below 200 keys or queries in the mean
+// FEWER64: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 200, from_queries = 200>>
+// FEWER64-NOT: fa.gradient_keys
 // RUN: not fa-opt %t/two_types.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=TYPES
 // TYPES: error: 'fa.attention_gradient' op has an output gradient of 'f32' beside a query of 'bf16', which has no lowering for sm_90a; the nearest is an output gradient of 'bf16' there, and this one on a CPU
 

@@ -328,3 +328,49 @@ func.func @own_heads(%q: !q, %k: !q, %lse: !row) {
          #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
   return
 }
+
+// -----
+
+!p = memref<512x8x64xf16>
+!s = memref<?xi32>
+#d = #fa.dims<s, h, d>
+
+// Of packed sequences the mean counts, also where all of them have a known number of rows. Where there is none nothing is divided by 0.
+// CHECK-LABEL: func.func @packed
+// CHECK: %[[STARTS:.*]] = memref.dim %arg1, %{{.*}} : memref<?xi32>
+// CHECK: %[[LESS:.*]] = arith.subi %[[STARTS]], %c1{{[_0-9]*}} : index
+// CHECK: %[[SEQUENCES:.*]] = arith.maxsi %[[LESS]], %c1{{[_0-9]*}} : index
+// CHECK: %[[MEAN:.*]] = arith.divui %{{.*}}, %[[SEQUENCES]] : index
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[MEAN]], %c100
+// CHECK: scf.if %[[LONGER]] {
+// CHECK: query_starts(%arg1 : memref<?xi32>)
+// CHECK: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK: } else {
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
+func.func @packed(%q: !p, %starts: !s, %o: !p) {
+  fa.attention ins(%q, %q, %q : !p, !p, !p) outs(%o : !p) query_starts(%starts : !s) key_starts(%starts : !s)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 100>>,
+       query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d}
+  return
+}
+
+// -----
+
+!q = memref<1x?x?x128xbf16>
+!row = memref<1x?x?xf32>
+
+// One pass in place of two is for any heads.
+// CHECK-LABEL: func.func @passes
+// CHECK: %[[ENOUGH:.*]] = arith.cmpi uge
+// CHECK-NOT: arith.cmpi eq
+// CHECK: scf.if %[[ENOUGH]] {
+// CHECK: gradient_form = one_pass
+// CHECK-NOT: fa.same_heads
+// CHECK: } else {
+// CHECK: gradient_form = two_pass
+func.func @passes(%q: !q, %k: !q, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = two_pass, longer =
+         #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}

@@ -7,7 +7,8 @@
 //
 // A configuration may name others for longer sequences. Where the lengths are
 // dynamic, this makes one version of attention, or of its gradient, for each,
-// in branches on the lengths. Read `LengthVersioner::build`, then `isLonger`.
+// in branches on the lengths; of packed sequences on their mean. Read
+// `LengthVersioner::build`, then `isLonger`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,9 +54,9 @@ public:
 
 private:
   Value getLength(Value operand, int64_t dim);
-  Value isAtLeast(Value operand, DimsAttr order, int64_t length);
-  Value hasSameHeads(ConfigAttr config);
-  Value isLonger(ConfigAttr config);
+  Value isAtLeast(Value operand, DimsAttr order, Value starts, int64_t length);
+  Value hasSameHeads(ConfigAttr config, ConfigAttr longer);
+  Value isLonger(ConfigAttr config, ConfigAttr longer);
   void buildBranch(Region &region, ConfigAttr config);
 
   RewriterBase &rewriter;
@@ -71,24 +72,30 @@ private:
 
 } // namespace
 
-/// The number of rows of an operand, where it is known.
-static int64_t getKnownLength(Value operand, DimsAttr order) {
-  return getKnownSize(operand, order, DimKind::Sequence);
+/// The number of rows of an operand, where it is known. Of packed sequences no
+/// type says how many there are.
+static int64_t getKnownLength(Value operand, DimsAttr order, Value starts) {
+  return starts ? ShapedType::kDynamic
+                : getKnownSize(operand, order, DimKind::Sequence);
 }
 
-/// Whether a configuration in place of another is for one query head of each
-/// key head. Where groups of warps add blocks of keys for several, more queries
-/// a step take 1.04 to 1.09 of the time (measured on an H200).
-static bool isForOneHead(ConfigAttr config) {
-  auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  return target && target.getPart().hasGroups() &&
-         config.getGradientForm() == GradientForm::one_pass;
+/// Whether `longer` in place of `config` is for one query head of each key
+/// head. Where groups of warps add blocks of keys for several, more queries a
+/// step take 1.04 to 1.09 of the time (measured on an H200).
+static bool isForOneHead(ConfigAttr config, ConfigAttr longer) {
+  auto target = dyn_cast_if_present<GPUConfigAttr>(longer.getTarget());
+  auto isOnePass = [](ConfigAttr one) {
+    return one.getGradientForm() == GradientForm::one_pass;
+  };
+  return target && target.getPart().hasGroups() && isOnePass(config) &&
+         isOnePass(longer);
 }
 
 /// Null where it is known.
 template <typename OpTy>
-Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config) {
-  if (!isForOneHead(config) || sameHeads)
+Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config,
+                                          ConfigAttr longer) {
+  if (!isForOneHead(config, longer) || sameHeads)
     return {};
   auto getHeads = [&](Value operand, DimsAttr order) {
     return getLength(operand, order.positionOf(DimKind::Heads));
@@ -100,15 +107,18 @@ Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config) {
 
 template <typename OpTy>
 ConfigAttr LengthVersioner<OpTy>::getPossible(ConfigAttr config) {
-  int64_t queries = getKnownLength(op.getQuery(), op.getQueryOrder());
-  int64_t keys = getKnownLength(op.getKey(), op.getKeyOrder());
+  int64_t queries =
+      getKnownLength(op.getQuery(), op.getQueryOrder(), op.getQueryStarts());
+  int64_t keys =
+      getKnownLength(op.getKey(), op.getKeyOrder(), op.getKeyStarts());
   while (ConfigAttr longer = config.getLonger()) {
     ConfigAttr alone = longer.withLengths(
         longer.getFromKeys(), longer.getFromQueries(), /*longer=*/{});
     ConfigAttr known =
         config.withLengths(0, 0, alone).getForLengths(queries, keys);
-    bool isOpen = isForOneHead(longer) && !sameHeads;
-    if (isForOneHead(longer) && sameHeads == false)
+    bool isOfHeads = isForOneHead(config, longer);
+    bool isOpen = isOfHeads && !sameHeads;
+    if (isOfHeads && sameHeads == false)
       config = config.withLengths(0, 0, longer.getLonger());
     else if (known.getLonger() || (isOpen && known == longer.forAnyLengths()))
       return config.withLengths(0, 0, longer);
@@ -130,14 +140,23 @@ Value LengthVersioner<OpTy>::getLength(Value operand, int64_t dim) {
   return length = tensor::DimOp::create(rewriter, loc, operand, dim);
 }
 
-/// Whether an operand has so many rows; null where that is known to hold.
+/// Whether an operand has so many rows, or sequences that begin at `starts` so
+/// many in the mean; null where that is known to hold.
 template <typename OpTy>
 Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
-                                       int64_t length) {
-  if (length == 0 || !ShapedType::isDynamic(getKnownLength(operand, order)))
+                                       Value starts, int64_t length) {
+  if (length == 0 ||
+      !ShapedType::isDynamic(getKnownLength(operand, order, starts)))
     return {};
   Value least = arith::ConstantIndexOp::create(rewriter, loc, length);
   Value found = getLength(operand, order.positionOf(DimKind::Sequence));
+  if (starts) {
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value sequences =
+        arith::SubIOp::create(rewriter, loc, getLength(starts, 0), one);
+    sequences = arith::MaxSIOp::create(rewriter, loc, sequences, one);
+    found = arith::DivUIOp::create(rewriter, loc, found, sequences);
+  }
   return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge, found,
                                least);
 }
@@ -145,13 +164,13 @@ Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
 /// Whether the lengths of the call are those that `config`, which known ones
 /// leave open, is for.
 template <typename OpTy>
-Value LengthVersioner<OpTy>::isLonger(ConfigAttr config) {
-  Value enoughKeys =
-      isAtLeast(op.getKey(), op.getKeyOrder(), config.getFromKeys());
-  Value enoughQueries =
-      isAtLeast(op.getQuery(), op.getQueryOrder(), config.getFromQueries());
+Value LengthVersioner<OpTy>::isLonger(ConfigAttr config, ConfigAttr longer) {
+  Value enoughKeys = isAtLeast(op.getKey(), op.getKeyOrder(), op.getKeyStarts(),
+                               longer.getFromKeys());
+  Value enoughQueries = isAtLeast(op.getQuery(), op.getQueryOrder(),
+                                  op.getQueryStarts(), longer.getFromQueries());
   Value all;
-  for (Value part : {enoughKeys, enoughQueries, hasSameHeads(config)})
+  for (Value part : {enoughKeys, enoughQueries, hasSameHeads(config, longer)})
     if (part)
       all = all ? arith::AndIOp::create(rewriter, loc, all, part) : part;
   return all;
@@ -178,11 +197,12 @@ SmallVector<Value> LengthVersioner<OpTy>::build(ConfigAttr config) {
       version->setAttr(sameHeadsAttrName, rewriter.getUnitAttr());
     return llvm::to_vector_of<Value>(version->getResults());
   }
-  auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(),
-                                  isLonger(longer), /*addThenBlock=*/false,
-                                  /*addElseBlock=*/false);
+  auto branch =
+      scf::IfOp::create(rewriter, loc, op->getResultTypes(),
+                        isLonger(config, longer), /*addThenBlock=*/false,
+                        /*addElseBlock=*/false);
   {
-    bool asksForHeads = isForOneHead(longer) && !sameHeads;
+    bool asksForHeads = isForOneHead(config, longer) && !sameHeads;
     llvm::SaveAndRestore known(sameHeads, asksForHeads ? true : sameHeads);
     llvm::SaveAndRestore forOneHead(isBranchForOneHead,
                                     isBranchForOneHead || asksForHeads);

@@ -109,7 +109,9 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     loops go over slots instead, of which all rows of the operands have enough
     wherever sequences start, and each iteration finds its sequence. Numbers of query
     rows begin with a slot for each sequence. Rows of no sequence have slots too:
-    their gradient is 0.
+    their gradient is 0. With `warp_groups`, loops whose queries and keys are both
+    packed, and that sum up nothing for captures, go over lists: a loop ahead writes
+    the blocks that there are, the longest sequences first.
 
     Where a GPU's configuration is `deterministic`, no two threads add to one
     element of the gradient of a capture or of the scale. Pairs, rows of queries
@@ -337,7 +339,8 @@ def FASelectConfig : Pass<"fa-select-config"> {
     are fewer than its threads and keys are many, or from so many keys on.
     A gradient also gets a form: on this machine `one_pass`, where key heads keep
     its threads busy, else `two_pass`. On sm_90a that of a causal mask has a
-    `longer` one at head dim 128, of more queries a step.
+    `longer` one at head dim 128, of more queries a step. Packed sequences that are
+    short in the mean take two passes there, or fewer queries a step.
     A config given by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says

@@ -27,7 +27,7 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
     weights of bf16 need no running maximum (fagpu-drop-maximum). A number that
     is not in the range, or that is no number, takes the other version. Few calls
     do, and all wait for its machine code: on groups of warps its key blocks have 64
-    keys where they would have 128.
+    keys where they would have 128, and a remark says so.
 
     Weights of the first lie between e^-50 and e^50. Elements of `value` are to be
     0 or of magnitudes from 2^-48 to 2^24: products with smaller ones lose bits,
@@ -75,10 +75,11 @@ def FAVersionLengths : Pass<"fa-version-lengths"> {
     one becomes two, each with a config of its own, and the numbers of keys and
     queries choose between them where the function runs: the `longer` one needs
     at least `from_keys` and `from_queries` of them. A `longer` one of the
-    `longer` one is chosen inside. A number that is static is not asked for, and
-    configs that it rules out get no version; where one remains there is no
-    choice. A `longer` one of `one_pass` by groups of warps is for as many key
-    heads as query heads: others are slower with more queries a step. Each
+    `longer` one is chosen inside. Of packed sequences the mean counts. A number
+    that is static is not asked for, and configs that it rules out get no version;
+    where one remains there is no choice. A `longer` one of `one_pass` by groups
+    of warps, in place of another, is for as many key heads as query heads: others
+    are slower with more queries a step. Each
     version compiles kernels of its own: the causal gradient of head dim 128 on
     sm_90a takes 1.7 times as long to compile as one version does. Works on
     memrefs and on tensors.
