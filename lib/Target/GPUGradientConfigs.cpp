@@ -112,6 +112,15 @@ static bool takesOnePass(int64_t queries, const AttentionProblem &problem) {
          dividesQueries(queries, problem);
 }
 
+/// Whether kernels of three passes are as without a score function: those with
+/// dropout are 1.12 to 1.23 times as fast with as many columns, and spill some
+/// of the words that they draw (measured on an H200).
+static bool isAsUnscored(const AttentionProblem &problem) {
+  return !problem.hasScore ||
+         (problem.isDropoutAlone &&
+          getRow(problem).form == GradientForm::three_pass);
+}
+
 /// What a kernel takes whose rows sum up so many columns, and go by `columns`.
 static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
                          bool isOnePass, const AttentionProblem &problem) {
@@ -136,6 +145,8 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   // What leaves in boxes does so through a tile.
   stages += problem.bytesInBoxes * rows * columns / bytes;
   int64_t beside = std::max(problem.getValuesBeside(), problem.valuesOfScore);
+  if (isAsUnscored(problem))
+    beside -= problem.valuesOfFactors;
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes,
           columns * ((problem.gradientReadsScore ? 3 : 2) + beside) / 2 +
@@ -294,7 +305,7 @@ static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
                              const AttentionProblem &problem) {
   // Half of the sums of blocks of keys at most: twice as many columns.
   int64_t keys = row.keys;
-  if (problem.hasScore)
+  if (!isAsUnscored(problem))
     keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
                                                              : row.ifScored);
   GPUPart part = getPart(problem, /*ofKeys=*/false);
@@ -308,9 +319,9 @@ ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
                                          const GPUTarget &target,
                                          const AttentionProblem &problem) {
   const GradientRow &row = getRow(problem);
-  int64_t queries = problem.hasScore  ? row.ifScored
-                    : problem.hasMask ? row.queriesIfMasked
-                                      : row.queries;
+  int64_t queries = !isAsUnscored(problem) ? row.ifScored
+                    : problem.hasMask      ? row.queriesIfMasked
+                                           : row.queries;
   GPUPart part = getPart(problem, /*ofKeys=*/true);
   // A kernel of three passes sums up one gradient of keys.
   int64_t sums = row.form == GradientForm::three_pass

@@ -122,6 +122,15 @@ static bool isOfGradient(Value value, Value gradient) {
           isOfIndices(product.getRhs()));
 }
 
+/// Scores are what they were, and have the factor of dropout.
+static bool hasOnlyDropout(Region &score) {
+  if (score.empty() || score.front().getTerminator()->getNumOperands() < 2)
+    return false;
+  Operation *yield = score.front().getTerminator();
+  return yield->getOperand(0) == score.getArgument(0) &&
+         yield->getOperand(1).getDefiningOp<DropoutOp>();
+}
+
 /// What blocks add to gradients of captures and of the scale.
 static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
   int64_t added = 0;
@@ -188,6 +197,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   bool hasFactor = !op.getScore().empty() &&
                    op.getScore().front().getTerminator()->getNumOperands() > 1;
   problem.valuesOfFactors = hasFactor ? 1 : 0;
+  problem.isDropoutAlone = hasOnlyDropout(op.getScore());
   addCaptures(problem, op);
   return problem;
 }

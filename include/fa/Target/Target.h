@@ -143,6 +143,9 @@ struct AttentionProblem {
   /// How many numbers of each pair the mask of a gradient loads; how many
   /// factors of weights are kept until the gradient of the weight is there.
   int64_t valuesOfMask = 0, valuesOfFactors = 0;
+  /// Whether the score function is dropout alone, of whose factors a bit of
+  /// each pair is kept.
+  bool isDropoutAlone = false;
   /// What the table of configurations leaves no room for, else 0: values of
   /// each pair in the gradient of a score function, registers of each column
   /// of a block in a mask.

@@ -82,6 +82,16 @@
 // LARGE: query_block = 128, key_block = 64, {{.*}} gradient_form = three_pass
 // LARGE-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
 
+// Dropout alone, of which a bit of each pair is kept, leaves three passes their columns; other score functions and forms do not.
+// DEFINE: %{draws} = sed 's/DIM/256/' %t/draws.mlir | fa-opt -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix
+// RUN: %{draws}=LARGE
+// REDEFINE: %{draws} = sed 's/DIM/256/; s/dropout(/score softcap(%%p) dropout(/' %t/draws.mlir | fa-opt -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix
+// RUN: %{draws}=CAPPED
+// REDEFINE: %{draws} = sed 's/DIM/128/' %t/draws.mlir | fa-opt -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix
+// RUN: %{draws}=DRAWN
+// CAPPED: query_block = 128, key_block = {{16|32}}, {{.*}} gradient_form = three_pass
+// DRAWN: query_block = 48, {{.*}} gradient_form = one_pass
+
 // Packed sequences add to gradients of captures as a batch does.
 // RUN: fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PACKED
 // PACKED: outs(query = %{{.*}}, capture[0] = %{{.*}})
@@ -414,6 +424,14 @@ func.func @activations(%t: !t, %lse: memref<1x4x?xf32>) {
         %scored = arith.addf %silu, %softplus : f32
         fa.yield %scored : f32
       }
+  return
+}
+
+//--- draws.mlir
+!t = memref<1x?x4xDIMxbf16>
+func.func @draws(%t: !t, %lse: memref<1x4x?xf32>, %p: f32, %seed: memref<i64>, %offset: memref<i64>) {
+  fa.attention_gradient ins(%t, %t, %t : !t, !t, !t) of(%t, %lse : !t, memref<1x4x?xf32>) gradients(%t : !t)
+      outs(query = %t : !t, key = %t : !t, value = %t : !t) dropout(%p, %seed, %offset : f32, memref<i64>, memref<i64>)
   return
 }
 
