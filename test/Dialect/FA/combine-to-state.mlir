@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -fa-combine-to-state | FileCheck %s
+// RUN: fa-opt %s -fa-combine-to-state -o /dev/null --remark-format=emitRemark --remarks-filter=fa-combine-to-state 2>&1 | FileCheck %s --check-prefix=REMARK
 
 !o = memref<1x40x1x128xf32, strided<[?, ?, ?, 1], offset: ?>>
 !lse = memref<1x1x40xf32, strided<[?, ?, ?], offset: ?>>
@@ -143,6 +144,8 @@ func.func @sole_reader(%a: !acc, %m: !row, %s: !row, %o: memref<1x48x1x128xf32>,
   fa.finalize ins(%r#0, %r#1, %r#2 : !acc, !row, !row) outs(%out : memref<1x?x1x128xbf16>) {fa.sole_reader}
 
   fa.finalize ins(%a, %m, %s : !acc, !row, !row) outs(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>)
+  // REMARK: combine-to-state.mlir:[[#@LINE+2]]:13: remark: [Missed] Store | Category:fa-combine-to-state | Remark="the partial result is stored beside the result: this load between the two may read it"
+  // REMARK-NOT: remark:
   %number = memref.load %numbers[] : memref<f32>
   %t:3 = fa.add_partial ins(%o, %l : memref<1x48x1x128xf32>, memref<1x1x48xf32>) outs(%a0, %m0, %s0 : !acc, !row, !row)
   fa.finalize ins(%t#0, %t#1, %t#2 : !acc, !row, !row) outs(%out : memref<1x?x1x128xbf16>) {fa.sole_reader}

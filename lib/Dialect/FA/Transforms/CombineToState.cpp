@@ -15,6 +15,7 @@
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -117,14 +118,15 @@ static SmallVector<FinalizeOp> findReaders(FinalizeOp stored) {
   return {};
 }
 
-/// Whether no float is loaded between two operations of a block: a load may be
-/// of the partial result that the first one stores, where it is moved behind.
-static bool loadsNoFloats(Operation *first, Operation *last) {
+/// What loads a float between two operations of a block; null where nothing
+/// does. It may be of the partial result that the first one stores, where that
+/// is moved behind.
+static memref::LoadOp findLoadOfFloat(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
     if (auto load = dyn_cast<memref::LoadOp>(op))
       if (isa<FloatType>(load.getType()))
-        return false;
-  return true;
+        return load;
+  return {};
 }
 
 /// Stores no partial result where `result`, its only reader, has rows.
@@ -162,8 +164,15 @@ static void forwardState(RewriterBase &rewriter, FinalizeOp stored,
   });
   if (partial->use_empty())
     rewriter.eraseOp(partial);
-  if (result->removeAttr(soleReaderAttrName) && loadsNoFloats(stored, result))
-    storeEither(rewriter, stored, result);
+  if (!result->removeAttr(soleReaderAttrName))
+    return;
+  memref::LoadOp load = findLoadOfFloat(stored, result);
+  if (!load)
+    return storeEither(rewriter, stored, result);
+  remark::missed(load.getLoc(), remark::RemarkOpts::name("Store").category(
+                                    "fa-combine-to-state"))
+      << "the partial result is stored beside the result: this load between "
+         "the two may read it";
 }
 
 namespace {
