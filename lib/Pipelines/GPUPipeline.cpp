@@ -74,16 +74,15 @@ void fa::buildPlannedFAGPUToLLVMPipeline(OpPassManager &manager,
   manager.addPass(fagpu::createConvertMathToNVVMApproximationsPass());
   manager.addPass(fagpu::createFAGPUExpandMathPass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createCanonicalizerPass());
   // Counters of channel uses become values.
   manager.addPass(createMem2Reg());
+  // The last one: what the conversions leave behind the back end drops as well.
   addCleanUp(manager);
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertNVVMToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
-  addCleanUp(manager);
   manager.addPass(createFAVerifyLowered({/*kernelsOnly=*/true}));
 }
 

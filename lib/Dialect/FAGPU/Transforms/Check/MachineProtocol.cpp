@@ -42,23 +42,25 @@ std::optional<unsigned> ProtocolMachine::getRing(Operation *op, Operation *end,
 void ProtocolMachine::executeProtocol(Agent &agent,
                                       const Instruction &instruction) {
   Operation *op = instruction.op;
-  auto value = [&](OpOperand &operand) {
-    return agent.registers[instruction.operands[operand.getOperandNumber()]];
+  // By the value: a range of operands that may be changed makes an attribute.
+  auto value = [&](Value operand) {
+    auto place = llvm::find(op->getOperands(), operand).getIndex();
+    return agent.registers[instruction.operands[place]];
   };
-  auto valueOf = [&](MutableOperandRange range) -> std::optional<int64_t> {
-    if (range.empty())
+  auto valueOf = [&](Value operand) -> std::optional<int64_t> {
+    if (!operand)
       return std::nullopt;
-    return value(*range.begin());
+    return value(operand);
   };
-  auto ringOf = [&](Value end, MutableOperandRange bank) {
+  auto ringOf = [&](Value end, Value bank) {
     return getRing(op, end.getDefiningOp(), valueOf(bank));
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](PutOp put) {
-        if (valueOf(put.getConditionMutable()) == 0)
+        if (valueOf(put.getCondition()) == 0)
           return;
         int64_t elements = ShapedType::getNumElements(put.getSizes());
-        if (auto ring = ringOf(put.getChannel(), put.getBankMutable()))
+        if (auto ring = ringOf(put.getChannel(), put.getBank()))
           fill(agent, op, *ring, elements, elements, {});
       })
       .Case([&](WriteOp write) {
@@ -68,36 +70,34 @@ void ProtocolMachine::executeProtocol(Agent &agent,
         int64_t share = write.getBank()
                             ? elements
                             : elements * agent.skeleton->getRole().getGroups();
-        if (auto ring = ringOf(write.getChannel(), write.getBankMutable()))
+        if (auto ring = ringOf(write.getChannel(), write.getBank()))
           fill(agent, op, *ring, elements, share, {});
       })
       .Case([&](SendOp send) {
         SmallVector<int64_t> values;
-        for (OpOperand &operand : send.getValuesMutable())
+        for (Value operand : send.getValues())
           values.push_back(value(operand));
         if (auto ring = getRing(op, send.getMail().getDefiningOp(), 0))
           fill(agent, op, *ring, 1, 1, values);
       })
       .Case([&](AcquireOp use) {
-        if (auto ring = ringOf(use.getChannel(), use.getBankMutable()))
+        if (auto ring = ringOf(use.getChannel(), use.getBank()))
           acquire(agent, use, *ring, instruction.results[0]);
       })
       .Case([&](RecvOp use) { receive(agent, use, instruction.results); })
-      .Case([&](ReleaseOp use) {
-        release(agent, use, value(use.getViewMutable()));
-      })
+      .Case([&](ReleaseOp use) { release(agent, use, value(use.getView())); })
       .Case([&](TakeOp use) { take(agent, use); })
       .Case([&](PassOp use) { pass(agent, use); })
       .Case([&](StoreOp store) {
-        if (auto ring = ringOf(store.getVia(), store.getBankMutable()))
+        if (auto ring = ringOf(store.getVia(), store.getBank()))
           stage(agent, store, *ring);
       })
       .Case([&](TicketOp) {
         agent.registers[instruction.results[0]] = tickets++;
       })
       .Default([&](Operation *reader) {
-        for (OpOperand &operand : reader->getOpOperands())
-          if (isa<ViewType>(operand.get().getType()))
+        for (Value operand : reader->getOperands())
+          if (isa<ViewType>(operand.getType()))
             use(agent, reader, value(operand));
       });
 }
