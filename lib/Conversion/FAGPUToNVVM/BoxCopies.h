@@ -33,6 +33,15 @@ void enterFirstWarp(Emitter &emit, const RoleThreads &threads);
 /// Goes on inside a branch of one lane of a warp, all of which are here.
 void enterElectedLane(Emitter &emit);
 
+/// Whether bulk copies into a channel overwrite what loads have read. They write
+/// by the asynchronous proxy, for which an arrival alone does not order the
+/// loads before it: a fence stands between (PTX ISA, "Causality order").
+bool isCopiedOverLoads(Value channel);
+
+/// That fence, of a thread that is about to copy. Where a cluster shares the
+/// stage, each warp that has read has it instead.
+void fenceCopyOverLoads(Emitter &emit, PutOp put);
+
 /// Announces `bytes` that arrive at a barrier, as one arrival.
 void expectBytes(Emitter &emit, Value barrier, Value bytes);
 

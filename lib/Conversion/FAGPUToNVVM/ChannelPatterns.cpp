@@ -153,13 +153,16 @@ void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
   enterElectedLane(emit);
 }
 
-/// Whether bulk copies overwrite what loads have read. They write by the
-/// asynchronous proxy, for which an arrival alone does not order the loads
-/// before it: a fence stands somewhere between (PTX ISA, "Causality order": a
-/// proxy fence along the base causality order).
-static bool isCopiedOverLoads(Value channel) {
+bool mlir::fagpu::isCopiedOverLoads(Value channel) {
   return channel.getDefiningOp<ChannelOp>().getEngine() == Engine::tma &&
          isReadByLoads(channel);
+}
+
+// One thread's fence, rather than one of each warp that reads.
+void mlir::fagpu::fenceCopyOverLoads(Emitter &emit, PutOp put) {
+  if (isCopiedOverLoads(put.getChannel()) &&
+      getNumSharers(put.getChannel()) == 1)
+    emit.fenceAsynchronousProxy();
 }
 
 namespace {
@@ -249,10 +252,7 @@ struct PutPattern : public LoweringPattern<PutOp> {
     enterFirstWarp(emit, kernel.getThreads(op));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
     enterElected(emit, kernel.getThreads(op));
-    // One thread's fence here, rather than one of each warp that reads.
-    if (isCopiedOverLoads(op.getChannel()) &&
-        getNumSharers(op.getChannel()) == 1)
-      emit.fenceAsynchronousProxy();
+    fenceCopyOverLoads(emit, op);
     int64_t bytes = ShapedType::getNumElements(op.getSizes()) *
                     getElementBytes(op.getChannel().getType());
     Value barrier = emit.sharedPointer(stage.full);

@@ -151,6 +151,7 @@ struct PutPageBoxesPattern : public LoweringPattern<PutOp> {
                                       getOptional(adaptor.getStage()),
                                       getOptional(adaptor.getBank()));
     emit.waitPhase(stage.empty, getOptional(adaptor.getPhase()));
+    fenceCopyOverLoads(emit, op);
     pages.copy(stage);
     return {};
   }

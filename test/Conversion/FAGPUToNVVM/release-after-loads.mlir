@@ -54,3 +54,33 @@ func.func @loads(%m: memref<?x64xf32>, %q: !tile, %o: memref<?x64xf32>, %n: i32)
   }
   return
 }
+
+// Each lane that copies boxes of pages has the fence.
+
+!p = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
+!pv = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+
+// CHECK-LABEL: func.func @pages
+func.func @pages(%pool: memref<?x64x2x64xbf16>, %table: memref<?x?xi32>, %o: memref<?x64xbf16>, %n: i32)
+    attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %p = fagpu.channel tma : !p
+  // CHECK: fagpu.role @load
+  fagpu.role @load groups(1) elect {
+    // CHECK: mbarrier.try_wait
+    // CHECK-NOT: nvvm.cp.async.bulk
+    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    // CHECK: nvvm.cp.async.bulk
+    fagpu.put %p, %pool[%c0, %c0, %c0, %c0] [1, 64, 1, 64] pages(%table : memref<?x?xi32> at 0) rows(%n) : memref<?x64x2x64xbf16> into !p
+  }
+  // CHECK: fagpu.role @math
+  fagpu.role @math groups(1) {
+    %pv = fagpu.acquire %p : !p
+    %x = fagpu.load %pv : !pv -> !half
+    // CHECK-NOT: nvvm.fence.proxy
+    // CHECK: mbarrier.arrive
+    fagpu.release %pv : !pv
+    fagpu.store %x, %o[%c0, %c0] rows(%n) : !half into memref<?x64xbf16>
+  }
+  return
+}
