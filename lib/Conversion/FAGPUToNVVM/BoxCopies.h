@@ -33,9 +33,9 @@ void enterFirstWarp(Emitter &emit, const RoleThreads &threads);
 /// Goes on inside a branch of one lane of a warp, all of which are here.
 void enterElectedLane(Emitter &emit);
 
-/// Whether bulk copies into a channel overwrite what loads have read. They write
-/// by the asynchronous proxy, for which an arrival alone does not order the
-/// loads before it: a fence stands between (PTX ISA, "Causality order").
+/// Whether bulk copies into a channel overwrite what loads have read. They
+/// write by the asynchronous proxy, for which an arrival alone does not order
+/// the loads before it: a fence stands between (PTX ISA, "Causality order").
 bool isCopiedOverLoads(Value channel);
 
 /// That fence, of a thread that is about to copy. Where a cluster shares the
