@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operands of an attention say in their orders which dims are one: `DimVisitor`
+// names those of a forward or of a gradient. Of several in a function, dims of
+// one argument are one. Read `visitShared`, then `findDimNames`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Export/DimNames.h"
 #include "fa/Dialect/FA/IR/FA.h"

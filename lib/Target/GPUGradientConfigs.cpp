@@ -187,7 +187,7 @@ static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
   // Elements that queries share have rows of their own in blocks of these.
   if (problem.mustBeDeterministic || problem.addsOfQueries)
     return 0;
-  // Lists have blocks of so many queries.
+  // A list has blocks as long as those of numbers of queries, which 80 are not.
   bool takesFew = problem.hasMask || problem.isPacked;
   int64_t most = takesFew ? row.onceIfMasked : row.once;
   if (problem.hasScore)
@@ -254,10 +254,16 @@ static ConfigAttr addShorter(ConfigAttr onePass, const GradientRow &row,
                              std::string &reason) {
   bool isPlain = !problem.hasScore && !problem.addsToCaptures;
   int64_t from = problem.hasMask ? row.fromPackedIfMasked : row.fromPacked;
-  if (!problem.isPacked || !from || !isPlain)
+  if (!from)
     return onePass;
   MLIRContext *context = onePass.getContext();
+  // With a score function, short documents without a mask were timed alone.
   bool isOnce = row.packedOnce && !problem.hasMask;
+  if (!isPlain)
+    return problem.hasMask || isOnce
+               ? onePass
+               : makePasses(context, row, target, problem);
+  isOnce = isOnce && takesOnePass(row.packedOnce, problem);
   ConfigAttr shorter =
       isOnce ? makeOnePass(context, target, row.packedOnce, problem)
              : makePasses(context, row, target, problem);

@@ -1,7 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""Libraries whose attention fa_mlir takes: xformers, diffusers, transformers. One class for each, skipped without it.
+"""Libraries whose attention fa_mlir takes: xformers, diffusers, transformers. One class for each,
+skipped without it.
 
 `XFormers` has its masks, `Diffusers` and `Transformers` tiny random models, against the library's own attention.
 """

@@ -154,8 +154,16 @@ void mlir::fagpu::enterElected(Emitter &emit, const RoleThreads &threads) {
 }
 
 bool mlir::fagpu::isCopiedOverLoads(Value channel) {
-  return channel.getDefiningOp<ChannelOp>().getEngine() == Engine::tma &&
-         isReadByLoads(channel);
+  auto op = channel.getDefiningOp<ChannelOp>();
+  if (op.getEngine() != Engine::tma)
+    return false;
+  // Channels over one another share stages.
+  auto readsStages = [&](Value other) { return other && isReadByLoads(other); };
+  return isReadByLoads(channel) || readsStages(op.getOver()) ||
+         llvm::any_of(channel.getUsers(), [&](Operation *user) {
+           auto above = dyn_cast<ChannelOp>(user);
+           return above && readsStages(above.getResult());
+         });
 }
 
 // One thread's fence, rather than one of each warp that reads.

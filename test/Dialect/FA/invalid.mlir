@@ -2032,3 +2032,21 @@ func.func @sole_reader_of_arithmetic(%x: f32) {
   %y = arith.negf %x {fa.sole_reader = 1} : f32
   return
 }
+
+// -----
+
+func.func @same_heads_of_arithmetic(%x: f32) {
+  // expected-error @below {{'arith.negf' op 'fa.same_heads' is unit, expected it without a value on an fa.attention_gradient}}
+  %y = arith.negf %x {fa.same_heads} : f32
+  return
+}
+
+// -----
+
+func.func @same_heads_of_groups(%q: memref<1x8x4x16xbf16>, %k: memref<1x8x2x16xbf16>, %lse: memref<1x4x8xf32>) {
+  // expected-error @below {{'fa.attention_gradient' op has 4 query heads and 'fa.same_heads', expected as many as the 2 key heads}}
+  fa.attention_gradient ins(%q, %k, %k : memref<1x8x4x16xbf16>, memref<1x8x2x16xbf16>, memref<1x8x2x16xbf16>)
+      of(%q, %lse : memref<1x8x4x16xbf16>, memref<1x4x8xf32>) gradients(%q : memref<1x8x4x16xbf16>)
+      outs(query = %q : memref<1x8x4x16xbf16>) {fa.same_heads}
+  return
+}

@@ -111,6 +111,14 @@
 // FEWER64: fewer queries a step below 200 keys or queries in the mean
 // FEWER64: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 200, from_queries = 200>>
 // FEWER64-NOT: fa.gradient_keys
+// 64 queries a step are none of head dim 48, and a score function was timed without a mask alone.
+// REDEFINE: %{documents} = sed 's/DIM/48/; s/MASK//' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT48
+// SHORT48: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 200, from_queries = 200>>
+// REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/score softcap(%c)/; s/%lse: !l,/%lse: !l, %c: f32,/' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SCORED
+// SCORED: gradient_form = two_pass
+// SCORED-NOT: longer
 // RUN: not fa-opt %t/two_types.mlir -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=TYPES
 // TYPES: error: 'fa.attention_gradient' op has an output gradient of 'f32' beside a query of 'bf16', which has no lowering for sm_90a; the nearest is an output gradient of 'bf16' there, and this one on a CPU
 

@@ -335,7 +335,7 @@ func.func @own_heads(%q: !q, %k: !q, %lse: !row) {
 !s = memref<?xi32>
 #d = #fa.dims<s, h, d>
 
-// Of packed sequences the mean counts, also where all of them have a known number of rows. Where there is none nothing is divided by 0.
+// Of packed sequences of a gradient the mean counts, also where all of them have a known number of rows. Where there is none nothing is divided by 0.
 // CHECK-LABEL: func.func @packed
 // CHECK: %[[STARTS:.*]] = memref.dim %arg1, %{{.*}} : memref<?xi32>
 // CHECK: %[[LESS:.*]] = arith.subi %[[STARTS]], %c1{{[_0-9]*}} : index
@@ -347,7 +347,20 @@ func.func @own_heads(%q: !q, %k: !q, %lse: !row) {
 // CHECK: config = #fa.config<query_block = 64, key_block = 128>
 // CHECK: } else {
 // CHECK: config = #fa.config<query_block = 64, key_block = 64>
-func.func @packed(%q: !p, %starts: !s, %o: !p) {
+func.func @packed(%q: !p, %starts: !s, %lse: memref<8x512xf32>, %dq: !p) {
+  fa.attention_gradient ins(%q, %q, %q : !p, !p, !p) of(%q, %lse : !p, memref<8x512xf32>) gradients(%q : !p) outs(query = %dq : !p)
+      query_starts(%starts : !s) key_starts(%starts : !s)
+      {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 100>>,
+       query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d, output_gradient_dims = #d, query_gradient_dims = #d}
+  return
+}
+
+// All rows of an attention do.
+// CHECK-LABEL: func.func @packed_forward
+// CHECK-NOT: scf.if
+// CHECK: config = #fa.config<query_block = 64, key_block = 128>
+// CHECK: return
+func.func @packed_forward(%q: !p, %starts: !s, %o: !p) {
   fa.attention ins(%q, %q, %q : !p, !p, !p) outs(%o : !p) query_starts(%starts : !s) key_starts(%starts : !s)
       {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 100>>,
        query_dims = #d, key_dims = #d, value_dims = #d, output_dims = #d}

@@ -7,6 +7,7 @@
 
 #include "fa/Dialect/FA/IR/FASequence.h"
 #include "fa/Dialect/FA/IR/OrderedSums.h"
+#include "fa/Dialect/FA/IR/SameHeads.h"
 #include "fa/Dialect/FA/IR/SoleReader.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +95,26 @@ static LogicalResult verifySoleReader(Operation *op, Attribute value) {
                               "fa.finalize";
 }
 
+static LogicalResult verifySameHeads(Operation *op, Attribute value) {
+  auto gradient = dyn_cast<AttentionGradientOp>(op);
+  if (!gradient || !isa<UnitAttr>(value))
+    return op->emitOpError() << "'" << sameHeadsAttrName << "' is " << value
+                             << ", expected it without a value on an "
+                                "fa.attention_gradient";
+  auto getHeads = [](Value operand, DimsAttr order) {
+    return cast<ShapedType>(operand.getType())
+        .getDimSize(order.positionOf(DimKind::Heads));
+  };
+  int64_t heads = getHeads(gradient.getQuery(), gradient.getQueryOrder()),
+          keyHeads = getHeads(gradient.getKey(), gradient.getKeyOrder());
+  if (heads == keyHeads || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads))
+    return success();
+  return op->emitOpError() << "has " << heads << " query heads and '"
+                           << sameHeadsAttrName << "', expected as many as the "
+                           << keyHeads << " key heads";
+}
+
 LogicalResult FADialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == implementsAttrName)
@@ -104,5 +125,7 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op,
     return verifyOrderedSums(op, attribute.getValue());
   if (attribute.getName() == soleReaderAttrName)
     return verifySoleReader(op, attribute.getValue());
+  if (attribute.getName() == sameHeadsAttrName)
+    return verifySameHeads(op, attribute.getValue());
   return success();
 }

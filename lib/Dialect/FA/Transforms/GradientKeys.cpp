@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientTiler.h"
+#include "fa/Dialect/FA/IR/SameHeads.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -99,7 +99,7 @@ Value GradientTiler::countBlocks(const BlockList &list, Value sequence) {
       ofQueries ? queryStarts : keyStarts, /*lengths=*/Value(),
       toValue(ofQueries ? queries : keys), rows.batch, /*keepRows=*/true);
   Value count = views.select(rows.isSequence, own.count, rows.room);
-  // A number that is known to be short.
+  // With a bound that passes see, sums of them are in 32 bits.
   count = make<arith::MinSIOp>(count, views.index(greatestNumber));
   if (isOfNumbers(list))
     count = make<arith::MaxSIOp>(count, views.index(1));
@@ -158,9 +158,12 @@ Value GradientTiler::listSequence(const BlockList &list, Value sequence,
   Value sequences = getSlots(list.kind, list.block).countSequences();
   ValueRange counted = createParallelSums(rewriter, loc, views.index(0),
                                           sequences, /*count=*/2, count);
-  Value before = asIndex(rewriter, loc, counted[0]),
-        all = asIndex(rewriter, loc, counted[1]);
-  // Sequences that share rows, which is an error, may have more.
+  // Sequences that share rows, which is an error, may have more than the list
+  // holds, and more than 32 bits do.
+  Value before = make<arith::MaxSIOp>(asIndex(rewriter, loc, counted[0]),
+                                      views.index(0)),
+        all = make<arith::MaxSIOp>(asIndex(rewriter, loc, counted[1]),
+                                   views.index(0));
   Value listed = make<arith::MinSIOp>(all, list.slots);
   Value end = make<arith::MinSIOp>(make<arith::AddIOp>(before, own), listed);
   Value mine = make<arith::SubIOp>(end, make<arith::MinSIOp>(before, end));

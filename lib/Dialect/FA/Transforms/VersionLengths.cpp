@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/FA/IR/SameHeads.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "fa/Target/Target.h"
@@ -53,6 +54,11 @@ public:
   SmallVector<Value> build(ConfigAttr config);
 
 private:
+  /// Packed gradients go by the mean of their sequences, attentions by all rows
+  /// (each as it was timed).
+  static Value getMeanOver(Value starts) {
+    return std::is_same_v<OpTy, AttentionGradientOp> ? starts : Value();
+  }
   Value getLength(Value operand, int64_t dim);
   Value isAtLeast(Value operand, DimsAttr order, Value starts, int64_t length);
   Value hasSameHeads(ConfigAttr config, ConfigAttr longer);
@@ -107,10 +113,10 @@ Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config,
 
 template <typename OpTy>
 ConfigAttr LengthVersioner<OpTy>::getPossible(ConfigAttr config) {
-  int64_t queries =
-      getKnownLength(op.getQuery(), op.getQueryOrder(), op.getQueryStarts());
-  int64_t keys =
-      getKnownLength(op.getKey(), op.getKeyOrder(), op.getKeyStarts());
+  int64_t queries = getKnownLength(op.getQuery(), op.getQueryOrder(),
+                                   getMeanOver(op.getQueryStarts()));
+  int64_t keys = getKnownLength(op.getKey(), op.getKeyOrder(),
+                                getMeanOver(op.getKeyStarts()));
   while (ConfigAttr longer = config.getLonger()) {
     ConfigAttr alone = longer.withLengths(
         longer.getFromKeys(), longer.getFromQueries(), /*longer=*/{});
@@ -165,10 +171,12 @@ Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
 /// leave open, is for.
 template <typename OpTy>
 Value LengthVersioner<OpTy>::isLonger(ConfigAttr config, ConfigAttr longer) {
-  Value enoughKeys = isAtLeast(op.getKey(), op.getKeyOrder(), op.getKeyStarts(),
-                               longer.getFromKeys());
-  Value enoughQueries = isAtLeast(op.getQuery(), op.getQueryOrder(),
-                                  op.getQueryStarts(), longer.getFromQueries());
+  Value enoughKeys =
+      isAtLeast(op.getKey(), op.getKeyOrder(), getMeanOver(op.getKeyStarts()),
+                longer.getFromKeys());
+  Value enoughQueries =
+      isAtLeast(op.getQuery(), op.getQueryOrder(),
+                getMeanOver(op.getQueryStarts()), longer.getFromQueries());
   Value all;
   for (Value part : {enoughKeys, enoughQueries, hasSameHeads(config, longer)})
     if (part)

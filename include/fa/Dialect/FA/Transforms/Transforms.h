@@ -49,10 +49,6 @@ StringRef suggestLowering(Operation *op);
 void versionLengths(RewriterBase &rewriter, AttentionOp op);
 void versionLengths(RewriterBase &rewriter, AttentionGradientOp op);
 
-/// On a gradient of a version for as many key heads as query heads, where its
-/// types do not say so.
-inline constexpr StringLiteral sameHeadsAttrName = "fa.same_heads";
-
 /// Fails after one error where the config has longer ones.
 LogicalResult verifyForAnyKeys(AttentionOp op);
 LogicalResult verifyForAnyKeys(AttentionGradientOp op);
