@@ -75,14 +75,12 @@ def FAVersionLengths : Pass<"fa-version-lengths"> {
     one becomes two, each with a config of its own, and the numbers of keys and
     queries choose between them where the function runs: the `longer` one needs
     at least `from_keys` and `from_queries` of them. A `longer` one of the
-    `longer` one is chosen inside. Of packed sequences the mean counts. A number
-    that is static is not asked for, and configs that it rules out get no version;
-    where one remains there is no choice. A `longer` one of `one_pass` by groups
-    of warps, in place of another, is for as many key heads as query heads: others
-    are slower with more queries a step. Each
-    version compiles kernels of its own: the causal gradient of head dim 128 on
-    sm_90a takes 1.7 times as long to compile as one version does. Works on
-    memrefs and on tensors.
+    `longer` one is chosen inside. Of packed gradients the mean counts. A static
+    number is not asked for; configs that it rules out get no version. A `longer`
+    `one_pass` by groups of warps, in place of another, is for as many key heads
+    as query heads (`fa.same_heads`): others are slower with more queries a step.
+    Each version compiles kernels of its own, which takes up to 1.7 times as long.
+    Works on memrefs and on tensors.
 
     Before:
 
