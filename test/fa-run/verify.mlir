@@ -22,6 +22,15 @@
 // SINGLE: result 0: 1x256x4x128xf32 relative error {{.*}}, bound 2.0e-06 (relative): ok
 // SINGLE-NEXT: result 1: 1x4x256xf32 {{.*}} bound 1.0e-04 (largest): ok
 
+// What a type rounds to its infinity is that; an infinity in place of a number that it holds fails.
+// RUN: echo "func.func @narrow(%%x: tensor<3xf32>) -> tensor<3xf16> { %%y = arith.truncf %%x : tensor<3xf32> to tensor<3xf16> return %%y : tensor<3xf16> }" > %t.narrow.mlir
+// RUN: fa-run %t.narrow.mlir --target=cpu --verify --input=3xf32=[1.0,93666.5,-70000.0] | FileCheck %s --check-prefix=OVERFLOW
+// OVERFLOW: result 0: 3xf16 relative error 0.00e+00, {{.*}}: ok
+// RUN: echo "func.func @narrow(%%x: tensor<3xf32>) -> tensor<3xf16> { %%y = arith.truncf %%x : tensor<3xf32> to tensor<3xf16> %%z = arith.addf %%y, %%y : tensor<3xf16> %%h = arith.constant dense<0.5> : tensor<3xf16> %%w = arith.mulf %%z, %%h : tensor<3xf16> return %%w : tensor<3xf16> }" > %t.twice.mlir
+// RUN: not fa-run %t.twice.mlir --target=cpu --verify --precision=float64 --input=3xf32=[1.0,60000.0,2.0] | FileCheck %s --check-prefix=INFINITY
+// INFINITY: FAILED
+// INFINITY-NEXT: 1 of 3 elements differ in kind; the first, element 1, is INF where the reference has 60000
+
 // RUN: not fa-run %s --entry=top_left --target=reference --against=%S/Inputs/causal.mlir --seed=1 | FileCheck %s --check-prefix=OTHER
 // OTHER: result 0: 1x6x2x4xf32 relative error {{.*}}, bound 2.0e-06 (relative): FAILED
 // OTHER: result 1: 1x2x6xf32 {{.*}}: FAILED

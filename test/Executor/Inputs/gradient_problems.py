@@ -215,7 +215,9 @@ class Problem:
         """Gradients of a piece (slices of batch, head, query and key) of the problem, and their conditions, by name."""
         condition = 1 + np.abs(np.where(self.visible, self.x, 0))
         sums = self.sums(delta, piece, self.p, lambda a: a, lambda a, b: a - b)
-        most = self.sums(delta, piece, self.p * condition, np.abs, lambda a, b: a + b)
+        # A weight below the smallest normal number of f32 may be 0: that is its error, of which 1e-6 of a weight is the unit.
+        least = np.where(self.visible, 2.0**-126 / 1e-6, 0)
+        most = self.sums(delta, piece, self.p * condition + least, np.abs, lambda a, b: a + b)
         if self.sink:
             sums["sink_capture[0]"] = self.sums_of_sink(delta, piece, lambda a: a, np.ones_like(self.sinks))
             most["sink_capture[0]"] = -self.sums_of_sink(delta, piece, np.abs, 1 + np.abs(self.sinks))
