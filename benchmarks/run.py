@@ -189,6 +189,7 @@ def main():
     if "before" in arguments.only and not arguments.before:
         parser.error("--only before: --before says no build folder")
     arguments.build = arguments.build.resolve()
+    arguments.before = arguments.before and arguments.before.resolve()
     load = round(os.getloadavg()[0], 1)
     bench = Bench(arguments)
     for part in arguments.only:
@@ -197,7 +198,8 @@ def main():
                "threads": arguments.threads, "load_at_start": load, "torch": bench.torch and bench.torch.torch.__version__,
                "compile_seconds": bench.compile_seconds(), "cases": bench.lines}
     slug = re.sub(r"[^a-z0-9]+", "-", results["processor"].lower()).strip("-")
-    stem = f"{slug}-{arguments.threads}t"
+    # The record is of the usual parts.
+    stem = f"{slug}-{arguments.threads}t" + ("-before" if "before" in arguments.only else "")
     arguments.results.mkdir(parents=True, exist_ok=True)
     (arguments.results / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n")
     if "speed" in arguments.only:

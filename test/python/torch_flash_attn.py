@@ -7,7 +7,6 @@
 paged sequences with each sequence alone.
 """
 
-import os
 import subprocess
 import sys
 import types
@@ -18,19 +17,7 @@ import torch
 
 import fa_mlir
 from fa_mlir import flash_attn, flash_attn_interface
-
-SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
-# suites_on_device.py sets it.
-DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
-if DEVICE != "cpu":
-    torch.set_default_device(DEVICE)
-print("seed", SEED)
-torch.manual_seed(SEED)
-
-
-def relative_error(got, expected):
-    return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
-        min=1e-30))
+from torch_numbers import relative_error
 
 
 def rotate(rows, cos, sin, interleaved):

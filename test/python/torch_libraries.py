@@ -8,31 +8,18 @@ skipped without it.
 """
 
 import importlib.util
-import os
 import unittest
 from unittest import mock
 
 import torch
 
 import fa_mlir
-
-SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
-# suites_on_device.py sets it.
-DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
-if DEVICE != "cpu":
-    torch.set_default_device(DEVICE)
-print("seed", SEED)
-torch.manual_seed(SEED)
+from torch_numbers import SEED, relative_error
 
 
 def count_compiled():
     """Kernels that were made or found on disk."""
     return fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"]
-
-
-def relative_error(got, expected):
-    return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
-        min=1e-30))
 
 
 @unittest.skipUnless(importlib.util.find_spec("xformers"), "no xformers")

@@ -8,7 +8,6 @@
 """
 
 import importlib.util
-import os
 import unittest
 import warnings
 from unittest import mock
@@ -19,19 +18,7 @@ from torch.nn.functional import scaled_dot_product_attention as original
 import fa_mlir
 from fa_mlir import flash_impl
 from fa_mlir.sdpa import override_counts
-
-SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
-# suites_on_device.py sets it.
-DEVICE = os.environ.get("FA_TEST_DEVICE", "cpu")
-if DEVICE != "cpu":
-    torch.set_default_device(DEVICE)
-print("seed", SEED)
-torch.manual_seed(SEED)
-
-
-def relative_error(got, expected):
-    return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
-        min=1e-30))
+from torch_numbers import DEVICE, SEED, relative_error
 
 
 def find_scores(query, key, is_causal=False, attn_mask=None, enable_gqa=False, scale=None, dropout_p=0.0):
