@@ -31,14 +31,17 @@ static std::optional<unsigned> getInnerDim(StoreOp store) {
 }
 
 Value mlir::fagpu::addRow(Emitter &emit, StoreOp store,
-                          MutableArrayRef<Value> indices, Value row) {
+                          MutableArrayRef<Value> indices, Value row,
+                          int64_t more) {
   Value &bounded = indices[store.getRowDim()];
-  if (std::optional<unsigned> inner = getInnerDim(store)) {
-    Value size = emit.constant(store.getBox()[*inner]);
-    Value rest = arith::RemUIOp::create(emit.builder, emit.location, row, size);
-    row = arith::DivUIOp::create(emit.builder, emit.location, row, size);
-    indices[*inner] = emit.add(indices[*inner], rest);
-  }
+  std::optional<unsigned> inner = getInnerDim(store);
+  if (!inner)
+    return bounded = emit.add(emit.add(bounded, row), more);
+  row = emit.add(row, more);
+  Value size = emit.constant(store.getBox()[*inner]);
+  Value rest = arith::RemUIOp::create(emit.builder, emit.location, row, size);
+  row = arith::DivUIOp::create(emit.builder, emit.location, row, size);
+  indices[*inner] = emit.add(indices[*inner], rest);
   return bounded = emit.add(bounded, row);
 }
 

@@ -42,10 +42,11 @@ void storePiece(Emitter &emit, const RowPiece &piece);
 void storePiece(Emitter &emit, const RowPiece &piece, const ColumnBound &bound,
                 int64_t first, int64_t span, Value column);
 
-/// Moves the indices of a box by a row of the value, which counts through all
-/// dimensions but that of columns, and gives the index that `rows` bounds.
+/// Moves the indices of a box by row `row + more` of the value, which counts
+/// through all dimensions but that of columns, and gives the index that `rows`
+/// bounds. Rows that differ in `more` share the sum of the rest.
 Value addRow(Emitter &emit, StoreOp store, MutableArrayRef<Value> indices,
-             Value row);
+             Value row, int64_t more = 0);
 
 } // namespace mlir::fagpu
 

@@ -110,7 +110,7 @@ private:
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
-    Value row = addRow(emit, op, indices, emit.add(ofThread, rowOffset));
+    Value row = addRow(emit, op, indices, ofThread, rowOffset);
     Value isStored;
     if (!adaptor.getRows().empty())
       isStored = emit.isLess(row, adaptor.getRows().front());

@@ -130,14 +130,12 @@ struct StoreRowsPattern : public LoweringPattern<StoreOp> {
     const RoleThreads &threads = kernel.getThreads(op);
     Value ofThread = emit.add(emit.shiftLeft(threads.warp, 4),
                               emit.shiftRight(threads.lane, 2));
-    Value isWriter = emit.equal(emit.bitAnd(threads.lane, 3), emit.constant(0));
     for (auto [index, value] : llvm::enumerate(adaptor.getValue())) {
       SmallVector<Value> indices(offsets);
-      Value row =
-          addRow(emit, op, indices,
-                 emit.add(ofThread,
-                          layout.getElementOffset(type.getShape(), index)[0]));
-      Value predicate = isWriter;
+      Value row = addRow(emit, op, indices, ofThread,
+                         layout.getElementOffset(type.getShape(), index)[0]);
+      Value predicate =
+          emit.equal(emit.bitAnd(threads.lane, 3), emit.constant(0));
       if (!adaptor.getRows().empty())
         predicate = emit.logicalAnd(
             predicate, emit.isLess(row, adaptor.getRows().front()));

@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -fagpu-assign-waits -fagpu-assign-stages -fagpu-plan-resources -convert-fagpu-to-nvvm | FileCheck %s
+// RUN: fa-opt %s -fagpu-assign-waits -fagpu-assign-stages -fagpu-plan-resources -convert-fagpu-to-nvvm -cse | FileCheck %s --check-prefix=SHARED
 // RUN: fa-opt %s -fagpu-assign-waits -fagpu-assign-stages -fagpu-plan-resources -convert-fagpu-to-nvvm -fagpu-lower-kernel | FileCheck %s --check-prefix=ROLES
 
 // One product of a tile by itself: every kind of channel operation once.
@@ -89,6 +90,15 @@ func.func @square(%m: !m, %o: !m, %s: memref<?x?xf32>, %n: i32, %counter: memref
     %sum = fagpu.reduce add %x : !acc -> !row
     // The first lane of a quad stores a row, by a predicate.
     // CHECK-COUNT-2: @$2 st.global.f32 [$0], $1;
+    // Its second row goes on from the first.
+    // SHARED-COUNT-4: nvvm.shfl.sync bfly
+    // SHARED: %[[OF_THREAD:.*]] = arith.addi
+    // SHARED-NEXT: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[OF_THREAD]] : i32
+    // SHARED: arith.cmpi slt, %[[FIRST]], %[[ROWS:.*]] : i32
+    // SHARED: @$2 st.global.f32 [$0], $1;
+    // SHARED: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c8_i32
+    // SHARED: arith.cmpi slt, %[[SECOND]], %[[ROWS]] : i32
+    // SHARED: @$2 st.global.f32 [$0], $1;
     fagpu.store %sum, %s[%c0, %c0] rows(%rows) : !row into memref<?x?xf32>
     %h = arith.truncf %x : !acc to !half
     // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
