@@ -144,8 +144,9 @@ FA_RUNTIME_EXPORTED FaStatus faKernelLoad(FaRuntime runtime,
                                           const char *manifest_path,
                                           FaKernel *kernel);
 
-/// The same from memory: `manifest` is the text of one (its `images` are not
-/// read), `cubin` and `ptx` are images of the given sizes in bytes, or NULL.
+/// The same from memory: `manifest` is the text of one, `cubin` and `ptx` are
+/// images of the given sizes in bytes, or NULL. Where the manifest lists
+/// several cubins `cubin` has one after the other. No files are read.
 FA_RUNTIME_EXPORTED FaStatus faKernelLoadFromMemory(
     FaRuntime runtime, const char *manifest, size_t manifest_size,
     const void *cubin, size_t cubin_size, const void *ptx, size_t ptx_size,

@@ -208,7 +208,9 @@ FaStatus faModuleCompileKernel(FaModule module, const char *entry,
       "{0:2}\n", llvm::json::Value(std::move(schedule.manifest)));
   *manifest = makeBytes(std::move(text));
   *ptx = makeBytes(std::move(schedule.ptx));
-  *cubin =
-      schedule.cubin.empty() ? nullptr : makeBytes(std::move(schedule.cubin));
+  std::string images;
+  for (const CubinImage &image : schedule.cubins)
+    images += image.bytes;
+  *cubin = images.empty() ? nullptr : makeBytes(std::move(images));
   return FA_SUCCESS;
 }

@@ -51,9 +51,12 @@ llvm::Expected<DeviceKernel> DeviceKernel::load(std::unique_ptr<Runtime> cuda,
   auto manifest = readManifest(text);
   if (!manifest)
     return manifest.takeError();
-  auto kernel =
-      Kernel::create(*loaded.cuda, std::move(manifest->kernel),
-                     {std::move(compiled.cubin), std::move(compiled.ptx)});
+  KernelImages images;
+  for (CubinImage &image : compiled.cubins)
+    images.cubins.push_back({std::move(image.kernel), std::move(image.bytes)});
+  images.ptx = std::move(compiled.ptx);
+  auto kernel = Kernel::create(*loaded.cuda, std::move(manifest->kernel),
+                               std::move(images));
   if (!kernel)
     return kernel.takeError();
   loaded.kernel = std::move(*kernel);

@@ -18,11 +18,13 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
+#include "fa/Target/NVPTX/PTX.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -97,15 +99,39 @@ static OwningOpRef<ModuleOp> isolateKernels(func::FuncOp host) {
   return device;
 }
 
-/// The object of a format in the binary that the pipeline leaves; null where
-/// there is none.
-static gpu::ObjectAttr findObject(ModuleOp module,
-                                  gpu::CompilationTarget format) {
+/// The objects of a format in the binaries that the pipeline leaves.
+static SmallVector<gpu::ObjectAttr> findObjects(ModuleOp module,
+                                                gpu::CompilationTarget format) {
+  SmallVector<gpu::ObjectAttr> objects;
   for (auto binary : module.getOps<gpu::BinaryOp>())
     for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())
       if (object.getFormat() == format)
-        return object;
-  return nullptr;
+        objects.push_back(object);
+  return objects;
+}
+
+/// Images with the names of their files.
+static SmallVector<CubinImage> nameImages(ArrayRef<gpu::ObjectAttr> objects,
+                                          StringRef file) {
+  if (objects.size() == 1)
+    return {{"", file.str(), objects.front().getObject().str()}};
+  SmallVector<CubinImage> images;
+  for (gpu::ObjectAttr object : objects) {
+    CubinImage &image = images.emplace_back();
+    image.kernel = object.getKernels().begin()->getName().str();
+    if (!file.empty())
+      image.file = (llvm::sys::path::stem(file) + "." + image.kernel +
+                    llvm::sys::path::extension(file))
+                       .str();
+    image.bytes = object.getObject().str();
+  }
+  return images;
+}
+
+static std::string joinTexts(ArrayRef<gpu::ObjectAttr> objects) {
+  return joinPTX(llvm::map_to_vector(objects, [](gpu::ObjectAttr object) {
+    return object.getObject().str();
+  }));
 }
 
 FailureOr<CompiledSchedule>
@@ -144,16 +170,15 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
       failed(verify(*device)) || failed(manager.run(*device)))
     return failure();
 
-  gpu::ObjectAttr cubin = findObject(*device, gpu::CompilationTarget::Binary);
-  gpu::ObjectAttr ptx = findObject(*device, gpu::CompilationTarget::Assembly);
-  FailureOr<llvm::json::Object> manifest =
-      buildManifest(host, cubin ? cubin : ptx, names);
+  CompiledSchedule result;
+  auto texts = findObjects(*device, gpu::CompilationTarget::Assembly);
+  auto images = findObjects(*device, gpu::CompilationTarget::Binary);
+  result.ptx = joinTexts(texts);
+  result.cubins = nameImages(images, names.cubin);
+  FailureOr<llvm::json::Object> manifest = buildManifest(
+      host, images.empty() ? texts : images, result.cubins, names);
   if (failed(manifest))
     return failure();
-  CompiledSchedule result;
-  result.ptx = ptx.getObject().str();
-  if (cubin)
-    result.cubin = cubin.getObject().str();
   result.manifest = std::move(*manifest);
   return result;
 }

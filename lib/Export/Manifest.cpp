@@ -54,10 +54,10 @@ static llvm::SmallDenseSet<unsigned> findOutputs(func::FuncOp kernel) {
 namespace {
 class ManifestBuilder {
 public:
-  ManifestBuilder(func::FuncOp host, gpu::ObjectAttr object,
-                  const ManifestNames &names)
-      : host(host), object(object), files(names), names(names.arguments),
-        implemented(findImplemented(host)) {
+  ManifestBuilder(func::FuncOp host, ArrayRef<gpu::ObjectAttr> objects,
+                  ArrayRef<CubinImage> cubins, const ManifestNames &names)
+      : host(host), objects(objects), cubins(cubins), ptxFile(names.ptx),
+        names(names.arguments), implemented(findImplemented(host)) {
     if (implemented)
       dimNames = findDimNames(implemented);
     for (unsigned i = this->names.size(); i < host.getNumArguments(); ++i)
@@ -69,12 +69,15 @@ public:
 private:
   LogicalResult translateBody();
   void requireWholeGroups();
+  gpu::KernelMetadataAttr findMetadata(StringAttr kernel) const;
   FailureOr<Object> describeLaunch(fagpu::LaunchOp launch);
   FailureOr<Array> describeArguments();
+  Object describeImages() const;
 
   func::FuncOp host;
-  gpu::ObjectAttr object;
-  const ManifestNames &files;
+  ArrayRef<gpu::ObjectAttr> objects;
+  ArrayRef<CubinImage> cubins;
+  StringRef ptxFile;
   SmallVector<std::string> names;
   /// Null where the function implements none.
   func::FuncOp implemented;
@@ -140,11 +143,19 @@ FailureOr<Array> ManifestBuilder::describeArguments() {
   return arguments;
 }
 
+/// Null where no object has the kernel.
+gpu::KernelMetadataAttr ManifestBuilder::findMetadata(StringAttr kernel) const {
+  for (gpu::ObjectAttr object : objects)
+    if (object.getKernels())
+      if (auto metadata = object.getKernels().lookup(kernel))
+        return metadata;
+  return nullptr;
+}
+
 /// What a manifest says of one launch.
 FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
   gpu::KernelMetadataAttr metadata =
-      object.getKernels() ? object.getKernels().lookup(launch.getKernel())
-                          : nullptr;
+      findMetadata(launch.getKernelAttr().getAttr());
   auto described =
       metadata ? metadata.getAttr<ArrayAttr>(FAGPUDialect::parametersAttrName)
                : nullptr;
@@ -194,6 +205,27 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
   return description;
 }
 
+/// The files of the images. Where each kernel has machine code of its own, also
+/// how long that is: in memory the images follow each other.
+Object ManifestBuilder::describeImages() const {
+  Object images;
+  if (!ptxFile.empty())
+    images["ptx"] = ptxFile.str();
+  if (cubins.empty() || cubins.front().file.empty())
+    return images;
+  if (cubins.front().kernel.empty()) {
+    images["cubin"] = cubins.front().file;
+    return images;
+  }
+  Array list;
+  for (const CubinImage &image : cubins)
+    list.push_back(Object{{"kernel", image.kernel},
+                          {"file", image.file},
+                          {"bytes", int64_t(image.bytes.size())}});
+  images["cubin"] = std::move(list);
+  return images;
+}
+
 FailureOr<Object> ManifestBuilder::build() {
   values.emplace(host, names);
   requireWholeGroups();
@@ -214,13 +246,11 @@ FailureOr<Object> ManifestBuilder::build() {
   FailureOr<Array> arguments = describeArguments();
   if (failed(arguments))
     return failure();
-  Object images;
-  if (!files.cubin.empty())
-    images["cubin"] = files.cubin;
-  if (!files.ptx.empty())
-    images["ptx"] = files.ptx;
-  manifest["version"] = 1;
-  manifest["chip"] = cast<NVVM::NVVMTargetAttr>(object.getTarget()).getChip();
+  Object images = describeImages();
+  // Lists of images are new in version 2.
+  manifest["version"] = images.getArray("cubin") ? 2 : 1;
+  manifest["chip"] =
+      cast<NVVM::NVVMTargetAttr>(objects.front().getTarget()).getChip();
   manifest["images"] = std::move(images);
   manifest["arguments"] = std::move(*arguments);
   manifest["requirements"] = values->takeRequirements();
@@ -233,7 +263,8 @@ FailureOr<Object> ManifestBuilder::build() {
 }
 
 FailureOr<Object> mlir::fa::buildManifest(func::FuncOp host,
-                                          gpu::ObjectAttr object,
+                                          ArrayRef<gpu::ObjectAttr> objects,
+                                          ArrayRef<CubinImage> cubins,
                                           const ManifestNames &names) {
-  return ManifestBuilder(host, object, names).build();
+  return ManifestBuilder(host, objects, cubins, names).build();
 }

@@ -133,7 +133,8 @@ class CompiledKernel:
         self.manifest: dict = json.loads(manifest)
         #: "" of a kernel that came with the package.
         self.ptx = ptx.decode()
-        #: b"" where nothing made it: the driver assembles `ptx`.
+        #: b"" where nothing made it: the driver assembles `ptx`. Where each kernel has one, as the
+        #: manifest lists, they follow each other.
         self.cubin = cubin
         self.remarks = list(remarks)
         self.name: str = self.manifest["kernel"]
@@ -156,15 +157,22 @@ class CompiledKernel:
         return self._kernel(*arguments, **named)
 
     def save(self, folder: str | os.PathLike, name: str | None = None) -> Path:
-        """Writes NAME.json, NAME.ptx and NAME.cubin, for fa_mlir.load; returns the
-        path of the first."""
+        """Writes NAME.json, NAME.ptx and NAME.cubin, or NAME.KERNEL.cubin for each kernel, for
+        fa_mlir.load; returns the path of the first."""
         folder, name = Path(folder), name or self.name
         folder.mkdir(parents=True, exist_ok=True)
-        images = {}
+        images: dict[str, Any] = {}
         if self.ptx:
             images["ptx"] = f"{name}.ptx"
             (folder / images["ptx"]).write_text(self.ptx)
-        if self.cubin:
+        listed = self.manifest["images"].get("cubin")
+        if self.cubin and isinstance(listed, list):
+            images["cubin"] = [dict(image, file=f"{name}.{image['kernel']}.cubin") for image in listed]
+            start = 0
+            for image in images["cubin"]:
+                (folder / image["file"]).write_bytes(self.cubin[start:start + image["bytes"]])
+                start += image["bytes"]
+        elif self.cubin:
             images["cubin"] = f"{name}.cubin"
             (folder / images["cubin"]).write_bytes(self.cubin)
         path = folder / f"{name}.json"

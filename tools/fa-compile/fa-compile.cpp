@@ -128,19 +128,20 @@ LogicalResult CommandLine::writeFiles(CompiledSchedule compiled,
                        "': " + code.message());
   if (failed(writeFile(names.ptx, compiled.ptx)))
     return failure();
-  if (!names.cubin.empty() && failed(writeFile(names.cubin, compiled.cubin)))
-    return failure();
+  SmallVector<std::string> files = {(stem + ".json").str(), names.ptx};
+  for (const CubinImage &image : compiled.cubins) {
+    if (failed(writeFile(image.file, image.bytes)))
+      return failure();
+    files.push_back(image.file);
+  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}\n",
                           llvm::json::Value(std::move(compiled.manifest)));
-  if (failed(writeFile((stem + ".json").str(), text)))
+  if (failed(writeFile(files.front(), text)))
     return failure();
   llvm::outs() << "wrote ";
-  llvm::interleaveComma(
-      ArrayRef<std::string>{(stem + ".json").str(), names.ptx, names.cubin}
-          .drop_back(names.cubin.empty()),
-      llvm::outs());
+  llvm::interleaveComma(files, llvm::outs());
   llvm::outs() << " to " << directory << chosen << "\n";
   return success();
 }

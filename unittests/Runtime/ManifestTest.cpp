@@ -48,8 +48,8 @@ struct Mistake {
 
 static const Mistake mistakes[] = {
     {"\"version\": 1,", "", "version: this field is missing"},
-    {"\"version\": 1", "\"version\": 2",
-     "version: this runtime reads version 1, got 2"},
+    {"\"version\": 1", "\"version\": 3",
+     "version: this runtime reads versions up to 2, got 3"},
     {"\"kernel\": \"attn\",", "", "kernel: this field is missing"},
     {"\"kernel\": \"attn\"", "\"kernel\": 3", "kernel: expected a text, got 3"},
     {"\"sm_90a\"", "\"gfx90a\"",

@@ -25,9 +25,11 @@ struct CompileOptions {
 
 /// A kernel with its host function, ready for the launcher.
 struct CompiledSchedule {
+  /// Of all kernels.
   std::string ptx;
-  /// Empty where none was asked for.
-  std::string cubin;
+  /// Empty where none was asked for. One for each kernel, as each is assembled
+  /// by itself.
+  SmallVector<CubinImage> cubins;
   llvm::json::Object manifest;
 };
 

@@ -109,7 +109,9 @@ FaStatus faKernelLoadFromMemory(FaRuntime runtime, const char *manifest,
     return finish(read.takeError());
   KernelImages images;
   if (cubin)
-    images.cubin.assign(static_cast<const char *>(cubin), cubin_size);
+    if (Error error = splitCubins(
+            *read, {static_cast<const char *>(cubin), cubin_size}, images))
+      return finish(std::move(error));
   if (ptx)
     images.ptx.assign(static_cast<const char *>(ptx), ptx_size);
   return createKernel(runtime, std::move(read->kernel), std::move(images),

@@ -104,6 +104,14 @@ unsigned ParameterSpec::getSizeInBytes() const {
   llvm_unreachable("every kind has a size");
 }
 
+llvm::SmallVector<StringRef, 2> KernelDescription::listFunctions() const {
+  llvm::SmallVector<StringRef, 2> names;
+  for (const LaunchDescription &launch : before)
+    names.push_back(launch.name);
+  names.push_back(name);
+  return names;
+}
+
 bool LaunchDescription::hasCounter() const {
   return llvm::any_of(parameters, [](const ParameterSpec &parameter) {
     return parameter.kind == ParameterSpec::Counter;

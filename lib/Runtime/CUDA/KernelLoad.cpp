@@ -27,7 +27,7 @@ static constexpr unsigned portableClusterSize = 8;
 Expected<std::unique_ptr<Kernel>> Kernel::create(Runtime &runtime,
                                                  KernelDescription description,
                                                  KernelImages images) {
-  if (images.cubin.empty() && images.ptx.empty())
+  if (images.cubins.empty() && images.ptx.empty())
     return makeError(FA_INVALID_IMAGE, "kernel '" + description.name +
                                            "' has neither a cubin nor PTX");
   std::unique_ptr<Kernel> kernel(

@@ -20,37 +20,91 @@ using llvm::Twine;
 
 namespace json = llvm::json;
 
-static constexpr int64_t manifestVersion = 1;
+/// Version 2 has lists of cubins, and is what version 1 is else.
+static constexpr int64_t lastVersion = 2;
+
+static StringRef getKernel(const CubinFile &file) { return file.kernel; }
+
+/// An element of the list of cubins.
+static bool readCubin(const ManifestObject &object,
+                      const KernelDescription &description,
+                      llvm::ArrayRef<CubinFile> others, CubinFile &file) {
+  if (!object.checkKeys({"kernel", "file", "bytes"}))
+    return false;
+  std::optional<StringRef> kernel = object.getString("kernel");
+  std::optional<StringRef> name = object.getString("file");
+  std::optional<int64_t> bytes = object.getInteger("bytes", 1, INT64_MAX);
+  if (!kernel || !name || !bytes)
+    return false;
+  if (!llvm::is_contained(description.listFunctions(), *kernel))
+    return object.fail(object.at("kernel"),
+                       "no launch of '" + *kernel + "' is described");
+  if (llvm::is_contained(llvm::map_range(others, getKernel), *kernel))
+    return object.fail(object.at("kernel"),
+                       "'" + *kernel + "' has a cubin above");
+  file = {name->str(), kernel->str(), size_t(*bytes)};
+  return true;
+}
+
+static bool readCubins(const ManifestObject &images, int64_t version,
+                       Manifest &manifest) {
+  if (!images.has("cubin"))
+    return true;
+  if (version == 1 || !images.get("cubin")->getAsArray()) {
+    std::optional<StringRef> name = images.getString("cubin");
+    if (name)
+      manifest.cubins.push_back({name->str(), "", 0});
+    return name.has_value();
+  }
+  for (auto [index, value] : llvm::enumerate(*images.getArray("cubin"))) {
+    std::optional<ManifestObject> object =
+        images.getObject("cubin", value, index);
+    CubinFile file;
+    if (!object || !readCubin(*object, manifest.kernel, manifest.cubins, file))
+      return false;
+    manifest.cubins.push_back(std::move(file));
+  }
+  for (StringRef kernel : manifest.kernel.listFunctions())
+    if (!llvm::is_contained(llvm::map_range(manifest.cubins, getKernel),
+                            kernel))
+      return images.fail(images.at("cubin"),
+                         "expected a cubin of each kernel, there is none of '" +
+                             kernel + "'");
+  return true;
+}
+
+static bool readImages(const ManifestObject &root, int64_t version,
+                       Manifest &manifest) {
+  if (!root.has("images"))
+    return true;
+  std::optional<ManifestObject> images = root.getObject("images");
+  if (!images || !images->checkKeys({"cubin", "ptx"}) ||
+      !readCubins(*images, version, manifest))
+    return false;
+  if (!images->has("ptx"))
+    return true;
+  std::optional<StringRef> name = images->getString("ptx");
+  if (name)
+    manifest.ptxFile = name->str();
+  return name.has_value();
+}
 
 static bool readRoot(const ManifestObject &root, Manifest &manifest) {
   // The version comes first: a later one may have other fields.
   std::optional<int64_t> version = root.getInteger("version", 1, INT32_MAX);
   if (!version)
     return false;
-  if (*version != manifestVersion)
-    return root.fail(root.at("version"), "this runtime reads version " +
-                                             Twine(manifestVersion) + ", got " +
+  if (*version > lastVersion)
+    return root.fail(root.at("version"), "this runtime reads versions up to " +
+                                             Twine(lastVersion) + ", got " +
                                              Twine(*version));
   if (!root.checkKeys({"version", "kernel", "chip", "images", "block",
                        "cluster", "dependent", "shared_memory", "arguments",
                        "values", "requirements", "workspaces", "before",
                        "parameters", "grid"}))
     return false;
-  if (root.has("images")) {
-    std::optional<ManifestObject> images = root.getObject("images");
-    if (!images || !images->checkKeys({"cubin", "ptx"}))
-      return false;
-    for (auto [key, file] : {std::pair("cubin", &manifest.cubinFile),
-                             std::pair("ptx", &manifest.ptxFile)}) {
-      if (!images->has(key))
-        continue;
-      std::optional<StringRef> name = images->getString(key);
-      if (!name)
-        return false;
-      *file = name->str();
-    }
-  }
-  return DescriptionReader(manifest.kernel).readKernel(root);
+  return DescriptionReader(manifest.kernel).readKernel(root) &&
+         readImages(root, *version, manifest);
 }
 
 Expected<Manifest> mlir::fa::runtime::readManifest(StringRef text) {
@@ -90,14 +144,55 @@ static Error readFile(StringRef path, FaStatus status, std::string &contents) {
 
 static Error readImage(StringRef manifestPath, StringRef file,
                        std::string &image) {
-  if (file.empty())
-    return Error::success();
   llvm::SmallString<128> path(file);
   if (llvm::sys::path::is_relative(path)) {
     path = llvm::sys::path::parent_path(manifestPath);
     llvm::sys::path::append(path, file);
   }
   return readFile(path, FA_INVALID_IMAGE, image);
+}
+
+static Error readImages(StringRef path, const Manifest &manifest,
+                        KernelImages &images) {
+  for (const CubinFile &file : manifest.cubins) {
+    KernelImages::Cubin cubin = {file.kernel, ""};
+    if (Error error = readImage(path, file.name, cubin.bytes))
+      return error;
+    if (!file.kernel.empty() && cubin.bytes.size() != file.bytes)
+      return makeError(FA_INVALID_IMAGE,
+                       "the cubin of kernel '" + file.kernel + "' has " +
+                           Twine(cubin.bytes.size()) + " bytes, expected " +
+                           Twine(file.bytes));
+    if (!cubin.bytes.empty())
+      images.cubins.push_back(std::move(cubin));
+  }
+  return manifest.ptxFile.empty()
+             ? Error::success()
+             : readImage(path, manifest.ptxFile, images.ptx);
+}
+
+Error mlir::fa::runtime::splitCubins(const Manifest &manifest, StringRef bytes,
+                                     KernelImages &images) {
+  if (bytes.empty())
+    return Error::success();
+  if (manifest.cubins.empty() || manifest.cubins.front().kernel.empty()) {
+    images.cubins.push_back({"", bytes.str()});
+    return Error::success();
+  }
+  size_t sum = 0;
+  for (const CubinFile &file : manifest.cubins) {
+    if (file.bytes > bytes.size() - sum)
+      return makeError(FA_INVALID_IMAGE,
+                       "the cubin of kernel '" + file.kernel + "' has " +
+                           Twine(bytes.size() - sum) + " bytes, expected " +
+                           Twine(file.bytes));
+    images.cubins.push_back({file.kernel, bytes.substr(sum, file.bytes).str()});
+    sum += file.bytes;
+  }
+  if (sum == bytes.size())
+    return Error::success();
+  return makeError(FA_INVALID_IMAGE, "the cubins have " + Twine(bytes.size()) +
+                                         " bytes, expected " + Twine(sum));
 }
 
 Error mlir::fa::runtime::readManifestFile(StringRef path,
@@ -110,13 +205,11 @@ Error mlir::fa::runtime::readManifestFile(StringRef path,
   if (!manifest)
     return makeError(FA_INVALID_MANIFEST,
                      Twine(path) + ": " + toString(manifest.takeError()));
-  if (manifest->cubinFile.empty() && manifest->ptxFile.empty())
+  if (manifest->cubins.empty() && manifest->ptxFile.empty())
     return makeError(FA_INVALID_MANIFEST,
                      Twine(path) + ": manifest field images: expected the "
                                    "file name of a cubin, of ptx or of both");
-  if (Error error = readImage(path, manifest->cubinFile, images.cubin))
-    return error;
-  if (Error error = readImage(path, manifest->ptxFile, images.ptx))
+  if (Error error = readImages(path, *manifest, images))
     return error;
   description = std::move(manifest->kernel);
   return Error::success();

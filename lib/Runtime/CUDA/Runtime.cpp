@@ -101,7 +101,8 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
   const DeviceLimits &limits = device.getLimits();
   int major = limits.computeMajor;
   int minor = limits.computeMinor;
-  bool useCubin = !images.cubin.empty() && chip.runsCubinOn(major, minor);
+  const std::string *cubin = images.findCubin(kernelName);
+  bool useCubin = cubin && chip.runsCubinOn(major, minor);
   if (!useCubin && (images.ptx.empty() || !chip.takesPTXOn(major, minor)))
     return makeError(FA_WRONG_ARCHITECTURE,
                      "kernel '" + kernelName + "' was compiled for " +
@@ -109,7 +110,7 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
                          (images.ptx.empty() ? ", as machine code only" : "") +
                          "; " + device.describe() + " does not run that");
 
-  const std::string &image = useCubin ? images.cubin : images.ptx;
+  const std::string &image = useCubin ? *cubin : images.ptx;
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::ArrayRef(
       reinterpret_cast<const uint8_t *>(image.data()), image.size()));
   ModuleKey key(device.getOrdinal(), image.size(), hash.low64, hash.high64);
@@ -130,7 +131,7 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
     auto made = assemble(assembler, image, target.getName());
     if (!made)
       return makeError(FA_INVALID_IMAGE, llvm::toString(made.takeError()));
-    module = loadModule(made->cubin, what);
+    module = loadModule(made->get(chooseLevel({&*made})).cubin, what);
   }
   if (module)
     modules[key] = *module;

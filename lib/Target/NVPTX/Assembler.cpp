@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds ptxas and runs it in a process of its own. Code that spills registers
-// at -O3 is assembled at -O1 too, and the one with fewer spills is taken; where
-// -O3 has much to do both run side by side. Read `assemble`, near the end, then
-// `Assembly`, one run.
+// at -O3 is assembled at -O1 too; where -O3 has much to do both run side by
+// side. Read `assemble`, near the end, then `Assembly`, one run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,8 +117,19 @@ static Error runAssembler(StringRef assembler,
   return makeError(reason.empty() ? messages.read() : reason);
 }
 
-/// Machine code, and what the assembler printed.
-using Assembled = std::pair<std::string, std::string>;
+/// Bytes that the kernels spill, as ptxas -v reports them.
+static int64_t countSpills(StringRef messages) {
+  int64_t sum = 0;
+  for (StringRef line : llvm::split(messages, '\n')) {
+    StringRef list = line.trim();
+    for (StringRef part : llvm::split(list, ", ")) {
+      int64_t bytes = 0;
+      if (part.contains(" bytes spill ") && !part.consumeInteger(10, bytes))
+        sum += bytes;
+    }
+  }
+  return sum;
+}
 
 namespace {
 /// The assembler at work in a process of its own, which ends with this object.
@@ -138,7 +148,7 @@ public:
   Error start();
   /// Whether it ends within a time of a processor, all of its threads together.
   bool endsIn(std::chrono::milliseconds time) const;
-  Expected<Assembled> finish();
+  Expected<AssembledCode> finish();
 
 private:
   Error execute(bool splits);
@@ -210,7 +220,7 @@ Error Assembly::wait() {
                    "; FA_PTXAS=none leaves PTX to the driver");
 }
 
-Expected<Assembled> Assembly::finish() {
+Expected<AssembledCode> Assembly::finish() {
   Error error = wait();
   if (error && StringRef(printed.read()).contains("-split-compile")) {
     // CUDA 11 does not know it.
@@ -225,21 +235,9 @@ Expected<Assembled> Assembly::finish() {
   if (cubin.empty())
     return makeError("'" + Twine(assembler) + "' wrote no machine code for " +
                      chip);
-  return Assembled(std::move(cubin), printed.read());
-}
-
-/// Bytes that the kernels spill, as ptxas -v reports them.
-static int64_t countSpills(StringRef messages) {
-  int64_t sum = 0;
-  for (StringRef line : llvm::split(messages, '\n')) {
-    StringRef list = line.trim();
-    for (StringRef part : llvm::split(list, ", ")) {
-      int64_t bytes = 0;
-      if (part.contains(" bytes spill ") && !part.consumeInteger(10, bytes))
-        sum += bytes;
-    }
-  }
-  return sum;
+  std::string messages = printed.read();
+  int64_t spills = countSpills(messages);
+  return AssembledCode{std::move(cubin), std::move(messages), spills};
 }
 
 /// How much of a processor -O3 takes by itself. Most code does not spill, and
@@ -254,12 +252,6 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
     return std::move(error);
   if (Error error = input.write(ptx))
     return std::move(error);
-  AssembledImage image;
-  auto take = [&](Assembled &made, unsigned level) {
-    image.cubin = std::move(made.first);
-    image.messages = std::move(made.second);
-    image.level = level;
-  };
   Assembly highest(assembler, input.getPath(), chip, "-O3"),
       other(assembler, input.getPath(), chip, "-O1");
   if (Error error = highest.start())
@@ -271,9 +263,8 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
   auto made = highest.finish();
   if (!made)
     return made.takeError();
-  image.spills = countSpills(made->second);
-  take(*made, 3);
-  if (!image.spills)
+  AssembledImage image = {std::move(*made), std::nullopt};
+  if (!image.highest.spills)
     return image;
   if (!areBeside)
     if (Error error = other.start())
@@ -281,10 +272,33 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
   made = other.finish();
   if (!made)
     return made.takeError();
-  image.spillsAtLevel1 = countSpills(made->second);
-  if (*image.spillsAtLevel1 < image.spills)
-    take(*made, 1);
+  image.level1 = std::move(*made);
   return image;
+}
+
+unsigned mlir::fa::chooseLevel(llvm::ArrayRef<const AssembledImage *> images) {
+  int64_t saved = 0;
+  for (const AssembledImage *image : images)
+    if (image->level1)
+      saved += image->highest.spills - image->level1->spills;
+  return saved > 0 ? 1 : 3;
+}
+
+Error mlir::fa::assembleLevel1(StringRef assembler, StringRef ptx,
+                               StringRef chip, AssembledImage &image) {
+  ScratchFile input;
+  if (Error error = input.create("ptx"))
+    return error;
+  if (Error error = input.write(ptx))
+    return error;
+  Assembly assembly(assembler, input.getPath(), chip, "-O1");
+  if (Error error = assembly.start())
+    return error;
+  auto made = assembly.finish();
+  if (!made)
+    return made.takeError();
+  image.level1 = std::move(*made);
+  return Error::success();
 }
 
 Expected<std::string> mlir::fa::describeAssembler(StringRef assembler) {

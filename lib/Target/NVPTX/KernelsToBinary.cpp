@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The pass from kernels in the LLVM dialect to PTX and, unless PTX alone is
-// asked for, to machine code. All kernels of a module share one chip and one
-// text; those of modules in it are translated side by side. Read `compile`,
-// then `chooseChip`; PTX.cpp and Assembler.cpp do the work.
+// asked for, to machine code. All kernels share one chip. Those of one module
+// share a text and an image; modules in it are compiled side by side, so that
+// an assembler begins as soon as its text is there. Read `compile`, then
+// `chooseChip`; PTX.cpp and Assembler.cpp do the work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,22 +110,75 @@ private:
     if (!version)
       return getOperation().emitError() << llvm::toString(version.takeError());
 
-    SmallVector<OwningOpRef<ModuleOp>> devices = extractDeviceCode();
-    FailureOr<std::string> ptx = translate(devices, *version);
+    std::vector<DeviceCode> devices = extractDeviceCode();
+    auto compileOne = [&](size_t index) {
+      return compileDevice(devices[index], assembler, *version);
+    };
+    if (failed(failableParallelForEachN(&getContext(), 0, devices.size(),
+                                        compileOne)))
+      return failure();
+    if (failed(takeOneLevel(devices, assembler)))
+      return failure();
+    remarkLevel(devices);
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    bool isFast = true;
+    for (auto [index, device] : llvm::enumerate(devices)) {
+      device.report =
+          parseAssemblyReport(device.code.image.get(level).messages);
+      isFast &= succeeded(checkReport(device));
+      std::string name = "kernels";
+      if (devices.size() > 1)
+        name += "_" + std::to_string(index);
+      createBinary(builder, name, device, *version);
+    }
+    return success(isFast);
+  }
+
+  /// What becomes of one module.
+  struct DeviceCode {
+    OwningOpRef<ModuleOp> module;
+    std::string ptx;
+    MachineCode code;
+    AssemblyReport report;
+  };
+
+  LogicalResult compileDevice(DeviceCode &device, StringRef assembler,
+                              unsigned version) {
+    FailureOr<std::string> ptx =
+        translateToPTX(*device.module, target, version);
     if (failed(ptx))
       return failure();
-    AssemblyReport report;
-    std::string machineCode;
-    if (format != KernelFormat::ISA) {
-      auto cubin = assemblePTX(assembler, *ptx, target, report);
-      if (!cubin)
-        return getOperation().emitError() << llvm::toString(cubin.takeError());
-      remarkLevel(report);
-      if (failed(checkReport(devices, report)))
-        return failure();
-      machineCode = std::move(*cubin);
-    }
-    createBinary(devices, machineCode, *ptx, *version, report);
+    device.ptx = std::move(*ptx);
+    if (format == KernelFormat::ISA)
+      return success();
+    auto code = assemblePTX(assembler, device.ptx, target);
+    if (!code)
+      return device.module->emitError() << llvm::toString(code.takeError());
+    device.code = std::move(*code);
+    return success();
+  }
+
+  static unsigned chooseLevel(ArrayRef<DeviceCode> devices) {
+    return fa::chooseLevel(llvm::map_to_vector(
+        devices, [](const DeviceCode &device) { return &device.code.image; }));
+  }
+
+  /// Chooses the level of all kernels, as they are called together.
+  LogicalResult takeOneLevel(MutableArrayRef<DeviceCode> devices,
+                             StringRef assembler) {
+    level = chooseLevel(devices);
+    if (level == 3)
+      return success();
+    // What does not spill at -O3 may at -O1.
+    auto addOther = [&](DeviceCode &device) {
+      llvm::Error error = addLevel1(assembler, device.ptx, target, device.code);
+      return error ? LogicalResult(device.module->emitError()
+                                   << llvm::toString(std::move(error)))
+                   : success();
+    };
+    if (failed(failableParallelForEach(&getContext(), devices, addOther)))
+      return failure();
+    level = chooseLevel(devices);
     return success();
   }
 
@@ -138,58 +192,53 @@ private:
   }
 
   /// The same of the module and of each one with kernels in it.
-  SmallVector<OwningOpRef<ModuleOp>> extractDeviceCode() {
-    SmallVector<OwningOpRef<ModuleOp>> devices;
+  std::vector<DeviceCode> extractDeviceCode() {
+    std::vector<DeviceCode> devices;
+    auto add = [&](ModuleOp module) {
+      devices.emplace_back().module = extractDeviceCode(module);
+    };
     if (!findKernels(getOperation()).empty())
-      devices.push_back(extractDeviceCode(getOperation()));
+      add(getOperation());
     for (auto nested :
          llvm::make_early_inc_range(getOperation().getOps<ModuleOp>())) {
       if (findKernels(nested).empty())
         continue;
-      devices.push_back(extractDeviceCode(nested));
+      add(nested);
       nested.erase();
     }
     return devices;
   }
 
-  FailureOr<std::string> translate(ArrayRef<OwningOpRef<ModuleOp>> devices,
-                                   unsigned version) {
-    SmallVector<std::string> texts(devices.size());
-    auto translateOne = [&](size_t index) {
-      FailureOr<std::string> text =
-          translateToPTX(*devices[index], target, version);
-      if (succeeded(text))
-        texts[index] = std::move(*text);
-      return success(succeeded(text));
-    };
-    if (failed(failableParallelForEachN(&getContext(), 0, devices.size(),
-                                        translateOne)))
-      return failure();
-    return joinPTX(texts);
-  }
-
-  /// Says so where the text, or the assembler's highest level, is not what was
+  /// Says so where a text, or the assembler's highest level, is not what was
   /// taken as it is.
-  void remarkLevel(const AssemblyReport &report) {
-    if (report.dropsScheduleBarriers)
-      remark::analysis(getOperation().getLoc(),
-                       remark::RemarkOpts::name("ScheduleBarriers")
-                           .category("fagpu-kernels-to-binary"))
+  void remarkLevel(ArrayRef<DeviceCode> devices) {
+    int64_t highest = 0, other = 0;
+    bool dropsBarriers = false, spills = false;
+    for (const DeviceCode &device : devices) {
+      dropsBarriers |= device.code.dropsScheduleBarriers;
+      const AssembledImage &image = device.code.image;
+      if (!image.level1)
+        continue;
+      spills = true;
+      highest += image.highest.spills;
+      other += image.level1->spills;
+    }
+    auto options = [](StringRef name) {
+      return remark::RemarkOpts::name(name).category("fagpu-kernels-to-binary");
+    };
+    if (dropsBarriers)
+      remark::analysis(getOperation().getLoc(), options("ScheduleBarriers"))
           << "ptxas waits for products over schedule barriers; the code is "
              "that of the text without them";
-    if (!report.spillsAtLevel1)
-      return;
-    remark::analysis(getOperation().getLoc(),
-                     remark::RemarkOpts::name("AssemblerLevel")
-                         .category("fagpu-kernels-to-binary"))
-        << ("ptxas -O3 spills " + std::to_string(report.spillsAtLevel3) +
-            " bytes a thread and -O1 " +
-            std::to_string(*report.spillsAtLevel1) +
-            "; the code is that of -O" + std::to_string(report.level));
+    if (spills)
+      remark::analysis(getOperation().getLoc(), options("AssemblerLevel"))
+          << ("ptxas -O3 spills " + std::to_string(highest) +
+              " bytes a thread and -O1 " + std::to_string(other) +
+              "; the code is that of -O" + std::to_string(level));
   }
 
-  LogicalResult checkReport(ArrayRef<OwningOpRef<ModuleOp>> devices,
-                            const AssemblyReport &report) {
+  LogicalResult checkReport(DeviceCode &device) {
+    const AssemblyReport &report = device.report;
     // The numbers are right in both cases, so both are a matter of speed.
     bool slower = !report.lostPerformance.empty();
     if (slower) {
@@ -199,7 +248,7 @@ private:
       diagnostic << "ptxas does not do what the kernel says: "
                  << report.lostPerformance.front();
     }
-    for (LLVM::LLVMFuncOp kernel : listKernels(devices)) {
+    for (LLVM::LLVMFuncOp kernel : findKernels(*device.module)) {
       KernelResources resources = report.kernels.lookup(kernel.getSymName());
       if (!resources.spillStores && !resources.spillLoads)
         continue;
@@ -215,14 +264,13 @@ private:
   }
 
   DictionaryAttr describeKernel(LLVM::LLVMFuncOp kernel,
-                                const AssemblyReport &report) {
+                                const DeviceCode &device) {
     NamedAttrList attributes(kernel->getDiscardableAttrDictionary());
-    auto found = report.kernels.find(kernel.getSymName());
-    if (found != report.kernels.end()) {
+    auto found = device.report.kernels.find(kernel.getSymName());
+    if (found != device.report.kernels.end()) {
       Builder builder(kernel.getContext());
       const KernelResources &resources = found->second;
-      attributes.set("assembler_level",
-                     builder.getI64IntegerAttr(report.level));
+      attributes.set("assembler_level", builder.getI64IntegerAttr(level));
       attributes.set("registers",
                      builder.getI64IntegerAttr(resources.registers));
       attributes.set("spill_stores",
@@ -233,23 +281,14 @@ private:
     return attributes.getDictionary(kernel.getContext());
   }
 
-  static SmallVector<LLVM::LLVMFuncOp>
-  listKernels(ArrayRef<OwningOpRef<ModuleOp>> devices) {
-    SmallVector<LLVM::LLVMFuncOp> kernels;
-    for (const OwningOpRef<ModuleOp> &device : devices)
-      llvm::append_range(kernels, findKernels(*device));
-    return kernels;
-  }
-
-  void createBinary(ArrayRef<OwningOpRef<ModuleOp>> devices,
-                    StringRef machineCode, StringRef ptx, unsigned version,
-                    const AssemblyReport &report) {
+  void createBinary(OpBuilder &builder, StringRef name, DeviceCode &device,
+                    unsigned version) {
     MLIRContext *context = &getContext();
     SmallVector<gpu::KernelMetadataAttr> kernels;
-    for (LLVM::LLVMFuncOp kernel : listKernels(devices))
+    for (LLVM::LLVMFuncOp kernel : findKernels(*device.module))
       kernels.push_back(gpu::KernelMetadataAttr::get(
           kernel.getSymNameAttr(), kernel.getFunctionType(),
-          /*argAttrs=*/nullptr, describeKernel(kernel, report)));
+          /*argAttrs=*/nullptr, describeKernel(kernel, device)));
     auto targetAttr = NVVM::NVVMTargetAttr::get(
         context, /*optLevel=*/3, "nvptx64-nvidia-cuda", target,
         ("+ptx" + Twine(version)).str());
@@ -260,14 +299,16 @@ private:
           /*properties=*/nullptr, gpu::KernelTableAttr::get(context, kernels)));
     };
     if (format != KernelFormat::ISA)
-      addObject(gpu::CompilationTarget::Binary, machineCode);
+      addObject(gpu::CompilationTarget::Binary,
+                device.code.image.get(level).cubin);
     if (format != KernelFormat::Cubin)
-      addObject(gpu::CompilationTarget::Assembly, ptx);
-    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    gpu::BinaryOp::create(builder, getOperation().getLoc(), "kernels",
+      addObject(gpu::CompilationTarget::Assembly, device.ptx);
+    gpu::BinaryOp::create(builder, getOperation().getLoc(), name,
                           /*offloadingHandler=*/nullptr, objects);
   }
 
   std::string target;
+  /// Of the assembler, for kernels that spill.
+  unsigned level = 3;
 };
 } // namespace

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/MachineCode.h"
-#include "fa/Target/NVPTX/Assembler.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -58,36 +57,35 @@ static std::string dropScheduleBarriers(StringRef ptx) {
   return text;
 }
 
-/// Assembles, and reads what is said of it.
-static llvm::Expected<std::string> assembleOnce(StringRef assembler,
-                                                StringRef ptx, StringRef chip,
-                                                AssemblyReport &report) {
-  auto image = assemble(assembler, ptx, chip);
-  if (!image)
-    return image.takeError();
-  report = parseAssemblyReport(image->messages);
-  report.level = image->level;
-  report.spillsAtLevel3 = image->spills;
-  report.spillsAtLevel1 = image->spillsAtLevel1;
-  return std::move(image->cubin);
+/// Whether it does what the text says, by the level that spills less.
+static bool losesPerformance(AssembledImage &image) {
+  StringRef messages = image.get(chooseLevel({&image})).messages;
+  return !parseAssemblyReport(messages).lostPerformance.empty();
 }
 
 // Over a barrier ptxas may not keep all products in flight: then it waits for
 // them, which loses more than the order is worth.
-llvm::Expected<std::string> mlir::fa::assemblePTX(StringRef assembler,
-                                                  StringRef ptx, StringRef chip,
-                                                  AssemblyReport &report) {
-  auto cubin = assembleOnce(assembler, ptx, chip, report);
-  if (!cubin || report.lostPerformance.empty() || !ptx.contains(neverTaken))
-    return cubin;
-  std::string text = dropScheduleBarriers(ptx);
-  AssemblyReport again;
-  auto other = assembleOnce(assembler, text, chip, again);
+llvm::Expected<MachineCode>
+mlir::fa::assemblePTX(StringRef assembler, StringRef ptx, StringRef chip) {
+  auto image = assemble(assembler, ptx, chip);
+  if (!image)
+    return image.takeError();
+  MachineCode code = {std::move(*image)};
+  if (!losesPerformance(code.image) || !ptx.contains(neverTaken))
+    return std::move(code);
+  auto other = assemble(assembler, dropScheduleBarriers(ptx), chip);
   if (!other)
     return other.takeError();
-  if (!again.lostPerformance.empty())
-    return cubin;
-  report = std::move(again);
-  report.dropsScheduleBarriers = true;
-  return other;
+  if (losesPerformance(*other))
+    return std::move(code);
+  return MachineCode{std::move(*other), /*dropsScheduleBarriers=*/true};
+}
+
+llvm::Error mlir::fa::addLevel1(StringRef assembler, StringRef ptx,
+                                StringRef chip, MachineCode &code) {
+  if (code.image.level1)
+    return llvm::Error::success();
+  std::string text =
+      code.dropsScheduleBarriers ? dropScheduleBarriers(ptx) : ptx.str();
+  return assembleLevel1(assembler, text, chip, code.image);
 }

@@ -1,4 +1,4 @@
-// Kernels in modules of their own become one text and one object, each declaration once.
+// Kernels in modules of their own become binaries of their own, compiled side by side.
 
 // RUN: fa-opt %s --fagpu-kernels-to-binary | FileCheck %s
 // The text is the same without threads.
@@ -11,19 +11,51 @@
 
 // CHECK-LABEL: module
 // CHECK-NOT: llvm.func
-// CHECK: gpu.binary @kernels
-// CHECK-SAME: #gpu.kernel_metadata<"first", {{.*}}#gpu.kernel_metadata<"second",
+// CHECK: gpu.binary @kernels_0
+// CHECK-SAME: kernels = <[#gpu.kernel_metadata<"first", {{[^#]*}}]>
 // CHECK-SAME: assembly = "{{.*}}.version 8.0\0A.target sm_80
 // CHECK-SAME: .b8 table[8]
 // CHECK-SAME: .visible .entry first(
 // CHECK-SAME: $L__BB0_1:
-// CHECK-NOT: .version
-// CHECK-NOT: .b8 table[8]
+// CHECK-NOT: second
+// CHECK: gpu.binary @kernels_1
+// CHECK-SAME: kernels = <[#gpu.kernel_metadata<"second", {{[^#]*}}]>
+// CHECK-SAME: assembly = "{{.*}}.version 8.0\0A.target sm_80
+// CHECK-SAME: .b8 table[8]
 // CHECK-SAME: .b8 other[4]
+// CHECK-NOT: first
 // CHECK-SAME: .visible .entry second(
-// CHECK-SAME: $L__BB1_1:
+// CHECK-SAME: $L__BB0_1:
 // CHECK: module
 // CHECK-NEXT: llvm.func @helper
+
+// Each is assembled by itself: what spills at -O3 alone is assembled again, and what ptxas refuses is an error.
+// RUN: echo '#!/bin/sh' > %t.ptxas
+// RUN: echo 'echo "$@" | grep -q version || echo run "$@" >> %t.runs; exec %python %S/Inputs/fake-ptxas.py "$@"' >> %t.ptxas
+// RUN: chmod +x %t.ptxas && rm -f %t.runs
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_KERNEL=second FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'second' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=SPILL
+// RUN: grep -c -e -O3 %t.runs | FileCheck %s --check-prefix=HIGHEST
+// RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=OTHER
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_KERNEL=second FAKE_PTXAS_STATUS=1 FAKE_PTXAS_OUTPUT="line 1; syntax" not fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=REFUSED
+// One level is that of all: where -O1 saves more than it costs, what does not spill takes it too.
+// RUN: rm -f %t.runs
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_KERNEL=second FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'second' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'second' for 'sm_80'\n    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: grep -c -e -O3 %t.runs | FileCheck %s --check-prefix=HIGHEST
+// RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=HIGHEST
+// LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 8; the code is that of -O1
+// LEVEL: warning: spills 4 bytes of stores and 4 bytes of loads a thread
+// SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// SPILL-NOT: warning
+// SPILL: gpu.binary @kernels_0 {{.*}}bin = "
+// SPILL-NOT: spill_stores = 12
+// SPILL: gpu.binary @kernels_1 {{.*}}spill_stores = 12 : i64{{.*}}bin = "
+// HIGHEST: {{^}}2{{$}}
+// OTHER: {{^}}1{{$}}
+// REFUSED: error: '{{.*}}ptxas' failed for sm_80: line 1; syntax
+// REFUSED-NOT: error
 
 // CHIP: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_80
 

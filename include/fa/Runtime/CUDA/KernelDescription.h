@@ -164,12 +164,29 @@ struct KernelDescription : LaunchDescription {
   llvm::SmallVector<WorkspaceSpec, 1> workspaces;
   /// Launches of other functions ahead of the kernel's own, in order.
   llvm::SmallVector<LaunchDescription, 0> before;
+
+  /// The functions that are launched, in order, which may have one twice.
+  llvm::SmallVector<llvm::StringRef, 2> listFunctions() const;
 };
 
 /// Compiled forms of a kernel; at least one is not empty.
 struct KernelImages {
-  std::string cubin;
+  struct Cubin {
+    /// The only kernel in it; "" where one image has all.
+    std::string kernel;
+    std::string bytes;
+  };
+  llvm::SmallVector<Cubin, 1> cubins;
+  /// Of all kernels.
   std::string ptx;
+
+  /// The machine code of a kernel; null where there is none.
+  const std::string *findCubin(llvm::StringRef kernel) const {
+    for (const Cubin &cubin : cubins)
+      if (cubin.kernel.empty() || cubin.kernel == kernel)
+        return &cubin.bytes;
+    return nullptr;
+  }
 };
 
 /// Checks count, types, shapes, strides and alignment of the arguments of a

@@ -17,15 +17,27 @@
 
 namespace mlir::fa::runtime {
 
+/// A file of machine code, by its name relative to the manifest's folder.
+struct CubinFile {
+  std::string name;
+  /// The only kernel in it, and how long it is; "" where one file has all.
+  std::string kernel;
+  size_t bytes = 0;
+};
+
 struct Manifest {
   KernelDescription kernel;
-  /// File names relative to the manifest's folder, "" where there is none.
-  std::string cubinFile;
+  llvm::SmallVector<CubinFile, 1> cubins;
+  /// "" where there is none.
   std::string ptxFile;
 };
 
 /// Reads the text of a manifest. An error gives the path of the field in it.
 llvm::Expected<Manifest> readManifest(llvm::StringRef text);
+
+/// The images that follow each other in `bytes`, as the manifest lists them.
+llvm::Error splitCubins(const Manifest &manifest, llvm::StringRef bytes,
+                        KernelImages &images);
 
 /// Reads the field `arguments` of an object that has it as a manifest does,
 /// with the dims that they name.

@@ -8,6 +8,7 @@
 #ifndef FA_TARGET_NVPTX_ASSEMBLER_H
 #define FA_TARGET_NVPTX_ASSEMBLER_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -20,25 +21,40 @@ namespace mlir::fa {
 /// where FA_PTXAS is "none".
 std::string findAssembler();
 
-/// What the assembler made, and how.
-struct AssembledImage {
+/// What one level of the assembler made.
+struct AssembledCode {
   std::string cubin;
   /// What was printed, with registers and spills.
   std::string messages;
-  /// The level that was taken: 3, or 1.
-  unsigned level = 3;
-  /// Bytes a thread that -O3 spills, and -O1 where that was tried, all kernels
-  /// together.
+  /// Bytes a thread, all kernels together.
   int64_t spills = 0;
-  std::optional<int64_t> spillsAtLevel1;
 };
+
+/// What the assembler made of a text.
+struct AssembledImage {
+  AssembledCode highest;
+  /// By -O1, where -O3 spills or another image takes -O1.
+  std::optional<AssembledCode> level1;
+
+  /// Of level 3 or 1, or the one that there is.
+  AssembledCode &get(unsigned level) {
+    return level == 1 && level1 ? *level1 : highest;
+  }
+};
+
+/// The level, 3 or 1, by which kernels that are called together spill less, by
+/// what is there of -O1.
+unsigned chooseLevel(llvm::ArrayRef<const AssembledImage *> images);
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
 /// what it printed. Where the code spills it is assembled again with -O1, which
-/// hoists fewer reads past the registers that there are, and what spills less
-/// is taken.
+/// hoists fewer reads past the registers that there are.
 llvm::Expected<AssembledImage>
 assemble(llvm::StringRef assembler, llvm::StringRef ptx, llvm::StringRef chip);
+
+/// Adds what -O1 makes of the same text.
+llvm::Error assembleLevel1(llvm::StringRef assembler, llvm::StringRef ptx,
+                           llvm::StringRef chip, AssembledImage &image);
 
 /// What `assembler --version` prints.
 llvm::Expected<std::string> describeAssembler(llvm::StringRef assembler);

@@ -8,11 +8,11 @@
 #ifndef FA_TARGET_NVPTX_MACHINECODE_H
 #define FA_TARGET_NVPTX_MACHINECODE_H
 
+#include "fa/Target/NVPTX/Assembler.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
-#include <optional>
 #include <string>
 
 namespace mlir::fa {
@@ -31,22 +31,26 @@ struct AssemblyReport {
   /// Lines with a number C75xx: matrix products that it runs one after the
   /// other, requests for registers that it drops.
   SmallVector<std::string> lostPerformance;
-  /// The level of `ptxas`, 3 or 1, and bytes a thread that each spills, all
-  /// kernels together; -O1 is tried where -O3 spills.
-  unsigned level = 3;
-  int64_t spillsAtLevel3 = 0;
-  std::optional<int64_t> spillsAtLevel1;
-  /// Whether the text was assembled without its schedule barriers, over which
-  /// `ptxas` waits for products.
-  bool dropsScheduleBarriers = false;
 };
 
 /// Reads what `ptxas -v` prints.
 AssemblyReport parseAssemblyReport(StringRef messages);
 
-/// Machine code for a chip, and what the assembler reports.
-llvm::Expected<std::string> assemblePTX(StringRef assembler, StringRef ptx,
-                                        StringRef chip, AssemblyReport &report);
+/// Machine code of a text.
+struct MachineCode {
+  AssembledImage image;
+  /// Whether the text was assembled without its schedule barriers, over which
+  /// `ptxas` waits for products.
+  bool dropsScheduleBarriers = false;
+};
+
+/// Adds what -O1 makes of the same text, where that is not there.
+llvm::Error addLevel1(StringRef assembler, StringRef ptx, StringRef chip,
+                      MachineCode &code);
+
+/// Assembles a text for a chip.
+llvm::Expected<MachineCode> assemblePTX(StringRef assembler, StringRef ptx,
+                                        StringRef chip);
 
 } // namespace mlir::fa
 

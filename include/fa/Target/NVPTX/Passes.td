@@ -14,10 +14,10 @@ def FAKernelsToBinaryPass
     : Pass<"fagpu-kernels-to-binary", "::mlir::ModuleOp"> {
   let summary = "Compile kernels in the LLVM dialect to PTX or machine code";
   let description = [{
-    Replaces what the module holds in the LLVM dialect by one `gpu.binary` with
+    Replaces what the module holds in the LLVM dialect by a `gpu.binary` with
     one object for each format. LLVM's NVPTX back end runs in process, as `llc -O3` does and with
     no passes on LLVM IR before it: schedules are in order already. Kernels in
-    modules of their own are translated side by side, to one text. `cubin` goes
+    modules of their own become binaries of their own, side by side. `cubin` goes
     through the `ptxas` that FA_PTXAS names, or the one in PATH, CUDA_HOME,
     CUDA_PATH or /usr/local/cuda.
 
@@ -27,7 +27,8 @@ def FAKernelsToBinaryPass
     attributes (`fagpu.parameters`, `fagpu.shared_memory`, block size) and, for
     machine code, `registers`, `spill_stores`, `spill_loads` and `assembler_level`:
     where `ptxas -O3` spills, the code is assembled again with -O1, which hoists
-    fewer reads past the registers that there are, and what spills less is taken.
+    fewer reads past the registers that there are, and what spills less, all
+    kernels together, is taken.
     A remark then says what each spills and which one it is. Where `ptxas` waits for
     products over a `fagpu.schedule_barrier`, it gets the text without these, and a
     remark says so; the PTX keeps them.
