@@ -15,14 +15,23 @@ using namespace mlir::fa;
 namespace {
 struct ConfigRow {
   StringLiteral target;
-  int64_t maxHeadDim, queryBlock, keyBlock, registerRows, registerVectors;
+  int64_t maxHeadDim, queryBlock, keyBlock;
+  /// Of gradients, and of those with a mask.
+  int64_t gradientKeyBlock, maskedKeyBlock;
+  int64_t registerRows, registerVectors;
+
+  int64_t getKeyBlock(const AttentionProblem &problem) const {
+    if (!problem.isGradient)
+      return keyBlock;
+    return problem.hasMask ? maskedKeyBlock : gradientKeyBlock;
+  }
 };
 constexpr ConfigRow configRows[] = {
 #define FA_CPU_CONFIG(...) {__VA_ARGS__},
 #include "CPUTargets.def"
 };
 // For processors without a vector unit that the table knows.
-constexpr ConfigRow scalarRow = {"scalar", maxHeadDim, 16, 64, 4, 2};
+constexpr ConfigRow scalarRow = {"scalar", maxHeadDim, 16, 64, 64, 64, 4, 2};
 } // namespace
 
 static const ConfigRow &getRow(StringRef target, int64_t headDim) {
@@ -58,7 +67,7 @@ ConfigAttr mlir::fa::selectCPUConfig(MLIRContext *context, StringRef target,
                             problem.queries);
   }
   return ConfigAttr::get(
-      context, queryBlock, row.keyBlock, /*keySplits=*/1,
+      context, queryBlock, row.getKeyBlock(problem), /*keySplits=*/1,
       /*deterministic=*/true,
       CPUConfigAttr::get(context, limits.lanes, row.registerRows, vectors));
 }

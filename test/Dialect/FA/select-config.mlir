@@ -73,3 +73,27 @@ func.func @gradients(%q: !few, %lse: !row, %m: !many) {
       outs(query = %m : !many, key = %m : !many) {config = #fa.config<query_block = 64, key_block = 128, gradient_form = three_pass>}
   return
 }
+
+!gradient = tensor<1x?x8x64xf32>
+!gradient_wide = tensor<1x?x8x512xf32>
+
+// Blocks of keys are computed whole. They divide common lengths, and are
+// smaller where a mask hides parts of them or rows are long.
+// CHECK-LABEL: func.func @keys_of_gradients(
+// AVX2: fa.attention_gradient {{.*}} #fa.config<query_block = 64, key_block = 128,
+// AVX2: fa.attention_gradient {{.*}} mask(
+// AVX2: {config = #fa.config<query_block = 64, key_block = 64,
+// AVX2: fa.attention_gradient {{.*}} #fa.config<query_block = 64, key_block = 64,
+// AVX512: fa.attention_gradient {{.*}} #fa.config<query_block = 128, key_block = 128,
+// AVX512: fa.attention_gradient {{.*}} mask(
+// AVX512: {config = #fa.config<query_block = 128, key_block = 64,
+// AVX512: fa.attention_gradient {{.*}} #fa.config<query_block = 64, key_block = 64,
+func.func @keys_of_gradients(%q: !gradient, %lse: !row, %w: !gradient_wide) {
+  %a = fa.attention_gradient ins(%q, %q, %q : !gradient, !gradient, !gradient) of(%q, %lse : !gradient, !row)
+      gradients(%q : !gradient) outs(key = %q : !gradient)
+  %b = fa.attention_gradient ins(%q, %q, %q : !gradient, !gradient, !gradient) of(%q, %lse : !gradient, !row)
+      gradients(%q : !gradient) outs(key = %q : !gradient) mask causal
+  %c = fa.attention_gradient ins(%w, %w, %w : !gradient_wide, !gradient_wide, !gradient_wide) of(%w, %lse : !gradient_wide, !row)
+      gradients(%w : !gradient_wide) outs(key = %w : !gradient_wide)
+  return
+}

@@ -4,10 +4,9 @@
 
 module {
   func.func @backward(%arg0: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg5: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg6: memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>) {
-    %c127 = arith.constant 127 : index
     %c63 = arith.constant 63 : index
-    %c1 = arith.constant 1 : index
     %c128 = arith.constant 128 : index
+    %c1 = arith.constant 1 : index
     %cst = arith.constant 1.250000e-01 : f32
     %c64 = arith.constant 64 : index
     %cst_0 = arith.constant 0xFF800000 : f32
@@ -58,18 +57,18 @@ module {
       %subview_6 = memref.subview %alloc_2[%arg7, %arg8, %arg9] [1, 1, 64] [1, 1, 1] : memref<2x4x256xf32> to memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>
       %subview_7 = memref.subview %alloc_3[%arg7, %arg8, %arg9] [1, 1, 64] [1, 1, 1] : memref<2x4x256xf32> to memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>
       %subview_8 = memref.subview %alloc_4[%arg7, %arg8, %arg9] [1, 1, 64] [1, 1, 1] : memref<2x4x256xf32> to memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>
-      fa.prepare_gradient of(%subview, %subview_5 : memref<1x64x1x64xf32, strided<[65536, 256, 64, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) lse(%subview_6 : memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>) outs(%subview_7, %subview_8 : memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>) rows(%c64) {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
+      fa.prepare_gradient of(%subview, %subview_5 : memref<1x64x1x64xf32, strided<[65536, 256, 64, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) lse(%subview_6 : memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>) outs(%subview_7, %subview_8 : memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>) rows(%c64) {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
     }
-    scf.forall (%arg7, %arg8, %arg9) = (0, 0, 0) to (2, 4, 256) step (1, 1, 128) {
-      %0 = tensor.empty() : tensor<128x64xf32>
-      %1 = linalg.fill ins(%cst_1 : f32) outs(%0 : tensor<128x64xf32>) -> tensor<128x64xf32>
+    scf.forall (%arg7, %arg8, %arg9) = (0, 0, 0) to (2, 4, 256) step (1, 1, 64) {
+      %0 = tensor.empty() : tensor<64x64xf32>
+      %1 = linalg.fill ins(%cst_1 : f32) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
       %subview = memref.subview %arg0[%arg7, 0, %arg8, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_5 = memref.subview %arg1[%arg7, %arg9, %arg8, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_6 = memref.subview %arg2[%arg7, %arg9, %arg8, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_5 = memref.subview %arg1[%arg7, %arg9, %arg8, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_6 = memref.subview %arg2[%arg7, %arg9, %arg8, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
       %subview_7 = memref.subview %arg3[%arg7, 0, %arg8, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
       %subview_8 = memref.subview %alloc_4[%arg7, %arg8, 0] [1, 1, 256] [1, 1, 1] : memref<2x4x256xf32> to memref<1x1x256xf32, strided<[1024, 256, 1], offset: ?>>
       %subview_9 = memref.subview %alloc_3[%arg7, %arg8, 0] [1, 1, 256] [1, 1, 1] : memref<2x4x256xf32> to memref<1x1x256xf32, strided<[1024, 256, 1], offset: ?>>
-      %2 = arith.addi %arg9, %c127 : index
+      %2 = arith.addi %arg9, %c63 : index
       %3 = arith.maxsi %arg9, %c0 : index
       %4 = arith.minsi %3, %c256 : index
       %5 = arith.maxsi %2, %c0 : index
@@ -86,25 +85,25 @@ module {
       %16 = arith.remui %15, %c64 : index
       %17 = arith.subi %15, %16 : index
       %18 = arith.addi %13, %17 : index
-      %19:2 = fa.query_ranges (%query, %count) = [partial %4 to %13, full %13 to %18, partial %18 to %c256] step 64 iter_args(%arg10 = %1, %arg11 = %1) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+      %19:2 = fa.query_ranges (%query, %count) = [partial %4 to %13, full %13 to %18, partial %18 to %c256] step 64 iter_args(%arg10 = %1, %arg11 = %1) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
         %subview_12 = memref.subview %subview[0, %query, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_13 = memref.subview %subview_7[0, %query, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_14 = memref.subview %subview_8[0, 0, %query] [1, 1, %count] [1, 1, 1] : memref<1x1x256xf32, strided<[1024, 256, 1], offset: ?>> to memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>
         %subview_15 = memref.subview %subview_9[0, 0, %query] [1, 1, %count] [1, 1, 1] : memref<1x1x256xf32, strided<[1024, 256, 1], offset: ?>> to memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>
-        %20:2 = fa.gradient_keys ins(%subview_12, %subview_5, %subview_6, %subview_13 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_14, %subview_15 : memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>, memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>) outs(key = %arg10 : tensor<128x64xf32>, value = %arg11 : tensor<128x64xf32>) offsets(%arg7, %arg8, %query, %arg9) extents(%c256, %c256) mask(%batch, %head, %query_16, %key) {
+        %20:2 = fa.gradient_keys ins(%subview_12, %subview_5, %subview_6, %subview_13 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_14, %subview_15 : memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>, memref<1x1x?xf32, strided<[1024, 256, 1], offset: ?>>) outs(key = %arg10 : tensor<64x64xf32>, value = %arg11 : tensor<64x64xf32>) offsets(%arg7, %arg8, %query, %arg9) extents(%c256, %c256) mask(%batch, %head, %query_16, %key) {
           %21 = fa.key_length : index
           %22 = fa.query_length : index
           %23 = arith.subi %21, %22 : index
           %24 = arith.addi %query_16, %23 : index
           %25 = arith.cmpi sle, %key, %24 : index
           fa.yield %25 : i1
-        } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
-        fa.yield %20#0, %20#1 : tensor<128x64xf32>, tensor<128x64xf32>
+        } {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
+        fa.yield %20#0, %20#1 : tensor<64x64xf32>, tensor<64x64xf32>
       }
-      %subview_10 = memref.subview %arg5[%arg7, %arg9, %arg8, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      fa.finalize_gradient ins(%19#0 : tensor<128x64xf32>) scale(%cst) outs(%subview_10 : memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c128)
-      %subview_11 = memref.subview %arg6[%arg7, %arg9, %arg8, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      fa.finalize_gradient ins(%19#1 : tensor<128x64xf32>) outs(%subview_11 : memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c128)
+      %subview_10 = memref.subview %arg5[%arg7, %arg9, %arg8, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      fa.finalize_gradient ins(%19#0 : tensor<64x64xf32>) scale(%cst) outs(%subview_10 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c64)
+      %subview_11 = memref.subview %arg6[%arg7, %arg9, %arg8, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      fa.finalize_gradient ins(%19#1 : tensor<64x64xf32>) outs(%subview_11 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c64)
     }
     scf.forall (%arg7, %arg8, %arg9) = (0, 0, 0) to (2, 4, 256) step (1, 1, 64) {
       %0 = tensor.empty() : tensor<64x64xf32>
@@ -121,9 +120,9 @@ module {
       %5 = arith.minsi %4, %c256 : index
       %6 = arith.maxsi %2, %c0 : index
       %7 = arith.minsi %6, %5 : index
-      %8 = arith.remui %7, %c128 : index
+      %8 = arith.remui %7, %c64 : index
       %9 = arith.subi %7, %8 : index
-      %10 = fa.key_ranges (%key, %count) = [full %c0 to %9, partial %9 to %5] step 128 iter_args(%arg10 = %1) -> (tensor<64x64xf32>) {
+      %10 = fa.key_ranges (%key, %count) = [full %c0 to %9, partial %9 to %5] step 64 iter_args(%arg10 = %1) -> (tensor<64x64xf32>) {
         %subview_11 = memref.subview %subview_5[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_12 = memref.subview %subview_6[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %11 = fa.gradient_queries ins(%subview, %subview_11, %subview_12, %subview_7 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_8, %subview_9 : memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[1024, 256, 1], offset: ?>>) outs(query = %arg10 : tensor<64x64xf32>) offsets(%arg7, %arg8, %arg9, %key) extents(%c256, %c256) mask(%batch, %head, %query, %key_13) {
@@ -133,7 +132,7 @@ module {
           %15 = arith.addi %query, %14 : index
           %16 = arith.cmpi sle, %key_13, %15 : index
           fa.yield %16 : i1
-        } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
+        } {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
         fa.yield %11 : tensor<64x64xf32>
       }
       %subview_10 = memref.subview %arg4[%arg7, %arg9, %arg8, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x4x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>

@@ -7,10 +7,9 @@
 module {
   memref.global "private" constant @__constant_8xf32 : memref<8xf32> = dense<[5.000000e-01, 2.500000e-01, 1.250000e-01, 6.250000e-02, 3.125000e-02, 1.562500e-02, 7.812500e-03, 3.906250e-03]> {alignment = 64 : i64}
   func.func @backward_alibi(%arg0: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg5: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg6: memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg7: memref<8xf32, strided<[1], offset: ?>>) {
-    %c127 = arith.constant 127 : index
     %c63 = arith.constant 63 : index
-    %c1 = arith.constant 1 : index
     %c128 = arith.constant 128 : index
+    %c1 = arith.constant 1 : index
     %cst = arith.constant 1.250000e-01 : f32
     %c64 = arith.constant 64 : index
     %cst_0 = arith.constant 0xFF800000 : f32
@@ -76,20 +75,20 @@ module {
       %subview_7 = memref.subview %alloc_2[%arg8, %arg9, %arg10] [1, 1, 64] [1, 1, 1] : memref<2x8x256xf32> to memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>
       %subview_8 = memref.subview %alloc_3[%arg8, %arg9, %arg10] [1, 1, 64] [1, 1, 1] : memref<2x8x256xf32> to memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>
       %subview_9 = memref.subview %alloc_4[%arg8, %arg9, %arg10] [1, 1, 64] [1, 1, 1] : memref<2x8x256xf32> to memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>
-      fa.prepare_gradient of(%subview, %subview_6 : memref<1x64x1x64xf32, strided<[131072, 512, 64, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) lse(%subview_7 : memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>) outs(%subview_8, %subview_9 : memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>) rows(%c64) {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
+      fa.prepare_gradient of(%subview, %subview_6 : memref<1x64x1x64xf32, strided<[131072, 512, 64, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) lse(%subview_7 : memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>) outs(%subview_8, %subview_9 : memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>) rows(%c64) {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
     }
     %alloc_5 = memref.alloc() : memref<2x4x8xf32>
     linalg.fill ins(%cst_1 : f32) outs(%alloc_5 : memref<2x4x8xf32>)
-    scf.forall (%arg8, %arg9, %arg10) = (0, 0, 0) to (2, 8, 256) step (1, 1, 128) {
-      %1 = tensor.empty() : tensor<128x64xf32>
-      %2 = linalg.fill ins(%cst_1 : f32) outs(%1 : tensor<128x64xf32>) -> tensor<128x64xf32>
+    scf.forall (%arg8, %arg9, %arg10) = (0, 0, 0) to (2, 8, 256) step (1, 1, 64) {
+      %1 = tensor.empty() : tensor<64x64xf32>
+      %2 = linalg.fill ins(%cst_1 : f32) outs(%1 : tensor<64x64xf32>) -> tensor<64x64xf32>
       %subview = memref.subview %arg0[%arg8, 0, %arg9, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_6 = memref.subview %arg1[%arg8, %arg10, %arg9, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      %subview_7 = memref.subview %arg2[%arg8, %arg10, %arg9, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_6 = memref.subview %arg1[%arg8, %arg10, %arg9, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %subview_7 = memref.subview %arg2[%arg8, %arg10, %arg9, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
       %subview_8 = memref.subview %arg3[%arg8, 0, %arg9, 0] [1, 256, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
       %subview_9 = memref.subview %alloc_4[%arg8, %arg9, 0] [1, 1, 256] [1, 1, 1] : memref<2x8x256xf32> to memref<1x1x256xf32, strided<[2048, 256, 1], offset: ?>>
       %subview_10 = memref.subview %alloc_3[%arg8, %arg9, 0] [1, 1, 256] [1, 1, 1] : memref<2x8x256xf32> to memref<1x1x256xf32, strided<[2048, 256, 1], offset: ?>>
-      %3 = arith.addi %arg10, %c127 : index
+      %3 = arith.addi %arg10, %c63 : index
       %4 = arith.maxsi %arg10, %c0 : index
       %5 = arith.minsi %4, %c256 : index
       %6 = arith.maxsi %3, %c0 : index
@@ -106,12 +105,12 @@ module {
       %17 = arith.remui %16, %c64 : index
       %18 = arith.subi %16, %17 : index
       %19 = arith.addi %14, %18 : index
-      %20:2 = fa.query_ranges (%query, %count) = [partial %5 to %14, full %14 to %19, partial %19 to %c256] step 64 iter_args(%arg11 = %2, %arg12 = %2) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+      %20:2 = fa.query_ranges (%query, %count) = [partial %5 to %14, full %14 to %19, partial %19 to %c256] step 64 iter_args(%arg11 = %2, %arg12 = %2) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
         %subview_13 = memref.subview %subview[0, %query, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_14 = memref.subview %subview_8[0, %query, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_15 = memref.subview %subview_9[0, 0, %query] [1, 1, %count] [1, 1, 1] : memref<1x1x256xf32, strided<[2048, 256, 1], offset: ?>> to memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>
         %subview_16 = memref.subview %subview_10[0, 0, %query] [1, 1, %count] [1, 1, 1] : memref<1x1x256xf32, strided<[2048, 256, 1], offset: ?>> to memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>
-        %21:2 = fa.gradient_keys ins(%subview_13, %subview_6, %subview_7, %subview_14 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_15, %subview_16 : memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>, memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>) outs(key = %arg11 : tensor<128x64xf32>, value = %arg12 : tensor<128x64xf32>) offsets(%arg8, %arg9, %query, %arg10) extents(%c256, %c256) score(%score, %batch, %head, %query_17, %key) captures(%capture = %0 : memref<8xf32>) {
+        %21:2 = fa.gradient_keys ins(%subview_13, %subview_6, %subview_7, %subview_14 : memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_15, %subview_16 : memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>, memref<1x1x?xf32, strided<[2048, 256, 1], offset: ?>>) outs(key = %arg11 : tensor<64x64xf32>, value = %arg12 : tensor<64x64xf32>) offsets(%arg8, %arg9, %query, %arg10) extents(%c256, %c256) score(%score, %batch, %head, %query_17, %key) captures(%capture = %0 : memref<8xf32>) {
           %22 = memref.load %capture[%head] : memref<8xf32>
           %23 = fa.key_length : index
           %24 = fa.query_length : index
@@ -146,13 +145,13 @@ module {
           %25 = arith.addi %query_17, %24 : index
           %26 = arith.cmpi sle, %key, %25 : index
           fa.yield %26 : i1
-        } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
-        fa.yield %21#0, %21#1 : tensor<128x64xf32>, tensor<128x64xf32>
+        } {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
+        fa.yield %21#0, %21#1 : tensor<64x64xf32>, tensor<64x64xf32>
       }
-      %subview_11 = memref.subview %arg5[%arg8, %arg10, %arg9, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      fa.finalize_gradient ins(%20#0 : tensor<128x64xf32>) scale(%cst) outs(%subview_11 : memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c128)
-      %subview_12 = memref.subview %arg6[%arg8, %arg10, %arg9, 0] [1, 128, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-      fa.finalize_gradient ins(%20#1 : tensor<128x64xf32>) outs(%subview_12 : memref<1x128x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c128)
+      %subview_11 = memref.subview %arg5[%arg8, %arg10, %arg9, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      fa.finalize_gradient ins(%20#0 : tensor<64x64xf32>) scale(%cst) outs(%subview_11 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c64)
+      %subview_12 = memref.subview %arg6[%arg8, %arg10, %arg9, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      fa.finalize_gradient ins(%20#1 : tensor<64x64xf32>) outs(%subview_12 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%c64)
     }
     scf.forall (%arg8, %arg9, %arg10) = (0, 0, 0) to (2, 8, 256) step (1, 1, 64) {
       %1 = arith.divui %arg10, %c64 : index
@@ -172,9 +171,9 @@ module {
       %7 = arith.minsi %6, %c256 : index
       %8 = arith.maxsi %4, %c0 : index
       %9 = arith.minsi %8, %7 : index
-      %10 = arith.remui %9, %c128 : index
+      %10 = arith.remui %9, %c64 : index
       %11 = arith.subi %9, %10 : index
-      %12 = fa.key_ranges (%key, %count) = [full %c0 to %11, partial %11 to %7] step 128 iter_args(%arg11 = %3) -> (tensor<64x64xf32>) {
+      %12 = fa.key_ranges (%key, %count) = [full %c0 to %11, partial %11 to %7] step 64 iter_args(%arg11 = %3) -> (tensor<64x64xf32>) {
         %subview_14 = memref.subview %subview_8[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %subview_15 = memref.subview %subview_9[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x256x1x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
         %13 = fa.gradient_queries ins(%subview_7, %subview_14, %subview_15, %subview_10 : memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>) rows(%subview_11, %subview_12 : memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>, memref<1x1x64xf32, strided<[2048, 256, 1], offset: ?>>) outs(query = %arg11 : tensor<64x64xf32>, capture[0] = %subview_6 : memref<8xf32, strided<[1], offset: ?>>) offsets(%arg8, %arg9, %arg10, %key) extents(%c256, %c256) score(%score, %batch, %head, %query, %key_16) captures(%capture = %0 : memref<8xf32>) {
@@ -212,7 +211,7 @@ module {
           %17 = arith.addi %query, %16 : index
           %18 = arith.cmpi sle, %key_16, %17 : index
           fa.yield %18 : i1
-        } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
+        } {config = #fa.config<query_block = 64, key_block = 64, target = #fa.cpu<>, gradient_form = two_pass>}
         fa.yield %13 : tensor<64x64xf32>
       }
       %subview_13 = memref.subview %arg4[%arg8, %arg10, %arg9, 0] [1, 64, 1, 64] [1, 1, 1, 1] : memref<2x256x8x64xf32, strided<[?, ?, ?, 1], offset: ?>> to memref<1x64x1x64xf32, strided<[?, ?, ?, 1], offset: ?>>
