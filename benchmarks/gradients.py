@@ -56,6 +56,21 @@ def extra_mebibytes(ours, run):
     return (read("VmHWM") - before - ours.bytes) / 2**20
 
 
+def processor_seconds(process):
+    """What the threads of a process have run for."""
+    return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{process}/task").glob("*/schedstat")) / 1e9
+
+
+def by_processor(process, run):
+    """`run`, timed by what its threads run for, which other programs on the machine change less."""
+    def timed():
+        before = processor_seconds(process)
+        run()
+        return processor_seconds(process) - before
+
+    return timed
+
+
 def torch_problem(torch, heads, length, dim, mask):
     torch.manual_seed(0)
     q, k, v, do = (torch.randn(1, heads, length, dim) for _ in range(4))
@@ -95,6 +110,7 @@ def main():
     parser.add_argument("--masks", nargs="+", default=["full", "causal"])
     parser.add_argument("--sizes", nargs="+", default=["1024x8", "2048x8", "4096x2", "8192x2"], help="length x heads")
     parser.add_argument("--configs", nargs="*", default=[""], help="bodies of #fa.config, all compared")
+    parser.add_argument("--processor-time", action="store_true", help="of all threads, for a machine that others use too")
     parser.add_argument("--memory", action="store_true", help="bytes beyond arrays at 65536 tokens, one head")
     arguments = parser.parse_args()
     build, folder = arguments.build.resolve(), Path(tempfile.mkdtemp(prefix="fa-bench-"))
@@ -125,6 +141,10 @@ def main():
                     contestants[name] = Module(build, arguments.threads, folder, function(heads, dim, mask, config))
                     runs[name] = contestants[name].prepare([x.numpy() for x in (q, k, v, out, lse, do)],
                                                            [(tuple(q.shape), np.float32)] * 3)
+                fused_run = runs["torch"]
+                if arguments.processor_time:
+                    processes = {name: one.server.process.pid for name, one in contestants.items()}
+                    runs = {name: by_processor(processes.get(name, os.getpid()), run) for name, run in runs.items()}
                 first = sum(run() for run in runs.values())
                 times = {name: [] for name in runs}
                 for _ in range(int(min(30, max(3, arguments.seconds / first)))):
@@ -135,7 +155,7 @@ def main():
                 pairs = length * (length + 1) // 2 if mask == "causal" else length**2
                 work = 10 * heads * dim * pairs / 1e9
                 for name, contestant in contestants.items():
-                    for got, want in zip(contestant.outputs(), runs["torch"].result):
+                    for got, want in zip(contestant.outputs(), fused_run.result):
                         error = np.linalg.norm(got - want.numpy()) / np.linalg.norm(want.numpy())
                         if error > 1e-5:
                             sys.exit(f"error: {size} d{dim} {mask}: gradients differ by {error:.1e}")
