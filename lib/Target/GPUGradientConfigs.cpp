@@ -235,11 +235,8 @@ static ConfigAttr addLonger(ConfigAttr config, const GradientRow &row,
                        /*longer=*/{});
   reason += llvm::formatv("; from {0} keys and queries on {1} queries a step",
                           row.fromLong, row.onceIfLong);
-  ConfigAttr both =
-      config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
-  // Of several heads on a key head it is not the one for known lengths either.
-  ConfigAttr known = both.getForLengths(problem.queries, problem.keys);
-  return known == longer.forAnyLengths() ? both : known;
+  // fa-version-lengths says which of both it is, by lengths and by heads.
+  return config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
 }
 
 static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,

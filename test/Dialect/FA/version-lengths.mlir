@@ -1,5 +1,6 @@
 // RUN: fa-opt %s -fa-version-lengths -split-input-file | FileCheck %s
 // RUN: fa-opt %s -fa-version-lengths -split-input-file | fa-opt -fa-version-lengths -split-input-file | FileCheck %s
+// RUN: fa-opt %s -fa-version-lengths -split-input-file -o /dev/null --remark-format=emitRemark --remarks-filter=fa-version-lengths 2>&1 | grep remark: | FileCheck %s --check-prefix=REMARK
 
 !m = memref<1x?x8x64xf16>
 
@@ -29,20 +30,20 @@ func.func @two(%q: !m, %k: !m, %o: !m) {
 // yield what the attention gave.
 // CHECK-LABEL: func.func @three
 // CHECK: %[[KEYS:.*]] = tensor.dim %arg1, %c2
-// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[KEYS]], %c1024
-// CHECK: %[[R:.*]]:2 = scf.if %[[LONGER]] -> (tensor<1x8x?x64xf16>, tensor<1x8x?xf32>) {
 // CHECK: %[[LONGEST:.*]] = arith.cmpi uge, %[[KEYS]], %c4096
-// CHECK: %[[INNER:.*]]:2 = scf.if %[[LONGEST]]
-// CHECK: fa.attention {{.*}} mask(
+// CHECK: %[[R:.*]]:2 = scf.if %[[LONGEST]] -> (tensor<1x8x?x64xf16>, tensor<1x8x?xf32>) {
+// CHECK: %[[A:.*]]:2 = fa.attention {{.*}} mask(
 // CHECK: config = #fa.config<query_block = 64, key_block = 256>
+// CHECK: scf.yield %[[A]]#0, %[[A]]#1
 // CHECK: } else {
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[KEYS]], %c1024
+// CHECK: %[[INNER:.*]]:2 = scf.if %[[LONGER]]
 // CHECK: fa.attention
 // CHECK: config = #fa.config<query_block = 64, key_block = 128>
-// CHECK: scf.yield %[[INNER]]#0, %[[INNER]]#1
 // CHECK: } else {
-// CHECK: %[[A:.*]]:2 = fa.attention
+// CHECK: fa.attention
 // CHECK: config = #fa.config<query_block = 32, key_block = 64>
-// CHECK: scf.yield %[[A]]#0, %[[A]]#1
+// CHECK: scf.yield %[[INNER]]#0, %[[INNER]]#1
 // CHECK: return %[[R]]#0, %[[R]]#1
 func.func @three(%q: !t, %k: !t, %o: !t, %l: tensor<1x8x?xf32>) -> (!t, tensor<1x8x?xf32>) {
   %r:2 = fa.attention ins(%q, %k, %k : !t, !t, !t)
@@ -173,16 +174,15 @@ func.func @known_keys(%q: !q, %k: !k, %o: !q) {
 // CHECK-LABEL: func.func @known_queries
 // CHECK-NOT: memref.dim %arg0
 // CHECK: %[[KEYS:.*]] = memref.dim %arg1, %c1
-// CHECK: %[[SOME:.*]] = arith.cmpi uge, %[[KEYS]], %c100
-// CHECK: scf.if %[[SOME]] {
 // CHECK: %[[MANY:.*]] = arith.cmpi uge, %[[KEYS]], %c200
 // CHECK: scf.if %[[MANY]] {
 // CHECK: fa.attention
 // CHECK-SAME: config = #fa.config<query_block = 64, key_block = 256>
 // CHECK: } else {
+// CHECK: %[[SOME:.*]] = arith.cmpi uge, %[[KEYS]], %c100
+// CHECK: scf.if %[[SOME]] {
 // CHECK: fa.attention
 // CHECK-SAME: config = #fa.config<query_block = 64, key_block = 128>
-// CHECK: }
 // CHECK: } else {
 // CHECK: fa.attention
 // CHECK-SAME: config = #fa.config<query_block = 64, key_block = 64>
@@ -309,6 +309,7 @@ func.func @long_of_any_heads(%q: !q, %k: !q, %lse: !row) {
 !k = memref<1x9999x2x128xbf16>
 !row = memref<1x8x9999xf32>
 
+// REMARK: no version of query_block = 80 and key_block = 128 from 4096 keys on: it is for as many key heads as query heads, and there are 2 for 8
 // CHECK-LABEL: func.func @several_heads
 // CHECK-NOT: scf.if
 // CHECK: query_block = 64
@@ -385,5 +386,97 @@ func.func @passes(%q: !q, %k: !q, %lse: !row) {
   fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
       {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = two_pass, longer =
          #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>, gradient_form = one_pass, from_keys = 4096>>}
+  return
+}
+
+// -----
+
+#gpu = #fa.gpu<warp_groups<groups = 2, overlap = keys>, stages = 2>
+!q = memref<1x?x?x128xbf16>
+!row = memref<1x?x?xf32>
+!q8 = memref<1x?x8x128xbf16>
+!k2 = memref<1x?x2x128xbf16>
+!row8 = memref<1x8x?xf32>
+!long8 = memref<1x300x8x128xbf16>
+!long2 = memref<1x300x2x128xbf16>
+!longrow8 = memref<1x8x300xf32>
+
+// However heads are typed, a chain of three gives a call the same one: unequal heads pass over the second alone.
+// CHECK-LABEL: func.func @any_heads_of_three
+// CHECK: %[[LONG:.*]] = arith.cmpi uge, %{{.*}}, %c400
+// CHECK-NOT: arith.andi
+// CHECK: scf.if %[[LONG]] {
+// CHECK: query_block = 128
+// CHECK-NOT: fa.same_heads
+// CHECK: } else {
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %{{.*}}, %c200
+// CHECK: %[[SAME:.*]] = arith.cmpi eq
+// CHECK: %[[BOTH:.*]] = arith.andi %[[LONGER]], %[[SAME]] : i1
+// CHECK: scf.if %[[BOTH]] {
+// CHECK: query_block = 80
+// CHECK-SAME: fa.same_heads
+// CHECK: } else {
+// CHECK: query_block = 64
+// CHECK-NOT: fa.attention_gradient
+// CHECK: return
+func.func @any_heads_of_three(%q: !q, %k: !q, %lse: !row) {
+  fa.attention_gradient ins(%q, %k, %k : !q, !q, !q) of(%q, %lse : !q, !row) gradients(%q : !q) outs(query = %q : !q, key = %k : !q, value = %k : !q)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, from_keys = 200, longer =
+           #fa.config<query_block = 128, key_block = 128, target = #gpu, gradient_form = two_pass, from_keys = 400>>>}
+  return
+}
+
+// CHECK-LABEL: func.func @unequal_heads_of_three
+// CHECK: %[[LONG:.*]] = arith.cmpi uge, %{{.*}}, %c400
+// CHECK: scf.if %[[LONG]] {
+// CHECK: query_block = 128
+// CHECK: } else {
+// CHECK-NOT: scf.if
+// CHECK: query_block = 64
+// CHECK-NOT: fa.attention_gradient
+// CHECK: return
+// REMARK-NEXT: no version of query_block = 80 and key_block = 128 from 200 keys on: {{.*}} and there are 2 for 8
+func.func @unequal_heads_of_three(%q: !q8, %k: !k2, %lse: !row8) {
+  fa.attention_gradient ins(%q, %k, %k : !q8, !k2, !k2) of(%q, %lse : !q8, !row8) gradients(%q : !q8) outs(query = %q : !q8, key = %k : !k2, value = %k : !k2)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, from_keys = 200, longer =
+           #fa.config<query_block = 128, key_block = 128, target = #gpu, gradient_form = two_pass, from_keys = 400>>>}
+  return
+}
+
+// CHECK-LABEL: func.func @equal_heads_of_three
+// CHECK: %[[LONG:.*]] = arith.cmpi uge, %{{.*}}, %c400
+// CHECK: scf.if %[[LONG]] {
+// CHECK: query_block = 128
+// CHECK: } else {
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %{{.*}}, %c200
+// CHECK-NOT: arith.cmpi eq
+// CHECK: scf.if %[[LONGER]] {
+// CHECK: query_block = 80
+// CHECK-NOT: fa.same_heads
+// CHECK: } else {
+// CHECK: query_block = 64
+// CHECK: return
+func.func @equal_heads_of_three(%q: !q8, %k: !q8, %lse: !row8) {
+  fa.attention_gradient ins(%q, %k, %k : !q8, !q8, !q8) of(%q, %lse : !q8, !row8) gradients(%q : !q8) outs(query = %q : !q8, key = %k : !q8, value = %k : !q8)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, from_keys = 200, longer =
+           #fa.config<query_block = 128, key_block = 128, target = #gpu, gradient_form = two_pass, from_keys = 400>>>}
+  return
+}
+
+// Of known keys and unequal heads the first is left; lengths alone would have the second.
+// CHECK-LABEL: func.func @known_keys_of_three
+// CHECK-NOT: scf.if
+// CHECK: query_block = 64
+// CHECK: return
+// REMARK-NEXT: no version of query_block = 80 and key_block = 128 from 200 keys on: {{.*}} and there are 2 for 8
+// REMARK-NOT: remark:
+func.func @known_keys_of_three(%q: !long8, %k: !long2, %lse: !longrow8) {
+  fa.attention_gradient ins(%q, %k, %k : !long8, !long2, !long2) of(%q, %lse : !long8, !longrow8) gradients(%q : !long8) outs(query = %q : !long8, key = %k : !long2, value = %k : !long2)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, longer =
+         #fa.config<query_block = 80, key_block = 128, deterministic = false, target = #gpu, gradient_form = one_pass, from_keys = 200, longer =
+           #fa.config<query_block = 128, key_block = 128, target = #gpu, gradient_form = two_pass, from_keys = 400>>>}
   return
 }

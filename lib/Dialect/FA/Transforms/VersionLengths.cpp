@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A configuration may name others for longer sequences. Where the lengths are
-// dynamic, this makes one version of attention, or of its gradient, for each,
-// in branches on the lengths; of packed sequences on their mean. Read
-// `LengthVersioner::build`, then `isLonger`.
+// A configuration may name others for longer sequences, and for equal numbers
+// of heads. Where these numbers are dynamic, this makes one version of
+// attention, or of its gradient, for each, in branches on them; of packed
+// sequences on their mean. Read `LengthVersioner::build`, then `isFor`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/Support/SaveAndRestore.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAVERSIONLENGTHS
@@ -36,22 +37,29 @@ static int64_t getKnownSize(Value operand, DimsAttr order, DimKind kind) {
 
 namespace {
 
+/// One configuration of several. More queries a step than another one pass by
+/// groups of warps ask for as many key heads as query heads: where blocks of
+/// keys add for several query heads they take 1.04 to 1.09 of the time
+/// (measured on an H200).
+struct Version {
+  ConfigAttr config;
+  bool asksForHeads = false;
+};
+
 /// Builds the versions of one attention, or of one gradient.
 template <typename OpTy> class LengthVersioner {
 public:
   LengthVersioner(RewriterBase &rewriter, OpTy op)
       : rewriter(rewriter), op(op), loc(op.getLoc()) {
-    int64_t ofQuery =
-        getKnownSize(op.getQuery(), op.getQueryOrder(), DimKind::Heads);
-    int64_t ofKey = getKnownSize(op.getKey(), op.getKeyOrder(), DimKind::Heads);
-    if (!ShapedType::isDynamic(ofQuery) && !ShapedType::isDynamic(ofKey))
-      sameHeads = ofQuery == ofKey;
+    if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads))
+      sameHeads = heads == keyHeads;
   }
 
-  /// What of `config` and its longer ones the known lengths leave.
-  ConfigAttr getPossible(ConfigAttr config);
-  /// The results of the attention by `config` or one of its longer ones.
-  SmallVector<Value> build(ConfigAttr config);
+  /// What of the configuration and its longer ones the types leave, the
+  /// shortest first, which is for all that the others are not for.
+  SmallVector<Version> getPossible();
+  /// The results of the attention by the last of `versions` that suits it.
+  SmallVector<Value> build(ArrayRef<Version> versions);
 
 private:
   /// Packed gradients go by the mean of their sequences, attentions by all rows
@@ -59,19 +67,22 @@ private:
   static Value getMeanOver(Value starts) {
     return std::is_same_v<OpTy, AttentionGradientOp> ? starts : Value();
   }
+  std::optional<bool> isKnownFor(const Version &version);
   Value getLength(Value operand, int64_t dim);
   Value isAtLeast(Value operand, DimsAttr order, Value starts, int64_t length);
-  Value hasSameHeads(ConfigAttr config, ConfigAttr longer);
-  Value isLonger(ConfigAttr config, ConfigAttr longer);
-  void buildBranch(Region &region, ConfigAttr config);
+  Value hasSameHeads();
+  Value isFor(const Version &version);
+  void buildBranch(Region &region, ArrayRef<Version> versions);
 
   RewriterBase &rewriter;
   OpTy op;
   Location loc;
-  /// Whether there are as many key heads as query heads, where types say so or
-  /// the branch that is built is for these.
+  int64_t heads =
+      getKnownSize(op.getQuery(), op.getQueryOrder(), DimKind::Heads);
+  int64_t keyHeads =
+      getKnownSize(op.getKey(), op.getKeyOrder(), DimKind::Heads);
+  /// Whether there are as many key heads as query heads, where types say so.
   std::optional<bool> sameHeads;
-  bool isBranchForOneHead = false;
   /// Sizes of sequences and heads, by operand and dimension.
   DenseMap<std::pair<Value, int64_t>, Value> lengths;
 };
@@ -85,23 +96,75 @@ static int64_t getKnownLength(Value operand, DimsAttr order, Value starts) {
                 : getKnownSize(operand, order, DimKind::Sequence);
 }
 
-/// Whether `longer` in place of `config` is for one query head of each key
-/// head. Where groups of warps add blocks of keys for several, more queries a
-/// step take 1.04 to 1.09 of the time (measured on an H200).
-static bool isForOneHead(ConfigAttr config, ConfigAttr longer) {
-  auto target = dyn_cast_if_present<GPUConfigAttr>(longer.getTarget());
-  auto isOnePass = [](ConfigAttr one) {
-    return one.getGradientForm() == GradientForm::one_pass;
+/// The configuration and its longer ones, the shortest first.
+static SmallVector<Version> getVersions(ConfigAttr config) {
+  SmallVector<Version> versions;
+  bool hasOnePass = false;
+  for (; config; config = config.getLonger()) {
+    auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+    bool isOnePass = target && target.getPart().hasGroups() &&
+                     config.getGradientForm() == GradientForm::one_pass;
+    versions.push_back({config, /*asksForHeads=*/isOnePass && hasOnePass});
+    hasOnePass |= isOnePass;
+  }
+  return versions;
+}
+
+/// Whether types say that a version is for the operation, or that it is not.
+template <typename OpTy>
+std::optional<bool> LengthVersioner<OpTy>::isKnownFor(const Version &version) {
+  auto isLong = [](int64_t length, int64_t least) -> std::optional<bool> {
+    if (least != 0 && ShapedType::isDynamic(length))
+      return std::nullopt;
+    return least == 0 || length >= least;
   };
-  return target && target.getPart().hasGroups() && isOnePass(config) &&
-         isOnePass(longer);
+  std::optional<bool> parts[] = {
+      isLong(getKnownLength(op.getKey(), op.getKeyOrder(),
+                            getMeanOver(op.getKeyStarts())),
+             version.config.getFromKeys()),
+      isLong(getKnownLength(op.getQuery(), op.getQueryOrder(),
+                            getMeanOver(op.getQueryStarts())),
+             version.config.getFromQueries()),
+      version.asksForHeads ? sameHeads : true};
+  if (llvm::is_contained(parts, std::optional<bool>(false)))
+    return false;
+  return llvm::is_contained(parts, std::nullopt) ? std::nullopt
+                                                 : std::optional<bool>(true);
+}
+
+/// Heads alone make others of versions, which nobody may see from the lengths.
+static void reportHeads(Operation *op, ConfigAttr config, int64_t heads,
+                        int64_t keyHeads) {
+  remark::missed(op->getLoc(), remark::RemarkOpts::name("Config").category(
+                                   "fa-version-lengths"))
+      << llvm::formatv("no version of query_block = {0} and key_block = {1} "
+                       "from {2} keys on: it is for as many key heads as query "
+                       "heads, and there are {3} for {4}",
+                       config.getQueryBlock(), config.getKeyBlock(),
+                       config.getFromKeys(), keyHeads, heads)
+             .str();
+}
+
+template <typename OpTy>
+SmallVector<Version> LengthVersioner<OpTy>::getPossible() {
+  SmallVector<Version> possible;
+  for (const Version &version : getVersions(op.getConfigAttr())) {
+    std::optional<bool> isKnown = isKnownFor(version);
+    // Those ahead are for fewer.
+    if (isKnown == true)
+      possible.clear();
+    if (isKnown != false)
+      possible.push_back(version);
+    else if (version.asksForHeads && sameHeads == false &&
+             isKnownFor({version.config}) != false)
+      reportHeads(op, version.config, heads, keyHeads);
+  }
+  return possible;
 }
 
 /// Null where it is known.
-template <typename OpTy>
-Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config,
-                                          ConfigAttr longer) {
-  if (!isForOneHead(config, longer) || sameHeads)
+template <typename OpTy> Value LengthVersioner<OpTy>::hasSameHeads() {
+  if (sameHeads)
     return {};
   auto getHeads = [&](Value operand, DimsAttr order) {
     return getLength(operand, order.positionOf(DimKind::Heads));
@@ -109,31 +172,6 @@ Value LengthVersioner<OpTy>::hasSameHeads(ConfigAttr config,
   return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
                                getHeads(op.getQuery(), op.getQueryOrder()),
                                getHeads(op.getKey(), op.getKeyOrder()));
-}
-
-template <typename OpTy>
-ConfigAttr LengthVersioner<OpTy>::getPossible(ConfigAttr config) {
-  int64_t queries = getKnownLength(op.getQuery(), op.getQueryOrder(),
-                                   getMeanOver(op.getQueryStarts()));
-  int64_t keys = getKnownLength(op.getKey(), op.getKeyOrder(),
-                                getMeanOver(op.getKeyStarts()));
-  while (ConfigAttr longer = config.getLonger()) {
-    ConfigAttr alone = longer.withLengths(
-        longer.getFromKeys(), longer.getFromQueries(), /*longer=*/{});
-    ConfigAttr known =
-        config.withLengths(0, 0, alone).getForLengths(queries, keys);
-    bool isOfHeads = isForOneHead(config, longer);
-    bool isOpen = isOfHeads && !sameHeads;
-    if (isOfHeads && sameHeads == false)
-      config = config.withLengths(0, 0, longer.getLonger());
-    else if (known.getLonger() || (isOpen && known == longer.forAnyLengths()))
-      return config.withLengths(0, 0, longer);
-    else if (known != longer.forAnyLengths())
-      return config.forAnyLengths();
-    else
-      config = longer;
-  }
-  return config.forAnyLengths();
 }
 
 template <typename OpTy>
@@ -167,56 +205,51 @@ Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
                                least);
 }
 
-/// Whether the lengths of the call are those that `config`, which known ones
-/// leave open, is for.
+/// Whether the call has the lengths and heads of a version, as far as types
+/// leave that open.
 template <typename OpTy>
-Value LengthVersioner<OpTy>::isLonger(ConfigAttr config, ConfigAttr longer) {
+Value LengthVersioner<OpTy>::isFor(const Version &version) {
   Value enoughKeys =
       isAtLeast(op.getKey(), op.getKeyOrder(), getMeanOver(op.getKeyStarts()),
-                longer.getFromKeys());
-  Value enoughQueries =
-      isAtLeast(op.getQuery(), op.getQueryOrder(),
-                getMeanOver(op.getQueryStarts()), longer.getFromQueries());
+                version.config.getFromKeys());
+  Value enoughQueries = isAtLeast(op.getQuery(), op.getQueryOrder(),
+                                  getMeanOver(op.getQueryStarts()),
+                                  version.config.getFromQueries());
   Value all;
-  for (Value part : {enoughKeys, enoughQueries, hasSameHeads(config, longer)})
+  for (Value part : {enoughKeys, enoughQueries,
+                     version.asksForHeads ? hasSameHeads() : Value()})
     if (part)
       all = all ? arith::AndIOp::create(rewriter, loc, all, part) : part;
   return all;
 }
 
 template <typename OpTy>
-void LengthVersioner<OpTy>::buildBranch(Region &region, ConfigAttr config) {
+void LengthVersioner<OpTy>::buildBranch(Region &region,
+                                        ArrayRef<Version> versions) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.createBlock(&region);
-  SmallVector<Value> results = build(config);
+  SmallVector<Value> results = build(versions);
   scf::YieldOp::create(rewriter, loc, results);
 }
 
 template <typename OpTy>
-SmallVector<Value> LengthVersioner<OpTy>::build(ConfigAttr config) {
-  ConfigAttr longer = config.getLonger();
-  if (!longer) {
+SmallVector<Value> LengthVersioner<OpTy>::build(ArrayRef<Version> versions) {
+  const Version &longest = versions.back();
+  if (versions.size() == 1) {
     auto version = cast<OpTy>(rewriter.clone(*op));
-    version.setConfigAttr(config.forAnyLengths());
+    version.setConfigAttr(longest.config.forAnyLengths());
     // One pass has no other configuration for its blocks of keys.
-    if (config.getGradientForm() == GradientForm::one_pass)
+    if (longest.config.getGradientForm() == GradientForm::one_pass)
       version->removeAttr(gradientKeysAttrName);
-    if (isBranchForOneHead)
+    if (longest.asksForHeads && !sameHeads)
       version->setAttr(sameHeadsAttrName, rewriter.getUnitAttr());
     return llvm::to_vector_of<Value>(version->getResults());
   }
-  auto branch =
-      scf::IfOp::create(rewriter, loc, op->getResultTypes(),
-                        isLonger(config, longer), /*addThenBlock=*/false,
-                        /*addElseBlock=*/false);
-  {
-    bool asksForHeads = isForOneHead(config, longer) && !sameHeads;
-    llvm::SaveAndRestore known(sameHeads, asksForHeads ? true : sameHeads);
-    llvm::SaveAndRestore forOneHead(isBranchForOneHead,
-                                    isBranchForOneHead || asksForHeads);
-    buildBranch(branch.getThenRegion(), getPossible(longer));
-  }
-  buildBranch(branch.getElseRegion(), config.forAnyLengths());
+  auto branch = scf::IfOp::create(rewriter, loc, op->getResultTypes(),
+                                  isFor(longest), /*addThenBlock=*/false,
+                                  /*addElseBlock=*/false);
+  buildBranch(branch.getThenRegion(), longest);
+  buildBranch(branch.getElseRegion(), versions.drop_back());
   return llvm::to_vector_of<Value>(branch.getResults());
 }
 
@@ -227,8 +260,8 @@ static void versionByLengths(RewriterBase &rewriter, OpTy op) {
   LengthVersioner<OpTy> versioner(rewriter, op);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(
-      op, versioner.build(versioner.getPossible(op.getConfigAttr())));
+  SmallVector<Version> versions = versioner.getPossible();
+  rewriter.replaceOp(op, versioner.build(versions));
 }
 
 void mlir::fa::versionLengths(RewriterBase &rewriter, AttentionOp op) {

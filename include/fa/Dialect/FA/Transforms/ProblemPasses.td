@@ -71,16 +71,15 @@ def FAVersionBounds : Pass<"fa-version-bounds"> {
 def FAVersionLengths : Pass<"fa-version-lengths"> {
   let summary = "Choose between configurations by the numbers of keys and queries";
   let description = [{
-    An `fa.attention`, or `fa.attention_gradient`, whose config has a `longer`
-    one becomes two, each with a config of its own, and the numbers of keys and
-    queries choose between them where the function runs: the `longer` one needs
-    at least `from_keys` and `from_queries` of them. A `longer` one of the
-    `longer` one is chosen inside. Of packed gradients the mean counts. A static
-    number is not asked for; configs that it rules out get no version. A `longer`
-    `one_pass` by groups of warps, in place of another, is for as many key heads
-    as query heads (`fa.same_heads`): others are slower with more queries a step.
-    Each version compiles kernels of its own, which takes up to 1.7 times as long.
-    Works on memrefs and on tensors.
+    An `fa.attention`, or `fa.attention_gradient`, whose config has `longer` ones
+    becomes one version for each, and numbers choose between them where the
+    function runs. The longest comes first that has at least `from_keys` keys and
+    `from_queries` queries, of packed gradients in the mean. A `one_pass` by groups
+    of warps behind another is for as many key heads as query heads
+    (`fa.same_heads`): others are slower with more queries a step. A static number
+    is not asked for, and configs that it rules out get no version; a remark names
+    those that heads rule out. Each version compiles kernels of its own, which
+    takes up to 1.7 times as long. Works on memrefs and on tensors.
 
     Before:
 
