@@ -4,6 +4,7 @@
 // DEFINE: %{q} =
 // DEFINE: %{k} =
 // DEFINE: %{lse} =
+// DEFINE: %{cpu} = fa-run %s --target=cpu --verify --input=%{q} --input=%{k} --input=%{k} --input=%{q} --input=%{lse} --input=%{q} --input=%{q} --input=%{k} --input=%{k}
 // DEFINE: %{run} = fa-run %s --chip=sm_90a --verify --input=%{q} --input=%{k} --input=%{k} --input=%{q} --input=%{lse} --input=%{q} --input=%{q} --input=%{k} --input=%{k}
 //
 // REDEFINE: %{q} = 1x0x4x128xbf16
@@ -18,6 +19,16 @@
 // REDEFINE: %{k} = 0x64x2x128xbf16
 // REDEFINE: %{lse} = 0x4x64xf32
 // RUN: %{run} --target=interpret | FileCheck %s
+// REDEFINE: %{q} = 1x64x0x128xbf16
+// REDEFINE: %{k} = 1x64x0x128xbf16
+// REDEFINE: %{lse} = 1x0x64xf32
+// RUN: %{run} --target=interpret | FileCheck %s
+//
+// Key heads without query heads have gradients of zero on a CPU; a kernel has no query head to read, which it says.
+// REDEFINE: %{k} = 1x64x2x128xbf16
+// RUN: not %{run} --target=interpret 2>&1 | FileCheck %s --check-prefix=HEADS
+// HEADS: error: a gradient of key or value on a GPU has key heads and 0 query heads, expected a positive multiple of the key heads
+// RUN: %{cpu} | FileCheck %s
 //
 // CHECK: argument 7: {{.*}} largest 0.00e+00, {{.*}}: ok
 // CHECK: argument 8: {{.*}} largest 0.00e+00, {{.*}}: ok

@@ -248,6 +248,7 @@ private:
   CaptureSums::BlockLoop getBlockLoop(RowKind kind);
 
   void fillWithoutKeys();
+  void assertQueryHeads();
 
   RewriterBase &rewriter;
   AttentionGradientOp op;

@@ -19,10 +19,12 @@
 #include "GradientTiler.h"
 #include "Sinks.h"
 #include "fa/Dialect/FA/IR/EmptyFolds.h"
+#include "fa/Dialect/FA/IR/SameHeads.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -69,6 +71,24 @@ CaptureSums::BlockLoop GradientTiler::getBlockLoop(RowKind kind) {
   return loop;
 }
 
+/// A block of keys takes a step at least, for which there is a query head.
+void GradientTiler::assertQueryHeads() {
+  if (!hasWholeBlocks || getConstantIntValue(heads) ||
+      op->hasAttr(sameHeadsAttrName))
+    return;
+  auto compare = [&](arith::CmpIPredicate by, OpFoldResult count) -> Value {
+    return arith::CmpIOp::create(rewriter, loc, by, toValue(count),
+                                 toValue(rewriter.getIndexAttr(0)));
+  };
+  Value isPossible = arith::OrIOp::create(
+      rewriter, loc, compare(arith::CmpIPredicate::ne, heads),
+      compare(arith::CmpIPredicate::eq, keyHeads));
+  cf::AssertOp::create(rewriter, loc, isPossible,
+                       "a gradient of key or value on a GPU has key heads and "
+                       "0 query heads, expected a positive multiple of the key "
+                       "heads");
+}
+
 void GradientTiler::tile() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -83,6 +103,8 @@ void GradientTiler::tile() {
   GradientForm form = config.getGradientForm().value_or(GradientForm::two_pass);
   KeyGradients ofKeys{op.getKeyGradient(), op.getValueGradient(), Value(), {}};
   bool hasKeys = ofKeys.key || ofKeys.value;
+  if (hasKeys)
+    assertQueryHeads();
   bool isOnePass = form == GradientForm::one_pass && hasKeys;
   bool addsInParallel = isOnePass && hasWholeBlocks && op.getQueryGradient();
   if (isListed())
@@ -176,7 +198,8 @@ struct TileGradientPass
     : public fa::impl::FATileGradientBase<TileGradientPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     FATileGradientBase::getDependentDialects(registry);
-    registry.insert<fagpu::FAGPUDialect, gpu::GPUDialect, math::MathDialect>();
+    registry.insert<cf::ControlFlowDialect, fagpu::FAGPUDialect,
+                    gpu::GPUDialect, math::MathDialect>();
   }
 
   void runOnOperation() override {
