@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Sampled gradients of packed sequences and of sinks, compared with formulas in numpy and the float64 evaluator.
 
-    sequence_gradients.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--target TARGET --chip CHIP] [--spoil]
+    sequence_gradients.py --build BUILD [--seed SEED] [--functions N] [--problems N] [--only NAME] [--target TARGET --chip CHIP] [--long]
+        [--spoil]
 
 Queries and keys are a batch or packed, each with lengths or without; rows of no sequence are NaN and have to get 0.
 Masks, scores and sinks see positions within a sequence; gradients of what scores and sinks capture, and of the scale,
-are sums over all sequences. The last line is `N passed, N failed`.
+are sums over all sequences. With `--long` queries and keys are packed, in sequences of up to 500 rows, of head dim 64 and of two query
+heads on each key head. The last line is `N passed, N failed`.
 """
 
 import argparse
@@ -36,7 +38,8 @@ TABLES = {"pairs": (4, "%b, %h, %i, %j", lambda b, h, i, j: (b, h, i, j)), "shar
 class Function:
     """What is compiled once; sizes come with each problem."""
 
-    def __init__(self, rng, chip):
+    def __init__(self, rng, chip, is_long=False):
+        self.is_long = is_long
         pick = lambda values: values[int(rng.integers(len(values)))]
         self.element = pick(["f32", "f16", "bf16"] if chip else ["f32", "f32", "f16", "bf16"])
         self.dim, self.value_dim = (pick([32, 64, 128]), pick([32, 64, 128])) if chip else (pick([16, 33, 64]), pick([8, 20, 64]))
@@ -56,6 +59,9 @@ class Function:
             # Pairs share elements of the other tables, and are added in any order.
             shares = self.entries and (self.table in ("shared", "distances") or self.table == "keys" and not set(self.outs) & {"key", "value"})
             self.is_deterministic = not shares and pick([True, True, False])
+        if is_long:
+            self.element, self.dim, self.value_dim, self.packed_queries, self.packed_keys = pick(["f16", "bf16"]), 64, 64, True, True
+            self.score, self.outs, self.slopes, self.entries, self.scale = "", ["query", "key", "value"], False, False, False
         if not self.outs and not self.slopes and not self.sinks and not self.entries and not self.scale:
             self.outs = ["query"]
 
@@ -178,8 +184,8 @@ class Problem:
         self.function, f = function, function
         kind = TYPES[f.element][0]
         self.batch, key_heads = int(rng.integers(1, 5)), int(rng.choice([1, 2]))
-        heads = key_heads * int(rng.choice([1, 2, 3]))
-        most = int(rng.choice([3, 40, 150]))
+        heads = key_heads * (2 if f.is_long else int(rng.choice([1, 2, 3])))
+        most = 500 if f.is_long else int(rng.choice([3, 40, 150]))
         queries, keys = (rng.integers(0, most + 1, self.batch) for _ in range(2))
         # Without lengths all sequences of a batch have as many rows.
         if not f.packed_queries and not f.query_lengths:
@@ -364,11 +370,12 @@ class Problem:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     functions.add_options(parser, 60)
+    parser.add_argument("--long", action="store_true", help="packed sequences of many rows, with two query heads on each key head")
     parser.add_argument("--spoil", action="store_true", help="expects other numbers, which has to be found")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(os.environ.get("FA_TEST_SEED") or secrets.randbelow(1 << 30))
     passed, failed = functions.run(
-        options, seed, lambda rng: Function(rng, options.chip), Problem, lambda problem, server, folder: problem.run(server, folder, options.spoil),
+        options, seed, lambda rng: Function(rng, options.chip, options.long), Problem, lambda problem, server, folder: problem.run(server, folder, options.spoil),
         lambda problem: f"queries {problem.queries.lengths}, keys {problem.keys.lengths}")
     print(f"{options.functions} functions, seed {seed}")
     print(f"{passed} passed, {failed} failed")
