@@ -84,3 +84,31 @@ func.func @pages(%pool: memref<?x64x2x64xbf16>, %table: memref<?x?xi32>, %o: mem
   }
   return
 }
+
+// Blocks of a cluster each copy a part of a tile that all of them read. No thread that copies knows what the other blocks' loads
+// have read, so each warp that has read has the fence, and tells all blocks.
+
+// CHECK-LABEL: func.func @multicast
+func.func @multicast(%m: !tile, %o: memref<?x64xbf16>, %n: i32)
+    attributes {fagpu.kernel = "sm_90a", fagpu.cluster = 2 : i64} {
+  %c0 = arith.constant 0 : i32
+  %p = fagpu.channel tma multicast : !p
+  // CHECK: fagpu.role @load
+  fagpu.role @load groups(1) elect {
+    // CHECK-NOT: nvvm.fence.proxy
+    // CHECK: nvvm.cp.async.bulk
+    // CHECK-NOT: nvvm.fence.proxy
+    fagpu.put %p, %m[%c0, %c0] [64, 64] rows(%n) : !tile into !p
+  }
+  // CHECK: fagpu.role @math
+  fagpu.role @math groups(1) {
+    %pv = fagpu.acquire %p : !p
+    %x = fagpu.load %pv : !pv -> !half
+    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    // CHECK-NEXT: nvvm.bar.warp.sync
+    // CHECK: mapa.shared::cluster{{.*}}mbarrier.arrive.shared::cluster
+    fagpu.release %pv : !pv
+    fagpu.store %x, %o[%c0, %c0] rows(%n) : !half into memref<?x64xbf16>
+  }
+  return
+}
