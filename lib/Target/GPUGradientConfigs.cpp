@@ -7,11 +7,12 @@
 //
 // Chooses the form of a gradient and the blocks of its kernels, and verifies
 // ones that are given. Two groups of warps have 64 rows each: of queries, or of
-// keys in `one_pass` and with the configuration `gradient_keys`. Read the
-// table, then `getNeeds`.
+// keys in `one_pass` and with the configuration `gradient_keys`. Read
+// GPUGradientTable.h, then `getNeeds`.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUGradientTable.h"
 #include "GPUNeeds.h"
 #include "TargetConfigs.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,35 +20,9 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-/// How many columns a step takes: keys of a block of queries, and queries of a
-/// block of keys, without and with a mask. With a score function they are at
-/// most `ifScored`: its gradient holds as many values again. At most `once`
-/// queries where sums may have any order, `onceIfMasked` with a mask; 0 where
-/// `form` is faster than one pass. From `fromLong` keys and queries on they are
-/// `onceIfLong` where a mask bounds one side; 0 for no such lengths. Packed
-/// sequences of fewer than `fromPacked` keys or queries in the mean, and with a
-/// mask `fromPackedIfMasked`, take `form`, or one pass by `packedOnce` queries
-/// without a mask; 0 for no such ones.
-struct GradientRow {
-  int64_t maxHeadDim;
-  GradientForm form;
-  int64_t keys, queries, queriesIfMasked, ifScored, once, onceIfMasked;
-  int64_t fromLong = 0, onceIfLong = 0;
-  int64_t fromPacked = 0, fromPackedIfMasked = 0, packedOnce = 0;
-};
-} // namespace
+using gpu_gradients::GroupsRow;
 
-// Above head dim 128 the sums of both gradients of keys leave no registers for
-// scores. With a causal mask 80 queries a step take 0.99 of the time of 64 from
-// 10240 on, and 1.03 at 4096. Two passes take packed documents of 352 tokens,
-// causal, in 0.97 of the time of one at head dim 128 and in 1.02 at 64, those
-// of 256 in 0.89 and 0.94, of 512 in 1.03 and 1.08 (measured on an H200).
-static constexpr GradientRow table[] = {
-    {64, GradientForm::two_pass, 128, 96, 64, 32, 128, 128, 0, 0, 200, 320, 64},
-    {128, GradientForm::two_pass, 128, 64, 64, 32, 80, 64, 10240, 80, 416, 416},
-    {256, GradientForm::three_pass, 64, 64, 64, 32, 0, 0},
-};
+static constexpr ArrayRef<GroupsRow> table = gpu_gradients::ofGroups;
 
 static constexpr int64_t groups = 2, rows = groups * rowsPerWarpGroup;
 
@@ -63,12 +38,12 @@ static constexpr int64_t leastOnce = 48, scoredOnce = 64;
 /// rows.
 static constexpr int64_t registersBeside = 28;
 
-static const GradientRow &getRow(const AttentionProblem &problem) {
+static const GroupsRow &getRow(const AttentionProblem &problem) {
   int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
-  for (const GradientRow &row : table)
+  for (const GroupsRow &row : table)
     if (headDim <= row.maxHeadDim)
       return row;
-  return table[std::size(table) - 1];
+  return table.back();
 }
 
 static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
@@ -182,7 +157,7 @@ static GPUPart getOnePassPart(const GPUTarget &target, int64_t queries,
 
 /// How many queries a step of one pass takes: those of the table, or as many
 /// as a score that is kept leaves registers for. 0 where two passes are taken.
-static int64_t getQueriesOnce(const GradientRow &row, const GPUTarget &target,
+static int64_t getQueriesOnce(const GroupsRow &row, const GPUTarget &target,
                               const AttentionProblem &problem) {
   // Elements that queries share have rows of their own in blocks of these.
   if (problem.mustBeDeterministic || problem.addsOfQueries)
@@ -217,7 +192,7 @@ static ConfigAttr makeOnePass(MLIRContext *context, const GPUTarget &target,
 /// The configuration of one pass with that for long sequences. Of a mask of
 /// several bounds or of run time a block of keys may see few queries, however
 /// many there are; lengths of a batch, and packed sequences, may be short.
-static ConfigAttr addLonger(ConfigAttr config, const GradientRow &row,
+static ConfigAttr addLonger(ConfigAttr config, const GroupsRow &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
@@ -239,13 +214,13 @@ static ConfigAttr addLonger(ConfigAttr config, const GradientRow &row,
   return config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
 }
 
-static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
+static ConfigAttr makePasses(MLIRContext *context, const GroupsRow &row,
                              const GPUTarget &target,
                              const AttentionProblem &problem);
 
 /// The configuration of packed sequences: of few blocks each a pass more costs
 /// less than sums in memory and what leads to a block.
-static ConfigAttr addShorter(ConfigAttr onePass, const GradientRow &row,
+static ConfigAttr addShorter(ConfigAttr onePass, const GroupsRow &row,
                              const GPUTarget &target,
                              const AttentionProblem &problem,
                              std::string &reason) {
@@ -290,7 +265,7 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
                                              const GPUTarget &target,
                                              const AttentionProblem &problem,
                                              std::string &reason) {
-  const GradientRow &row = getRow(problem);
+  const GroupsRow &row = getRow(problem);
   reason = llvm::formatv("gradients on {0}, head dims up to {1}", target.chip,
                          row.maxHeadDim);
   // One pass is five products for seven of two.
@@ -303,7 +278,7 @@ ConfigAttr mlir::fa::selectGPUGradientConfig(MLIRContext *context,
 }
 
 /// Of two passes, or of three.
-static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
+static ConfigAttr makePasses(MLIRContext *context, const GroupsRow &row,
                              const GPUTarget &target,
                              const AttentionProblem &problem) {
   // Half of the sums of blocks of keys at most: twice as many columns.
@@ -321,7 +296,7 @@ static ConfigAttr makePasses(MLIRContext *context, const GradientRow &row,
 ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
                                          const GPUTarget &target,
                                          const AttentionProblem &problem) {
-  const GradientRow &row = getRow(problem);
+  const GroupsRow &row = getRow(problem);
   int64_t queries = !isAsUnscored(problem) ? row.ifScored
                     : problem.hasMask      ? row.queriesIfMasked
                                            : row.queries;
@@ -452,10 +427,9 @@ mlir::fa::verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
                                   const GPUTarget &target, ConfigAttr config,
                                   const AttentionProblem &problem) {
   int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
-  if (headDim > table[std::size(table) - 1].maxHeadDim)
+  if (headDim > table.back().maxHeadDim)
     return emitError() << "head dim is " << headDim << ", but " << target.chip
-                       << " takes at most "
-                       << table[std::size(table) - 1].maxHeadDim
+                       << " takes at most " << table.back().maxHeadDim
                        << " for gradients";
   auto refuse = [&](const Twine &reason) {
     return emitError() << "it has no lowering for " << target.chip << ", since "

@@ -7,10 +7,12 @@
 //
 // The configurations of gradients whose kernels have the form `warps`: chosen,
 // and verified where they are given. Rows are queries, or keys with the
-// configuration `gradient_keys`. Read the table, then `getNeeds`.
+// configuration `gradient_keys`. Read GPUGradientTable.h,
+// then `getNeeds`.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUGradientTable.h"
 #include "GPUNeeds.h"
 #include "TargetConfigs.h"
 #include "fa/Target/GradientWarps.h"
@@ -19,36 +21,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-/// Rows of a block, and the most columns of a step.
-struct RowsByColumns {
-  int64_t rows, columns;
-};
-/// Blocks of queries, which visit keys, and blocks of keys, which visit
-/// queries; of one pass, where sums may have any order.
-struct WarpsRow {
-  int64_t maxHeadDim;
-  GradientForm form;
-  RowsByColumns ofQueries, ofKeys, once;
-  /// Columns of f32 operands that are there at once; 0 for all.
-  int64_t operandColumns = 0;
-};
-} // namespace
-
-// Warps of 32 rows read columns half as often as those of 16. Above head dim
-// 128 the sums of both gradients of keys leave no registers for scores.
-static constexpr WarpsRow table[] = {
-    {64, GradientForm::two_pass, {128, 32}, {128, 32}, {128, 32}},
-    {128, GradientForm::two_pass, {128, 32}, {64, 64}, {64, 64}},
-    {256, GradientForm::three_pass, {64, 32}, {64, 32}, {}},
-};
-
-// Threads split f32 operands into terms, of 16 rows each warp. Those of head
-// dim 64 leave shared memory for a second block.
-static constexpr WarpsRow tableOfFloats[] = {
-    {64, GradientForm::two_pass, {64, 64}, {64, 64}, {}},
-    {256, GradientForm::three_pass, {64, 64}, {64, 64}, {}, 16},
-};
+using gpu_gradients::RowsByColumns;
+using gpu_gradients::WarpsRow;
 
 /// Of two warps, for score functions that hold more values than four have
 /// registers for.
@@ -65,9 +39,9 @@ static int64_t getHeadDim(const AttentionProblem &problem) {
 }
 
 static const WarpsRow &getRow(const AttentionProblem &problem) {
-  ArrayRef<WarpsRow> rows = table;
+  ArrayRef<WarpsRow> rows = gpu_gradients::ofWarps;
   if (isSplit(problem))
-    rows = tableOfFloats;
+    rows = gpu_gradients::ofWarpsForFloats;
   for (const WarpsRow &row : rows)
     if (getHeadDim(problem) <= row.maxHeadDim)
       return row;
