@@ -152,11 +152,9 @@ void PageGatherer::run() {
                                  rewriter.getI32Type());
   table = memref::AllocOp::create(rewriter, loc, numbers,
                                   ValueRange{sequences, blocks});
-  OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
-  auto loop = scf::ForallOp::create(
-      rewriter, loc, ArrayRef<OpFoldResult>{zero, zero},
-      ArrayRef<OpFoldResult>{sequences, blocks},
-      ArrayRef<OpFoldResult>{one, one}, ValueRange(), std::nullopt);
+  auto loop = scf::ForallOp::create(rewriter, loc,
+                                    ArrayRef<OpFoldResult>{sequences, blocks},
+                                    ValueRange(), std::nullopt);
   rewriter.setInsertionPoint(loop.getTerminator());
   gatherBlock(loop.getInductionVar(0), loop.getInductionVar(1));
   rewriter.setInsertionPointAfter(op);

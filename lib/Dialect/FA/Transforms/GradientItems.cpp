@@ -239,11 +239,8 @@ void GradientTiler::loopOverSlots(OpFoldResult headCount, RowKind kind,
   SmallVector<OpFoldResult> ends = {slots.countTiles(numHeads)};
   if (part != block)
     ends.push_back(rewriter.getIndexAttr(block / part));
-  SmallVector<OpFoldResult> begins(ends.size(), rewriter.getIndexAttr(0)),
-      steps(ends.size(), rewriter.getIndexAttr(1));
-  auto forall =
-      scf::ForallOp::create(rewriter, loc, begins, ends, steps,
-                            /*outputs=*/ValueRange(), getMapping(ends.size()));
+  auto forall = scf::ForallOp::create(
+      rewriter, loc, ends, /*outputs=*/ValueRange(), getMapping(ends.size()));
   rewriter.setInsertionPoint(forall.getTerminator());
   SequenceViews views(rewriter, loc);
   TilePlace place = slots.findPlace(forall.getInductionVar(0), numHeads);

@@ -233,11 +233,9 @@ void GradientTiler::listBlocks() {
   };
   Value sequences = make<arith::MaxUIOp>(countSequences(RowKind::queries),
                                          countSequences(RowKind::keys));
-  auto loop = scf::ForallOp::create(
-      rewriter, loc, ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>(sequences),
-      ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)), ValueRange(),
-      std::nullopt);
+  auto loop =
+      scf::ForallOp::create(rewriter, loc, ArrayRef<OpFoldResult>(sequences),
+                            ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(loop.getTerminator());
   Value sequence = loop.getInductionVar(0);
@@ -262,11 +260,9 @@ void GradientTiler::loopOverList(const BlockList &list, Body body) {
   Value most = multiply(list.slots, list.heads);
   OpFoldResult count =
       arith::MinSIOp::create(rewriter, loc, tiles, most).getResult();
-  auto loop = scf::ForallOp::create(
-      rewriter, loc, ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>(count),
-      ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)), ValueRange(),
-      getMapping(1));
+  auto loop =
+      scf::ForallOp::create(rewriter, loc, ArrayRef<OpFoldResult>(count),
+                            ValueRange(), getMapping(1));
   rewriter.setInsertionPoint(loop.getTerminator());
   Value tile = loop.getInductionVar(0);
   Value place = make<arith::DivUIOp>(tile, list.heads);

@@ -310,11 +310,9 @@ Value PartsPlan::ofMerge(Value number, int64_t word) {
 void PartsPlan::list(function_ref<Value(Value)> getKeys) {
   OpBuilder::InsertionGuard behind(rewriter);
   rewriter.setInsertionPointAfterValue(memory);
-  auto loop = scf::ForallOp::create(
-      rewriter, loc, ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>(sequences),
-      ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)), ValueRange(),
-      std::nullopt);
+  auto loop =
+      scf::ForallOp::create(rewriter, loc, ArrayRef<OpFoldResult>(sequences),
+                            ValueRange(), std::nullopt);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(loop.getTerminator());
   Value sequence = loop.getInductionVar(0), one = index(1);
@@ -341,10 +339,7 @@ Value PartsPlan::getWord(Value place, int64_t mask) {
 scf::ForallOp PartsPlan::createLoop() {
   Value count =
       arith::MinSIOp::create(rewriter, loc, load(memory, index(0)), capacity);
-  return scf::ForallOp::create(rewriter, loc,
-                               ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
-                               ArrayRef<OpFoldResult>(count),
-                               ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)),
+  return scf::ForallOp::create(rewriter, loc, ArrayRef<OpFoldResult>(count),
                                ValueRange(), std::nullopt);
 }
 

@@ -100,12 +100,10 @@ Value ErrorFinder::isPageOfKeyWrong(Value batch, Value keys) {
 }
 
 scf::ForallOp ErrorFinder::build() {
-  OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   OpFoldResult sequences =
       memref::getMixedSize(rewriter, loc, op.getErrors(), 0);
-  auto loop =
-      scf::ForallOp::create(rewriter, loc, ArrayRef(zero), ArrayRef(sequences),
-                            ArrayRef(one), ValueRange(), std::nullopt);
+  auto loop = scf::ForallOp::create(rewriter, loc, ArrayRef(sequences),
+                                    ValueRange(), std::nullopt);
   rewriter.setInsertionPoint(loop.getTerminator());
   Value batch = loop.getInductionVar(0);
   errors = word(0);

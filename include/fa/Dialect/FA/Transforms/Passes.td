@@ -110,8 +110,9 @@ def FATileGradient : Pass<"fa-tile-gradient"> {
     wherever sequences start, and each iteration finds its sequence. Numbers of query
     rows begin with a slot for each sequence. Rows of no sequence have slots too:
     their gradient is 0. With `warp_groups`, loops whose queries and keys are both
-    packed, and that sum up nothing for captures, go over lists: a loop ahead writes
-    the blocks that there are, the longest sequences first.
+    packed, and that sum up nothing for captures, go over lists, in which a loop
+    ahead writes the blocks that there are. The list of the loop that prepares rows
+    is in the order of sequences; other lists begin with the longest sequence.
 
     Where a GPU's configuration is `deterministic`, no two threads add to one
     element of the gradient of a capture or of the scale. Pairs, rows of queries
