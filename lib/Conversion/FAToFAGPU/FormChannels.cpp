@@ -208,9 +208,12 @@ void ChannelFormer::chooseStages(ArrayRef<FetchOp> fetches,
                     kernel.walk([](ForOp) { return WalkResult::interrupt(); })
                         .wasInterrupted();
   copiesAhead = config.overlap == Overlap::tiles && !leavesNone;
-  // Gradients read several blocks for a tile, and have loops of all kinds.
+  // Gradients read several blocks for a tile, and have loops of all kinds. In
+  // a cluster, whose blocks copy keys for each other, a kernel has 0.98 to 1.00
+  // of the speed with queries ahead, others have 1.01 to 1.07 (measured on an
+  // H200).
   if (isPersistent(kernel) && config.overlap == Overlap::keys &&
-      llvm::count_if(fetches, isOfTile) <= 1) {
+      getClusterSize(kernel) == 1 && llvm::count_if(fetches, isOfTile) <= 1) {
     copiesAhead = true;
     // Else copies of the next keys wait for the end of the tile.
     copiesAhead = fits(countBytes(fetches) + ::countBytes(stores));
