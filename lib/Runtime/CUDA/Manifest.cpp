@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads manifests: what a function launches, in JSON, and which files have its
+// machine code, one for all kernels or one for each. Read `readManifest`, which
+// reads the text, then `readManifestFile`, which also reads these files.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CUDA/Manifest.h"
 
