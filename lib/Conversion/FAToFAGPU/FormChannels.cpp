@@ -274,6 +274,23 @@ static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
   return true;
 }
 
+/// Where the stage of a fetch is acquired. Threads that copy what they load
+/// into registers need it where they use it: the copies of a next fetch start
+/// before that.
+static Operation *getPlaceOfAcquire(FetchOp fetch, bool copiesItself) {
+  auto isProduct = [](Operation *user) { return isa<ProductOp>(user); };
+  if (!copiesItself || fetch->getParentOfType<ForOp>() ||
+      llvm::any_of(fetch->getUsers(), isProduct))
+    return fetch;
+  Operation *first = nullptr;
+  for (Operation *user : fetch->getUsers()) {
+    Operation *reader = fetch->getBlock()->findAncestorOpInBlock(*user);
+    if (!first || reader->isBeforeInBlock(first))
+      first = reader;
+  }
+  return first;
+}
+
 LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   if (fetch.use_empty()) {
     fetch.erase();
@@ -306,6 +323,7 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
       fetch.getPageDimAttr());
   if (fillsNaN(fetch))
     put->setAttr(nanAttrName, builder.getUnitAttr());
+  builder.setInsertionPoint(getPlaceOfAcquire(fetch, !hasGroups));
   Value view =
       AcquireOp::create(builder, fetch.getLoc(), channel.getType().getView(),
                         channel, bank, Value(), Value(), IntegerAttr());

@@ -186,8 +186,8 @@ LogicalResult GradientResult::runSums() {
   return success();
 }
 
-/// Columns of f32 that threads load at once: two blocks of as many are in
-/// registers.
+/// Columns that threads load to registers at once, of two blocks. Fewer
+/// registers leave a multiprocessor more blocks, whose copies come meanwhile.
 static constexpr int64_t columnsAtOnce = 64;
 
 namespace {
@@ -226,8 +226,8 @@ FailureOr<Value> GradientRows::gather(Value numbers) {
       .getResult();
 }
 
-/// The sum over e of do(e) * o(e). Threads load f32 themselves, a part of the
-/// columns at once.
+/// The sum over e of do(e) * o(e), by parts of the columns. Threads load f32
+/// themselves.
 FailureOr<Value> GradientRows::multiply() {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -242,30 +242,37 @@ FailureOr<Value> GradientRows::multiply() {
       return failure();
     operands.push_back(tile->getDefiningOp<fagpu::FetchOp>());
   }
-  auto sum = [&](Value output, Value gradient) -> Value {
-    Value products = arith::MulFOp::create(builder, loc, output, gradient);
-    return blocks.reduce(fagpu::ReductionKind::add, products, rowType);
+  auto getPart = [&](fagpu::FetchOp operand, int64_t first, int64_t columns) {
+    Value from = arith::ConstantIntOp::create(builder, loc, first, 32);
+    return fagpu::fetchPart(builder, operand, from, columns);
+  };
+  auto extend = [&](Value part) -> Value {
+    auto type =
+        cast<RankedTensorType>(part.getType()).clone(builder.getF32Type());
+    return part.getType() == type
+               ? part
+               : arith::ExtFOp::create(builder, loc, type, part).getResult();
+  };
+  Value all;
+  auto add = [&](std::pair<Value, Value> part) {
+    Value products = arith::MulFOp::create(builder, loc, extend(part.first),
+                                           extend(part.second));
+    Value sum = blocks.reduce(fagpu::ReductionKind::add, products, rowType);
+    all = all ? arith::AddFOp::create(builder, loc, all, sum).getResult() : sum;
   };
   RankedTensorType type = operands[0].getType();
-  if (!type.getElementType().isF32()) {
-    auto extend = [&](Value tile) -> Value {
-      return arith::ExtFOp::create(builder, loc,
-                                   type.clone(builder.getF32Type()), tile);
-    };
-    return sum(extend(operands[0]), extend(operands[1]));
-  }
-  Value all;
+  bool isFloat = type.getElementType().isF32();
+  SmallVector<std::pair<Value, Value>> parts;
   for (int64_t first = 0, end = type.getDimSize(1); first < end;
        first += columnsAtOnce) {
-    Value from = arith::ConstantIntOp::create(builder, loc, first, 32);
-    auto part = [&](fagpu::FetchOp operand) {
-      return fagpu::fetchPart(builder, operand, from,
-                              std::min(columnsAtOnce, end - first));
-    };
-    Value added = sum(part(operands[0]), part(operands[1]));
-    all = all ? arith::AddFOp::create(builder, loc, all, added).getResult()
-              : added;
+    int64_t columns = std::min(columnsAtOnce, end - first);
+    Value output = getPart(operands[0], first, columns);
+    parts.emplace_back(output, getPart(operands[1], first, columns));
+    if (isFloat)
+      add(parts.pop_back_val());
   }
+  // Copies of 16 bits to shared memory all start first.
+  llvm::for_each(parts, add);
   return all;
 }
 

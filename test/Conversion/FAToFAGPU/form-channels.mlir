@@ -68,6 +68,31 @@ func.func @loaded(%m: !mem, %o: memref<?x64xf32>, %n: i32) attributes {fagpu.ker
   return
 }
 
+// Both copies start before one of them is waited for.
+// CHECK-LABEL: func.func @loaded_together
+// CHECK: %[[A:.*]] = fagpu.channel cp_async : <64x64xf16
+// CHECK: %[[B:.*]] = fagpu.channel cp_async : <64x64xf16
+func.func @loaded_together(%m: !mem, %g: !mem, %o: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // CHECK: fagpu.put %[[A]]
+    // CHECK-NEXT: fagpu.put %[[B]]
+    // CHECK-NEXT: %[[OF_A:.*]] = fagpu.acquire %[[A]]
+    // CHECK-NEXT: %[[LOADED:.*]] = fagpu.load %[[OF_A]]
+    // CHECK-NEXT: fagpu.release %[[OF_A]]
+    // CHECK-NEXT: arith.extf %[[LOADED]]
+    // CHECK-NEXT: fagpu.acquire %[[B]]
+    %a = fagpu.fetch %m[%c0, %c0, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %b = fagpu.fetch %g[%c0, %c0, %c0, %c0] [1, 64, 1, 64] rows(%n) : !mem -> tensor<64x64xf16>
+    %x = arith.extf %a : tensor<64x64xf16> to tensor<64x64xf32>
+    %y = arith.extf %b : tensor<64x64xf16> to tensor<64x64xf32>
+    %xy = arith.mulf %x, %y : tensor<64x64xf32>
+    %sum = fagpu.reduce add %xy : tensor<64x64xf32> -> tensor<64xf32>
+    fagpu.store %sum, %o[%c0] rows(%n) : tensor<64xf32> into memref<?xf32>
+  }
+  return
+}
+
 // A place that a branch gives for the group has a bank for each; one that it
 // gives for all of them has none.
 // CHECK-LABEL: func.func @places_by_branch

@@ -13,9 +13,11 @@
 // CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : tensor<64xf32, #fagpu.row<4>>
 // CHECK: fagpu.role @compute groups(1) {
 // CHECK: %[[LSE:.*]] = fagpu.gather %{{.*}} mask(%[[IS_ROW:.*]] : tensor<64xi1, #fagpu.row<4>>)
-// CHECK: fagpu.fetch %{{.*}} [1, 64, 1, 128]
-// CHECK: fagpu.fetch %{{.*}} [1, 64, 1, 128]
-// CHECK: %[[SUM:.*]] = fagpu.reduce add
+// Half of the columns of output and gradient, and the other half: all copies come first.
+// CHECK-COUNT-4: fagpu.fetch %{{.*}} [1, 64, 1, 64]
+// CHECK: %[[LOW:.*]] = fagpu.reduce add
+// CHECK: %[[HIGH:.*]] = fagpu.reduce add
+// CHECK: %[[SUM:.*]] = arith.addf %[[LOW]], %[[HIGH]]
 // CHECK: %[[SEEN:.*]] = arith.cmpf une, %[[LSE]]
 // CHECK: %[[IS_SEEN:.*]] = arith.andi %[[SEEN]], %[[IS_ROW]]
 // CHECK: %[[BASE2:.*]] = arith.mulf %[[LSE]], %[[LOG2E]]

@@ -209,9 +209,11 @@ def FAGPUFormChannelsPass
   let description = [{
     A fetch that products read becomes a put into a channel, an acquire of the
     stage where the fetch stood, and a release behind the last product that reads
-    it. What reads it otherwise gets a load of the stage. A store of a matrix goes through the memory of a channel that is no
-    longer used where one has its shape. Threads start the copies (`cp_async`), or
-    load where rows are aligned to less than 4 bytes (`loads`).
+    it. What reads it otherwise gets a load of the stage, ahead of the first that
+    reads it where threads copy for themselves outside of loops. A store of a
+    matrix goes through the memory of a channel that is no longer used where one
+    has its shape. Threads start the copies (`cp_async`), or load where rows are
+    aligned to less than 4 bytes (`loads`).
 
     With `warp_groups` channels are filled by bulk copies. A fetch in a
     loop has the `stages` of the configuration; one outside of it two if tiles
