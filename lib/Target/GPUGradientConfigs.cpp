@@ -52,7 +52,8 @@ static GPUPart getPart(const AttentionProblem &problem, bool ofKeys) {
   part.groups = groups;
   part.stages = 2;
   part.overlap = Overlap::keys;
-  part.turns = ofKeys;
+  part.turns = ofKeys || (problem.isPacked &&
+                          getRow(problem).form == GradientForm::two_pass);
   if (problem.hasMask)
     part.tileOrder = TileOrder::longest_first;
   part.blockTable = problem.hidesAtRunTime;
@@ -230,20 +231,15 @@ static ConfigAttr addShorter(ConfigAttr onePass, const GroupsRow &row,
     return onePass;
   MLIRContext *context = onePass.getContext();
   // With a score function, short documents without a mask were timed alone.
-  bool isOnce = row.packedOnce && !problem.hasMask;
+  bool isOnce = problem.hasMask || row.maxHeadDim <= 64;
   if (!isPlain)
-    return problem.hasMask || isOnce
-               ? onePass
-               : makePasses(context, row, target, problem);
-  isOnce = isOnce && takesOnePass(row.packedOnce, problem);
-  ConfigAttr shorter =
-      isOnce ? makeOnePass(context, target, row.packedOnce, problem)
-             : makePasses(context, row, target, problem);
-  reason += llvm::formatv("; {0} below {1} keys or queries in the mean",
-                          isOnce ? "fewer queries a step" : "two passes", from);
-  return shorter.withLengths(
-      /*fromKeys=*/0, /*fromQueries=*/0,
-      onePass.withLengths(from, /*fromQueries=*/from, /*longer=*/{}));
+    return isOnce ? onePass : makePasses(context, row, target, problem);
+  reason +=
+      llvm::formatv("; two passes below {0} keys or queries in the mean", from);
+  return makePasses(context, row, target, problem)
+      .withLengths(
+          /*fromKeys=*/0, /*fromQueries=*/0,
+          onePass.withLengths(from, /*fromQueries=*/from, /*longer=*/{}));
 }
 
 /// As many columns of a step, or as few as leave registers for what is kept
@@ -282,7 +278,7 @@ static ConfigAttr makePasses(MLIRContext *context, const GroupsRow &row,
                              const GPUTarget &target,
                              const AttentionProblem &problem) {
   // Half of the sums of blocks of keys at most: twice as many columns.
-  int64_t keys = row.keys;
+  int64_t keys = problem.isPacked ? row.packedKeys : row.keys;
   if (!isAsUnscored(problem))
     keys = std::min(keys, row.form == GradientForm::two_pass ? 2 * row.ifScored
                                                              : row.ifScored);

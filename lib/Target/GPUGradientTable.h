@@ -24,10 +24,11 @@ namespace mlir::fa::gpu_gradients {
 struct GroupsRow {
   int64_t maxHeadDim;
   GradientForm form = GradientForm::two_pass;
-  int64_t keys = 0, queries = 0, queriesIfMasked = 0, ifScored = 0;
+  int64_t keys = 0, packedKeys = 0;
+  int64_t queries = 0, queriesIfMasked = 0, ifScored = 0;
   int64_t once = 0, onceIfMasked = 0;
   int64_t fromLong = 0, onceIfLong = 0;
-  int64_t fromPacked = 0, fromPackedIfMasked = 0, packedOnce = 0;
+  int64_t fromPacked = 0, fromPackedIfMasked = 0;
 
   /// A row for head dims up to `most`.
   constexpr explicit GroupsRow(int64_t most) : maxHeadDim(most) {}
@@ -44,7 +45,13 @@ struct GroupsRow {
     return *this;
   }
   /// Keys a step of a block of queries.
-  constexpr GroupsRow &keysAStep(int64_t number) { return set(keys, number); }
+  constexpr GroupsRow &keysAStep(int64_t number) {
+    return set(keys, number).set(packedKeys, number);
+  }
+  /// Of packed sequences: shared memory has room for what the next block reads.
+  constexpr GroupsRow &keysAStepIfPacked(int64_t number) {
+    return set(packedKeys, number);
+  }
   /// Queries a step of a block of keys.
   constexpr GroupsRow &queriesAStep(int64_t number) {
     return set(queries, number).set(queriesIfMasked, number);
@@ -77,27 +84,26 @@ struct GroupsRow {
   constexpr GroupsRow &onePassFromMeanIfMasked(int64_t least) {
     return set(fromPackedIfMasked, least);
   }
-  /// They take one pass by so many queries without a mask.
-  constexpr GroupsRow &onePassBelowMean(int64_t number) {
-    return set(packedOnce, number);
-  }
 };
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
 // scores. With a causal mask 80 queries a step take 0.99 of the time of 64 from
-// 10240 on, and 1.03 at 4096. Two passes take packed documents of 352 tokens,
-// causal, in 0.97 of the time of one at head dim 128 and in 1.02 at 64, those
-// of 256 in 0.89 and 0.94, of 512 in 1.03 and 1.08 (measured on an H200).
+// 10240 on, and 1.03 at 4096. Two passes take packed documents of 352, 448, 576
+// and 704 tokens, causal, in 0.85, 0.93, 0.98 and 1.01 of the time of one at
+// head dim 128, and in 0.92, 0.89, 0.95 and 1.00 at 64; without a mask in 0.95
+// and 1.01 of 352 and 448 at 128, in 0.92, 0.96 and 0.98 of 352, 448 and 576 at
+// 64. Where lengths differ much, those of 590 in the mean take 1.09 and 1.11
+// (measured on an H200).
 // clang-format off
 inline constexpr GroupsRow ofGroups[] = {
     GroupsRow(64).passes(GradientForm::two_pass).keysAStep(128)
         .queriesAStep(96).queriesAStepIfMasked(64).columnsIfScored(32)
         .onePass(128)
-        .onePassFromMean(200).onePassFromMeanIfMasked(320).onePassBelowMean(64),
+        .onePassFromMean(448).onePassFromMeanIfMasked(512),
     GroupsRow(128).passes(GradientForm::two_pass).keysAStep(128)
-        .queriesAStep(64).columnsIfScored(32)
+        .keysAStepIfPacked(64).queriesAStep(64).columnsIfScored(32)
         .onePass(80).onePassIfMasked(64).onePassIfLong(10240, 80)
-        .onePassFromMean(416),
+        .onePassFromMean(416).onePassFromMeanIfMasked(512),
     GroupsRow(256).passes(GradientForm::three_pass).keysAStep(64)
         .queriesAStep(64).columnsIfScored(32)};
 // clang-format on

@@ -161,6 +161,26 @@ func.func @cluster(%q: !q128, %k: !q128, %o: memref<?x64xf32>, %n: i32) attribut
   return
 }
 
+// All blocks of a tile do, such as those that gradients read.
+// CHECK-LABEL: func.func @several
+// CHECK-COUNT-3: fagpu.channel tma : <64x128xf16, #fagpu.smem<128>, 2>
+func.func @several(%q: !q128, %g: !q128, %k: !q128, %o: memref<?x64xf32>, %n: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<groups = 1, overlap = keys>, stages = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %qt = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+    %gt = fagpu.fetch %g[%c0, %c0, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+    %r = fagpu.for %i = %n step -1 segments(%first: once, %rest: to %c0) iter(%a = %zero) -> (tensor<64x64xf32>) {
+      %kt = fagpu.fetch %k[%c0, %i, %c0, %c0] [1, 64, 1, 128] rows(%n) : !q128 -> tensor<64x128xf16>
+      %s = fagpu.product nt %qt, %kt acc(%a : tensor<64x64xf32>) : tensor<64x128xf16>, tensor<64x128xf16> -> tensor<64x64xf32>
+      %p = fagpu.product nt %gt, %kt acc(%s : tensor<64x64xf32>) : tensor<64x128xf16>, tensor<64x128xf16> -> tensor<64x64xf32>
+      fagpu.yield %p : tensor<64x64xf32>
+    }
+    fagpu.store %r, %o[%c0, %c0] rows(%n) : tensor<64x64xf32> into memref<?x64xf32>
+  }
+  return
+}
 // Not where it has none: 64 KiB of queries, 128 KiB of keys.
 !q256 = memref<?x?x?x256xf16, strided<[?, ?, ?, 1]>>
 // CHECK-LABEL: func.func @no_room

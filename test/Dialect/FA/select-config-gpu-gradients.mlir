@@ -96,25 +96,24 @@
 // RUN: fa-opt %t/packed.mlir -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=PACKED
 // PACKED: outs(query = %{{.*}}, capture[0] = %{{.*}})
 // PACKED: config = #fa.config<query_block = 128, {{.*}}deterministic = false, {{.*}}gradient_form = two_pass
-// Short in the mean they take two passes, and one where they are longer; head dim 64 without a mask fewer queries a step.
+// Short in the mean they take two passes, and one where they are longer. Groups take turns; at head dim 128 a step has 64 keys, which
+// leaves shared memory for the queries of the next block.
 // DEFINE: %{documents} = sed 's/DIM/128/; s/MASK//' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENTS
-// REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/mask causal/' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=DOCUMENTS
-// DOCUMENTS: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 416, from_queries = 416>>
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 | FileCheck %s --check-prefix=DOCUMENTS
+// DOCUMENTS: two passes below 416 keys or queries in the mean
+// DOCUMENTS: #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>{{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 416, from_queries = 416>>
 // DOCUMENTS-SAME: fa.gradient_keys = #fa.config<query_block = 64, key_block = 128,
+// REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/mask causal/' %t/documents.mlir
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=CAUSAL128
+// CAUSAL128: #fa.config<query_block = 128, key_block = 64, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 64, {{.*}} gradient_form = one_pass, from_keys = 512, from_queries = 512>>
 // REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK/mask causal/' %t/documents.mlir
 // RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT64
-// SHORT64: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 320, from_queries = 320>>
+// SHORT64: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 512, from_queries = 512>>
 // REDEFINE: %{documents} = sed 's/DIM/64/; s/MASK//' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 | FileCheck %s --check-prefix=FEWER64
-// FEWER64: fewer queries a step below 200 keys or queries in the mean
-// FEWER64: #fa.config<query_block = 64, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 200, from_queries = 200>>
-// FEWER64-NOT: fa.gradient_keys
-// 64 queries a step are none of head dim 48, and a score function was timed without a mask alone.
-// REDEFINE: %{documents} = sed 's/DIM/48/; s/MASK//' %t/documents.mlir
-// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT48
-// SHORT48: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 200, from_queries = 200>>
+// RUN: %{documents} | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=FULL64
+// FULL64: #fa.config<query_block = 128, key_block = 128, target = {{.*}} gradient_form = two_pass, longer = #fa.config<query_block = 128, key_block = 128, deterministic = false, {{.*}} gradient_form = one_pass, from_keys = 448, from_queries = 448>>
+// FULL64-SAME: fa.gradient_keys = #fa.config<query_block = 96, key_block = 128,
+// A score function was timed without a mask alone.
 // REDEFINE: %{documents} = sed 's/DIM/128/; s/MASK/score softcap(%c)/; s/%lse: !l,/%lse: !l, %c: f32,/' %t/documents.mlir
 // RUN: %{documents} | fa-opt -fa-differentiate-score -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SCORED
 // SCORED: gradient_form = two_pass

@@ -341,7 +341,7 @@ def FASelectConfig : Pass<"fa-select-config"> {
     A gradient also gets a form: on this machine `one_pass`, where key heads keep
     its threads busy, else `two_pass`. On sm_90a that of a causal mask has a
     `longer` one at head dim 128, of more queries a step. Packed sequences that are
-    short in the mean take two passes there, or fewer queries a step.
+    short in the mean take two passes there.
     A config given by hand is kept; what it leaves to the target is filled in, and one that
     needs more than the target has is refused with the need, the limit and the
     nearest legal choice. A remark (`--remarks-filter=fa-select-config`) says
