@@ -126,3 +126,25 @@ func.func @shared(%q: memref<1x64x8x64xf16>, %k: memref<1x?x2x64xf16>, %o: memre
       {fa.shared_keys}
   return
 }
+
+// Their number may come at run time: a region divides the rows that there are then.
+
+// CHECK-LABEL: func @shared_by_some(
+// CHECK:         fa.attention ins(%{{.*}} : memref<1x2x?x64xf16>
+// CHECK-SAME:        mask(%{{.*}}, %{{.*}}, %[[ROW:[^ :,)]*]], %[[J:[^ :,)]*]])
+// CHECK-DAG:       %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK-DAG:       %[[QUERY:.*]] = arith.divui %[[ROW]], %[[FOUR]]
+// CHECK:           %[[ROWS:.*]] = fa.query_length
+// CHECK:           %[[QUERIES:.*]] = arith.divui %[[ROWS]], %{{.*}}
+// CHECK:           arith.subi %[[QUERIES]], %[[QUERY]]
+func.func @shared_by_some(%q: memref<1x?x8x64xf16>, %k: memref<1x?x2x64xf16>, %o: memref<1x?x8x64xf16>) {
+  fa.attention ins(%q, %k, %k : memref<1x?x8x64xf16>, memref<1x?x2x64xf16>, memref<1x?x2x64xf16>) outs(%o : memref<1x?x8x64xf16>)
+      mask(%b, %h, %i, %j) {
+        %queries = fa.query_length : index
+        %left = arith.subi %queries, %i : index
+        %x = arith.cmpi slt, %j, %left : index
+        fa.yield %x : i1
+      }
+      {fa.shared_keys}
+  return
+}

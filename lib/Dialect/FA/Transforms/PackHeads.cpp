@@ -145,11 +145,12 @@ void HeadPacker::moveHeads(Region &region, unsigned firstIndex) {
     });
   };
   bool usesHead = !head.use_empty(), usesRow = !row.use_empty();
-  Value size = usesHead || (usesRow && queries > 1) ? constant(group) : Value();
+  bool hasSeveral = queries != 1;
+  Value size = usesHead || (usesRow && hasSeveral) ? constant(group) : Value();
   Value query = constant(0), member = row;
-  if (usesRow && queries > 1)
+  if (usesRow && hasSeveral)
     query = note(arith::DivUIOp::create(rewriter, loc, row, size));
-  if (usesHead && queries > 1)
+  if (usesHead && hasSeveral)
     member = note(arith::RemUIOp::create(rewriter, loc, row, size));
   if (usesHead) {
     Value first = note(arith::MulIOp::create(rewriter, loc, head, size));
@@ -160,7 +161,14 @@ void HeadPacker::moveHeads(Region &region, unsigned firstIndex) {
   for (QueryLengthOp length :
        llvm::make_early_inc_range(region.getOps<QueryLengthOp>())) {
     rewriter.setInsertionPoint(length);
-    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(length, queries);
+    if (!ShapedType::isDynamic(queries)) {
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(length, queries);
+      continue;
+    }
+    // It says how many rows there are now.
+    rewriter.setInsertionPointAfter(length);
+    auto ofOne = arith::DivUIOp::create(rewriter, loc, length, constant(group));
+    rewriter.replaceAllUsesExcept(length, ofOne, ofOne);
   }
 }
 
@@ -296,9 +304,9 @@ static int64_t getPackedGroup(AttentionOp op, bool withSinks,
       cast<MemRefType>(op.getKey().getType())
           .getDimSize(op.getKeyOrder().positionOf(DimKind::Heads));
   // Rows of sequences that share keys are many, and few keys are read for them.
-  if (op->hasAttr(sharedKeysAttrName))
-    mostQueries = std::numeric_limits<int64_t>::max();
-  if (queries < 1 || queries > mostQueries || ShapedType::isDynamic(heads) ||
+  bool isShort = op->hasAttr(sharedKeysAttrName) ||
+                 (queries >= 1 && queries <= mostQueries);
+  if (!isShort || queries == 0 || ShapedType::isDynamic(heads) ||
       ShapedType::isDynamic(keyHeads) || keyHeads == 0 || heads == 0)
     return 1;
   // All memory of results has the static sizes that are split.
