@@ -262,9 +262,9 @@ def FAPackHeads : Pass<"fa-pack-heads"> {
     a GPU fa-forward-copies lets kernels do without most of these copies.
     Regions compute head and query from the row, so masks go by the query.
 
-    Left alone are attentions on tensors, with a dynamic number of heads or
-    queries, with more queries, with `query_lengths` or `query_starts`, and pieces
-    of a problem.
+    Left alone are attentions on tensors, with a dynamic number of heads, with
+    `query_lengths` or `query_starts`, and pieces of a problem; where no sequences
+    share keys, with more or a dynamic number of queries, too.
 
     Before:
 
