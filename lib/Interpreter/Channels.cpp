@@ -94,6 +94,11 @@ void ChannelState::poison(Stage &stage) {
 // Uses
 //===----------------------------------------------------------------------===//
 
+bool ChannelState::onlyStores() const {
+  auto channel = dyn_cast<fagpu::ChannelOp>(op);
+  return channel && channel.getEngine() == fagpu::Engine::tma_store;
+}
+
 bool ChannelState::isIdle(const Stage &stage) const {
   return stage.use < 0 || (stage.numFilled == size && numReaders > 0 &&
                            stage.numReleases == numReaders);
@@ -182,6 +187,19 @@ LogicalResult ChannelState::claimFrom(ChannelState &below, Worker &worker,
       int64_t start = below.getStageOffset(bank, number);
       if (start >= first + stageBytes || first >= start + below.stageBytes)
         continue;
+      if (below.onlyStores()) {
+        // A store waits until those before it, of its group, have been read.
+        if (!stage.storer)
+          stage.storer = &worker;
+        if (stage.storer == &worker)
+          continue;
+        return worker.fail(user, "uses memory that it shares with the channel "
+                                 "of " +
+                                     describePlace(below.op) +
+                                     ", through which " +
+                                     stage.storer->getName() +
+                                     " stores: nothing orders the two");
+      }
       if (!below.isIdle(stage))
         return worker.fail(user, "uses memory that it shares with the channel "
                                  "of " +

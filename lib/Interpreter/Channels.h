@@ -109,6 +109,8 @@ private:
   LogicalResult checkSync(Worker &worker, Operation *op, const Stage &stage);
   void poison(Stage &stage);
   bool isIdle(const Stage &stage) const;
+  /// Whether its stages are on their way from registers to memory.
+  bool onlyStores() const;
   int64_t getStageOffset(int64_t bank, int64_t stage) const {
     return (bank * depth + stage) * stageBytes;
   }

@@ -110,3 +110,20 @@ func.func @block_votes(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// A tile that is swizzled lies over one that is not: both start where the pattern does.
+// CHECK-LABEL: func.func @over_plain
+func.func @over_plain(%m: memref<?xf32>, %o: memref<?x64xbf16>, %x: tensor<64x64xf32, #fagpu.acc<4>>, %y: tensor<64x64xbf16, #fagpu.acc<4>>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  // CHECK: fagpu.channel tma_store offset(0) :
+  %first = fagpu.channel tma_store : !fagpu.channel<64xf32, #fagpu.smem<0>, 1>
+  // CHECK: fagpu.channel tma_store offset(1024) :
+  %sums = fagpu.channel tma_store : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+  // CHECK: fagpu.channel tma_store over({{.*}}) offset(1024) :
+  %results = fagpu.channel tma_store over(%sums : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @use groups(1) {
+    fagpu.store %x, %m[%c0] sizes [4096] fragments via(%sums : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?xf32>
+    fagpu.store %y, %o[%c0, %c0] via(%results : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x64xbf16>
+  }
+  return
+}

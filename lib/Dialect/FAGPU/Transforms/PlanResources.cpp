@@ -53,10 +53,15 @@ private:
     return offset;
   }
 
-  /// The swizzle is of address bits, so a tile starts where its pattern does.
+  /// The swizzle is of address bits, so a tile starts where its pattern does,
+  /// and those of channels over it too.
   static int64_t tileAlignment(ChannelOp channel) {
     int64_t swizzle = channel.getType().getLayout().getSwizzle();
-    return swizzle ? 8 * swizzle : 128;
+    int64_t alignment = swizzle ? 8 * swizzle : 128;
+    for (Operation *user : channel->getUsers())
+      if (auto above = dyn_cast<ChannelOp>(user))
+        alignment = std::max(alignment, tileAlignment(above));
+    return alignment;
   }
 
   void placeTiles() {

@@ -25,6 +25,8 @@ def FAGPU_ChannelOp : FAGPU_NamedOp<"channel", [
     `engine` says what fills the stages. `banks` copies of the channel are
     independent of one another. The storage may be shared with another channel
     (`over`), whose last release then comes before the first use of this one.
+    Stores of one group may leave through both, in any order: each waits until
+    those before it have been read.
     A `multicast` channel, of the engine `tma` in a kernel with `fagpu.cluster`,
     is filled for all blocks of a cluster at once: each block copies its share of
     the rows of a box to all of them, and a stage is empty when the groups of all

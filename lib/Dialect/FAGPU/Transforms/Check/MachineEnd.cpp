@@ -42,7 +42,10 @@ void ProtocolMachine::checkShared(ChannelOp channel) {
   for (const Access &later : accesses[channel])
     for (const Access &earlier : accesses[over]) {
       bool overlap = earlier.begin < later.end && later.begin < earlier.end;
-      if (!overlap ||
+      // A store waits until those before it, of its group, have been read.
+      bool isOrdered = later.agent == earlier.agent && isa<StoreOp>(later.op) &&
+                       isa<StoreOp>(earlier.op);
+      if (!overlap || isOrdered ||
           later.clock[earlier.agent] >= earlier.clock[earlier.agent])
         continue;
       fail(later.op, "uses memory that its channel shares with another one "
