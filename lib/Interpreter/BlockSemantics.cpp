@@ -13,6 +13,7 @@
 
 #include "Channels.h"
 #include "GPUSemantics.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 #include "fa/Support/Philox.h"
 
 using namespace mlir;
@@ -336,6 +337,9 @@ static LogicalResult compileLoad(fagpu::LoadOp op, ProgramBuilder &builder) {
       return failure();
     order = fagpu::getFragmentOrder(getTensorType(op.getResult()));
   }
+  if (fagpu::isTransposed(op))
+    for (int64_t place = 0; place < shape[0] * shape[1]; ++place)
+      order.push_back(place % shape[0] * shape[1] + place / shape[0]);
   builder.emit([=](Frame &frame) -> LogicalResult {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))

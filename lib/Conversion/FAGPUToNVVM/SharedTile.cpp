@@ -171,16 +171,18 @@ void SharedTile::storeFloats(Emitter &emit, const RoleThreads &threads,
 }
 
 SmallVector<Value> SharedTile::load(Emitter &emit, const RoleThreads &threads,
-                                    RankedTensorType type) const {
+                                    RankedTensorType type,
+                                    bool transposed) const {
   MLIRContext *context = emit.builder.getContext();
   auto shape = NVVM::LdStMatrixShapeAttr::get(context, 8, 8);
   Type four = LLVM::LLVMStructType::getLiteral(
       context, SmallVector<Type>(4, emit.builder.getI32Type()));
   SmallVector<Value> registers;
-  forEachFour(emit, threads, type, /*transposed=*/false, [&](Value pointer) {
-    Value loaded = NVVM::LdMatrixOp::create(
-        emit.builder, emit.location, four, pointer, /*num=*/4,
-        NVVM::MMALayout::row, shape, NVVM::LdStMatrixEltType::B16);
+  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  forEachFour(emit, threads, type, transposed, [&](Value pointer) {
+    Value loaded = NVVM::LdMatrixOp::create(emit.builder, emit.location, four,
+                                            pointer, /*num=*/4, layout, shape,
+                                            NVVM::LdStMatrixEltType::B16);
     for (int64_t index = 0; index < 4; ++index)
       registers.push_back(LLVM::ExtractValueOp::create(
           emit.builder, emit.location, loaded, index));

@@ -67,7 +67,7 @@ struct SharedTile {
 
   /// Loads the packed registers of a block value of accumulator order.
   SmallVector<Value> load(Emitter &emit, const RoleThreads &threads,
-                          RankedTensorType type) const;
+                          RankedTensorType type, bool transposed = false) const;
 
 private:
   /// Calls `access` with what each lane addresses of four 8x8 matrices, in the

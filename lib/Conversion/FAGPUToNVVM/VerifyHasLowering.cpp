@@ -18,6 +18,7 @@
 #include "ThreadLoops.h"
 #include "fa/Conversion/FAGPUToNVVM/Passes.h"
 #include "fa/Dialect/FAGPU/IR/PageCopies.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -189,6 +190,18 @@ static LogicalResult verifySlice(SliceOp op) {
   return success();
 }
 
+/// The 16 rows of each warp become columns of one panel.
+static LogicalResult verifyTransposed(Operation *op, StringRef verb,
+                                      RankedTensorType type,
+                                      SharedLayoutAttr layout) {
+  int64_t warps = getBlockLayout(type).getWarps();
+  int64_t most = Panels(layout).getColumns() / 16;
+  if (warps <= most)
+    return success();
+  return op->emitOpError() << verb << " a transposed value of " << warps
+                           << " warps, expected at most " << most;
+}
+
 static LogicalResult verifyLoad(LoadOp op) {
   ViewType view = op.getView().getType();
   auto type = cast<RankedTensorType>(op.getType());
@@ -206,6 +219,9 @@ static LogicalResult verifyLoad(LoadOp op) {
       return op.emitOpError()
              << "reads a matrix into layout " << type.getEncoding()
              << ", expected #fagpu.acc or #fagpu.opa";
+    if (isTransposed(op) &&
+        failed(verifyTransposed(op, "reads", type, view.getLayout())))
+      return failure();
   }
   // There the plan has seen that every warp has to free the stage.
   Value whole = getWholeView(op.getView());
@@ -215,18 +231,6 @@ static LogicalResult verifyLoad(LoadOp op) {
     return op.emitOpError() << "reads a view that is not acquired and released "
                                "in one block, expected both beside the load";
   return success();
-}
-
-/// The 16 rows of each warp become columns of one panel.
-static LogicalResult verifyTransposed(Operation *op, StringRef verb,
-                                      RankedTensorType type,
-                                      SharedLayoutAttr layout) {
-  int64_t warps = getBlockLayout(type).getWarps();
-  int64_t most = Panels(layout).getColumns() / 16;
-  if (warps <= most)
-    return success();
-  return op->emitOpError() << verb << " a transposed value of " << warps
-                           << " warps, expected at most " << most;
 }
 
 static LogicalResult verifyWrite(WriteOp op) {

@@ -7,6 +7,7 @@
 
 #include "Patterns.h"
 #include "SharedTile.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
@@ -38,7 +39,7 @@ struct LoadMatrixPattern : public LoweringPattern<LoadOp> {
   Registers lower(LoadOp op, Adaptor adaptor, Emitter &emit) const override {
     auto type = cast<RankedTensorType>(op.getType());
     return {getTile(op.getView(), adaptor.getView()[0])
-                .load(emit, kernel.getThreads(op), type)};
+                .load(emit, kernel.getThreads(op), type, isTransposed(op))};
   }
 };
 

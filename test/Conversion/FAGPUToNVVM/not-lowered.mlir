@@ -476,3 +476,15 @@ func.func @waits_outside() attributes {fagpu.kernel = "sm_90a", fagpu.shared_mem
   }
   return
 }
+
+// -----
+
+!c = !fagpu.channel<64x128xbf16, #fagpu.smem<128>, 1>
+!view = !fagpu.view<64x128xbf16, #fagpu.smem<128>>
+func.func @load_transposed(%v: !view) attributes {fagpu.kernel = "sm_90a", fagpu.shared_memory = 16384} {
+  fagpu.role @a groups(2) {
+    // expected-error @below {{'fagpu.load' op reads a transposed value of 8 warps, expected at most 4}}
+    %h = fagpu.load %v {fagpu.transposed} : !view -> tensor<128x64xbf16, #fagpu.acc<8>>
+  }
+  return
+}

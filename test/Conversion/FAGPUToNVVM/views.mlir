@@ -82,3 +82,19 @@ func.func @vector(%m: memref<?x8xf32>) attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// Rows of the view become columns: sixteen rows of the value lie along two chunks.
+// CHECK-LABEL: func.func @transposed
+// CHECK-COUNT-4: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4
+// CHECK-NOT: nvvm.ldmatrix
+func.func @transposed(%m: !memory) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  %ch = fagpu.channel tma : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+  fagpu.role @math(%g) groups(1) {
+    %v = fagpu.acquire %ch : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+    %h = fagpu.load %v {fagpu.transposed} : !fagpu.view<64x64xbf16, #fagpu.smem<128>> -> tensor<64x64xbf16, #fagpu.acc<4>>
+    fagpu.release %v : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+    fagpu.store %h, %m[%c0, %c0] : tensor<64x64xbf16, #fagpu.acc<4>> into !memory
+  }
+  return
+}

@@ -2108,3 +2108,37 @@ func.func @some_by_lanes() attributes {fagpu.kernel = "sm_90a"} {
   }
   return
 }
+
+// -----
+
+func.func @f(%v: !fagpu.view<64x32xbf16, #fagpu.smem<64>>) {
+  // expected-error @below {{'fagpu.load' op reads '!fagpu.view<64x32xbf16, #fagpu.smem<64>>' into 'tensor<64x32xbf16, #fagpu.acc<4>>', expected its columns as rows}}
+  %x = fagpu.load %v {fagpu.transposed} : !fagpu.view<64x32xbf16, #fagpu.smem<64>> -> tensor<64x32xbf16, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
+func.func @f(%v: !fagpu.view<64x32xf32, #fagpu.smem<128>>) {
+  // expected-error @below {{'fagpu.load' op reads '!fagpu.view<64x32xf32, #fagpu.smem<128>>' transposed, expected a matrix of 16-bit elements}}
+  %x = fagpu.load %v {fagpu.transposed} : !fagpu.view<64x32xf32, #fagpu.smem<128>> -> tensor<32x64xf32, #fagpu.acc<2>>
+  return
+}
+
+// -----
+
+func.func @f(%v: !fagpu.view<64x32xbf16, #fagpu.smem<64>>) {
+  // expected-error @below {{'fagpu.load' op 'fagpu.transposed' is 1 : i64, expected it without a value on a fagpu.fetch or fagpu.load}}
+  %x = fagpu.load %v {fagpu.transposed = 1} : !fagpu.view<64x32xbf16, #fagpu.smem<64>> -> tensor<32x64xbf16, #fagpu.acc<2>>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x64xf32>, %i: i32) attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @math groups(1) {
+    // expected-error @below {{'fagpu.fetch' op is transposed into 'tensor<64xf32>', expected a matrix of 16-bit elements, without fragments and pages}}
+    %x = fagpu.fetch %m[%i, %i] [1, 64] {fagpu.transposed} : memref<?x64xf32> -> tensor<64xf32>
+  }
+  return
+}

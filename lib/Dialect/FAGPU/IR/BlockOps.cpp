@@ -13,6 +13,7 @@
 
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/IR/OwnedSums.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 #include "fa/Support/Philox.h"
 #include "mlir/IR/Matchers.h"
 
@@ -252,11 +253,22 @@ LogicalResult LoadOp::verify() {
                          << ", expected a vector of as many f32 and a result "
                             "of layout #fagpu.acc";
   }
-  if (view.getShape() == result.getShape() &&
+  SmallVector<int64_t> shape(view.getShape());
+  if (isTransposed(*this)) {
+    if (shape.size() != 2 ||
+        view.getElementType().getIntOrFloatBitWidth() != 16)
+      return emitOpError()
+             << "reads " << view
+             << " transposed, expected a matrix of 16-bit elements";
+    std::reverse(shape.begin(), shape.end());
+  }
+  if (result.getShape() == ArrayRef(shape) &&
       view.getElementType() == result.getElementType())
     return success();
   return emitOpError() << "reads " << view << " into " << result
-                       << ", expected the same shape and elements";
+                       << (isTransposed(*this)
+                               ? ", expected its columns as rows"
+                               : ", expected the same shape and elements");
 }
 
 //===----------------------------------------------------------------------===//
@@ -377,7 +389,15 @@ LogicalResult FetchOp::verify() {
   int64_t elements = 1;
   for (int64_t size : getSizes())
     elements *= size;
-  int64_t row = getFragments() ? elements : result.getShape().back();
+  if (isTransposed(*this) &&
+      (result.getRank() != 2 || getFragments() || getPages() ||
+       result.getElementType().getIntOrFloatBitWidth() != 16))
+    return emitOpError() << "is transposed into " << result
+                         << ", expected a matrix of 16-bit elements, without "
+                            "fragments and pages";
+  int64_t row = getFragments()        ? elements
+                : isTransposed(*this) ? result.getDimSize(0)
+                                      : result.getShape().back();
   if (elements != result.getNumElements() || getSizes().back() != row)
     return emitOpError() << "reads a box of " << elements << " elements, "
                          << getSizes().back() << " a row, into " << result

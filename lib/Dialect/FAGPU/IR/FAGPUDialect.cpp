@@ -15,6 +15,7 @@
 #include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Dialect/FAGPU/IR/OwnedSums.h"
 #include "fa/Dialect/FAGPU/IR/PageCopies.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -235,6 +236,14 @@ static LogicalResult verifyOwned(Operation *op, Attribute value) {
                               "fagpu.scatter_add";
 }
 
+static LogicalResult verifyIsTransposed(Operation *op, Attribute value) {
+  if (isa<FetchOp, LoadOp>(op) && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << transposedAttrName << "' is " << value
+                           << ", expected it without a value on a fagpu.fetch "
+                              "or fagpu.load";
+}
+
 /// A word of shared memory.
 static LogicalResult verifyToldAt(Operation *op, Attribute value) {
   constexpr int64_t wordBytes = 4;
@@ -266,6 +275,8 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifyNaN(op, attribute.getValue());
   if (name == ownedAttrName)
     return verifyOwned(op, attribute.getValue());
+  if (name == transposedAttrName)
+    return verifyIsTransposed(op, attribute.getValue());
   if (name == toldAtAttrName)
     return verifyToldAt(op, attribute.getValue());
   if (name == runByLanesAttrName)
