@@ -7,8 +7,9 @@
 //
 // Software-pipelines loops in which one product reads what all groups of warps
 // have written: gradients that one pass adds up. What an operation has to do
-// with products is its role, and a table gives each role its slot. Read `Part`
-// and the tables, then `classify`.
+// with products is its role, and a table gives each role its slot. Where shared
+// memory holds what the next tile begins with, tiles overlap like steps. Read
+// `Part` and the tables, then `classify` and `OverlappedTile`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,11 +69,25 @@ static constexpr Rule ofNarrowSums[] = {
 static constexpr int64_t narrowColumns = 64;
 
 namespace {
+/// Order numbers of a tile. Its first product of level 0 runs while the sums of
+/// the tile before are stored, and those for which shared memory of that tile
+/// is filled again come behind. Other orders of a step leave room for these.
+enum TileOrder : int64_t {
+  startTile,
+  issueFirst,
+  storeSums,
+  issueBehind,
+  room = 3
+};
+} // namespace
+
+namespace {
 class ExchangingLoop {
 public:
   explicit ExchangingLoop(ForOp loop) : body(&loop.getBody().front()) {}
   bool collect();
   void schedule(Value turns);
+  void overlapTiles();
 
 private:
   bool isExchanged(Value view);
@@ -89,6 +104,8 @@ private:
   }
   void takeTurns(Value turns);
   Slot getSlotOf(Part part);
+  bool isReadByExchanged(Value view);
+  Slot getSlotOfTile(Operation *op, bool isBefore);
 
   Block *body;
   /// Products of level 1, in the order of the text.
@@ -335,6 +352,70 @@ void ExchangingLoop::schedule(Value turns) {
     takeTurns(turns);
 }
 
+/// Whether an operand of the tile has one stage, which the next tile waits for.
+static bool isOfOneStage(Value view) {
+  auto acquire = getWholeView(view).getDefiningOp<AcquireOp>();
+  return acquire && acquire->getParentOp() &&
+         isa<RepeatOp>(acquire->getParentOp()) &&
+         acquire.getChannel().getType().getDepth() == 1;
+}
+
+bool ExchangingLoop::isReadByExchanged(Value view) {
+  return llvm::is_contained(getReaders(view), exchanged);
+}
+
+/// Stage 1 of a tile is what the step before the next tile leaves: the
+/// exchanged product, and the stores of the tile's sums.
+Slot ExchangingLoop::getSlotOfTile(Operation *op, bool isBefore) {
+  if (isBefore) {
+    bool waits = llvm::any_of(op->getResults(), isOfOneStage);
+    return {0, waits ? issueBehind : issueFirst};
+  }
+  if (auto release = dyn_cast<ReleaseOp>(op))
+    if (isReadByExchanged(release.getView()))
+      return {1, getSlotOf(Part::awaitExchanged).order + room};
+  if (isa<ForOp, ReleaseOp, RecvOp>(op))
+    return {1, startTile};
+  return {1, storeSums};
+}
+
+/// Where the last product of a tile reads an operand that has a stage for the
+/// next tile too.
+void ExchangingLoop::overlapTiles() {
+  auto loop = cast<ForOp>(body->getParentOp());
+  auto tile = dyn_cast<RepeatOp>(loop->getParentOp());
+  if (!tile)
+    return;
+  Block &ofTile = tile.getBody().front();
+  auto startsEarly = [&](AcquireOp acquire) {
+    return acquire.getChannel().getType().getDepth() > 1 &&
+           isReadByExchanged(acquire.getView());
+  };
+  if (llvm::none_of(ofTile.getOps<AcquireOp>(), startsEarly))
+    return;
+  for (Operation &op : body->without_terminator()) {
+    Slot slot = *getSlot(&op);
+    SmallVector<MmaAsyncOp> readers;
+    if (auto acquire = dyn_cast<AcquireOp>(op))
+      readers = getReaders(acquire.getView());
+    else if (auto product = dyn_cast<MmaAsyncOp>(op))
+      readers = {product};
+    bool isBehind = parts.lookup(&op) == Part::issueLevel0 &&
+                    !readers.empty() &&
+                    llvm::any_of(readers.front()->getOperands(), isOfOneStage);
+    if (isBehind)
+      setSlot(&op, {slot.stage, issueBehind});
+    else if (slot.order > issueFirst)
+      setSlot(&op, {slot.stage, slot.order + room});
+  }
+  bool isBefore = true;
+  for (Operation &op : ofTile.without_terminator()) {
+    isBefore &= &op != loop;
+    setSlot(&op, getSlotOfTile(&op, isBefore));
+  }
+  leaveOutInheritedSlots(&ofTile);
+}
+
 static Value makeTurns(RoleOp role) {
   auto kernel = role->getParentOfType<func::FuncOp>();
   if (!getGPUPart(kernel).turns || role.getGroups() == 1)
@@ -361,6 +442,8 @@ struct AssignExchangeSlotsPass
       if (!exchanging.collect())
         continue;
       exchanging.schedule(makeTurns(loop->getParentOfType<RoleOp>()));
+      if (getGPUPart(kernel).overlap == Overlap::tiles)
+        exchanging.overlapTiles();
       leaveOutInheritedSlots(&loop.getBody().front());
     }
   }

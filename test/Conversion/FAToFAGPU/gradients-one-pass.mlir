@@ -90,8 +90,9 @@ func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !
   return
 }
 
-// Blocks that take one tile after the other: what a tile stores has memory of its own, which both gradients share.
-// RUN: %mutate %s change 'overlap = keys' to 'overlap = tiles' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=TILES
+// Blocks that take one tile after the other: what a tile stores has memory of its own, which both gradients share. With a mask
+// keys of so few columns have one stage, and tiles do not overlap.
+// RUN: %mutate %s change 'overlap = keys<turns>' to 'overlap = tiles<turns>, tile_order = longest_first' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=TILES
 // TILES-LABEL: func.func @gradients_all
 // TILES: %[[CH_K:.*]] = fagpu.channel tma : <128x64xbf16, #fagpu.smem<128>, 1>
 // TILES: %[[CH_O:.*]] = fagpu.channel tma_store banks(2) : <64x64xbf16, #fagpu.smem<128>, 1>
@@ -99,8 +100,8 @@ func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !
 // TILES: fagpu.role @load
 // TILES: fagpu.repeat
 // TILES: fagpu.for %{{.*}} = %{{.*}} step 1 segments(%[[FIRST:.*]]: once, %{{[^:]*}}: to %{{[^:]*}})
-// TILES: fagpu.put %[[CH_K]], {{.*}} if(%[[FIRST]])
 // TILES: fagpu.ticket
+// TILES: fagpu.put %[[CH_K]], {{.*}} if(%[[FIRST]])
 // TILES: fagpu.role @math
 // TILES: fagpu.repeat
 // TILES: fagpu.for
@@ -122,3 +123,28 @@ func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !
 // WIDE: fagpu.store %{{.*}} sizes [1, 1, 5120] add fragments via({{.*}} {fagpu.at = [1, 8]}
 // WIDE-LABEL: func.func @gradients_sums
 // WIDE: fagpu.store %{{.*}} sizes [1, 80, 1, 64] rows(%{{.*}}) transposed via(
+
+// Keys have a stage for the next tile, and tiles overlap. Results leave through what the sums of queries leave through, which is as large.
+// RUN: %mutate %s change 'memref<2x?x8x64xbf16' to 'memref<2x?x8x128xbf16' then change 'query_block = 128' to 'query_block = 64' then change 'overlap = keys' to 'overlap = tiles' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=AHEAD
+// AHEAD-LABEL: func.func @gradients_all
+// AHEAD: %[[CH_K:.*]] = fagpu.channel tma : <128x128xbf16, #fagpu.smem<128>, 2>
+// AHEAD: %[[CH_V:.*]] = fagpu.channel tma banks(2) : <64x128xbf16, #fagpu.smem<128>, 1>
+// AHEAD: %[[CH_G:.*]] = fagpu.channel tma_store banks(2) : <4096xf32, #fagpu.smem<0>, 1>
+// AHEAD: %[[CH_O:.*]] = fagpu.channel tma_store banks(2) over(%[[CH_G]] : {{.*}}) : <64x128xbf16, #fagpu.smem<128>, 1>
+// AHEAD: fagpu.role @load
+// AHEAD: fagpu.repeat
+// AHEAD: fagpu.put %[[CH_K]],
+// AHEAD: fagpu.for %{{.*}} = %{{.*}} step 1 segments(%[[FIRST:.*]]: once, %{{[^:]*}}: to %{{[^:]*}})
+// AHEAD-COUNT-4: [1, {{(1, )?64}}
+// AHEAD: fagpu.put %[[CH_V]] bank(%{{.*}}), {{.*}} if(%[[FIRST]])
+// AHEAD: fagpu.put %[[CH_V]] bank(%{{.*}}), {{.*}} if(%[[FIRST]])
+// AHEAD: fagpu.yield
+// AHEAD: fagpu.role @math
+// AHEAD: fagpu.repeat
+// AHEAD: fagpu.acquire %[[CH_K]] {fagpu.at = [0, 1]}
+// AHEAD: fagpu.acquire %[[CH_V]] bank(%{{.*}}) {fagpu.at = [0, 3]}
+// AHEAD: fagpu.for
+// AHEAD: } {fagpu.at = [1, 0]}
+// AHEAD: fagpu.store {{.*}} sizes [1, 64, 1, 128] {{.*}} via(%[[CH_O]]
+// AHEAD: fagpu.store {{.*}} sizes [1, 64, 1, 128] {{.*}} via(%[[CH_O]]
+// AHEAD: fagpu.recv %{{.*}} {fagpu.at = [1, 0]}

@@ -83,3 +83,44 @@ func.func @stays(%query: !mem, %key: !mem, %rows: i32, %last: i32) attributes {f
   }
   return
 }
+
+// -----
+
+!v = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
+!k2 = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 2>
+!q3 = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 2>
+!mem = memref<?x64xf16>
+
+// The next tile begins with keys, which have a stage for it: what waits for the tile before comes last.
+// CHECK-LABEL: func.func @begins_early
+func.func @begins_early(%query: !mem, %key: !mem, %value: !mem, %rows: i32, %last: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  // CHECK: %[[K:.*]] = fagpu.channel tma : <64x64xf16, #fagpu.smem<128>, 2>
+  // CHECK: %[[V:.*]] = fagpu.channel tma : <64x64xf16, #fagpu.smem<128>, 1>
+  %keys = fagpu.channel tma : !k2
+  %values = fagpu.channel tma : !v
+  %queries = fagpu.channel tma : !q3
+  %others = fagpu.channel tma : !q3
+  fagpu.role @load groups(1) regs(40) elect {
+    // CHECK: fagpu.repeat
+    // CHECK-NEXT: fagpu.put %[[K]]
+    // CHECK-NEXT: fagpu.for %{{.*}} segments(%[[FIRST:.*]]: once, %{{.*}}: to
+    // CHECK-NEXT: fagpu.put
+    // CHECK-NEXT: fagpu.put
+    // CHECK-NEXT: fagpu.put %[[V]], {{.*}} if(%[[FIRST]])
+    // CHECK-NEXT: fagpu.yield
+    fagpu.repeat iter(%row = %c0) : i32 {
+      fagpu.put %keys, %key[%row, %c0] [64, 64] : !mem into !k2
+      fagpu.put %values, %value[%row, %c0] [64, 64] : !mem into !v
+      fagpu.for %i = %last step -1 segments(%first: once, %rest: to %c0) {
+        fagpu.put %queries, %query[%i, %c0] [64, 64] : !mem into !q3
+        fagpu.put %others, %query[%i, %c0] [64, 64] : !mem into !q3
+        fagpu.yield
+      }
+      %next = arith.addi %row, %rows : i32
+      %again = arith.cmpi slt, %next, %last : i32
+      fagpu.yield %again, %next : i1, i32
+    }
+  }
+  return
+}

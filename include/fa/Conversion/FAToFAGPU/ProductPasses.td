@@ -219,6 +219,10 @@ def FAGPUFormChannelsPass
     loop has the `stages` of the configuration; one outside of it two if tiles
     overlap, so that the next tile's may come while this one's is read. Where
     shared memory does not hold all stages, what one product alone reads has one.
+    Of gradients in one pass, what is read beside operands that groups exchange
+    alone has two, if there is room, but with a mask not of up to 64 columns; then
+    results may leave through what sums of the loop leave through. What is read
+    transposed has one stage: it is free again as soon as it is in registers.
     Where the place of a fetch depends on the group, each group has a bank. A store
     has shared memory of its own if there is enough; where a block has one tile,
     that of a tile which is read for the last time before. Parts of a block value

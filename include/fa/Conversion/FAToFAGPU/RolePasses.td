@@ -234,6 +234,18 @@ def FAGPUAssignExchangeSlotsPass
     with, and released behind what reads it, as it is to take registers for a moment only. Loops that have slots already stay as they
     are.
 
+    With `overlap = tiles`, where what the exchanged product reads beside has a
+    stage for the next tile too, tiles overlap like steps. All orders above 1 are
+    3 higher then, and leave room in the tile:
+
+    | operation of the tile | slot |
+    |---|---|
+    | the loop, the next tile's numbers, releases of what has one stage | 1, 0 |
+    | acquire what has two stages | 0, 1 |
+    | store the sums of the tile before | 1, 2 |
+    | acquire what has one stage; products of level 0 that read it | 0, 3 |
+    | release what the exchanged product reads | that of its wait |
+
     Before:
     ```mlir
     fagpu.write %chS part(%c0, %g64), %ds transposed : ...

@@ -53,7 +53,8 @@ def FAGPUDeferPutsPass : Pass<"fagpu-defer-puts", "::mlir::func::FuncOp"> {
     stage waits until the tile before has been read, and whatever stands behind
     it waits too, though its stages may be free. Such a copy, where it comes before
     the tile's loop, goes into the loop's first iteration, behind the first
-    copy that has a stage to spare. A loop whose first iteration is no segment of
+    copy that has a stage to spare; behind all of them where another copy of the
+    tile has one, since the next tile begins with that. A loop whose first iteration is no segment of
     its own (`once`) may have none, and stays as it is.
 
     Before:

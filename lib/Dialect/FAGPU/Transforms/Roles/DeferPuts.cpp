@@ -31,6 +31,14 @@ static PutOp findPutAhead(ForOp loop) {
   return {};
 }
 
+/// The last copy of the loop.
+static PutOp findLastPut(ForOp loop) {
+  PutOp last;
+  for (auto put : loop.getBody().front().getOps<PutOp>())
+    last = put;
+  return last;
+}
+
 /// Moves a copy to behind `ahead`, in the iteration where `isFirst` holds.
 static void defer(PutOp put, Operation *ahead, Value isFirst) {
   put->moveAfter(ahead);
@@ -51,10 +59,14 @@ static void deferPuts(Block &body) {
     return;
   // The loop's index comes before the flags of its segments.
   Value isFirst = loop.getBody().front().getArgument(1);
-  Operation *last = ahead;
-  for (auto put : llvm::make_early_inc_range(body.getOps<PutOp>())) {
-    if (!put->isBeforeInBlock(loop))
-      break;
+  auto puts = llvm::make_filter_range(body.getOps<PutOp>(), [&](PutOp put) {
+    return put->isBeforeInBlock(loop);
+  });
+  // Where the next tile begins while this one ends, what it begins with comes
+  // before all that waits.
+  bool beginsEarly = !llvm::all_of(puts, waitsForLastTile);
+  Operation *last = beginsEarly ? findLastPut(loop) : ahead;
+  for (PutOp put : llvm::to_vector(puts)) {
     if (!waitsForLastTile(put))
       continue;
     defer(put, last, isFirst);
