@@ -118,6 +118,9 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
     if (part.overlap == Overlap::tiles)
       stages += rows * std::max(problem.queryHeadDim, problem.valueHeadDim);
   }
+  // What a score reads of each pair has one stage.
+  if (part.captures == Captures::tiles)
+    stages += problem.regions.tileLoads * rows * columns;
   // What leaves in boxes does so through a tile.
   stages += problem.bytesInBoxes * rows * columns / bytes;
   int64_t beside = std::max(problem.getValuesBeside(), problem.valuesOfScore);
@@ -144,9 +147,16 @@ static GPUPart getOnePassPart(const GPUTarget &target, int64_t queries,
   GPUPart part = getPart(problem, /*ofKeys=*/true);
   part.copyingRegisters =
       queries > rowsPerWarpGroup ? leastCopyingRegisters : copyingRegisters;
+  // Copies of what a score reads of each pair run ahead of the products.
+  GPUPart ofCaptures = part;
+  ofCaptures.captures = Captures::tiles;
+  int64_t sums = problem.queryHeadDim + problem.valueHeadDim;
+  if (problem.regions.tileLoads && problem.regions.areTilesAligned &&
+      fits(getNeeds(ofCaptures, queries, sums, /*isOnePass=*/true, problem),
+           getGPULimits(target, ofCaptures)))
+    part = ofCaptures;
   GPUPart ofTiles = part;
   ofTiles.overlap = Overlap::tiles;
-  int64_t sums = problem.queryHeadDim + problem.valueHeadDim;
   bool isPlain =
       !problem.hasScore && problem.addedValues == 0 && !part.blockTable;
   return isPlain && fits(getNeeds(ofTiles, queries, sums, /*isOnePass=*/true,

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TargetConfigs.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,6 +44,7 @@ class RegionReader {
 public:
   RegionWork read(AttentionOp op);
   RegionWork readMask(Region &mask);
+  RegionWork readScore(Region &score, ValueRange captured);
   RegionWork readScoreGradient(Region &gradient);
 
 private:
@@ -343,14 +345,18 @@ RegionWork RegionReader::readScoreGradient(Region &gradient) {
   return work;
 }
 
-RegionWork RegionReader::read(AttentionOp op) {
-  if (!op.getScore().empty())
-    for (auto [argument, capture] :
-         llvm::zip_equal(op.getScore().getArguments().take_back(
-                             op.getScoreCaptures().size()),
-                         op.getScoreCaptures()))
+/// Its first argument is the scaled score.
+RegionWork RegionReader::readScore(Region &score, ValueRange captured) {
+  if (!score.empty())
+    for (auto [argument, capture] : llvm::zip_equal(
+             score.getArguments().take_back(captured.size()), captured))
       captures[argument] = capture;
-  readRegion(op.getScore(), /*firstIndex=*/1);
+  readRegion(score, /*firstIndex=*/1);
+  return work;
+}
+
+RegionWork RegionReader::read(AttentionOp op) {
+  readScore(op.getScore(), op.getScoreCaptures());
   readRegion(op.getMask(), /*firstIndex=*/0);
   return work;
 }
@@ -364,3 +370,7 @@ RegionWork RegionWork::getOfScoreGradient(Region &gradient) {
 }
 
 RegionWork RegionWork::get(AttentionOp op) { return RegionReader().read(op); }
+
+RegionWork mlir::fa::getWorkOfScore(AttentionGradientOp op) {
+  return RegionReader().readScore(op.getScore(), op.getScoreCaptures());
+}

@@ -175,6 +175,9 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   RegionWork mask = RegionWork::getOfMask(op.getMask());
   problem.valuesOfMask = mask.pairLoads;
   problem.regions.comparisons = mask.comparisons;
+  RegionWork score = getWorkOfScore(op);
+  problem.regions.tileLoads = score.tileLoads;
+  problem.regions.areTilesAligned = score.areTilesAligned;
   // Of one, as the document of a row, blocks of the table leave registers.
   problem.registersOfColumns =
       mask.registersAlong > 1 ? mask.registersAlong : 0;

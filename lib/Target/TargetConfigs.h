@@ -50,6 +50,9 @@ verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
                         const GPUTarget &target, ConfigAttr config,
                         const AttentionProblem &problem);
 
+/// What the score function of a gradient does.
+RegionWork getWorkOfScore(AttentionGradientOp op);
+
 /// Whether kernels of a gradient have the form `warps`.
 bool hasGradientByWarps(const GPUTarget &target,
                         const AttentionProblem &problem);

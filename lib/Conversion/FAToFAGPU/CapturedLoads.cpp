@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOnBlocks.h"
+#include "fa/Dialect/FAGPU/IR/TransposedReads.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,15 +103,19 @@ Value RegionOnBlocks::loadTile(memref::LoadOp op, Value memory,
   for (Value index : indices) {
     if (index == queryIndex || index == keyIndex)
       index = index == queryIndex ? place.query : place.key;
+    Value visited = place.rowsAreKeys ? place.query : place.key;
     offsets.push_back(arith::IndexCastOp::create(
-        index == place.key ? inside : outside, loc, i32, index));
+        index == visited ? inside : outside, loc, i32, index));
   }
   SmallVector<int64_t> sizes(indices.size(), 1);
-  sizes[*rowDim] = place.rows;
-  sizes.back() = place.columns;
-  return fagpu::FetchOp::create(
+  sizes[*rowDim] = place.rowsAreKeys ? place.columns : place.rows;
+  sizes.back() = place.rowsAreKeys ? place.rows : place.columns;
+  auto tile = fagpu::FetchOp::create(
       inside, loc, typeOf(Kind::Matrix, op.getType()), memory, offsets, sizes,
       /*rows=*/Value(), /*columns=*/Value(), /*alignment=*/16, /*padded=*/true);
+  if (place.rowsAreKeys)
+    tile->setAttr(fagpu::transposedAttrName, inside.getUnitAttr());
+  return tile;
 }
 
 /// With `ofRows` what columns alone index is of matrices.

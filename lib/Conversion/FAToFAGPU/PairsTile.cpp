@@ -450,7 +450,7 @@ FailureOr<PairBlock> PairsTile::getPlace(OpBuilder &outside,
   place.warps = warps;
   place.rowsAreKeys = rowsAreKeys;
   GPUPart config = getGPUPart(role->getParentOfType<func::FuncOp>());
-  place.hasTiles = config.captures == Captures::tiles && !rowsAreKeys;
+  place.hasTiles = config.captures == Captures::tiles;
   auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
   Value zero = arith::ConstantIndexOp::create(outside, step.getLoc(), 0);
   if (step.getOffsets().empty()) {

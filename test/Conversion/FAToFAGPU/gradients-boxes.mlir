@@ -31,3 +31,18 @@ func.func @bias(%t: !q, %lse: !lse, %table: !bias {fa.align = 16 : i64}, %dq: !q
       outs(query = %dq : !q, key = %dk : !q, value = %dv : !q, capture[0] = %to : !bias) score bias(%table : !bias)
   return
 }
+
+// Elements that a score reads come in boxes too, a step ahead in one stage of each group: keys are rows of its block, so that
+// rows of the box become columns. Without aligned rows a thread reads single elements.
+// RUN: fa-opt %s -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=READ
+// RUN: sed 's/ {fa.align = 16 : i64}//g' %s | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=SINGLE --implicit-check-not=fagpu.transposed
+// READ-LABEL: func.func @bias_all
+// READ-SAME: captures = tiles
+// READ: fagpu.put %[[BOX:.*]] bank(%{{.*}}), %{{.*}} [1, 1, 64, 64] padded : {{.*}} into <64x64xbf16, #fagpu.smem<128>, 1>
+// READ: fagpu.put %[[BOX]] bank(%{{.*}}), %{{.*}} [1, 1, 64, 64] padded
+// READ: %[[VIEW:.*]] = fagpu.acquire %[[BOX]] bank(%{{.*}})
+// READ-NEXT: %[[TABLE:.*]] = fagpu.load %[[VIEW]] {fagpu.transposed} : <64x64xbf16, #fagpu.smem<128>> -> tensor<64x64xbf16, #fagpu.acc<4>>
+// READ-NEXT: fagpu.release %[[VIEW]]
+// READ: arith.extf %[[TABLE]]
+// SINGLE-LABEL: func.func @bias_all
+// SINGLE: fagpu.gather

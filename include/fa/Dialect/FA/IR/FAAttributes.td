@@ -211,7 +211,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     | `overlap` | `none` | `keys`: the products of a key block run beside the softmax of the next one. `tiles`: also from one query block to the next. |
     | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
     | `cluster` | 1 | Query blocks that see the same keys and share the copies of these (`fagpu-multicast`). Their tiles are given out ahead, in order; there is no `block_table`. |
-    | `captures` | `elements` | `elements`: each thread reads what it needs of captured tensors. `tiles`: what the score function reads at (query, key) comes like keys, by bulk copies to `stages` of shared memory (16-bit elements whose rows start at multiples of 16 bytes). |
+    | `captures` | `elements` | `elements`: each thread reads what it needs of captured tensors. `tiles`: what the score function reads at (query, key) comes like keys, by bulk copies to `stages` of shared memory, one for gradients in one pass (16-bit elements whose rows start at multiples of 16 bytes). |
     | `copying_registers` | 0 | Registers of each thread beside the one that copies; threads that multiply share the rest. 0 is what suits the number of groups. |
 
     | Field of `overlap = keys` and `tiles` | Default | Meaning |
