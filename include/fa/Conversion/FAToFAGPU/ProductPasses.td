@@ -215,10 +215,11 @@ def FAGPUFormChannelsPass
     has its shape. Threads start the copies (`cp_async`), or load where rows are
     aligned to less than 4 bytes (`loads`).
 
-    With `warp_groups` channels are filled by bulk copies. A fetch in a
-    loop has the `stages` of the configuration; one outside of it two if tiles
-    overlap, so that the next tile's may come while this one's is read. Where
-    shared memory does not hold all stages, what one product alone reads has one.
+    With `warp_groups` channels are filled by bulk copies. A fetch in a loop has
+    the `stages` of the configuration. One outside of it has two, so that the next
+    tile's may come while this one's is read: if tiles overlap, or if keys do, in a
+    kernel without clusters that has room. Where shared memory does not hold all
+    stages, what one product alone reads has one.
     Of gradients in one pass, what is read beside operands that groups exchange
     alone has two, if there is room, but with a mask not of up to 64 columns; then
     results may leave through what sums of the loop leave through. What is read
