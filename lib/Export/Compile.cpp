@@ -155,19 +155,22 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   binary.chip = options.chip;
   binary.format = options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
   binary.failOnSpill = options.failOnSpill;
+  // What becomes of a schedule is verified where it is planned and where it is
+  // lowered: after each pass on the scalars of a kernel that would take as long
+  // as the pass.
   PassManager plan(device->getContext());
+  plan.enableVerifier(false);
   OpPassManager &kernels = plan.nest<ModuleOp>();
   kernels.addPass(fagpu::createFAGPUIsolateKernelsPass());
   buildFAGPUPlanPipeline(kernels);
-  // What becomes of a planned schedule is verified once: each pass on the
-  // scalars of a kernel would take as long to verify as to run.
   PassManager lower(device->getContext());
   lower.enableVerifier(false);
   buildPlannedFAGPUToLLVMPipeline(lower.nest<ModuleOp>(), lowering);
   PassManager manager(device->getContext());
   manager.addPass(createFAKernelsToBinaryPass(binary));
-  if (failed(plan.run(*device)) || failed(lower.run(*device)) ||
-      failed(verify(*device)) || failed(manager.run(*device)))
+  if (failed(plan.run(*device)) || failed(verify(*device)) ||
+      failed(lower.run(*device)) || failed(verify(*device)) ||
+      failed(manager.run(*device)))
     return failure();
 
   CompiledSchedule result;

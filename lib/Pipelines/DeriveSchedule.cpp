@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -108,8 +109,12 @@ mlir::fa::deriveSchedule(func::FuncOp problem, StringRef chip, bool peepholes) {
   options.chip = chip.str();
   options.peepholes = peepholes;
   PassManager manager(module->getContext());
+  // A hundred passes on little IR: to verify after each takes as long as they
+  // do. fa-opt verifies after each of the same.
+  manager.enableVerifier(false);
   buildFAToSchedulePipeline(manager, options);
-  if (failed(manager.run(*module)) || failed(checkArithmetic(*module)))
+  if (failed(manager.run(*module)) || failed(verify(*module)) ||
+      failed(checkArithmetic(*module)))
     return failure();
   auto host = module->lookupSymbol<func::FuncOp>(name);
   if (!launchesKernel(host))
