@@ -7,7 +7,8 @@
 //
 // Takes the host function of a GPU schedule and returns PTX, cubin and
 // manifest. `compileSchedule` is the whole way: inline, cut out the kernels
-// (`isolateKernels`), plan and lower them, assemble, describe the launches.
+// (`isolateKernels`), pipeline them, plan, lower and assemble them
+// (`compileKernels`), describe the launches.
 // Before it stand the searches for the function to compile, which callers use.
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +20,7 @@
 #include "fa/Pipelines/DeriveSchedule.h"
 #include "fa/Pipelines/GPUPipeline.h"
 #include "fa/Target/NVPTX/PTX.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -99,6 +101,51 @@ static OwningOpRef<ModuleOp> isolateKernels(func::FuncOp host) {
   return device;
 }
 
+/// Runs passes that end at one level, without verifying in between: after each
+/// pass on the scalars of a kernel that would take as long as the pass.
+static LogicalResult
+runVerifiedOnce(ModuleOp device,
+                llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(device->getContext());
+  manager.enableVerifier(false);
+  build(manager.nest<ModuleOp>());
+  return success(succeeded(manager.run(device)) && succeeded(verify(device)));
+}
+
+/// Loads what passes need, which they must not do where others run.
+static void loadDialects(const PassManager &manager) {
+  DialectRegistry registry;
+  manager.getDependentDialects(registry);
+  MLIRContext *context = manager.getContext();
+  context->appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context->getOrLoadDialect(name);
+}
+
+/// From pipelined kernels to binaries in their place. How their roles wait for
+/// each other is checked on a copy, beside the assembler.
+static LogicalResult
+compileKernels(ModuleOp device, const GPULoweringOptions &lowering,
+               const FAKernelsToBinaryPassOptions &options) {
+  OwningOpRef<ModuleOp> copy = device.clone();
+  if (failed(runVerifiedOnce(device, buildFAGPUResourcesPipeline)) ||
+      failed(runVerifiedOnce(device, [&](OpPassManager &manager) {
+        buildPlannedFAGPUToLLVMPipeline(manager, lowering);
+      })))
+    return failure();
+  MLIRContext *context = device->getContext();
+  PassManager check(context), binary(context);
+  check.enableVerifier(false);
+  buildFAGPUCheckPipeline(check.nest<ModuleOp>());
+  binary.addPass(createFAKernelsToBinaryPass(options));
+  loadDialects(check);
+  loadDialects(binary);
+  std::pair<PassManager *, ModuleOp> beside[] = {{&check, *copy},
+                                                 {&binary, device}};
+  return failableParallelForEach(
+      context, beside, [](auto &work) { return work.first->run(work.second); });
+}
+
 /// The objects of a format in the binaries that the pipeline leaves.
 static SmallVector<gpu::ObjectAttr> findObjects(ModuleOp module,
                                                 gpu::CompilationTarget format) {
@@ -155,22 +202,12 @@ mlir::fa::compileSchedule(func::FuncOp host, const ManifestNames &names,
   binary.chip = options.chip;
   binary.format = options.machineCode ? KernelFormat::Both : KernelFormat::ISA;
   binary.failOnSpill = options.failOnSpill;
-  // What becomes of a schedule is verified where it is planned and where it is
-  // lowered: after each pass on the scalars of a kernel that would take as long
-  // as the pass.
-  PassManager plan(device->getContext());
-  plan.enableVerifier(false);
-  OpPassManager &kernels = plan.nest<ModuleOp>();
-  kernels.addPass(fagpu::createFAGPUIsolateKernelsPass());
-  buildFAGPUPlanPipeline(kernels);
-  PassManager lower(device->getContext());
-  lower.enableVerifier(false);
-  buildPlannedFAGPUToLLVMPipeline(lower.nest<ModuleOp>(), lowering);
-  PassManager manager(device->getContext());
-  manager.addPass(createFAKernelsToBinaryPass(binary));
-  if (failed(plan.run(*device)) || failed(verify(*device)) ||
-      failed(lower.run(*device)) || failed(verify(*device)) ||
-      failed(manager.run(*device)))
+  auto pipeline = [](OpPassManager &manager) {
+    manager.addPass(fagpu::createFAGPUIsolateKernelsPass());
+    buildFAGPUPipelinePipeline(manager);
+  };
+  if (failed(runVerifiedOnce(*device, pipeline)) ||
+      failed(compileKernels(*device, lowering, binary)))
     return failure();
 
   CompiledSchedule result;

@@ -34,6 +34,12 @@ static void addCleanUpOfScalars(OpPassManager &manager) {
 }
 
 void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
+  buildFAGPUPipelinePipeline(manager);
+  buildFAGPUCheckPipeline(manager);
+  buildFAGPUResourcesPipeline(manager);
+}
+
+void fa::buildFAGPUPipelinePipeline(OpPassManager &manager) {
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());
   addCleanUp(manager);
@@ -43,7 +49,13 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());
   manager.addPass(fagpu::createFAGPUPipelinePass());
   addCleanUp(manager);
+}
+
+void fa::buildFAGPUCheckPipeline(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUCheckPass());
+}
+
+void fa::buildFAGPUResourcesPipeline(OpPassManager &manager) {
   manager.addPass(fagpu::createFAGPUAssignWaitsPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignCopiesPass());
   manager.addNestedPass<func::FuncOp>(fagpu::createFAGPUAssignStagesPass());

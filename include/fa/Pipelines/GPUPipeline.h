@@ -18,6 +18,12 @@ namespace mlir::fa {
 /// that people who write schedules read.
 void buildFAGPUPlanPipeline(OpPassManager &manager);
 
+/// The three parts of it. The second changes nothing, and may run on a copy
+/// beside what follows.
+void buildFAGPUPipelinePipeline(OpPassManager &manager);
+void buildFAGPUCheckPipeline(OpPassManager &manager);
+void buildFAGPUResourcesPipeline(OpPassManager &manager);
+
 /// Options of `fagpu-to-llvm`.
 struct GPULoweringOptions : PassPipelineOptions<GPULoweringOptions> {
   Option<bool> peepholes{*this, "peepholes",
