@@ -131,7 +131,7 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
     auto made = assemble(assembler, image, target.getName());
     if (!made)
       return makeError(FA_INVALID_IMAGE, llvm::toString(made.takeError()));
-    module = loadModule(made->get(chooseLevel({&*made})).cubin, what);
+    module = loadModule(made->get(chooseLevel(*made)).cubin, what);
   }
   if (module)
     modules[key] = *module;

@@ -276,29 +276,8 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
   return image;
 }
 
-unsigned mlir::fa::chooseLevel(llvm::ArrayRef<const AssembledImage *> images) {
-  int64_t saved = 0;
-  for (const AssembledImage *image : images)
-    if (image->level1)
-      saved += image->highest.spills - image->level1->spills;
-  return saved > 0 ? 1 : 3;
-}
-
-Error mlir::fa::assembleLevel1(StringRef assembler, StringRef ptx,
-                               StringRef chip, AssembledImage &image) {
-  ScratchFile input;
-  if (Error error = input.create("ptx"))
-    return error;
-  if (Error error = input.write(ptx))
-    return error;
-  Assembly assembly(assembler, input.getPath(), chip, "-O1");
-  if (Error error = assembly.start())
-    return error;
-  auto made = assembly.finish();
-  if (!made)
-    return made.takeError();
-  image.level1 = std::move(*made);
-  return Error::success();
+unsigned mlir::fa::chooseLevel(const AssembledImage &image) {
+  return image.level1 && image.level1->spills < image.highest.spills ? 1 : 3;
 }
 
 Expected<std::string> mlir::fa::describeAssembler(StringRef assembler) {

@@ -117,14 +117,12 @@ private:
     if (failed(failableParallelForEachN(&getContext(), 0, devices.size(),
                                         compileOne)))
       return failure();
-    if (failed(takeOneLevel(devices, assembler)))
-      return failure();
     remarkLevel(devices);
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
     bool isFast = true;
     for (auto [index, device] : llvm::enumerate(devices)) {
       device.report =
-          parseAssemblyReport(device.code.image.get(level).messages);
+          parseAssemblyReport(device.code.image.get(device.level).messages);
       isFast &= succeeded(checkReport(device));
       std::string name = "kernels";
       if (devices.size() > 1)
@@ -139,6 +137,8 @@ private:
     OwningOpRef<ModuleOp> module;
     std::string ptx;
     MachineCode code;
+    /// Of the assembler: that by which the module spills less.
+    unsigned level = 3;
     AssemblyReport report;
   };
 
@@ -155,30 +155,7 @@ private:
     if (!code)
       return device.module->emitError() << llvm::toString(code.takeError());
     device.code = std::move(*code);
-    return success();
-  }
-
-  static unsigned chooseLevel(ArrayRef<DeviceCode> devices) {
-    return fa::chooseLevel(llvm::map_to_vector(
-        devices, [](const DeviceCode &device) { return &device.code.image; }));
-  }
-
-  /// Chooses the level of all kernels, as they are called together.
-  LogicalResult takeOneLevel(MutableArrayRef<DeviceCode> devices,
-                             StringRef assembler) {
-    level = chooseLevel(devices);
-    if (level == 3)
-      return success();
-    // What does not spill at -O3 may at -O1.
-    auto addOther = [&](DeviceCode &device) {
-      llvm::Error error = addLevel1(assembler, device.ptx, target, device.code);
-      return error ? LogicalResult(device.module->emitError()
-                                   << llvm::toString(std::move(error)))
-                   : success();
-    };
-    if (failed(failableParallelForEach(&getContext(), devices, addOther)))
-      return failure();
-    level = chooseLevel(devices);
+    device.level = chooseLevel(device.code.image);
     return success();
   }
 
@@ -212,29 +189,23 @@ private:
   /// Says so where a text, or the assembler's highest level, is not what was
   /// taken as it is.
   void remarkLevel(ArrayRef<DeviceCode> devices) {
-    int64_t highest = 0, other = 0;
-    bool dropsBarriers = false, spills = false;
-    for (const DeviceCode &device : devices) {
-      dropsBarriers |= device.code.dropsScheduleBarriers;
-      const AssembledImage &image = device.code.image;
-      if (!image.level1)
-        continue;
-      spills = true;
-      highest += image.highest.spills;
-      other += image.level1->spills;
-    }
     auto options = [](StringRef name) {
       return remark::RemarkOpts::name(name).category("fagpu-kernels-to-binary");
     };
-    if (dropsBarriers)
+    auto drops = [](const DeviceCode &device) {
+      return device.code.dropsScheduleBarriers;
+    };
+    if (llvm::any_of(devices, drops))
       remark::analysis(getOperation().getLoc(), options("ScheduleBarriers"))
           << "ptxas waits for products over schedule barriers; the code is "
              "that of the text without them";
-    if (spills)
-      remark::analysis(getOperation().getLoc(), options("AssemblerLevel"))
-          << ("ptxas -O3 spills " + std::to_string(highest) +
-              " bytes a thread and -O1 " + std::to_string(other) +
-              "; the code is that of -O" + std::to_string(level));
+    for (const DeviceCode &device : devices)
+      if (const AssembledImage &image = device.code.image; image.level1)
+        remark::analysis(getOperation().getLoc(), options("AssemblerLevel"))
+            << ("ptxas -O3 spills " + std::to_string(image.highest.spills) +
+                " bytes a thread and -O1 " +
+                std::to_string(image.level1->spills) +
+                "; the code is that of -O" + std::to_string(device.level));
   }
 
   LogicalResult checkReport(DeviceCode &device) {
@@ -270,7 +241,8 @@ private:
     if (found != device.report.kernels.end()) {
       Builder builder(kernel.getContext());
       const KernelResources &resources = found->second;
-      attributes.set("assembler_level", builder.getI64IntegerAttr(level));
+      attributes.set("assembler_level",
+                     builder.getI64IntegerAttr(device.level));
       attributes.set("registers",
                      builder.getI64IntegerAttr(resources.registers));
       attributes.set("spill_stores",
@@ -300,7 +272,7 @@ private:
     };
     if (format != KernelFormat::ISA)
       addObject(gpu::CompilationTarget::Binary,
-                device.code.image.get(level).cubin);
+                device.code.image.get(device.level).cubin);
     if (format != KernelFormat::Cubin)
       addObject(gpu::CompilationTarget::Assembly, device.ptx);
     gpu::BinaryOp::create(builder, getOperation().getLoc(), name,
@@ -308,7 +280,5 @@ private:
   }
 
   std::string target;
-  /// Of the assembler, for kernels that spill.
-  unsigned level = 3;
 };
 } // namespace

@@ -59,7 +59,7 @@ static std::string dropScheduleBarriers(StringRef ptx) {
 
 /// Whether it does what the text says, by the level that spills less.
 static bool losesPerformance(AssembledImage &image) {
-  StringRef messages = image.get(chooseLevel({&image})).messages;
+  StringRef messages = image.get(chooseLevel(image)).messages;
   return !parseAssemblyReport(messages).lostPerformance.empty();
 }
 
@@ -79,13 +79,4 @@ mlir::fa::assemblePTX(StringRef assembler, StringRef ptx, StringRef chip) {
   if (losesPerformance(*other))
     return std::move(code);
   return MachineCode{std::move(*other), /*dropsScheduleBarriers=*/true};
-}
-
-llvm::Error mlir::fa::addLevel1(StringRef assembler, StringRef ptx,
-                                StringRef chip, MachineCode &code) {
-  if (code.image.level1)
-    return llvm::Error::success();
-  std::string text =
-      code.dropsScheduleBarriers ? dropScheduleBarriers(ptx) : ptx.str();
-  return assembleLevel1(assembler, text, chip, code.image);
 }

@@ -38,15 +38,17 @@
 // RUN: grep -c -e -O3 %t.runs | FileCheck %s --check-prefix=HIGHEST
 // RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=OTHER
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_KERNEL=second FAKE_PTXAS_STATUS=1 FAKE_PTXAS_OUTPUT="line 1; syntax" not fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=REFUSED
-// One level is that of all: where -O1 saves more than it costs, what does not spill takes it too.
+// Each takes the level by which it spills less: what does not spill at -O3 keeps it.
 // RUN: rm -f %t.runs
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_KERNEL=second FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'second' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'second' for 'sm_80'\n    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: grep -c -e -O3 %t.runs | FileCheck %s --check-prefix=HIGHEST
-// RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=HIGHEST
+// RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=OTHER
 // LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 8; the code is that of -O1
 // LEVEL: warning: spills 4 bytes of stores and 4 bytes of loads a thread
+// LEVEL: gpu.binary @kernels_0
+// LEVEL: gpu.binary @kernels_1 {{.*}}assembler_level = 1 : i64
 // SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
 // SPILL-NOT: warning
 // SPILL: gpu.binary @kernels_0 {{.*}}bin = "

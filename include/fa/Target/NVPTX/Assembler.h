@@ -8,7 +8,6 @@
 #ifndef FA_TARGET_NVPTX_ASSEMBLER_H
 #define FA_TARGET_NVPTX_ASSEMBLER_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -33,7 +32,7 @@ struct AssembledCode {
 /// What the assembler made of a text.
 struct AssembledImage {
   AssembledCode highest;
-  /// By -O1, where -O3 spills or another image takes -O1.
+  /// By -O1, where -O3 spills.
   std::optional<AssembledCode> level1;
 
   /// Of level 3 or 1, or the one that there is.
@@ -42,19 +41,14 @@ struct AssembledImage {
   }
 };
 
-/// The level, 3 or 1, by which kernels that are called together spill less, by
-/// what is there of -O1.
-unsigned chooseLevel(llvm::ArrayRef<const AssembledImage *> images);
+/// The level, 3 or 1, by which kernels of one text spill less.
+unsigned chooseLevel(const AssembledImage &image);
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
 /// what it printed. Where the code spills it is assembled again with -O1, which
 /// hoists fewer reads past the registers that there are.
 llvm::Expected<AssembledImage>
 assemble(llvm::StringRef assembler, llvm::StringRef ptx, llvm::StringRef chip);
-
-/// Adds what -O1 makes of the same text.
-llvm::Error assembleLevel1(llvm::StringRef assembler, llvm::StringRef ptx,
-                           llvm::StringRef chip, AssembledImage &image);
 
 /// What `assembler --version` prints.
 llvm::Expected<std::string> describeAssembler(llvm::StringRef assembler);

@@ -44,10 +44,6 @@ struct MachineCode {
   bool dropsScheduleBarriers = false;
 };
 
-/// Adds what -O1 makes of the same text, where that is not there.
-llvm::Error addLevel1(StringRef assembler, StringRef ptx, StringRef chip,
-                      MachineCode &code);
-
 /// Assembles a text for a chip.
 llvm::Expected<MachineCode> assemblePTX(StringRef assembler, StringRef ptx,
                                         StringRef chip);
