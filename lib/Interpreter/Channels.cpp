@@ -188,10 +188,12 @@ LogicalResult ChannelState::claimFrom(ChannelState &below, Worker &worker,
       if (start >= first + stageBytes || first >= start + below.stageBytes)
         continue;
       if (below.onlyStores()) {
-        // A store waits until those before it, of its group, have been read.
-        if (!stage.storer)
+        // A bulk store waits until those before it, of its group, have been
+        // read; whatever else writes does not.
+        bool waits = onlyStores() && isa<fagpu::StoreOp>(user);
+        if (waits && !stage.storer)
           stage.storer = &worker;
-        if (stage.storer == &worker)
+        if (!stage.storer || (waits && stage.storer == &worker))
           continue;
         return worker.fail(user, "uses memory that it shares with the channel "
                                  "of " +

@@ -5,6 +5,11 @@
 // RUN: %mutate %s change 'via(%results : !r) bank(%g)' to 'via(%results : !r) bank(%other)' > %t.mlir
 // RUN: not fa-run %t.mlir --entry=kernel --target=interpret --as-written --grid=1 --seed=1 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: not fa-opt %t.mlir -fagpu-check 2>&1 | FileCheck %s --check-prefix=CHECKED
+// What threads write waits for no bulk store.
+// RUN: %mutate %s change 'tma_store banks(2) over' to 'threads banks(2) over' > %t.threads.mlir
+// RUN: not fa-run %t.threads.mlir --entry=kernel --target=interpret --as-written --grid=1 --seed=1 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: not fa-opt %t.threads.mlir -fagpu-check 2>&1 | FileCheck %s --check-prefix=CHECKED
+// THREADS: error: 'fagpu.store' op uses memory that it shares with the channel of line {{[0-9]+}}, through which group {{[01]}} of @use stores: nothing orders the two
 // CHECK: argument 0: 2x4096xf32
 // MIXED: error: 'fagpu.store' op uses memory that it shares with the channel of line {{[0-9]+}}, through which group {{[01]}} of @use stores: nothing orders the two
 // CHECKED: error: 'fagpu.store' op uses memory that its channel shares with another one (over), which may still be in use

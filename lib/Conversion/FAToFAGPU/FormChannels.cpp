@@ -96,13 +96,16 @@ ChannelOp ChannelFormer::makeChannel(Location loc, ChannelType type,
                            IntegerAttr(), DenseI32ArrayAttr());
 }
 
-/// Products read the stage; for anything else it is loaded into registers.
+/// Products read the stage; for anything else, and where rows become columns,
+/// it is loaded into registers.
 void ChannelFormer::readFrom(Value view, FetchOp fetch, Value block) {
-  slicePartsOf(block, view);
-  auto isProduct = [](OpOperand &use) {
-    return isa<ProductOp>(use.getOwner());
-  };
-  block.replaceUsesWithIf(view, isProduct);
+  if (!isTransposed(fetch)) {
+    slicePartsOf(block, view);
+    auto isProduct = [](OpOperand &use) {
+      return isa<ProductOp>(use.getOwner());
+    };
+    block.replaceUsesWithIf(view, isProduct);
+  }
   if (block.use_empty())
     return;
   auto loaded = LoadOp::create(builder, fetch.getLoc(), block.getType(), view,

@@ -258,3 +258,20 @@ func.func @wide_results(%q: !q128, %k: !q128, %o: !o256, %n: i32) attributes {
   }
   return
 }
+
+// Rows that become columns are loaded, for a product too.
+// CHECK-LABEL: func.func @product_of_columns
+func.func @product_of_columns(%q: memref<64x64xf16>, %k: memref<64x64xf16>, %o: memref<64x64xf32>, %n: i32) attributes {
+    fagpu.kernel = "sm_90a", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warp_groups<groups = 1, overlap = keys>, stages = 2>>} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    // CHECK: %[[COLUMNS:.*]] = fagpu.load %{{.*}} {fagpu.transposed} : {{.*}} -> tensor<64x64xf16>
+    // FORM: fagpu.product nt %[[COLUMNS]], %{{.*}} acc(%{{.*}}) : tensor<64x64xf16>, !fagpu.view<64x64xf16,
+    %qt = fagpu.fetch %q[%c0, %c0] [64, 64] {fagpu.transposed} : memref<64x64xf16> -> tensor<64x64xf16>
+    %kt = fagpu.fetch %k[%c0, %c0] [64, 64] : memref<64x64xf16> -> tensor<64x64xf16>
+    %s = fagpu.product nt %qt, %kt acc(%zero : tensor<64x64xf32>) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    fagpu.store %s, %o[%c0, %c0] rows(%n) : tensor<64x64xf32> into memref<64x64xf32>
+  }
+  return
+}

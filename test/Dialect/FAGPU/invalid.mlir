@@ -2127,6 +2127,14 @@ func.func @f(%v: !fagpu.view<64x32xf32, #fagpu.smem<128>>) {
 
 // -----
 
+func.func @f(%v: !fagpu.view<4096xf32, #fagpu.smem<0>>) {
+  // expected-error @below {{'fagpu.load' op reads fragments transposed, expected a matrix of 16-bit elements, without fragments}}
+  %x = fagpu.load %v fragments {fagpu.transposed} : !fagpu.view<4096xf32, #fagpu.smem<0>> -> tensor<64x64xf32, #fagpu.acc<4>>
+  return
+}
+
+// -----
+
 func.func @f(%v: !fagpu.view<64x32xbf16, #fagpu.smem<64>>) {
   // expected-error @below {{'fagpu.load' op 'fagpu.transposed' is 1 : i64, expected it without a value on a fagpu.fetch or fagpu.load}}
   %x = fagpu.load %v {fagpu.transposed = 1} : !fagpu.view<64x32xbf16, #fagpu.smem<64>> -> tensor<32x64xbf16, #fagpu.acc<2>>

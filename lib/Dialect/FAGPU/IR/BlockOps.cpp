@@ -242,6 +242,9 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult LoadOp::verify() {
   ViewType view = getView().getType();
   RankedTensorType result = tensorOf(getResult());
+  if (getFragments() && isTransposed(*this))
+    return emitOpError() << "reads fragments transposed, expected a matrix of "
+                            "16-bit elements, without fragments";
   if (getFragments()) {
     bool isLaidOut = !result.getEncoding() ||
                      isa<AccumulatorLayoutAttr>(result.getEncoding());

@@ -39,12 +39,15 @@ void ProtocolMachine::recordAccess(Agent &agent, Operation *op, unsigned number,
 
 void ProtocolMachine::checkShared(ChannelOp channel) {
   auto over = channel.getOver().getDefiningOp<ChannelOp>();
+  // A bulk store waits until those before it, of its group, have been read;
+  // threads write at once.
+  bool areBulkStores = channel.getEngine() == Engine::tma_store &&
+                       over.getEngine() == Engine::tma_store;
   for (const Access &later : accesses[channel])
     for (const Access &earlier : accesses[over]) {
       bool overlap = earlier.begin < later.end && later.begin < earlier.end;
-      // A store waits until those before it, of its group, have been read.
-      bool isOrdered = later.agent == earlier.agent && isa<StoreOp>(later.op) &&
-                       isa<StoreOp>(earlier.op);
+      bool isOrdered = areBulkStores && later.agent == earlier.agent &&
+                       isa<StoreOp>(later.op) && isa<StoreOp>(earlier.op);
       if (!overlap || isOrdered ||
           later.clock[earlier.agent] >= earlier.clock[earlier.agent])
         continue;
