@@ -63,7 +63,8 @@ void GradientTiler::loop(OpFoldResult headCount, RowKind kind,
 
 /// `offset` is where the operand begins in the problem.
 SequenceBlock GradientTiler::getSequenceBlock(Value first, const ItemRows &rows,
-                                              int64_t block, Value offset) {
+                                              int64_t block, Value offset,
+                                              OpFoldResult end) {
   OpFoldResult total = rows.room;
   MLIRContext *context = rewriter.getContext();
   AffineExpr s0, s1;
@@ -74,7 +75,10 @@ SequenceBlock GradientTiler::getSequenceBlock(Value first, const ItemRows &rows,
     result.first = affine::makeComposedFoldedAffineMin(
         rewriter, loc, AffineMap::get(0, 2, {s0, s1}, context), {first, total});
   std::optional<int64_t> known = getConstantIntValue(total);
-  if (known && *known % block == 0)
+  // Of blocks up to another end some may begin where no row is left.
+  bool areWhole = known && *known % block == 0 &&
+                  (!end || getConstantIntValue(end) == known);
+  if (areWhole)
     result.count = rewriter.getIndexAttr(block);
   else
     result.count = affine::makeComposedFoldedAffineMin(

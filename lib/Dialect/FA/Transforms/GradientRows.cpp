@@ -99,7 +99,8 @@ void GradientTiler::prepare(bool hasSums) {
   }
   auto prepareBlock = [&](const BatchItem &item, Value head, Value firstRow) {
     SequenceBlock rows =
-        getSequenceBlock(firstRow, item.queries, block, op.getOffsets()[2]);
+        getSequenceBlock(firstRow, item.queries, block, op.getOffsets()[2],
+                         /*end=*/padded);
     auto ofRows = [&](Value numbers) {
       return numbers
                  ? sliceRows(numbers, item.queries.batch, head,

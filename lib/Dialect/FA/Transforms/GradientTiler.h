@@ -172,8 +172,10 @@ private:
   /// A loop over the blocks of (batch, head, rows), parallel where it says so.
   void loop(OpFoldResult headCount, RowKind kind, OpFoldResult rows,
             int64_t block, std::array<bool, 3> isParallel, Body body);
+  /// A block of the rows; of a loop that ends at `end`, or where they do.
   SequenceBlock getSequenceBlock(Value first, const ItemRows &rows,
-                                 int64_t block, Value offset);
+                                 int64_t block, Value offset,
+                                 OpFoldResult end = {});
   OpFoldResult getValidCount(OpFoldResult count, OpFoldResult first,
                              Value length);
   Value getLength(Value lengths, Value batch, Value extent) {
