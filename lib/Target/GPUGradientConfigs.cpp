@@ -241,9 +241,9 @@ static ConfigAttr addShorter(ConfigAttr onePass, const GroupsRow &row,
     return onePass;
   MLIRContext *context = onePass.getContext();
   // With a score function, short documents without a mask were timed alone.
-  bool isOnce = problem.hasMask || row.maxHeadDim <= 64;
+  bool takesPasses = row.packedPassesIfScored && !problem.hasMask;
   if (!isPlain)
-    return isOnce ? onePass : makePasses(context, row, target, problem);
+    return takesPasses ? makePasses(context, row, target, problem) : onePass;
   reason +=
       llvm::formatv("; two passes below {0} keys or queries in the mean", from);
   return makePasses(context, row, target, problem)

@@ -29,6 +29,7 @@ struct GroupsRow {
   int64_t once = 0, onceIfMasked = 0;
   int64_t fromLong = 0, onceIfLong = 0;
   int64_t fromPacked = 0, fromPackedIfMasked = 0;
+  bool packedPassesIfScored = false;
 
   /// A row for head dims up to `most`.
   constexpr explicit GroupsRow(int64_t most) : maxHeadDim(most) {}
@@ -84,6 +85,11 @@ struct GroupsRow {
   constexpr GroupsRow &onePassFromMeanIfMasked(int64_t least) {
     return set(fromPackedIfMasked, least);
   }
+  /// Packed sequences with a score function and no mask take several passes.
+  constexpr GroupsRow &passesIfScored() {
+    packedPassesIfScored = true;
+    return *this;
+  }
 };
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
@@ -103,7 +109,7 @@ inline constexpr GroupsRow ofGroups[] = {
     GroupsRow(128).passes(GradientForm::two_pass).keysAStep(128)
         .keysAStepIfPacked(64).queriesAStep(64).columnsIfScored(32)
         .onePass(80).onePassIfMasked(64).onePassIfLong(10240, 80)
-        .onePassFromMean(416).onePassFromMeanIfMasked(512),
+        .onePassFromMean(416).onePassFromMeanIfMasked(512).passesIfScored(),
     GroupsRow(256).passes(GradientForm::three_pass).keysAStep(64)
         .queriesAStep(64).columnsIfScored(32)};
 // clang-format on

@@ -66,13 +66,14 @@ static constexpr Rule ofNarrowSums[] = {
     {Part::awaitFirst, {0, 6}},  {Part::awaitExchanged, {1, 7}},
     {Part::awaitOthers, {0, 8}},
 };
-static constexpr int64_t narrowColumns = 64;
+/// Columns up to which sums of a group are narrow.
+static constexpr int64_t narrowSums = 64;
 
 namespace {
 /// Order numbers of a tile. Its first product of level 0 runs while the sums of
 /// the tile before are stored, and those for which shared memory of that tile
 /// is filled again come behind. Other orders of a step leave room for these.
-enum TileOrder : int64_t {
+enum OrderInTile : int64_t {
   startTile,
   issueFirst,
   storeSums,
@@ -100,7 +101,7 @@ private:
   void writeAhead();
   void separateProducts();
   bool hasWideSums() {
-    return products.front().getType().getValue().getDimSize(1) > narrowColumns;
+    return products.front().getType().getValue().getDimSize(1) > narrowSums;
   }
   void takeTurns(Value turns);
   Slot getSlotOf(Part part);

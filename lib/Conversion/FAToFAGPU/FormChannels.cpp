@@ -15,6 +15,7 @@
 #include "ChannelTypes.h"
 #include "GroupDependence.h"
 #include "KernelConfig.h"
+#include "StagingChannels.h"
 #include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/MissingPages.h"
@@ -40,8 +41,8 @@ static constexpr int64_t barrierBytes = 1024, mailBytes = 1024;
 /// What both take where gradients are added up in one pass.
 static constexpr int64_t onePassBytes = 1024;
 
-/// Columns of keys up to which masked tiles do not overlap.
-static constexpr int64_t narrowColumns = 64;
+/// The head dim up to which masked tiles do not overlap.
+static constexpr int64_t narrowHeadDim = 64;
 
 namespace {
 class ChannelFormer {
@@ -58,9 +59,6 @@ private:
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store);
-  ChannelOp findFree(StoreOp store, ChannelType tile);
-  ChannelOp findStored(StoreOp store, ChannelType tile);
-  ChannelOp findAdded(StoreOp store, ChannelType tile);
   bool fits(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
   ChannelType getType(FetchOp fetch);
@@ -81,7 +79,6 @@ private:
   bool copiesAhead = false;
   /// What alone is copied so: where shared memory has no room for all.
   FetchOp ahead;
-  bool hasAhead = false;
   /// Whether results leave through what sums of the loop are added through.
   bool sharesStaging = false;
 };
@@ -178,7 +175,7 @@ int64_t ChannelFormer::countBytes(ArrayRef<FetchOp> fetches) {
 
 /// Whether shared memory has room for so many bytes beside its channels.
 bool ChannelFormer::fits(int64_t bytes) {
-  bytes += hasAhead               ? onePassBytes
+  bytes += ahead                  ? onePassBytes
            : isPersistent(kernel) ? barrierBytes + mailBytes
                                   : barrierBytes;
   for (ChannelOp channel : kernel.getOps<ChannelOp>())
@@ -188,23 +185,6 @@ bool ChannelFormer::fits(int64_t bytes) {
       kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
           .getValue();
   return bytes <= lookupGPUTarget(chip)->sharedMemoryPerBlock;
-}
-
-/// Whether a store of a role may leave through shared memory.
-static bool mayBeStaged(StoreOp store) {
-  auto type = cast<RankedTensorType>(store.getValue().getType());
-  bool isAdded = store.getAdd() && store.getFragments();
-  return type.getRank() == 2 && !store.getVia() &&
-         store->getParentOfType<RoleOp>() &&
-         (isAdded || isPackedElement(type.getElementType()));
-}
-
-/// What stages a store of groups; null where bulk copies cannot do it.
-static ChannelType getStagingType(StoreOp store) {
-  if (store.getAlignment() < 16)
-    return {};
-  auto type = cast<RankedTensorType>(store.getValue().getType());
-  return makeChannelType(type.clone(store.getTile()), /*depth=*/1);
 }
 
 /// What stages the stores of groups, those of the same tile together.
@@ -243,10 +223,9 @@ void ChannelFormer::copyExchangedAhead(ArrayRef<FetchOp> fetches,
   // There steps lose more than tiles gain from 4096 queries on (0.97 to 0.99 on
   // an H200; 1.03 to 1.07 up to 1024).
   bool isMasked = config.tileOrder == TileOrder::longest_first;
-  if (isMasked && FetchOp(*found).getType().getDimSize(1) <= narrowColumns)
+  if (isMasked && FetchOp(*found).getType().getDimSize(1) <= narrowHeadDim)
     return;
   ahead = *found;
-  hasAhead = true;
   int64_t copied = countBytes(fetches);
   if (fits(copied + ::countBytes(stores)))
     return;
@@ -263,10 +242,8 @@ void ChannelFormer::copyExchangedAhead(ArrayRef<FetchOp> fetches,
   };
   sharesStaging =
       llvm::all_of(stores, isAsLarge) && fits(copied + ::countBytes(sums));
-  if (!sharesStaging) {
+  if (!sharesStaging)
     ahead = FetchOp();
-    hasAhead = false;
-  }
 }
 
 /// By what shared memory holds.
@@ -403,67 +380,6 @@ LogicalResult ChannelFormer::formChannel(FetchOp fetch) {
   return success();
 }
 
-/// Shared memory of the group that is read for the last time before the store,
-/// or what is stored through it already. Only where a block has one tile, and
-/// behind its loop: that of the next one, or of the next step, would come too
-/// early.
-ChannelOp ChannelFormer::findFree(StoreOp store, ChannelType tile) {
-  auto role = store->getParentOfType<RoleOp>();
-  if (isPersistent(kernel) || store->getParentOfType<ForOp>())
-    return {};
-  ChannelOp free;
-  for (ChannelOp channel : kernel.getOps<ChannelOp>()) {
-    ChannelType type = channel.getType();
-    bool isSame = type.getShape() == tile.getShape() &&
-                  type.getElementType() == tile.getElementType() &&
-                  type.getDepth() == 1 &&
-                  channel.getBanks() == role.getGroups();
-    if (!isSame)
-      continue;
-    if (channel.getEngine() == Engine::tma_store && channel.getOver())
-      return channel;
-    auto isBefore = [&](Operation *op) {
-      return op->getBlock() == store->getBlock() && op->isBeforeInBlock(store);
-    };
-    auto isRead = [&](Operation *user) {
-      auto acquire = dyn_cast<AcquireOp>(user);
-      return isBefore(user) &&
-             (!acquire ||
-              llvm::all_of(acquire->getUsers(), [&](Operation *reader) {
-                return !isa<ReleaseOp>(reader) || isBefore(reader);
-              }));
-    };
-    if (channel.getEngine() == Engine::tma &&
-        llvm::all_of(channel->getUsers(), isRead))
-      free = channel;
-  }
-  return free;
-}
-
-/// What a store before it, behind the same loop, leaves through.
-ChannelOp ChannelFormer::findStored(StoreOp store, ChannelType tile) {
-  for (auto other : store->getBlock()->getOps<StoreOp>()) {
-    auto via = other.getVia() ? other.getVia().getDefiningOp<ChannelOp>()
-                              : ChannelOp();
-    if (other->isBeforeInBlock(store) && via &&
-        via.getEngine() == Engine::tma_store &&
-        via.getType().getShape() == tile.getShape() &&
-        via.getType().getElementType() == tile.getElementType())
-      return via;
-  }
-  return {};
-}
-
-/// What sums of the loop are added through, where banks are as large.
-ChannelOp ChannelFormer::findAdded(StoreOp store, ChannelType tile) {
-  for (ChannelOp channel : kernel.getOps<ChannelOp>())
-    if (channel.getEngine() == Engine::tma_store &&
-        channel.getType().getStageBytes() == tile.getStageBytes() &&
-        channel.getBanks() == store->getParentOfType<RoleOp>().getGroups())
-      return channel;
-  return {};
-}
-
 /// Where shared memory is left, a group's rows leave it by a bulk copy.
 void ChannelFormer::stageStoreOfGroup(StoreOp store) {
   ChannelType type = getStagingType(store);
@@ -471,12 +387,12 @@ void ChannelFormer::stageStoreOfGroup(StoreOp store) {
     return;
   auto role = store->getParentOfType<RoleOp>();
   bool hasRoom = fits(::countBytes(type, role.getGroups()));
-  ChannelOp via = findFree(store, type);
+  ChannelOp via = findFreeMemory(store, type);
   if (!via && !hasRoom)
-    via = findStored(store, type);
+    via = findStagedBefore(store, type);
   ChannelOp over = via;
   if (!via && !hasRoom && sharesStaging)
-    over = findAdded(store, type);
+    over = findStagedSums(store, type);
   if (!over && !hasRoom)
     return;
   if (!endWithMemory(store, store.getBox(),
