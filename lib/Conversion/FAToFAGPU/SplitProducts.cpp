@@ -15,6 +15,7 @@
 #include "KernelConfig.h"
 #include "SplitSum.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
+#include "fa/Dialect/FAGPU/IR/Outside.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -189,6 +190,15 @@ static bool hasPairs(FetchOp fetch) {
 /// rows and the columns are zero.
 FailureOr<Value> ProductSplitter::gather(FetchOp fetch) {
   Location loc = fetch.getLoc();
+  StringRef ofBulkCopies = fetch.getPages()    ? "pages(...)"
+                           : fetch.getPadded() ? "padded"
+                           : fillsNaN(fetch)   ? nanAttrName
+                                               : "";
+  if (!ofBulkCopies.empty())
+    return fetch.emitOpError()
+           << "has '" << ofBulkCopies
+           << "' and elements of f32, which threads load one by one and split; "
+              "expected f16 or bf16, which bulk copies bring";
   builder.setInsertionPoint(fetch);
   RankedTensorType type = fetch.getType();
   RankedTensorType indexType = type.clone(builder.getI32Type());

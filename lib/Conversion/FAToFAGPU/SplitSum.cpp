@@ -27,12 +27,14 @@ Value mlir::fagpu::fetchPart(OpBuilder &builder, FetchOp fetch, Value first,
                              bound ? getConstantIntValue(bound) : std::nullopt;
   if (isInside || (from && end && *from + columns <= *end))
     bound = Value();
-  return FetchOp::create(
+  auto part = FetchOp::create(
       builder, loc,
       fetch.getType().clone({fetch.getType().getDimSize(0), columns}),
       fetch.getSource(), offsets, sizes, fetch.getRows(), bound,
       fetch.getAlignment(), fetch.getPadded(), fetch.getFragments(),
       fetch.getPages(), fetch.getPageDimAttr());
+  part->setDiscardableAttrs(fetch->getDiscardableAttrDictionary());
+  return part;
 }
 
 namespace {

@@ -226,3 +226,19 @@ func.func @kept(%q: !mem, %k: !mem, %o: memref<?x?x64xf32>, %n: i32)
   }
   return
 }
+
+// Parts are read as the whole would be.
+// CHECK-LABEL: func.func @outside
+// CHECK-COUNT-6: fagpu.fetch {{.*}} {fagpu.nan} :
+// CHECK-NOT: fagpu.fetch
+func.func @outside(%q: !mem, %k: !mem, %o: memref<?x?x64xf32>, %n: i32)
+    attributes {fa.config = #config, fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    %query = fagpu.fetch %q[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) {fagpu.nan} : !mem -> !x
+    %key = fagpu.fetch %k[%c0, %c0, %c0, %c0] [1, 64, 1, 80] rows(%n) {fagpu.nan} : !mem -> !x
+    %s = fagpu.product nt %query, %key : !x, !x -> !s
+    fagpu.store %s, %o[%c0, %c0, %c0] : !s into memref<?x?x64xf32>
+  }
+  return
+}

@@ -34,3 +34,40 @@ func.func @view(%p: tensor<64x64xf32>) attributes {fagpu.kernel = "sm_80"} {
   }
   return
 }
+
+// -----
+
+// What only bulk copies do.
+func.func @pages(%p: tensor<64x64xf32>, %m: memref<?x?x64xf32>, %table: memref<?x?xi32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.fetch' op has 'pages(...)' and elements of f32, which threads load one by one and split; expected f16 or bf16, which bulk copies bring}}
+    %v = fagpu.fetch %m[%c0, %c0, %c0] [1, 64, 64] pages(%table : memref<?x?xi32> at 0) rows(%c0) : memref<?x?x64xf32> -> tensor<64x64xf32>
+    %o = fagpu.product nn %p, %v : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @padded(%p: tensor<64x64xf32>, %m: memref<?x?x64xf32>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.fetch' op has 'padded' and elements of f32}}
+    %v = fagpu.fetch %m[%c0, %c0, %c0] [1, 64, 64] padded : memref<?x?x64xf32> -> tensor<64x64xf32>
+    %o = fagpu.product nn %p, %v : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @nan(%p: tensor<64x64xf32>, %m: memref<?x?x64xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @compute groups(1) {
+    // expected-error @below {{'fagpu.fetch' op has 'fagpu.nan' and elements of f32}}
+    %v = fagpu.fetch %m[%c0, %c0, %c0] [1, 64, 64] rows(%n) {fagpu.nan} : memref<?x?x64xf32> -> tensor<64x64xf32>
+    %o = fagpu.product nn %p, %v : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  }
+  return
+}
