@@ -338,6 +338,8 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
   if (failed(checkMultiples(emitError, target, tile, problem)))
     return failure();
+  if (failed(verifyCaptures(emitError, part, problem)))
+    return failure();
   if (fitsGPU(tile, target, problem))
     return success();
   return refuseMisfit(emitError, target, tile, problem);

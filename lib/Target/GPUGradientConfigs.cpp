@@ -453,6 +453,9 @@ mlir::fa::verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
   if (config.getSplitKeys())
     return emitError() << "split_keys is " << config.getSplitKeys()
                        << ", expected none for gradients";
+  if (auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+      gpu && failed(verifyCaptures(emitError, gpu.getPart(), problem)))
+    return failure();
   GradientForm form = *config.getGradientForm();
   if (form == GradientForm::one_pass)
     return verifyOnePass(emitError, target, config, problem);

@@ -268,6 +268,26 @@ GPUTile mlir::fa::shrinkToGPU(GPUTile tile, const GPUTarget &target,
   }
 }
 
+LogicalResult
+mlir::fa::verifyCaptures(function_ref<InFlightDiagnostic()> emitError,
+                         const GPUPart &part, const AttentionProblem &problem) {
+  const auto &unaligned = problem.regions.unaligned;
+  if (!hasTiles(part) || problem.regions.tileLoads || !unaligned)
+    return success();
+  // `findTileRows` takes elements of 16 bits.
+  constexpr int64_t bytes = 2, multiple = bulkAlignment / bytes;
+  std::string place = unaligned->dim
+                          ? "a stride in dim " + std::to_string(*unaligned->dim)
+                          : "an offset";
+  return emitError() << "captures is tiles, but capture " << unaligned->number
+                     << " has " << place << " of " << unaligned->elements
+                     << " elements, " << unaligned->elements * bytes
+                     << " bytes, and bulk copies take multiples of "
+                     << bulkAlignment << "; the nearest is "
+                     << llvm::alignTo(unaligned->elements, multiple)
+                     << " elements, or captures = elements";
+}
+
 std::string mlir::fa::getFormObstacle(KernelForm form, const GPUTarget &target,
                                       const AttentionProblem &problem) {
   if (form == KernelForm::warps)

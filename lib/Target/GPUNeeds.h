@@ -43,6 +43,12 @@ bool fitsGPU(const GPUTile &tile, const GPUTarget &target,
 GPUTile shrinkToGPU(GPUTile tile, const GPUTarget &target,
                     const AttentionProblem &problem);
 
+/// Fails after one error where captures are asked for in tiles, and rows of
+/// those that could come so start where no bulk copy does.
+LogicalResult verifyCaptures(function_ref<InFlightDiagnostic()> emitError,
+                             const GPUPart &part,
+                             const AttentionProblem &problem);
+
 /// Why a problem cannot have a form on a target; empty if it can.
 std::string getFormObstacle(KernelForm form, const GPUTarget &target,
                             const AttentionProblem &problem);

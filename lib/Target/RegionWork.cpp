@@ -54,14 +54,15 @@ private:
   bool takesRegisters(Value value);
   int64_t countLive(Block &block);
   int64_t countAlong(Block &block);
-  bool readsTile(memref::LoadOp op);
+  void readTile(memref::LoadOp op);
 
   DenseMap<Value, Varies> varies;
   RegionWork work;
   /// Arguments of the region.
   Value batch, head, query, key;
-  /// What the score function's arguments stand for.
+  /// What the score function's arguments stand for, from a number on.
   DenseMap<Value, Value> captures;
+  int64_t firstCapture = 0;
 };
 } // namespace
 
@@ -121,8 +122,9 @@ bool mlir::fa::isSmallConstant(Value index) {
          *number <= std::numeric_limits<int32_t>::max();
 }
 
-std::optional<unsigned>
-mlir::fa::findTileRows(Type memory, ArrayRef<CapturedIndex> indices) {
+/// What `findTileRows` finds, wherever rows start.
+static std::optional<unsigned> findPairRows(Type memory,
+                                            ArrayRef<CapturedIndex> indices) {
   auto type = dyn_cast<MemRefType>(memory);
   if (!type || indices.size() < 2 || indices.back() != CapturedIndex::key ||
       llvm::count(indices, CapturedIndex::query) != 1 ||
@@ -135,11 +137,31 @@ mlir::fa::findTileRows(Type memory, ArrayRef<CapturedIndex> indices) {
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return std::nullopt;
-  strides.back() = offset;
-  for (int64_t stride : strides)
-    if (!ShapedType::isDynamic(stride) && stride * 2 % bulkAlignment)
-      return std::nullopt;
   return llvm::find(indices, CapturedIndex::query) - indices.begin();
+}
+
+/// A distance of rows that a bulk copy does not take, with its dimension, or
+/// such an offset, without one.
+static std::optional<std::pair<std::optional<int64_t>, int64_t>>
+findUnaligned(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto isUnaligned = [&](int64_t elements) {
+    return !ShapedType::isDynamic(elements) && elements * bytes % bulkAlignment;
+  };
+  // From the rows on, of which the others are multiples.
+  for (int64_t dim = type.getRank() - 2; dim >= 0; --dim)
+    if (isUnaligned(strides[dim]))
+      return {{dim, strides[dim]}};
+  if (isUnaligned(offset))
+    return {{std::nullopt, offset}};
+  return std::nullopt;
+}
+
+std::optional<unsigned>
+mlir::fa::findTileRows(Type memory, ArrayRef<CapturedIndex> indices) {
+  std::optional<unsigned> rows = findPairRows(memory, indices);
+  return rows && !findUnaligned(cast<MemRefType>(memory)) ? rows : std::nullopt;
 }
 
 /// The only place where a score adds to the gradient of a capture; null where
@@ -191,7 +213,7 @@ bool mlir::fa::isStoredInBoxes(AttentionGradientOp op, int64_t capture) {
          llvm::is_contained(indices, body.getArgument(3));
 }
 
-bool RegionReader::readsTile(memref::LoadOp op) {
+void RegionReader::readTile(memref::LoadOp op) {
   auto classify = [&](Value index) {
     if (index == query || index == key)
       return index == query ? CapturedIndex::query : CapturedIndex::key;
@@ -199,11 +221,21 @@ bool RegionReader::readsTile(memref::LoadOp op) {
                ? CapturedIndex::sameForAll
                : CapturedIndex::other;
   };
+  auto argument = dyn_cast<BlockArgument>(op.getMemRef());
+  Value memory = captures.lookup(argument);
   // A view of an argument has no tensor map.
-  return isa_and_nonnull<BlockArgument>(captures.lookup(op.getMemRef())) &&
-         findTileRows(op.getMemRefType(),
-                      llvm::map_to_vector(op.getIndices(), classify))
-             .has_value();
+  if (!isa_and_nonnull<BlockArgument>(memory) ||
+      !findPairRows(op.getMemRefType(),
+                    llvm::map_to_vector(op.getIndices(), classify)))
+    return;
+  if (auto unaligned = findUnaligned(op.getMemRefType())) {
+    if (!work.unaligned)
+      work.unaligned = {argument.getArgNumber() - firstCapture,
+                        unaligned->first, unaligned->second};
+    return;
+  }
+  ++work.tileLoads;
+  work.areTilesAligned &= hasAlignedRows(memory);
 }
 
 /// See RegionWork::quartersOnTheWay.
@@ -238,10 +270,8 @@ void RegionReader::readOperation(Operation *op) {
       work.pairLoads += count;
     else if (result.key)
       work.keyLoads += count;
-    if (auto load = dyn_cast<memref::LoadOp>(op); load && readsTile(load)) {
-      ++work.tileLoads;
-      work.areTilesAligned &= hasAlignedRows(captures.lookup(load.getMemRef()));
-    }
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      readTile(load);
   } else if (result.byPair() && !isProduct(op)) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
@@ -347,10 +377,12 @@ RegionWork RegionReader::readScoreGradient(Region &gradient) {
 
 /// Its first argument is the scaled score.
 RegionWork RegionReader::readScore(Region &score, ValueRange captured) {
-  if (!score.empty())
+  if (!score.empty()) {
+    firstCapture = score.getNumArguments() - captured.size();
     for (auto [argument, capture] : llvm::zip_equal(
-             score.getArguments().take_back(captured.size()), captured))
+             score.getArguments().drop_front(firstCapture), captured))
       captures[argument] = capture;
+  }
   readRegion(score, /*firstIndex=*/1);
   return work;
 }

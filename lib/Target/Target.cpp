@@ -178,6 +178,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   RegionWork score = getWorkOfScore(op);
   problem.regions.tileLoads = score.tileLoads;
   problem.regions.areTilesAligned = score.areTilesAligned;
+  problem.regions.unaligned = score.unaligned;
   // Of one, as the document of a row, blocks of the table leave registers.
   problem.registersOfColumns =
       mask.registersAlong > 1 ? mask.registersAlong : 0;

@@ -55,6 +55,15 @@ struct RegionWork {
   /// by `fa.align`.
   int64_t tileLoads = 0;
   bool areTilesAligned = true;
+  /// The first capture of the score function that `findTileRows` would take if
+  /// its type had no distance of rows, or no offset (without `dim`), of so many
+  /// elements.
+  struct UnalignedCapture {
+    int64_t number;
+    std::optional<int64_t> dim;
+    int64_t elements;
+  };
+  std::optional<UnalignedCapture> unaligned;
   /// How much of what they compute at pairs is on its way at a time, in
   /// quarters of all pairs: 1 for math functions, dropout and conversions, 2
   /// for divisions of integers, which are many instructions each.

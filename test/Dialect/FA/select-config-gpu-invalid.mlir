@@ -126,6 +126,28 @@
 // RUN: %{check}
 // WHOLE: error: 'fa.attention' op config does not fit: query_block = 64 and key_block = 64 of warps need at least {{.*}}; the nearest is query_block = 128 and key_block = 64 with #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
 
+// Rows of a capture, or their offset, that no bulk copy takes; captures that are
+// read otherwise do not count.
+// DEFINE: %{bias} =
+// DEFINE: %{captures} = sed 's/BIAS/%{bias}/' %t/captures.mlir | not fa-opt -fa-select-config=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=%{prefix} --implicit-check-not=error:
+// REDEFINE: %{bias} = 2x70x99xf16
+// REDEFINE: %{prefix} = CAPTURES
+// RUN: %{captures}
+// CAPTURES: error: 'fa.attention' op config does not fit: captures is tiles, but capture 1 has a stride in dim 1 of 99 elements, 198 bytes, and bulk copies take multiples of 16; the nearest is 104 elements, or captures = elements
+// REDEFINE: %{bias} = ?x?x3xf16
+// REDEFINE: %{prefix} = CAPTURED-ROWS
+// RUN: %{captures}
+// CAPTURED-ROWS: error: {{.*}}captures is tiles, but capture 1 has a stride in dim 1 of 3 elements, 6 bytes, and bulk copies take multiples of 16; the nearest is 8 elements
+// REDEFINE: %{bias} = 2x70x70xf16, strided<[?, ?, 1], offset: 3>
+// REDEFINE: %{prefix} = CAPTURED-OFFSET
+// RUN: %{captures}
+// CAPTURED-OFFSET: error: {{.*}}captures is tiles, but capture 1 has an offset of 3 elements, 6 bytes, and bulk copies take multiples of 16; the nearest is 8 elements
+// REDEFINE: %{file} = captures_gradients
+// REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{prefix} = CAPTURES-GRADIENTS
+// RUN: %{check}
+// CAPTURES-GRADIENTS: error: 'fa.attention_gradient' op config does not fit: captures is tiles, but capture 0 has a stride in dim 2 of 70 elements, 140 bytes
+
 //--- registers.mlir
 !t = tensor<1x?x1x128xbf16>
 func.func @registers(%q: !t) -> !t {
@@ -299,4 +321,28 @@ func.func @whole(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>}
   return %r : !t
+}
+
+//--- captures.mlir
+!q = memref<1x70x2x64xf16>
+!b = memref<BIAS>
+func.func @captures(%q: !q, %bias: !b, %o: !q) {
+  fa.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q) score(%s, %b, %h, %i, %j) captures(%slopes = %q : !q, %t = %bias : !b) {
+    %x = memref.load %t[%h, %i, %j] : !b
+    %y = arith.extf %x : f16 to f32
+    %z = arith.addf %s, %y : f32
+    fa.yield %z : f32
+  } {config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, captures = tiles>, stages = 2>>}
+  return
+}
+
+//--- captures_gradients.mlir
+!q = memref<1x70x2x64xf16>
+!l = memref<1x2x70xf32>
+!b = memref<1x2x70x70xf16>
+func.func @captures(%q: !q, %lse: !l, %bias: !b, %dq: !q, %dk: !q, %dv: !q) {
+  fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %lse : !q, !l) gradients(%q : !q) outs(query = %dq : !q, key = %dk : !q, value = %dv : !q)
+      score bias(%bias : !b)
+      {config = #fa.config<query_block = 64, key_block = 128, deterministic = false, gradient_form = one_pass, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, captures = tiles>, stages = 2>>}
+  return
 }
